@@ -1,0 +1,60 @@
+"""Relations and catalogs: what `CREATE TABLE` declares, as immutable values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from catalog.column_type import ColumnType
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One declared column. Primary-key columns are never nullable."""
+
+    name: str
+    type: ColumnType
+    nullable: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A table as declared: columns in DDL order, the primary key, the topic that feeds it, its options.
+
+    `born` is the catalog version whose `CREATE TABLE` made it: a table that was dropped and created again is
+    another relation, and its shard begins empty. `absent` says what an absent member of a row means:
+    `null`, `error` or `keep` (the stored value).
+    """
+
+    name: str
+    columns: tuple[Column, ...]
+    key: tuple[str, ...]
+    topic: str
+    format: str = "json"
+    absent: str = "null"
+    born: int = 0
+
+    def column(self, name: str) -> Column:
+        """Return the column called `name`. Raises KeyError."""
+        return self.columns[self.index(name)]
+
+    def index(self, name: str) -> int:
+        """Return the position of column `name` in DDL order. Raises KeyError."""
+        for i, column in enumerate(self.columns):
+            if column.name == name:
+                return i
+        raise KeyError(name)
+
+    @property
+    def shard(self) -> str:
+        """Name of the (only) shard of this relation: the group key in Spark and the Kafka key of its records."""
+        return f"{self.name}/0"
+
+
+@dataclass(frozen=True, slots=True)
+class Catalog:
+    """All relations that one version of the catalog declares. `version` = offset of its newest record; -1 = none."""
+
+    version: int = -1
+    relations: Mapping[str, Relation] = field(default_factory=lambda: MappingProxyType({}))

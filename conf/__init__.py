@@ -1,0 +1,1 @@
+"""Default settings, pinned jars with checksums, Spark and broker properties; read as package resources."""

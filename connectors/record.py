@@ -1,0 +1,32 @@
+"""Records as they come from Kafka and go back to it, free of any client library."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from state.change_batch import I32, I64
+
+
+@dataclass(slots=True)
+class RawRecords:
+    """m records of one topic, as columns. `timestamp` is in microseconds; a value of None is a tombstone."""
+
+    topic: str
+    keys: list[bytes | None]
+    values: list[bytes | None]
+    partition: I32
+    offset: I64
+    timestamp: I64
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+
+@dataclass(frozen=True, slots=True)
+class OutRecord:
+    """A record to write; `partition` None means the partition of the key (murmur2, as all Kafka clients do)."""
+
+    topic: str
+    partition: int | None
+    key: bytes | None
+    value: bytes | None

@@ -1,0 +1,1 @@
+"""Edges: subscription indexes, virtual edges and what they deliver. Never imports Spark."""

@@ -1,0 +1,39 @@
+"""Row changes as columns: what a decoder makes, and what row stores and operators take."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+I64 = npt.NDArray[np.int64]
+I32 = npt.NDArray[np.int32]
+Bool = npt.NDArray[np.bool_]
+
+
+@dataclass(slots=True)
+class ChangeBatch:
+    """m row changes of one relation, in the order in which they take effect.
+
+    Columns are numbered as declared. A coded column has its order codes in `codes[c]`; a text column (VARCHAR,
+    wide DECIMAL) has its text in `texts[c]` and nothing of use in `codes[c]`. `valid[c, i]` is False for NULL.
+    Rows with `live[i]` False are deletes: only `keys[i]` counts.
+
+    keys: m canonical primary keys (the row's identity, exact bytes).
+    live: bool[m].  codes: int64[columns, m].  valid: bool[columns, m].  texts: column -> m strings or None.
+    partition, offset: int32[m], int64[m]: where each change came from; they travel with the messages it causes.
+    kept: None, or bool[columns, m]: members that were absent and keep the stored value (NULL in a new row).
+    """
+
+    keys: list[bytes]
+    live: Bool
+    codes: I64
+    valid: Bool
+    texts: dict[int, list[str | None]]
+    partition: I32
+    offset: I64
+    kept: Bool | None = None
+
+    def __len__(self) -> int:
+        return len(self.keys)

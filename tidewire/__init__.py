@@ -1,0 +1,1 @@
+"""Standing SQL questions over changing data, for a million subscribers at once."""
