@@ -30,8 +30,8 @@ from state.errors import TidewireError
 
 MAX_BYTES = 900_000
 MAX_REGISTRATIONS = 10_000
-_BYTES_PER_MESSAGE = 80
-ROWS_PER_CHUNK = MAX_BYTES // _BYTES_PER_MESSAGE
+BYTES_PER_MESSAGE = 80
+BYTES_PER_ANSWER = 24
 
 
 class PackedError(TidewireError):

@@ -1,0 +1,137 @@
+"""One batch of one shard, from raw records to records to write: a visible tuple of pure stages.
+
+    order -> register -> decode -> reformulate -> encode -> count
+
+The same function runs in Spark's stateful operator, in a scenario and in a test. It reads no clock and no
+random: the same state and records give the same bytes, which is what makes a replayed batch harmless
+(architecture, section 5, promise 1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import msgspec
+
+from catalog.relation import Catalog, Relation
+from connectors.record import OutRecord, RawRecords
+from connectors.record_format import Decoded, format_of
+from connectors.topics import Topics
+from operators.packed import Header
+from streaming.encode import Encoder, Outgoing
+from streaming.order import order_records
+from streaming.register import Snapshot, take_registrations
+from streaming.shard_state import UNKNOWN_NAMES_KEPT, ShardState
+
+
+@dataclass(frozen=True, slots=True)
+class ShardSpec:
+    """What a shard must know: the epoch, its name, the catalog of this batch, the topics, the virtual edges."""
+
+    epoch: int
+    shard: str
+    catalog: Catalog
+    topics: Topics
+    partitions: int
+
+    @property
+    def relation(self) -> Relation | None:
+        """The relation that the shard holds, or None where the catalog has it no more."""
+        return self.catalog.relations.get(self.shard.rsplit("/", 1)[0])
+
+
+@dataclass(frozen=True, slots=True)
+class ShardResult:
+    """The new state (None: forget the shard) and the records to write, in order."""
+
+    state: bytes | None
+    out: list[OutRecord]
+
+
+@dataclass(slots=True)
+class Turn:
+    """One batch on its way through the stages; each stage fills in what the next one reads."""
+
+    spec: ShardSpec
+    batch: int
+    records: Sequence[RawRecords]
+    state: ShardState
+    registrations: RawRecords | None = None
+    rows: RawRecords | None = None
+    snapshots: dict[int, Snapshot] = field(default_factory=dict)
+    decoded: Decoded | None = None
+    outgoing: Outgoing | None = None
+    out: list[OutRecord] = field(default_factory=list)
+
+
+def process_shard(spec: ShardSpec, batch: int, state: bytes | None, records: Sequence[RawRecords]) -> ShardResult:
+    """Run batch number `batch` of a shard.
+
+    `records` are those of the relation's topic and of the registrations topic, in any order and any number of
+    pieces; `state` is what the batch before returned.
+    Cost: O(bytes of the state + records + messages * virtual edges that listen).
+    Raises StateError if `state` is not this shard's.
+    """
+    relation = spec.relation
+    if relation is None:
+        return ShardResult(None, [])
+    turn = Turn(spec, batch, records, ShardState.open(relation, state))
+    for stage in STAGES:
+        stage(turn)
+    return ShardResult(turn.state.dump(), turn.out)
+
+
+def _order(turn: Turn) -> None:
+    registrations = [part for part in turn.records if part.topic == turn.spec.topics.registrations]
+    rows = [part for part in turn.records if part.topic == turn.state.relation.topic]
+    turn.registrations = order_records(registrations) if registrations else None
+    turn.rows = order_records(rows) if rows else None
+
+
+def _register(turn: Turn) -> None:
+    turn.snapshots = take_registrations(turn.state, turn.spec.epoch, turn.registrations)
+
+
+def _decode(turn: Turn) -> None:
+    """A record without a key is taken only while all of the shard's records came from one partition."""
+    if turn.rows is None or not len(turn.rows):
+        return
+    state = turn.state
+    state.highest_partition = max(state.highest_partition, int(turn.rows.partition.max()))
+    keyless = state.highest_partition == 0
+    turn.decoded = format_of(state.relation, keyless=keyless).decode(turn.rows)
+
+
+def _reformulate(turn: Turn) -> None:
+    if turn.decoded is not None and len(turn.decoded.changes):
+        messages = turn.state.operator.apply(turn.decoded.changes)
+        turn.outgoing = Outgoing.of(messages, turn.decoded.changes, turn.state.seq)
+        turn.state.seq += len(messages)
+
+
+def _encode(turn: Turn) -> None:
+    header = Header("messages", turn.spec.epoch, turn.spec.shard, turn.batch)
+    encoder = Encoder(turn.spec.topics.notifications, header, turn.spec.partitions)
+    turn.out += encoder.encode(turn.snapshots, turn.outgoing, turn.state.listeners)
+    if turn.decoded is not None:
+        turn.out += [letter.record(turn.spec.topics) for letter in turn.decoded.dead]
+
+
+def _count(turn: Turn) -> None:
+    counters = turn.state.counters
+    if turn.decoded is not None:
+        counters.decoded += len(turn.decoded.changes)
+        counters.dead += len(turn.decoded.dead)
+        counters.deletes += int((~turn.decoded.changes.live).sum())
+        names = set(counters.unknown_members) | set(turn.decoded.unknown)
+        counters.unknown_members = sorted(names)[:UNKNOWN_NAMES_KEPT]
+    if turn.outgoing is not None:
+        counters.messages += len(turn.outgoing.seq)
+    counters.moved_partitions = turn.state.operator.moved_partitions
+    report = {"kind": "counters", "epoch": turn.spec.epoch, "shard": turn.spec.shard, "batch": turn.batch}
+    report |= {"rows": turn.state.operator.rows, "bytes": turn.state.operator.bytes} | msgspec.structs.asdict(counters)
+    turn.out.append(OutRecord(turn.spec.topics.engines, 0, turn.spec.shard.encode(), msgspec.json.encode(report)))
+
+
+STAGES: tuple[Callable[[Turn], None], ...] = (_order, _register, _decode, _reformulate, _encode, _count)
