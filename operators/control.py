@@ -1,10 +1,10 @@
 """Control records: the JSON objects that travel among packed records, and the progress of an engine.
 
-    epoch     engine -> every virtual edge    from here on lower epochs are void
-    register  engine -> every virtual edge    register every subscription again, stating this epoch
-    progress  engine -> every virtual edge    the batch is committed; all its messages stand before this record
-    progress  engine -> topic `batches`       the same with offset vectors, written last
-    withdraw  edge -> shard                   these shapes have no subscription left at this virtual edge
+epoch     engine -> every virtual edge    from here on lower epochs are void
+register  engine -> every virtual edge    register every subscription again, stating this epoch
+progress  engine -> every virtual edge    the batch is committed; all its messages stand before this record
+progress  engine -> topic `batches`       the same with offset vectors, written last
+withdraw  edge -> shard                   these shapes have no subscription left at this virtual edge
 """
 
 from __future__ import annotations

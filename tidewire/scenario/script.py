@@ -1,0 +1,101 @@
+"""A scenario file: JSON lines, the first names it and what it needs, each further one is a step with one verb."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from state.errors import UserError
+
+Json = Any
+"""A JSON value as msgspec decodes it (integers exact)."""
+
+SUPPORTED = frozenset(
+    {"range_min", "range_max", "group", "types", "nulls", "openrange", "move", "delete", "restart", "refuse"}
+)
+
+
+class ScenarioError(UserError):
+    """A scenario file is not of the form that the documentation gives."""
+
+    code = "scenario"
+
+
+class Step(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """One step; exactly one of the verbs `catalog`, `publish`, `subscribe`, `unsubscribe`, `expect`, `restart`."""
+
+    catalog: str | None = None
+    publish: str | None = None
+    rows: list[Json] | None = None
+    delete: list[dict[str, Json]] | None = None
+    subscribe: str | None = None
+    sql: str | None = None
+    refused: bool = False
+    unsubscribe: str | None = None
+    expect: str | None = None
+    notified: int | None = None
+    ordered: bool = False
+    restart: bool = False
+
+    @property
+    def verb(self) -> str:
+        """The step's verb. Raises ValueError if there is not exactly one."""
+        named = [verb for verb in _VERBS if getattr(self, verb)]
+        if len(named) != 1:
+            raise ValueError(f"a step has exactly one of {', '.join(_VERBS)}; found {named or 'none'}")
+        return named[0]
+
+
+_VERBS = ("catalog", "publish", "subscribe", "unsubscribe", "expect", "restart")
+
+
+class _Title(msgspec.Struct):
+    scenario: str
+    about: str = ""
+    needs: list[str] = []
+
+
+_Form = TypeVar("_Form", _Title, Step)
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """A file as read: `steps` with their line numbers."""
+
+    name: str
+    about: str
+    needs: frozenset[str]
+    steps: list[tuple[int, Step]]
+
+    @property
+    def unsupported(self) -> frozenset[str]:
+        """What the scenario needs and this version lacks."""
+        return self.needs - SUPPORTED
+
+
+def read_scenario(path: Path) -> Scenario:
+    """Read a scenario file. Raises ScenarioError, with the line, if it is not of the form."""
+    try:
+        lines = path.read_bytes().splitlines()
+    except OSError as error:
+        raise ScenarioError(f"cannot read scenario `{path}`: {error.strerror}; check the path") from error
+    numbered = [(number, line) for number, line in enumerate(lines, 1) if line.strip()]
+    if not numbered:
+        raise ScenarioError(f'scenario `{path}` is empty; its first line must be {{"scenario": NAME, "needs": [...]}}')
+    number, line = numbered[0]
+    title = _read(path, number, line, _Title)
+    steps = [(number, _read(path, number, line, Step)) for number, line in numbered[1:]]
+    return Scenario(title.scenario, title.about, frozenset(title.needs), steps)
+
+
+def _read(path: Path, number: int, line: bytes, form: type[_Form]) -> _Form:
+    try:
+        record = msgspec.json.decode(line, type=form)
+        if isinstance(record, Step):
+            _ = record.verb
+    except ValueError as error:
+        raise ScenarioError(f"`{path}` line {number}: {error}; see docs/scenarios.md for the form of a step") from error
+    return record
