@@ -15,7 +15,7 @@ import numpy as np
 from catalog.shape import Shape
 from connectors.record import OutRecord
 from operators.operator import Messages
-from operators.packed import BYTES_PER_MESSAGE, BYTES_PER_ANSWER, MAX_BYTES, Header, pack_messages, pack_snapshot
+from operators.packed import BYTES_PER_ANSWER, BYTES_PER_MESSAGE, MAX_BYTES, Header, pack_messages, pack_snapshot
 from state.change_batch import I64, ChangeBatch
 from streaming.register import Snapshot
 
@@ -90,7 +90,8 @@ class Encoder:
     def _parts(self, outgoing: Outgoing, listeners: Mapping[Shape, int]) -> dict[int, list[Outgoing]]:
         parts: dict[int, list[Outgoing]] = {}
         for shapes, edges in route(listeners, outgoing.messages, self._partitions).items():
-            parts |= dict.fromkeys(edges, list(_split(_only(outgoing, shapes))))
+            chunks = list(_split(_only(outgoing, shapes)))
+            parts |= {ve: chunks for ve in edges}
         return parts
 
     def _for_edge(

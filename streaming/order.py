@@ -8,6 +8,7 @@ no harm, and every replay of the batch gives the same order. Records that turn o
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -33,7 +34,7 @@ def _running_maximum(timestamp: I64, partition: np.ndarray) -> I64:
     """Running maximum of `timestamp` within each run of equal `partition`."""
     result = timestamp.copy()
     starts = np.flatnonzero(np.diff(partition, prepend=-1))
-    for start, end in zip(starts, [*starts[1:], len(result)], strict=True):
+    for start, end in pairwise([*starts, len(result)]):
         np.maximum.accumulate(result[start:end], out=result[start:end])
     return result
 
