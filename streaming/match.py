@@ -1,0 +1,161 @@
+"""The `match` query: every topic of the catalog and the registrations, through the shards, to Kafka.
+
+    one Kafka source (by pattern) -> shard of each record -> ShardFunction (stateful) -> one Kafka sink
+
+One source, because a checkpointed union refuses another one while a pattern picks up new topics. The JVM only
+carries bytes and groups them: a relation's record by its topic, a registration by its key, which names the shard.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 (the name everyone knows)
+from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql.streaming.state import GroupStateTimeout
+
+from catalog.relation import Catalog
+from connectors.topics import Topics
+from streaming.adapter import FILLER_TOPIC, NO_PARTITION, Process, ShardFunction
+
+QUERY_NAME = "match"
+MAX_REQUEST_BYTES = 16_777_216
+_OUTPUT = "topic string, partition int, key binary, value binary"
+_STATE = "state binary"
+
+
+@dataclass(frozen=True, slots=True)
+class MatchConfig:
+    """What a start of the query needs.
+
+    `catalogs` are (first batch, catalog) in ascending order; the last one is read from now on, the earlier ones
+    are for batches that were planned before. `kafka` are the Java client's properties. `relaxed` switches
+    `failOnDataLoss` off for a run whose topics differ from the last committed offsets'.
+    """
+
+    process: Process
+    epoch: int
+    catalogs: tuple[tuple[int, Catalog], ...]
+    topics: Topics
+    partitions: int
+    kafka: Mapping[str, str]
+    checkpoint: str
+    max_offsets: int = 100_000
+    relaxed: bool = False
+    sink: Mapping[str, str] = field(default_factory=dict)
+
+
+def topics_read(catalog: Catalog, topics: Topics) -> list[str]:
+    """Return every topic that the query reads under `catalog`, sorted."""
+    return sorted({relation.topic for relation in catalog.relations.values()} | {topics.registrations})
+
+
+def subscribe_pattern(names: Iterable[str]) -> str:
+    """Return the anchored Java regular expression that matches exactly `names`."""
+    return "^(?:" + "|".join(re.escape(name) for name in sorted(names)) + ")$"
+
+
+def shards_of_topics(catalogs: Iterable[Catalog]) -> dict[str, list[str]]:
+    """Return the shards that each topic feeds under any of `catalogs`.
+
+    Usually one. A topic that fed another table in an earlier version also feeds that table's shard, for a batch
+    that was planned then; the function ignores what its batch's catalog doesn't know.
+    """
+    shards: dict[str, set[str]] = {}
+    for catalog in catalogs:
+        for relation in catalog.relations.values():
+            shards.setdefault(relation.topic, set()).add(relation.shard)
+    return {topic: sorted(names) for topic, names in sorted(shards.items())}
+
+
+def start_match(spark: SparkSession, config: MatchConfig) -> StreamingQuery:
+    """Start the query and return it; it works in the background until it is stopped or fails."""
+    out = _sharded(_source(spark, config), config).groupBy("shard")
+    written = out.applyInPandasWithState(
+        _function(spark, config), _OUTPUT, _STATE, "append", GroupStateTimeout.NoTimeout
+    )
+    rows = written.where(F.col("topic") != FILLER_TOPIC).withColumn(
+        "partition", F.nullif("partition", F.lit(NO_PARTITION))
+    )
+    writer = rows.writeStream.format("kafka").queryName(QUERY_NAME).outputMode("append")
+    return writer.options(**_sink_options(config)).option("checkpointLocation", config.checkpoint).start()
+
+
+def _source(spark: SparkSession, config: MatchConfig) -> DataFrame:
+    options = _kafka_options(config.kafka) | {
+        "subscribePattern": subscribe_pattern(topics_read(config.catalogs[-1][1], config.topics)),
+        "startingOffsets": "earliest",
+        "maxOffsetsPerTrigger": str(config.max_offsets),
+        "failOnDataLoss": "false" if config.relaxed else "true",
+        "kafka.isolation.level": "read_committed",
+    }
+    return spark.readStream.format("kafka").options(**options).load()
+
+
+def _sink_options(config: MatchConfig) -> dict[str, str]:
+    safe = {
+        "kafka.acks": "all",
+        "kafka.enable.idempotence": "true",
+        "kafka.max.request.size": str(MAX_REQUEST_BYTES),
+        "kafka.linger.ms": "0",
+    }
+    return _kafka_options(config.kafka) | safe | _kafka_options(config.sink)
+
+
+def _kafka_options(properties: Mapping[str, str]) -> dict[str, str]:
+    return {f"kafka.{name}": str(value) for name, value in properties.items()}
+
+
+def _function(spark: SparkSession, config: MatchConfig) -> ShardFunction:
+    return ShardFunction(
+        process=config.process,
+        epoch=config.epoch,
+        sources=_sources(config),
+        catalogs=config.catalogs,
+        topics=config.topics,
+        partitions=config.partitions,
+        flush_rows=int(spark.conf.get("spark.sql.execution.arrow.maxRecordsPerBatch") or 10_000),
+    )
+
+
+def _sources(config: MatchConfig) -> tuple[str, ...]:
+    return (config.topics.registrations, *shards_of_topics(catalog for _, catalog in config.catalogs))
+
+
+def _sharded(source: DataFrame, config: MatchConfig) -> DataFrame:
+    """Give each record its shard and the number of its topic; what belongs to no shard is left out.
+
+    A registration whose key names no shard of these catalogs is dropped here: it would make a group of its own.
+    """
+    mapping = shards_of_topics(catalog for _, catalog in config.catalogs)
+    numbers = _lookup({name: F.lit(number) for number, name in enumerate(_sources(config))})
+    key = F.col("key").cast("string")
+    known = sorted({shard for shards in mapping.values() for shard in shards})
+    registered = F.when((F.col("topic") == config.topics.registrations) & key.isin(known), key)
+    columns = ["shard", "source", "key", "value", "partition", "offset", F.unix_micros("timestamp").alias("micros")]
+    shard = _shard(mapping, registered)
+    return (
+        source.withColumn("shard", shard)
+        .withColumn("source", numbers)
+        .where(F.col("shard").isNotNull())
+        .select(*columns)
+    )
+
+
+def _shard(mapping: Mapping[str, list[str]], registered: Column) -> Column:
+    """The shard column; exploded only where some topic feeds several shards, as that costs a pass over the rows."""
+    if all(len(shards) == 1 for shards in mapping.values()):
+        return F.coalesce(registered, _lookup({topic: F.lit(shards[0]) for topic, shards in mapping.items()}))
+    fed = _lookup({topic: F.array(*map(F.lit, shards)) for topic, shards in mapping.items()})
+    return F.explode(F.when(registered.isNotNull(), F.array(registered)).otherwise(fed))
+
+
+def _lookup(values: Mapping[str, Column]) -> Column:
+    """CASE topic WHEN ... : NULL for any other topic."""
+    result = F.lit(None)
+    for topic, value in values.items():
+        result = F.when(F.col("topic") == topic, value).otherwise(result)
+    return result

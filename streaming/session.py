@@ -1,0 +1,109 @@
+"""The Spark session of an engine: the settings that matter, the code on the workers, and a clean end.
+
+Nothing here depends on one process: a remote worker gets our rooms as a zip (`spark.submit.pyFiles`), and what
+the worker's daemon needs before that on its `PYTHONPATH`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import tempfile
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+ROOMS = ("state", "catalog", "operators", "connectors", "streaming")
+ROOMS_ZIP = "tidewire-rooms.zip"
+ROOT = Path(__file__).resolve().parent.parent
+_LOCAL = re.compile(r"local(\[.*\])?$")
+_ONE_MACHINE = re.compile(r"local(-cluster)?(\[.*\])?$")
+_LOCAL_FILES = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+
+
+@dataclass(frozen=True, slots=True)
+class SessionConfig:
+    """How to reach Spark. `jars` are local paths of the Kafka connector; `spark` overrides any setting below."""
+
+    master: str = "local[*]"
+    jars: Sequence[Path] = ()
+    checkpoint: str = ""
+    local_dir: Path | None = None
+    driver_memory: str = "1g"
+    spark: Mapping[str, str] = field(default_factory=dict)
+
+
+def is_local_path(uri: str) -> bool:
+    """Whether a checkpoint is a path of this machine's file system."""
+    return uri.startswith("file:") or "://" not in uri
+
+
+def session_settings(config: SessionConfig) -> dict[str, str]:
+    """Return every setting of the session (architecture, section 6); the user's come last and win."""
+    settings = _ALWAYS | {
+        "spark.master": config.master,
+        "spark.driver.memory": config.driver_memory,
+        "spark.jars": ",".join(str(jar) for jar in config.jars),
+    }
+    if _ONE_MACHINE.match(config.master):
+        settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+    if is_local_path(config.checkpoint):
+        settings["spark.sql.streaming.checkpointFileManagerClass"] = _LOCAL_FILES
+    if config.local_dir is not None:
+        settings["spark.local.dir"] = str(config.local_dir)
+        settings["spark.sql.warehouse.dir"] = str(config.local_dir / "warehouse")
+    return settings | _python_path(config.master) | dict(config.spark)
+
+
+_ALWAYS = {
+    "spark.app.name": "tidewire",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.ui.retainedJobs": "20",
+    "spark.ui.retainedStages": "20",
+    "spark.ui.retainedTasks": "200",
+    "spark.sql.ui.retainedExecutions": "10",
+    "spark.log.level": "ERROR",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.streaming.numRecentProgressUpdates": "10",
+    "spark.sql.streaming.stateStore.providerClass": (
+        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+    ),
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+    "spark.python.daemon.module": "streaming.daemon",
+}
+
+
+def _python_path(master: str) -> dict[str, str]:
+    """Where a worker's daemon finds our rooms: here, or in the zip that Spark puts into an executor's folder."""
+    path = str(ROOT) if _LOCAL.match(master) else ROOMS_ZIP
+    return {"spark.executorEnv.PYTHONPATH": path}
+
+
+def open_session(config: SessionConfig) -> SparkSession:
+    """Start (or find) the session; shuffle partitions = cores unless set. Takes 3-6 s."""
+    os.environ["PYSPARK_PYTHON"] = config.spark.get("spark.pyspark.python", sys.executable)
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1") if _ONE_MACHINE.match(config.master) else None
+    builder = SparkSession.builder
+    for name, value in session_settings(config).items():
+        builder = builder.config(name, value)
+    spark = builder.getOrCreate()
+    if "spark.sql.shuffle.partitions" not in config.spark:
+        spark.conf.set("spark.sql.shuffle.partitions", str(spark.sparkContext.defaultParallelism))
+    if not _LOCAL.match(config.master):
+        spark.sparkContext.addPyFile(str(zip_rooms(Path(tempfile.mkdtemp(prefix="tidewire-")))))
+    return spark
+
+
+def zip_rooms(folder: Path) -> Path:
+    """Write the rooms that a worker needs into a zip in `folder` and return it."""
+    target = folder / ROOMS_ZIP
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        for room in ROOMS:
+            for source in sorted((ROOT / room).rglob("*.py")):
+                archive.write(source, source.relative_to(ROOT))
+    return target
