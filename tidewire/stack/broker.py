@@ -16,7 +16,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from tidewire.stack.child import Child, tail
-from tidewire.stack.failure import ChildFailed
+from tidewire.stack.failure import ChildFailedError
 from tidewire.stack.java import Java, find_java
 from tidewire.stack.port import LOOPBACK, free_port, is_listening, require_free
 
@@ -66,8 +66,8 @@ class Broker:
         """Start and return when it answers; the data directory is formatted on the first start.
 
         Raises:
-            PortInUse: the port is taken.
-            ChildFailed: it ended, or did not answer within `patience` seconds; with the tail of its log.
+            PortInUseError: the port is taken.
+            ChildFailedError: it ended, or did not answer within `patience` seconds; with the tail of its log.
         """
         self.launch()
         self.await_ready(patience)
@@ -87,14 +87,16 @@ class Broker:
         return self.child
 
     def await_ready(self, patience: float = START_SECONDS) -> None:
-        """Wait until it answers a request for metadata. *Raises* ChildFailed as `start`."""
+        """Wait until it answers a request for metadata. *Raises* ChildFailedError as `start`."""
         deadline = time.monotonic() + patience
         while not (is_listening(self.port) and _answers(self.bootstrap)):
             if not self.alive:
-                raise ChildFailed(f"the broker ended while it started. Its log `{self.log}` ends with:\n{self._why()}")
+                raise ChildFailedError(
+                    f"the broker ended while it started. Its log `{self.log}` ends with:\n{self._why()}"
+                )
             if time.monotonic() > deadline:
                 self.kill()
-                raise ChildFailed(
+                raise ChildFailedError(
                     f"the broker did not answer within {patience:g} s. Its log `{self.log}` ends with:\n{self._why()}"
                 )
             time.sleep(0.1)
@@ -131,7 +133,7 @@ class Broker:
         command = [*self._jvm(java), "kafka.tools.StorageTool", "format", "-t", cluster, "-c", "server.properties"]
         done = subprocess.run(command, cwd=self.home, capture_output=True, text=True, timeout=120, check=False)
         if done.returncode != 0:
-            raise ChildFailed(
+            raise ChildFailedError(
                 f"`{self.home}` could not be formatted for the broker: {(done.stderr or done.stdout).strip()}"
             )
 

@@ -5,12 +5,12 @@
 | 0 | – | done |
 | 1 | `TidewireError` | the work failed; the message says why |
 | 2 | `UserError` | an option, a setting or a file of the user is wrong |
-| 3 | `MissingRequirement` | Java or a jar is missing, wrong or cannot be had |
-| 4 | `DirectoryInUse` | another `tidewire up` holds the data directory |
-| 5 | `PortInUse` | a port that is needed is taken |
-| 6 | `DiskFull` | too little disk |
-| 7 | `NoPermission` | a file or directory cannot be written |
-| 8 | `ChildFailed` | broker, engine or edge did not start, or died again and again |
+| 3 | `RequirementError` | Java or a jar is missing, wrong or cannot be had |
+| 4 | `DirectoryInUseError` | another `tidewire up` holds the data directory |
+| 5 | `PortInUseError` | a port that is needed is taken |
+| 6 | `DiskFullError` | too little disk |
+| 7 | `NoPermissionError` | a file or directory cannot be written |
+| 8 | `ChildFailedError` | broker, engine or edge did not start, or died again and again |
 | 130 | `KeyboardInterrupt` | stopped with Ctrl-C |
 """
 
@@ -26,14 +26,14 @@ class StackError(TidewireError):
     exit_code = 1
 
 
-class MissingRequirement(StackError):
+class RequirementError(StackError):
     """Java or a jar is missing, of a wrong version, or cannot be fetched."""
 
     code = "missing_requirement"
     exit_code = 3
 
 
-class DirectoryInUse(StackError):
+class DirectoryInUseError(StackError):
     """Another stack holds the data directory."""
 
     code = "directory_in_use"
@@ -41,7 +41,7 @@ class DirectoryInUse(StackError):
     retry_helps = True
 
 
-class PortInUse(StackError):
+class PortInUseError(StackError):
     """A port that is needed is taken by another process."""
 
     code = "port_in_use"
@@ -49,7 +49,7 @@ class PortInUse(StackError):
     retry_helps = True
 
 
-class DiskFull(StackError):
+class DiskFullError(StackError):
     """The disk below the data directory has too little room left."""
 
     code = "disk_full"
@@ -57,14 +57,14 @@ class DiskFull(StackError):
     retry_helps = True
 
 
-class NoPermission(StackError):
+class NoPermissionError(StackError):
     """A file or directory that must be written cannot be."""
 
     code = "no_permission"
     exit_code = 7
 
 
-class ChildFailed(StackError):
+class ChildFailedError(StackError):
     """A process of the stack did not start, or died again and again; the message ends with its log's tail."""
 
     code = "child_failed"

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tidewire.stack.failure import MissingRequirement
+from tidewire.stack.failure import RequirementError
 
 SUPPORTED = (17, 21)
 _ACTION = "Install Java 17 or 21, or set JAVA_HOME to one that is installed."
@@ -29,19 +29,19 @@ def find_java(environment: Mapping[str, str] | None = None) -> Java:
     """Return the Java of JAVA_HOME or, without it, of PATH. *Cost*: one short JVM, about 0.1 s.
 
     Raises:
-        MissingRequirement: there is none, it does not run, or it is neither 17 nor 21.
+        RequirementError: there is none, it does not run, or it is neither 17 nor 21.
     """
     environment = os.environ if environment is None else environment
     program = _program(environment)
     text = _ask_version(program)
     found = re.search(r'version "(?:1\.)?(\d+)', text)
     if found is None:
-        raise MissingRequirement(
+        raise RequirementError(
             f"`{program}` does not say which Java it is: expected a version, got {text!r}. {_ACTION}"
         )
     version = int(found.group(1))
     if version not in SUPPORTED:
-        raise MissingRequirement(
+        raise RequirementError(
             f"`{program}` is of a wrong version: expected Java 17 or 21, got Java {version}. {_ACTION}"
         )
     return Java(program, program.resolve().parent.parent, version)
@@ -52,11 +52,11 @@ def _program(environment: Mapping[str, str]) -> Path:
     if home:
         program = Path(home) / "bin" / "java"
         if not program.is_file():
-            raise MissingRequirement(f"JAVA_HOME has no Java: expected a file `{program}`, got none. {_ACTION}")
+            raise RequirementError(f"JAVA_HOME has no Java: expected a file `{program}`, got none. {_ACTION}")
         return program
     found = shutil.which("java", path=environment.get("PATH", os.defpath))
     if found is None:
-        raise MissingRequirement(f"Java is missing: JAVA_HOME is not set and PATH has no `java`. {_ACTION}")
+        raise RequirementError(f"Java is missing: JAVA_HOME is not set and PATH has no `java`. {_ACTION}")
     return Path(found)
 
 
@@ -64,7 +64,7 @@ def _ask_version(program: Path) -> str:
     try:
         done = subprocess.run([program, "-version"], capture_output=True, text=True, timeout=60, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise MissingRequirement(f"`{program}` does not run: {error}. {_ACTION}") from error
+        raise RequirementError(f"`{program}` does not run: {error}. {_ACTION}") from error
     return done.stderr or done.stdout
 
 

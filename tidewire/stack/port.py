@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import socket
 
-from tidewire.stack.failure import NoPermission, PortInUse
+from tidewire.stack.failure import NoPermissionError, PortInUseError
 
 LOOPBACK = "127.0.0.1"
 
@@ -21,8 +21,8 @@ def require_free(port: int, purpose: str, setting: str, host: str = LOOPBACK) ->
     """Check that `port` can be listened on.
 
     Raises:
-        PortInUse: somebody listens there; the message names `purpose` and the `setting` that changes it.
-        NoPermission: the system does not let this user listen there.
+        PortInUseError: somebody listens there; the message names `purpose` and the `setting` that changes it.
+        NoPermissionError: the system does not let this user listen there.
     """
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -31,8 +31,8 @@ def require_free(port: int, purpose: str, setting: str, host: str = LOOPBACK) ->
         except OSError as error:
             where = f"port {port} on {host}, needed for {purpose}"
             if error.errno == errno.EADDRINUSE:
-                raise PortInUse(f"{where}, is in use by another process. Stop it, or set `{setting}`.") from error
-            raise NoPermission(f"{where}, cannot be used: {error.strerror}. Set `{setting}`.") from error
+                raise PortInUseError(f"{where}, is in use by another process. Stop it, or set `{setting}`.") from error
+            raise NoPermissionError(f"{where}, cannot be used: {error.strerror}. Set `{setting}`.") from error
 
 
 def is_listening(port: int, host: str = LOOPBACK) -> bool:

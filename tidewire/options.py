@@ -1,0 +1,18 @@
+"""The options that many commands share, so that they read the same everywhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+ConfigOption = Annotated[
+    Path | None, typer.Option("--config", help="A configuration file; conf/settings.toml shows what can be set.")
+]
+BootstrapOption = Annotated[
+    str | None, typer.Option("--bootstrap", help="host:port of your Kafka; the embedded broker without it.")
+]
+PrefixOption = Annotated[str | None, typer.Option("--prefix", help="Of the topics that tidewire keeps for itself.")]
+DataDirOption = Annotated[Path | None, typer.Option("--data-dir", help="Where `tidewire up` keeps its data.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, one object a line.")]

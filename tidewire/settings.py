@@ -1,0 +1,185 @@
+"""Settings: what can be set, where it was set, and one readable message when it is wrong.
+
+A setting is taken from the first of: an option of the command line, an environment variable `TIDEWIRE_<NAME>`
+(tables as JSON), the configuration file (`--config` or `TIDEWIRE_CONFIG`), `conf/settings.toml`, which holds all
+defaults. The tables `kafka`, `spark` and `broker` are merged line by line. Paths in a configuration file are
+relative to that file, all others to the working directory.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import tomllib
+from collections.abc import Mapping
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, ValidationError, field_validator
+from pydantic_settings import BaseSettings, EnvSettingsSource, SettingsConfigDict, SettingsError
+
+from state.errors import UserError
+
+ENV_PREFIX = "TIDEWIRE_"
+_PATHS = ("data_dir", "jars_dir", "ivy_settings")
+_ADDRESS = r"^\S+:\d{1,5}(,\S+:\d{1,5})*$"
+
+
+class SettingError(UserError):
+    """A setting is unknown or has a value that it cannot have; the message says which, and where it was set."""
+
+    code = "setting"
+
+
+class Settings(BaseSettings):
+    """All settings, checked; made by `load_settings`. A field's description is what its error message expects."""
+
+    model_config = SettingsConfigDict(env_prefix=ENV_PREFIX, extra="forbid", frozen=True)
+
+    bootstrap: str | None = Field(None, pattern=_ADDRESS, description="host:port[,host:port...] of a Kafka cluster")
+    prefix: str = Field(
+        pattern=r"^[a-zA-Z0-9._-]{0,100}$", description="letters, digits, '.', '_' and '-', at most 100"
+    )
+    virtual_edges: int = Field(ge=1, le=1024, description="a whole number from 1 to 1024")
+    data_dir: Path = Field(description="a path")
+    broker_port: int = Field(ge=0, le=65535, description="a port number; 0 takes a free one")
+    edges: int = Field(ge=0, le=64, description="a whole number from 0 to 64")
+    http_host: str = Field(min_length=1, description="an address of this machine")
+    http_port: int = Field(ge=0, le=65535, description="a port number; 0 takes free ones")
+    master: str = Field(min_length=1, description="a Spark master, such as local[*] or spark://host:7077")
+    checkpoint: str | None = Field(None, min_length=1, description="a path or a URI that Spark can write")
+    max_offsets_per_trigger: int = Field(ge=1, le=10_000_000, description="a whole number from 1 to 10000000")
+    disk_floor_mb: int = Field(ge=1, description="a whole number of megabytes, at least 1")
+    log_level: Literal["debug", "info", "warning", "error"] = Field(description="debug, info, warning or error")
+    jars_dir: Path | None = Field(None, description="a path")
+    ivy_settings: Path | None = Field(None, description="the path of an Ivy settings file")
+    kafka: dict[str, str] = Field(description="a table of Kafka client properties")
+    spark: dict[str, str] = Field(description="a table of Spark properties")
+    broker: dict[str, str] = Field(description="a table of broker properties")
+
+    @field_validator("kafka", "spark", "broker", mode="before")
+    @classmethod
+    def _as_text(cls, value: Any) -> Any:
+        """Let a TOML file say `true` or 5: properties are text."""
+        if not isinstance(value, dict):
+            return value
+        flat = dict(_flatten(value))
+        return {k: str(v).lower() if isinstance(v, bool) else str(v) for k, v in flat.items()}
+
+    @property
+    def embedded(self) -> bool:
+        """Whether `tidewire up` runs an own broker."""
+        return self.bootstrap is None
+
+    @property
+    def address(self) -> str:
+        """The address of the Kafka cluster: `bootstrap`, or where the embedded broker listens."""
+        return self.bootstrap or f"127.0.0.1:{self.broker_port}"
+
+    @property
+    def checkpoint_location(self) -> str:
+        """Where the engine keeps its checkpoint: `checkpoint`, or a folder of the data directory."""
+        return self.checkpoint or str(self.data_dir / "checkpoint")
+
+
+def _flatten(table: Mapping[str, Any], above: str = "") -> list[tuple[str, Any]]:
+    """Undo what TOML makes of an unquoted `security.protocol = ...`: nested tables."""
+    found: list[tuple[str, Any]] = []
+    for key, value in table.items():
+        found += _flatten(value, f"{above}{key}.") if isinstance(value, dict) else [(above + key, value)]
+    return found
+
+
+def load_settings(config: Path | None = None, **overrides: object) -> Settings:
+    """Return the settings; `overrides` are options of a command, None where an option was not given.
+
+    Raises:
+        SettingError: the configuration file cannot be read, or a setting is unknown or wrong.
+    """
+    named = os.environ.get(ENV_PREFIX + "CONFIG")
+    config = config or (Path(named) if named else None)
+    layers: list[tuple[str, Mapping[str, Any]]] = [
+        ("the defaults", tomllib.loads((files("conf") / "settings.toml").read_text()))
+    ]
+    if config is not None:
+        layers.append((f"`{config}`", _read_file(config)))
+    layers.append(("the environment", _read_environment()))
+    layers.append(("the command line", {name: value for name, value in overrides.items() if value is not None}))
+    values, origins = _merge(layers)
+    try:
+        settings = Settings(**values)
+    except ValidationError as error:
+        raise SettingError(_explain(error, origins)) from None
+    return settings.model_copy(update={name: _absolute(getattr(settings, name)) for name in _PATHS})
+
+
+def _absolute(path: Path | None) -> Path | None:
+    return None if path is None else path.expanduser().absolute()
+
+
+def _merge(layers: list[tuple[str, Mapping[str, Any]]]) -> tuple[dict[str, Any], dict[str, str]]:
+    values: dict[str, Any] = {}
+    origins: dict[str, str] = {}
+    for origin, layer in layers:
+        for name, value in layer.items():
+            if isinstance(value, dict) and isinstance(values.get(name), dict):
+                value = dict(_flatten(values[name])) | dict(_flatten(value))
+            values[name] = value
+            origins[name] = f"{origin} ({ENV_PREFIX}{name.upper()})" if origin == "the environment" else origin
+    return values, origins
+
+
+def _read_file(config: Path) -> dict[str, Any]:
+    try:
+        values = tomllib.loads(config.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise SettingError(
+            f"the configuration file `{config}` cannot be read: {error.strerror}. Name another one."
+        ) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingError(f"the configuration file `{config}` is not TOML: {error}. Correct it there.") from error
+    return _relative_to(config.absolute().parent, values)
+
+
+def _relative_to(folder: Path, values: dict[str, Any]) -> dict[str, Any]:
+    """Resolve the paths of a configuration file, also those of certificates among the Kafka properties."""
+    for name in (*_PATHS, "checkpoint"):
+        value = values.get(name)
+        if isinstance(value, str) and "://" not in value:
+            values[name] = str(folder / Path(value).expanduser())
+    if isinstance(values.get("kafka"), dict):
+        kafka = dict(_flatten(values["kafka"]))
+        is_path = {name for name, value in kafka.items() if name.endswith(".location") and isinstance(value, str)}
+        values["kafka"] = {name: str(folder / value) if name in is_path else value for name, value in kafka.items()}
+    return values
+
+
+def _read_environment() -> dict[str, Any]:
+    try:
+        return dict(EnvSettingsSource(Settings, env_prefix=ENV_PREFIX)())
+    except SettingsError as error:
+        reason = error.__cause__ or error
+        raise SettingError(f"a table in the environment is not JSON: {error}: {reason}. Correct it there.") from error
+
+
+def unknown_variables(environment: Mapping[str, str] | None = None) -> list[str]:
+    """Return the variables that begin with TIDEWIRE_ and set nothing, most likely for a typing mistake."""
+    environment = os.environ if environment is None else environment
+    known = {ENV_PREFIX + name.upper() for name in Settings.model_fields} | {
+        ENV_PREFIX + n for n in ("CONFIG", "DEBUG")
+    }
+    return sorted(name for name in environment if name.startswith(ENV_PREFIX) and name not in known)
+
+
+def _explain(error: ValidationError, origins: Mapping[str, str]) -> str:
+    first = error.errors()[0]
+    name = str(first["loc"][0])
+    inner = ".".join(str(part) for part in first["loc"])
+    origin = origins.get(name, "the defaults")
+    if first["type"] == "extra_forbidden":
+        near = difflib.get_close_matches(name, Settings.model_fields, n=1)
+        hint = f"Did you mean `{near[0]}`?" if near else f"Known are {', '.join(sorted(Settings.model_fields))}."
+        return f"unknown setting `{name}` in {origin}. {hint}"
+    expected = Settings.model_fields[name].description
+    return f"setting `{inner}`: expected {expected}, got {first['input']!r}, set in {origin}. Correct it there."
