@@ -1,0 +1,40 @@
+"""What a decoder makes of a batch of raw records: changes, dead letters and counts. Nothing is lost in between."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from connectors.dead_letter import DeadLetter
+from state.change_batch import ChangeBatch
+
+
+@dataclass(slots=True)
+class Decoded:
+    """`changes` and `dead` together are the records that came in, each in the order in which they came.
+
+    unknown: names of members that are no columns, sampled from one record of the batch.
+    seen: column name -> rows that had the member; a declared column that never comes is worth a warning.
+    """
+
+    changes: ChangeBatch
+    dead: list[DeadLetter]
+    unknown: list[str] = field(default_factory=list)
+    seen: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def rows(self) -> int:
+        """Upserts among the changes."""
+        return int(self.changes.live.sum())
+
+    @property
+    def deletes(self) -> int:
+        """Deletes among the changes."""
+        return len(self.changes) - self.rows
+
+    @property
+    def reasons(self) -> dict[str, int]:
+        """Code of a dead letter -> how many have it."""
+        counts: dict[str, int] = {}
+        for letter in self.dead:
+            counts[letter.code] = counts.get(letter.code, 0) + 1
+        return counts
