@@ -1,0 +1,14 @@
+from pathlib import Path
+
+import pytest
+
+from tidewire.scenario.pure import PureEngine
+from tidewire.scenario.run import run_scenario
+from tidewire.scenario.script import read_scenario
+
+FILES = sorted((Path(__file__).parents[2] / "scenarios").glob("*.jsonl"))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_every_scenario_holds_on_the_pure_pipeline(path):
+    assert run_scenario(path, read_scenario(path), PureEngine()) is None
