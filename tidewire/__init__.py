@@ -1,1 +1,38 @@
-"""Standing SQL questions over changing data, for a million subscribers at once."""
+"""The front door: `Client`, and the records it gives. The command line is `tidewire`."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from state.errors import TidewireError, UserError
+    from tidewire.client import Client
+    from tidewire.delivery_stream import DeliveryStream
+    from tidewire.records import Ack, At, Delivery, Progress, Refused
+
+__all__ = [
+    "Ack",
+    "At",
+    "Client",
+    "Delivery",
+    "DeliveryStream",
+    "Progress",
+    "Refused",
+    "TidewireError",
+    "UserError",
+]
+
+_HOME = {
+    "Client": "tidewire.client",
+    "DeliveryStream": "tidewire.delivery_stream",
+    "TidewireError": "state.errors",
+    "UserError": "state.errors",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Import a public name when it is asked for, so that `tidewire --help` pays for none of them."""
+    if name not in __all__:
+        raise AttributeError(f"module `tidewire` has no attribute {name!r}")
+    return getattr(importlib.import_module(_HOME.get(name, "tidewire.records")), name)

@@ -1,0 +1,77 @@
+"""The topic `catalog` as a client sees it: read, checked before writing, and appended to."""
+
+from __future__ import annotations
+
+import difflib
+
+from catalog.ddl import apply_ddl
+from catalog.relation import Catalog, Relation
+from connectors.light_kafka import LightKafka
+from connectors.topics import Topics
+from state.errors import TidewireError, UserError
+
+
+class UnknownTable(UserError):
+    """A table that the catalog does not declare."""
+
+    code = "unknown_table"
+
+
+def fold(records: list[tuple[int, bytes | None]], catalog: Catalog | None = None) -> Catalog:
+    """Return what (offset, text) records declare, in order; a record that does not apply is skipped by everyone."""
+    folded = Catalog() if catalog is None else catalog
+    for offset, text in records:
+        if text is None:
+            continue
+        try:
+            folded = apply_ddl(folded, text.decode(), offset)
+        except (TidewireError, UnicodeDecodeError):
+            continue
+    return folded
+
+
+class CatalogLog:
+    """Reads the whole topic each time it is asked (it is small) and remembers the last answer for publishers."""
+
+    def __init__(self, kafka: LightKafka, topics: Topics) -> None:
+        self._kafka = kafka
+        self._topic = topics.catalog
+        self._known = Catalog()
+
+    def read(self) -> Catalog:
+        """Return the catalog as the topic declares it now. Cost: O(topic)."""
+        reader = self._kafka.reader()
+        try:
+            reader.assign(self._topic)
+            self._known = fold([(record.offset, record.value) for record in reader.to_end()])
+        finally:
+            reader.close()
+        return self._known
+
+    def check(self, ddl: str) -> tuple[Catalog, Catalog]:
+        """Return the catalog before and after `ddl`. Raises CatalogError where it does not apply."""
+        before = self.read()
+        return before, apply_ddl(before, ddl, before.version + 1)
+
+    def append(self, ddl: str) -> int:
+        """Write `ddl` and return its version. Raises CatalogError if another writer came first and it fails now."""
+        [(_, version)] = self._kafka.send(self._topic, [(None, ddl.encode())])
+        reader = self._kafka.reader()
+        try:
+            reader.assign(self._topic)
+            earlier = [(r.offset, r.value) for r in reader.to_end() if r.offset < version]
+        finally:
+            reader.close()
+        self._known = apply_ddl(fold(earlier), ddl, version)
+        return version
+
+    def relation(self, table: str) -> Relation:
+        """Return a table's declaration, reading the topic again if it is not known. Raises UnknownTable."""
+        if table not in self._known.relations:
+            self.read()
+        if table in self._known.relations:
+            return self._known.relations[table]
+        near = difflib.get_close_matches(table, self._known.relations, 1)
+        hint = f"Did you mean `{near[0]}`?" if near else "Declare it with `tidewire apply`."
+        known = ", ".join(sorted(self._known.relations)) or "none"
+        raise UnknownTable(f"there is no table `{table}` in the catalog (tables: {known}). {hint}")

@@ -1,0 +1,241 @@
+"""`Client`: declare, publish, subscribe and listen from Python, over nothing but Kafka.
+
+    with Client("localhost:9092") as client:
+        client.apply("CREATE TABLE stock (symbol VARCHAR PRIMARY KEY, price DECIMAL(12,2))")
+        client.subscribe("cheapest", "SELECT MIN(price) FROM stock")
+        client.publish("stock", [{"symbol": "ACME", "price": "10.25"}])
+        for delivery in client.deliveries(["cheapest"], from_beginning=True):
+            print(delivery.old, "->", delivery.new)
+
+Everything it does can be done with any Kafka client; the topics and their records are the interface.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import msgspec
+
+from catalog.column_type import JsonValue
+from catalog.relation import Catalog, Relation
+from connectors.json_writer import encode_key, encode_row
+from connectors.kafka import KafkaProperties, KafkaRecord
+from connectors.light_kafka import LightKafka, LightReader
+from connectors.topics import Topics
+from operators.control import Progress as EngineProgress
+from operators.control import decode_control
+from state.errors import TidewireError, UserError
+from tidewire.catalog_log import CatalogLog
+from tidewire.delivery_stream import DeliveryStream
+from tidewire.records import Ack, Delivery, Refused, read_ack
+
+EMBEDDED_BROKER = "127.0.0.1:19092"
+RELATION_PARTITIONS = 4
+
+
+class NotAnswered(TidewireError):
+    """Nothing answered in time; the message says who should have."""
+
+    code = "timeout"
+    retry_helps = True
+
+
+class Client:
+    """A connection to one tidewire: a Kafka address and a prefix. Use it from one thread, close it at the end."""
+
+    def __init__(self, bootstrap: str = EMBEDDED_BROKER, prefix: str = "tw.", **kafka: object) -> None:
+        """Take client properties in Kafka's own names, e.g. `**{"security.protocol": "SASL_SSL", ...}`."""
+        self.topics = Topics(prefix)
+        properties = {name: str(value) for name, value in kafka.items()}
+        self._kafka = LightKafka(KafkaProperties(bootstrap, properties).kafka_python())
+        self._catalog = CatalogLog(self._kafka, self.topics)
+
+    def apply(
+        self, ddl: str, timeout: float = 60.0, *, create_topics: bool = True, partitions: int = RELATION_PARTITIONS
+    ) -> int:
+        """Declare or drop tables; return the catalog's version once the engine has announced it.
+
+        The text is checked against the catalog in force before it is written. Missing topics of its tables
+        are created with `partitions` partitions unless `create_topics` is False. With a `timeout` of 0 nobody
+        is waited for. A text that changes nothing is not written.
+
+        Raises CatalogError (nothing was written) and NotAnswered (written, but no engine has announced it).
+        """
+        before, after = self._catalog.check(ddl)
+        if create_topics:
+            for relation in after.relations.values():
+                if before.relations.get(relation.name) != relation:
+                    self._kafka.create_topic(relation.topic, partitions)
+        version = before.version if before.relations == after.relations else self._catalog.append(ddl)
+        if timeout > 0:
+            self._await_version(version, timeout)
+        return version
+
+    def publish(self, table: str, rows: Iterable[Mapping[str, object]]) -> int:
+        """Upsert `rows` of `table` in order and return how many, once the broker has them.
+
+        Values as Python's own types or as the JSON of the record format. Cost: 13,000 rows/s; the command
+        `tidewire publish` is ten times as fast.
+
+        Raises UserError, naming row and column, before anything is written.
+        """
+        relation = self.relation(table)
+        records = [(encode_key(relation, row), encode_row(relation, row)) for row in rows]
+        return len(self._kafka.send(relation.topic, records))
+
+    def delete(self, table: str, keys: Iterable[object]) -> int:
+        """Delete rows of `table` by primary key: an object, or the bare value where the key is one column."""
+        relation = self.relation(table)
+        records = [(encode_key(relation, key_of(relation, key)), None) for key in keys]
+        return len(self._kafka.send(relation.topic, records))
+
+    def subscribe(
+        self,
+        id: str,
+        sql: str | None = None,
+        *,
+        template: str | None = None,
+        params: Sequence[JsonValue] = (),
+        timeout: float = 60.0,
+    ) -> Ack:
+        """Register a query, or replace the one of `id`; return the acknowledgement once its answer is live.
+
+        Raises Refused, and NotAnswered when no edge and engine have made it live within `timeout` seconds.
+        """
+        acks = self.subscribe_all({id: subscription_value(sql, template, params)}, timeout)
+        if acks[id].status == "refused":
+            raise Refused(acks[id])
+        return acks[id]
+
+    def subscribe_all(self, queries: Mapping[str, str | bytes], timeout: float = 60.0) -> dict[str, Ack]:
+        """Register many queries at once; return each one's last word, `live` or `refused`."""
+        values = {id: query if isinstance(query, bytes) else subscription_value(query) for id, query in queries.items()}
+        reader = self._kafka.reader()
+        try:
+            reader.assign(self.topics.acks, at_end=True)
+            records = [(id.encode(), value) for id, value in values.items()]
+            written = self._kafka.send(self.topics.subscriptions, records)
+            versions = {id: offset for id, (_, offset) in zip(values, written, strict=True)}
+            return _final_acks(reader, versions, timeout)
+        finally:
+            reader.close()
+
+    def unsubscribe(self, id: str) -> None:
+        """End the subscription; its last delivery is `ended`. An unknown id is no error."""
+        self._kafka.send(self.topics.subscriptions, [(id.encode(), None)])
+
+    def deliveries(
+        self,
+        ids: Iterable[str] | None = None,
+        *,
+        follow: bool = True,
+        from_beginning: bool = False,
+        progress: bool = False,
+    ) -> DeliveryStream:
+        """Iterate over deliveries, of `ids` or of all, that are committed from this call on.
+
+        With `from_beginning`, over all that Kafka still has; without `follow`, only up to now. With
+        `progress`, `Progress` records come too: after one, silence up to its position means "no change".
+        """
+        return DeliveryStream(
+            self._kafka.reader(), self.topics, ids, follow=follow, from_beginning=from_beginning, progress=progress
+        )
+
+    def answer(self, id: str) -> Delivery | None:
+        """Return the newest delivery of `id`, whose `new` is its answer; None if there is none.
+
+        Cost: reads one partition of `deliveries`; an edge's `GET /subscriptions/{id}` answers at once.
+        """
+        newest: Delivery | None = None
+        with self.deliveries([id], follow=False, from_beginning=True) as stream:
+            for record in stream:
+                if isinstance(record, Delivery):
+                    newest = record
+        return newest
+
+    def read(self, topic: str) -> Iterator[KafkaRecord]:
+        """Yield the committed records that `topic` holds now; those of a partition in order."""
+        reader = self._kafka.reader()
+        try:
+            reader.assign(topic)
+            yield from reader.to_end()
+        finally:
+            reader.close()
+
+    def catalog(self) -> Catalog:
+        """Return the catalog as declared now, whether or not an engine has announced it."""
+        return self._catalog.read()
+
+    def relation(self, table: str) -> Relation:
+        """Return the declaration of `table`. Raises UserError."""
+        return self._catalog.relation(table)
+
+    def close(self) -> None:
+        """Flush and leave the broker."""
+        self._kafka.close()
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _await_version(self, version: int, timeout: float) -> None:
+        reader = self._kafka.reader()
+        try:
+            reader.assign(self.topics.batches)
+            until = time.monotonic() + timeout
+            while time.monotonic() < until:
+                for record in reader.poll():
+                    progress = decode_control(record.value or b"null")
+                    if isinstance(progress, EngineProgress) and progress.catalog >= version:
+                        return
+        finally:
+            reader.close()
+        raise NotAnswered(
+            f"catalog version {version} is written, but no engine has announced it within {timeout:g} s. "
+            f"Start `tidewire engine` (or `tidewire up`), or wait longer with a timeout."
+        )
+
+
+def subscription_value(sql: str | None = None, template: str | None = None, params: Sequence[JsonValue] = ()) -> bytes:
+    """Return the record value of a subscription given as SQL, or as a template with its parameters."""
+    if (sql is None) == (template is None):
+        raise UserError("a subscription is either SQL or a template with parameters; give exactly one of them")
+    if sql is not None:
+        return msgspec.json.encode({"sql": sql})
+    return msgspec.json.encode({"template": template, "params": list(params)})
+
+
+def key_of(relation: Relation, key: object) -> Mapping[str, object]:
+    """Return the key as an object of the primary key's columns. Raises UserError for a bare value of many columns."""
+    if isinstance(key, Mapping):
+        return key
+    if len(relation.key) != 1:
+        columns = ", ".join(relation.key)
+        raise UserError(f"a key of table `{relation.name}` has the columns {columns}; got {key!r}. Give an object.")
+    return {relation.key[0]: key}
+
+
+def _final_acks(reader: LightReader, versions: dict[str, int], timeout: float) -> dict[str, Ack]:
+    until, found, seen = time.monotonic() + timeout, dict[str, Ack](), 0
+    while time.monotonic() < until and len(found) < len(versions):
+        for record in reader.poll():
+            ack = read_ack(record.value) if record.value is not None else None
+            if ack is not None and versions.get(ack.id) == ack.version:
+                seen += 1
+                if ack.status != "accepted":
+                    found[ack.id] = ack
+    if len(found) < len(versions):
+        raise NotAnswered(_unanswered(versions, found, seen > len(found), timeout))
+    return found
+
+
+def _unanswered(versions: dict[str, int], found: dict[str, Ack], accepted: bool, timeout: float) -> str:
+    waiting = [id for id in versions if id not in found]
+    who = "an edge accepted, but no engine has answered" if accepted else "no edge has answered"
+    return (
+        f"{len(waiting)} subscription(s), `{waiting[0]}` first, are not live after {timeout:g} s: {who}. "
+        "They stay registered; see `tidewire status` for what is running."
+    )

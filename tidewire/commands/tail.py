@@ -1,0 +1,67 @@
+"""`tidewire tail`: print a topic's records as they come."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+import typer
+
+from connectors.kafka import KafkaRecord, Reader
+from connectors.topics import Topics
+from state.errors import UserError
+from tidewire.client import Client
+from tidewire.connection import kafka_properties, open_client, topics_of
+from tidewire.options import BootstrapOption, ConfigOption, JsonOption, PrefixOption
+from tidewire.record_text import describe, to_json
+from tidewire.settings import load_settings
+from tidewire.terminal import Terminal
+
+
+def tail(
+    topic: Annotated[
+        str, typer.Argument(help="deliveries, acks, batches, …, a table, or a topic's own name.")
+    ] = "deliveries",
+    from_beginning: Annotated[
+        bool, typer.Option("--from-beginning", help="Begin with the oldest record kept.")
+    ] = False,
+    follow: Annotated[bool, typer.Option(help="Go on until Ctrl-C, or stop at the end.")] = True,
+    limit: Annotated[int | None, typer.Option("--limit", "-n", min=1, help="Stop after so many records.")] = None,
+    config: ConfigOption = None,
+    bootstrap: BootstrapOption = None,
+    prefix: PrefixOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Print the committed records of TOPIC: a table, or one of tidewire's own topics without its prefix."""
+    settings = load_settings(config, bootstrap=bootstrap, prefix=prefix)
+    with open_client(config, bootstrap, prefix) as client:
+        name = _resolve(topic, topics_of(settings), client)
+    terminal = Terminal(json)
+    records = _records(Reader(kafka_properties(settings)), name, from_beginning, follow)
+    for number, record in enumerate(records, 1):
+        terminal.answer(to_json(record), describe(record))
+        if number == limit:
+            return
+
+
+def _records(reader: Reader, topic: str, from_beginning: bool, follow: bool) -> Iterator[KafkaRecord]:
+    """Yield what is there now, then what comes: a tail alone starts now, a listing alone ends now."""
+    if not follow:
+        yield from reader.read_to_end(topic) if from_beginning else ()
+        return
+    start = reader.admin.begin_offsets(topic) if from_beginning else None
+    yield from (record for record in reader.tail(topic, start) if record is not None)
+
+
+def _resolve(name: str, topics: Topics, client: Client) -> str:
+    """Return the topic that `name` means. Raises UserError."""
+    own = {spec.name.removeprefix(topics.prefix): spec.name for spec in topics.specs()}
+    if name in own:
+        return own[name]
+    relations = client.catalog().relations
+    if name in relations:
+        return relations[name].topic
+    known: dict[str, Any] = own | {r.topic: r for r in relations.values()} | {t: t for t in own.values()}
+    if name in known:
+        return name
+    raise UserError(f"there is no topic or table `{name}`; there are {', '.join(sorted(own | dict(relations)))}.")

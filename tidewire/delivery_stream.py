@@ -1,0 +1,72 @@
+"""Deliveries as an iterator: read committed, of some subscriptions or of all, with or without progress."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from connectors.kafka_record import KafkaRecord
+from connectors.light_kafka import LightReader
+from connectors.partitioner import home_partition
+from connectors.topics import Topics
+from tidewire.records import PROGRESS_KEY, Delivery, Progress, read_delivery
+
+
+class DeliveryStream(Iterator[Delivery | Progress]):
+    """Iterate; close it (or use `with`) when done.
+
+    Its position is fixed when it is made, not at the first `next`: what is committed in between is not lost.
+    `poll` gives what is there within a time, for those who have something else to do.
+    """
+
+    def __init__(
+        self,
+        reader: LightReader,
+        topics: Topics,
+        ids: Iterable[str] | None,
+        *,
+        follow: bool,
+        from_beginning: bool,
+        progress: bool,
+    ) -> None:
+        self._reader = reader
+        self._keys = None if ids is None else {id.encode() for id in ids}
+        self._progress = progress
+        reader.assign(topics.deliveries, self._partitions(topics), at_end=follow and not from_beginning)
+        self._records = self._follow() if follow else self._to_end()
+
+    def __next__(self) -> Delivery | Progress:
+        return next(self._records)
+
+    def poll(self, timeout: float = 0.2) -> list[Delivery | Progress]:
+        """Return what has come, waiting up to `timeout` seconds for the first record."""
+        return [read_delivery(r.key, r.value) for r in self._reader.poll(timeout) if self._wanted(r) and r.value]
+
+    def close(self) -> None:
+        """Leave the broker."""
+        self._reader.close()
+
+    def __enter__(self) -> DeliveryStream:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _partitions(self, topics: Topics) -> list[int]:
+        every = self._reader.partitions(topics.deliveries)
+        if self._keys is None or not every:
+            return every
+        return sorted({home_partition(key, len(every)) for key in self._keys})
+
+    def _wanted(self, record: KafkaRecord) -> bool:
+        if record.key == PROGRESS_KEY:
+            return self._progress
+        return self._keys is None or record.key in self._keys
+
+    def _follow(self) -> Iterator[Delivery | Progress]:
+        while True:
+            yield from self.poll()
+
+    def _to_end(self) -> Iterator[Delivery | Progress]:
+        for record in self._reader.to_end():
+            if self._wanted(record) and record.value is not None:
+                yield read_delivery(record.key, record.value)

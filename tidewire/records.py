@@ -1,0 +1,97 @@
+"""What a subscriber receives, as typed records: deliveries, progress and acknowledgements.
+
+Field for field what stands in the topics `deliveries` and `acks`, so any Kafka client sees the same.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from catalog.column_type import JsonValue
+from state.errors import UserError
+
+PROGRESS_KEY = b"@progress"
+
+
+class At(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A position: a batch of an epoch, and for a change the publication in it that caused the change."""
+
+    epoch: int
+    batch: int
+    topic: str | None = None
+    partition: int | None = None
+    offset: int | None = None
+
+
+class Delivery(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One notification of one subscription.
+
+    `n` counts the subscription's deliveries without gaps, from 1 at the snapshot of each `version` (the offset of
+    the subscription's record). `kind` is `snapshot` (with the `sql`), `change`, `resync` (after the engine
+    began anew; `n` grows only if the answer differs) or `ended` (with the `reason`).
+    """
+
+    id: str
+    kind: Literal["snapshot", "change", "resync", "ended"]
+    version: int
+    n: int
+    old: JsonValue
+    new: JsonValue
+    at: At
+    sql: str | None = None
+    reason: str | None = None
+
+
+class Progress(msgspec.Struct, frozen=True):
+    """All deliveries caused by batches up to this one stand before this record: silence means no change."""
+
+    epoch: int
+    batch: int
+    time: str = ""
+
+
+class Ack(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What became of one version of a subscription; `at` is the position from which `live` answers hold."""
+
+    id: str
+    version: int
+    status: Literal["refused", "accepted", "live", "ended"]
+    at: At | None = None
+    sql: str | None = None
+    shape: object = None
+    cost: str | None = None
+    code: str | None = None
+    message: str | None = None
+    hint: str | None = None
+    reason: str | None = None
+
+
+class Refused(UserError):
+    """A subscription was refused. `ack_code`, `message` and `hint` say why and what would work instead."""
+
+    code = "refused"
+
+    def __init__(self, ack: Ack) -> None:
+        self.ack = ack
+        self.ack_code = ack.code or "refused"
+        self.message = ack.message or ""
+        self.hint = ack.hint
+        hint = f"\n{ack.hint}" if ack.hint else ""
+        super().__init__(f"subscription `{ack.id}` was refused ({self.ack_code}): {self.message}{hint}")
+
+
+_DELIVERY = msgspec.json.Decoder(Delivery)
+_PROGRESS = msgspec.json.Decoder(Progress)
+_ACK = msgspec.json.Decoder(Ack)
+
+
+def read_delivery(key: bytes | None, value: bytes) -> Delivery | Progress:
+    """Read a record of the topic `deliveries`. Raises msgspec.ValidationError or DecodeError."""
+    return _PROGRESS.decode(value) if key == PROGRESS_KEY else _DELIVERY.decode(value)
+
+
+def read_ack(value: bytes) -> Ack:
+    """Read a record of the topic `acks`. Raises msgspec.ValidationError or DecodeError."""
+    return _ACK.decode(value)

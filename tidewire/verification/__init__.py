@@ -1,0 +1,16 @@
+"""The independent oracle: recomputes every delivery with DuckDB from what stands in Kafka, and compares.
+
+    journal      what was read: the records of the topics, and what of them is gone already
+    declared     the catalog topic, parsed by DuckDB itself
+    batches      what each batch of each epoch held, and how far there is something to judge
+    decoding     records -> rows, by the documented rules
+    ordering     the order rule: in which sequence a shard took the records of a batch
+    history      each version of each row with the interval in which it held, as a DuckDB table
+    question     a subscription's SQL, run by DuckDB as written over all versions of the rows
+    answers      the running answer of one subscription: where it changed, from what to what
+    lives        when each version of each subscription began and ended
+    judgement    expected against delivered
+    report       what was right, wrong, missed, extra
+
+Nothing here imports the code that computes answers (catalog, state, operators, streaming, overlay).
+"""
