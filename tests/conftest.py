@@ -1,0 +1,53 @@
+"""Fixtures for tests that need Kafka: one real broker a run, fresh topics a test."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from connectors.kafka import Admin, KafkaProperties
+from connectors.topics import Topics
+
+TEST_VIRTUAL_EDGES = 4
+_OVERRIDES = {"log.index.size.max.bytes": "1048576", "log.retention.check.interval.ms": "5000"}
+
+
+@pytest.fixture(scope="session")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The bootstrap servers of a broker that lives as long as the test run (about 5 s to start)."""
+    from tidewire.stack.broker import Broker
+    from tidewire.stack.jars import jar_directories, read_jar_sets, require_jars
+
+    home = tmp_path_factory.mktemp("broker")
+    chosen = os.environ.get("TIDEWIRE_JARS_DIR")
+    jars = require_jars(read_jar_sets()["broker"], jar_directories(home, Path(chosen) if chosen else None))
+    running = Broker(home, port=0, jars=jars, overrides=_OVERRIDES)
+    running.start()
+    yield running.bootstrap
+    running.stop()
+
+
+@pytest.fixture
+def kafka(broker: str) -> KafkaProperties:
+    """How to reach the broker of this run."""
+    return KafkaProperties(broker)
+
+
+@pytest.fixture
+def prefix() -> str:
+    """A prefix that no other test uses."""
+    return f"t{uuid.uuid4().hex[:8]}."
+
+
+@pytest.fixture
+def topics(kafka: KafkaProperties, prefix: str) -> Iterator[Topics]:
+    """The internal topics under a fresh prefix, created with 4 virtual edges, deleted after the test."""
+    names = Topics(prefix)
+    admin = Admin(kafka)
+    admin.ensure_topics(names, TEST_VIRTUAL_EDGES)
+    yield names
+    admin.delete_topics([name for name in admin.topics() if name.startswith(prefix)])
