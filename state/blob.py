@@ -1,0 +1,113 @@
+"""The container of every stored state: named flat arrays behind magic, format version, fingerprint and CRC.
+
+    offset  bytes  what
+    0       8      magic: which structure wrote it
+    8       4      format version, little endian
+    12      4      CRC-32 of everything from offset 16 on
+    16      4      h, the length of the header
+    20      h      header, JSON: fingerprint, and for each section its name, dtype, shape, offset and length
+    ...            the sections, each at a multiple of 8 bytes
+
+Opening copies nothing: arrays are `np.frombuffer` views (read-only, as the bytes are). Same sections, same bytes.
+Cost: one pass for the CRC (1 ms for 2 MB) and one copy when writing; 20 us more.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from state.errors import StateError
+
+Section = npt.NDArray[Any] | memoryview
+_ALIGN = 8
+_FIXED = 20
+_HEADER_AT = 16
+
+
+class _Section(msgspec.Struct, array_like=True):
+    name: str
+    dtype: str
+    shape: list[int]
+    offset: int
+    length: int
+
+
+class _Header(msgspec.Struct):
+    fingerprint: str
+    sections: list[_Section]
+
+
+def write_blob(magic: bytes, version: int, fingerprint: str, sections: Mapping[str, bytes | npt.NDArray[Any]]) -> bytes:
+    """Return one binary value of `sections`. `magic` is 8 bytes; arrays keep dtype and shape (C order)."""
+    entries: list[_Section] = []
+    parts: list[bytes] = []
+    offset = 0
+    for name, section in sections.items():
+        dtype, shape = ("", []) if isinstance(section, bytes) else (section.dtype.str, list(section.shape))
+        data = section if isinstance(section, bytes) else np.ascontiguousarray(section).tobytes()
+        entries.append(_Section(name, dtype, shape, offset, len(data)))
+        parts += [data, bytes(-len(data) % _ALIGN)]
+        offset += len(data) + -len(data) % _ALIGN
+    header = msgspec.json.encode(_Header(fingerprint, entries))
+    header += b" " * (-(_FIXED + len(header)) % _ALIGN)
+    body = b"".join([len(header).to_bytes(4, "little"), header, *parts])
+    return b"".join([magic, version.to_bytes(4, "little"), zlib.crc32(body).to_bytes(4, "little"), body])
+
+
+def read_blob(data: bytes, magic: bytes, version: int, fingerprint: str) -> dict[str, Section]:
+    """Return the sections of `data`: arrays as read-only views, bytes as memoryviews.
+
+    Raises StateError, naming both sides, if magic, version or fingerprint differ or the checksum fails.
+    """
+    header, begin = _open(data, magic, version)
+    if header.fingerprint != fingerprint:
+        raise StateError(
+            f"the stored state belongs to another declaration: expected {fingerprint}, found {header.fingerprint}; "
+            "declare the table as it was, or drop and create it anew"
+        )
+    return {entry.name: _section(data, begin, entry) for entry in header.sections}
+
+
+def read_fingerprint(data: bytes, magic: bytes, version: int) -> str:
+    """Return the fingerprint `data` was written with, so that a caller can judge whether it evolved legally.
+
+    Raises StateError as `read_blob` does.
+    """
+    return _open(data, magic, version)[0].fingerprint
+
+
+def _open(data: bytes, magic: bytes, version: int) -> tuple[_Header, int]:
+    if len(data) < _FIXED or data[:8] != magic:
+        raise StateError(
+            f"the stored state is of another kind: expected `{magic!r}`, found `{data[:8]!r}` ({len(data)} bytes); "
+            "point the engine at its own checkpoint"
+        )
+    found = int.from_bytes(data[8:12], "little")
+    if found != version:
+        raise StateError(
+            f"the stored state `{magic!r}` has another format: expected version {version}, found {found}; "
+            "run the release that wrote it, or start a new epoch on a fresh checkpoint"
+        )
+    stored, actual = int.from_bytes(data[12:16], "little"), zlib.crc32(memoryview(data)[_HEADER_AT:])
+    if stored != actual:
+        raise StateError(
+            f"the stored state `{magic!r}` is damaged: expected CRC {stored:#010x}, found {actual:#010x} over "
+            f"{len(data)} bytes; start a new epoch on a fresh checkpoint"
+        )
+    begin = _FIXED + int.from_bytes(data[16:20], "little")
+    return msgspec.json.decode(data[_FIXED:begin], type=_Header), begin
+
+
+def _section(data: bytes, begin: int, entry: _Section) -> Section:
+    start = begin + entry.offset
+    if not entry.dtype:
+        return memoryview(data)[start : start + entry.length]
+    dtype = np.dtype(entry.dtype)
+    flat = np.frombuffer(data, dtype, entry.length // dtype.itemsize, start)
+    return flat.reshape(entry.shape)

@@ -1,0 +1,202 @@
+"""Orderings: a permutation of a relation's rows by (equality columns, range attribute), kept sorted by merging.
+
+All subscriptions of the shapes that compare the same columns share one ordering, whatever they measure. Rows
+with NULL in one of its columns meet none of those subscriptions and are left out. Without a range attribute
+every row of a group has x = 0.
+
+    equal = (exchange,), range = risk         group 0 (NYSE)    group 1 (XETR)
+    slot                                       0    1    2       3    4
+    version                                    7    2    9       0    4
+    x                                         10   10   40       5   80          starts = [0, 3, 5]
+
+Idea: opening and writing a shard is O(n) anyway, so a batch lays the slots out once, for its whole length: every
+stored row has a slot, and every version that comes to a key where its row was not gets a slot of its own, merged
+in. A change of a measure then stays in its slot, a move goes from one slot to another, and nothing is shifted.
+
+Invariants (`check`): 1 the permutation holds exactly the rows without NULL in the ordering's columns, each once.
+2 It is sorted by (equality columns, x). 3 In a layout, groups are runs of slots and x does not fall inside one.
+Cost: a layout is O(n + m log m): 10 ns a row and column; a commit O(n). Stored: 4 bytes a row.
+Source: the upper tier of the A2B-tree, Interface paper 3.1.1, with the group's columns in front.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numba
+import numpy as np
+
+from state.change_batch import I32, I64, Bool
+from state.row_store import Replay
+
+
+@numba.njit(cache=True)
+def _compare(codes: I64, columns: I64, one: int, other: int) -> int:
+    """Return the sign of the order of two versions' keys."""
+    for k in range(len(columns)):
+        a = codes[columns[k], one]
+        b = codes[columns[k], other]
+        if a != b:
+            return -1 if a < b else 1
+    return 0
+
+
+@numba.njit(cache=True)
+def _trace(codes: I64, columns: I64, member: Bool, before: I64, after: I64, stored: int, owner: I64, fresh: I64) -> int:
+    """Say in whose slot each change's version stands; return how many versions need a new one."""
+    count = 0
+    for i in range(len(after)):
+        new = stored + i
+        if after[i] != new or not member[new]:
+            continue
+        old = before[i]
+        if old >= 0 and owner[old] >= 0 and _compare(codes, columns, old, new) == 0:
+            owner[new] = owner[old]
+        else:
+            owner[new] = new
+            fresh[count] = new
+            count += 1
+    return count
+
+
+@numba.njit(cache=True)
+def _merge(codes: I64, columns: I64, rows: I64, fresh: I64, out: I64) -> None:
+    """Merge two sorted lists of versions; where keys are equal, stored rows come first."""
+    r = f = 0
+    for s in range(len(out)):
+        if f == len(fresh) or (r < len(rows) and _compare(codes, columns, rows[r], fresh[f]) <= 0):
+            out[s] = rows[r]
+            r += 1
+        else:
+            out[s] = fresh[f]
+            f += 1
+
+
+@numba.njit(cache=True)
+def _seek(codes: I64, columns: I64, heads: I64, wanted: I64, out: I64) -> None:
+    """For each row of `wanted` find the group whose first version has those equality codes, or -1."""
+    for i in range(len(wanted)):
+        low, high = 0, len(heads)
+        out[i] = -1
+        while low < high:
+            mid = (low + high) // 2
+            sign = 0
+            for k in range(len(columns)):
+                code = codes[columns[k], heads[mid]]
+                if code != wanted[i, k]:
+                    sign = -1 if code < wanted[i, k] else 1
+                    break
+            if sign == 0:
+                out[i] = mid
+                break
+            if sign < 0:
+                low = mid + 1
+            else:
+                high = mid
+
+
+ENTRIES = (_trace, _merge, _seek)
+"""The kernels that are called from Python."""
+
+
+@dataclass(slots=True)
+class Layout:
+    """The slots of one ordering for one batch.
+
+    version: int64[slots], the version that made each slot.  x: int64[slots].  group: int64[slots].
+    starts: int64[groups + 1], first slot of each group.  slot: int64[versions], -1 for those that have none.
+    fresh: how many slots the batch added.
+    """
+
+    version: I64
+    x: I64
+    group: I64
+    starts: I64
+    slot: I64
+    fresh: int
+
+
+class Ordering:
+    """The rows by (columns `equal`, column `range`); `rows` is the permutation, int32."""
+
+    __slots__ = ("_columns", "equal", "range", "rows")
+
+    def __init__(self, equal: tuple[int, ...], range_: int | None, rows: I32) -> None:
+        self.equal = equal
+        self.range = range_
+        self.rows = rows
+        self._columns = np.array(equal if range_ is None else (*equal, range_), np.int64)
+
+    @classmethod
+    def of(cls, equal: tuple[int, ...], range_: int | None, still: Replay) -> Ordering:
+        """Sort the rows of a store. Cost: O(n log n), 8 ms for 50,000 rows."""
+        ordering = cls(equal, range_, np.zeros(0, np.int32))
+        rows = np.flatnonzero(ordering._members(still))
+        ordering.rows = ordering._sorted(still, rows).astype(np.int32)
+        return ordering
+
+    def layout(self, replay: Replay) -> Layout:
+        """Give every version that has a place in this ordering its slot. Cost: O(n + m log m)."""
+        member = self._members(replay)
+        versions = np.arange(len(member))
+        owner = np.where(member & (versions < replay.rows), versions, -1)
+        fresh = np.empty(len(replay.after), np.int64)
+        count = _trace(replay.codes, self._columns, member, replay.before, replay.after, replay.rows, owner, fresh)
+        version = np.empty(len(self.rows) + count, np.int64)
+        new = self._sorted(replay, fresh[:count])
+        _merge(replay.codes, self._columns, self.rows.astype(np.int64), new, version)
+        slot_of = np.full(len(member) + 1, -1)
+        slot_of[version] = np.arange(len(version))
+        group, starts = self._groups(replay, version)
+        x = np.zeros(len(version), np.int64) if self.range is None else replay.codes[self.range][version]
+        return Layout(version, x, group, starts, slot_of[owner], count)
+
+    def commit(self, layout: Layout, replay: Replay) -> None:
+        """Take over what `replay` left, under the row numbers the store gives. Cost: O(n)."""
+        alive = replay.current >= 0
+        slots = layout.slot[replay.current[alive]]
+        occupant = np.full(len(layout.version), -1, np.int32)
+        placed = np.flatnonzero(slots >= 0)
+        occupant[slots[placed]] = placed
+        self.rows = occupant[occupant >= 0]
+
+    def seek(self, layout: Layout, replay: Replay, wanted: Sequence[Sequence[int]]) -> I64:
+        """Return the group number of each tuple of equality codes, -1 for groups without a slot.
+
+        Cost: O(log n) each.
+        """
+        out = np.empty(len(wanted), np.int64)
+        codes = np.array(wanted, np.int64).reshape(len(wanted), len(self.equal))
+        heads = layout.version[layout.starts[:-1]]
+        _seek(replay.codes, np.array(self.equal, np.int64), heads, codes, out)
+        return out
+
+    def check(self, still: Replay) -> None:
+        """Assert the invariants of the module's header. Cost: O(n log n)."""
+        members = np.flatnonzero(self._members(still))
+        assert np.array_equal(np.sort(self.rows), members), f"1: {self.rows}, members are {members}"
+        keys = [tuple(still.codes[self._columns, row].tolist()) for row in self.rows]
+        assert keys == sorted(keys), f"2: not sorted: {keys}"
+        layout = self.layout(still)
+        inside = layout.group[1:] == layout.group[:-1]
+        assert (np.diff(layout.group)[~inside] == 1).all(), f"3: groups {layout.group}"
+        assert (layout.x[1:] >= layout.x[:-1])[inside].all(), f"3: x {layout.x} in groups {layout.group}"
+
+    def _members(self, replay: Replay) -> Bool:
+        return np.logical_and.reduce(replay.valid[self._columns], axis=0)
+
+    def _sorted(self, replay: Replay, versions: I64) -> I64:
+        if not len(self._columns):
+            return versions
+        return versions[np.lexsort([replay.codes[column][versions] for column in self._columns[::-1]])]
+
+    def _groups(self, replay: Replay, version: I64) -> tuple[I64, I64]:
+        """Return the group number of each slot, and where groups start (with the end behind)."""
+        begins = np.zeros(len(version), np.bool_)
+        begins[:1] = True
+        for column in self.equal:
+            code = replay.codes[column][version]
+            begins[1:] |= code[1:] != code[:-1]
+        starts = np.append(np.flatnonzero(begins), len(version))
+        return np.cumsum(begins) - 1, starts
