@@ -9,7 +9,7 @@ from catalog.shape import Shape
 from operators.range_extremum import RangeExtremum
 from state.blob import read_blob, write_blob
 
-_MAGIC = b"TWSH"
+_MAGIC = b"tw-shard"
 _VERSION = 1
 UNKNOWN_NAMES_KEPT = 20
 

@@ -1,0 +1,106 @@
+import json
+from dataclasses import replace
+
+import numpy as np
+
+from catalog.ddl import apply_ddl
+from catalog.relation import Catalog
+from catalog.shape import Region, Shape, group_key
+from connectors.record import RawRecords
+from connectors.topics import Topics
+from operators.packed import Header, PackedMessages, PackedSnapshot, pack_registrations, unpack
+from streaming.shard import ShardSpec, process_shard
+
+TOPICS = Topics()
+CATALOG = apply_ddl(Catalog(), "CREATE TABLE t (id INTEGER PRIMARY KEY, x INTEGER, y INTEGER)", 0)
+SPEC = ShardSpec(7, "t/0", CATALOG, TOPICS, 4)
+SHAPE = Shape("t", "min", "y", (), "x")
+
+
+def records(topic: str, pairs: list[tuple[bytes | None, bytes | None]], partition: int = 0, first: int = 0):
+    m = len(pairs)
+    offset = np.arange(first, first + m)
+    return RawRecords(
+        topic,
+        [key for key, _ in pairs],
+        [value for _, value in pairs],
+        np.full(m, partition, np.int32),
+        offset,
+        offset * 1000,
+    )
+
+
+def rows(*values: tuple[int, int, int], **where) -> RawRecords:
+    pairs = [(b'{"id":%d}' % i, b'{"id":%d,"x":%d,"y":%d}' % (i, x, y)) for i, x, y in values]
+    return records("t", pairs, **where)
+
+
+def registration(ve: int = 2) -> RawRecords:
+    header = Header("register", 7, "t/0", ve=ve, catalog=0)
+    (value,) = pack_registrations(header, [11], [Region(SHAPE, group_key(()), 0, 9)])
+    return records(TOPICS.registrations, [(b"t/0", value)], partition=ve)
+
+
+def sent(result):
+    return [unpack(record.value) for record in result.out if record.topic == TOPICS.notifications]
+
+
+def counters(result):
+    (record,) = [record for record in result.out if record.topic == TOPICS.engines]
+    return json.loads(record.value)
+
+
+def test_the_snapshot_holds_before_the_batch_and_the_messages_follow_it():
+    first = process_shard(SPEC, 0, None, [rows((1, 3, 30))])
+    assert sent(first) == []
+    result = process_shard(SPEC, 1, first.state, [rows((1, 3, 10), (2, 4, 20), first=1), registration()])
+    snapshot, messages = sent(result)
+    assert isinstance(snapshot, PackedSnapshot) and isinstance(messages, PackedMessages)
+    assert snapshot.version.tolist() == [11] and snapshot.new.tolist() == [30]
+    assert (snapshot.header.epoch, snapshot.header.batch, snapshot.header.chunk) == (7, 1, 0)
+    assert messages.header.chunk == 1 and messages.header.of == 2
+    assert messages.messages.new[0] == 10 and messages.offset[0] == 1
+    assert [record.partition for record in result.out if record.topic == TOPICS.notifications] == [2, 2]
+
+
+def test_a_replayed_batch_gives_the_same_bytes_however_the_records_arrive():
+    first = process_shard(SPEC, 0, None, [registration()])
+    batch = [(i % 7, i * 5 % 11, i * 3 % 13) for i in range(60)]
+    whole = process_shard(SPEC, 1, first.state, [rows(*batch)])
+    pieces = [rows(*batch[i : i + 2], first=i) for i in range(0, 60, 2)]
+    assert process_shard(SPEC, 1, first.state, pieces[::-1]) == whole
+
+
+def test_seq_goes_on_without_a_gap():
+    result = process_shard(SPEC, 0, None, [registration()])
+    last = -1
+    for batch in range(1, 6):
+        result = process_shard(SPEC, batch, result.state, [rows((1, 1, 10 - batch), (2, 2, batch), first=batch * 2)])
+        for record in sent(result):
+            assert record.seq.tolist() == list(range(last + 1, last + 1 + len(record.seq)))
+            last = record.header.last_seq
+    assert last > 0
+
+
+def test_a_bad_record_is_a_dead_letter_and_the_rest_goes_on():
+    pairs = [(b'{"id":1}', b"{oops"), (b'{"id":2}', b'{"id":2,"x":1,"y":5}'), (b'{"id":2}', None)]
+    result = process_shard(SPEC, 0, None, [registration(), records("t", pairs)])
+    (letter,) = [record for record in result.out if record.topic == TOPICS.dead_letters]
+    assert letter.key == b"t/0/0"
+    assert len(sent(result)) == 2
+    report = counters(result)
+    assert (report["decoded"], report["dead"], report["deletes"], report["registrations"]) == (2, 1, 1, 1)
+
+
+def test_a_record_without_a_key_is_taken_until_a_second_partition_shows():
+    keyless = [(None, b'{"id":1,"x":1,"y":5}')]
+    first = process_shard(SPEC, 0, None, [records("t", keyless)])
+    assert counters(first)["decoded"] == 1
+    second = process_shard(SPEC, 1, first.state, [records("t", keyless, first=1), rows((2, 2, 2), partition=1)])
+    assert (counters(second)["decoded"], counters(second)["dead"]) == (2, 1)
+
+
+def test_a_dropped_table_forgets_its_state():
+    first = process_shard(SPEC, 0, None, [rows((1, 3, 30))])
+    result = process_shard(replace(SPEC, catalog=Catalog(1)), 1, first.state, [rows((1, 3, 10), first=1)])
+    assert result.state is None and result.out == []
