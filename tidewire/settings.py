@@ -9,6 +9,7 @@ relative to that file, all others to the working directory.
 from __future__ import annotations
 
 import difflib
+import json
 import os
 import tomllib
 from collections.abc import Mapping
@@ -82,6 +83,11 @@ class Settings(BaseSettings):
         """Where the engine keeps its checkpoint: `checkpoint`, or a folder of the data directory."""
         return self.checkpoint or str(self.data_dir / "checkpoint")
 
+    def as_environment(self) -> dict[str, str]:
+        """Return the variables with which a child process gets the same settings."""
+        named = self.model_dump(mode="json", exclude_none=True)
+        return {ENV_PREFIX + n.upper(): json.dumps(v) if isinstance(v, dict) else str(v) for n, v in named.items()}
+
 
 def _flatten(table: Mapping[str, Any], above: str = "") -> list[tuple[str, Any]]:
     """Undo what TOML makes of an unquoted `security.protocol = ...`: nested tables."""
@@ -111,11 +117,19 @@ def load_settings(config: Path | None = None, **overrides: object) -> Settings:
         settings = Settings(**values)
     except ValidationError as error:
         raise SettingError(_explain(error, origins)) from None
-    return settings.model_copy(update={name: _absolute(getattr(settings, name)) for name in _PATHS})
+    return settings.model_copy(update=_absolute_paths(settings))
 
 
-def _absolute(path: Path | None) -> Path | None:
-    return None if path is None else path.expanduser().absolute()
+def _absolute_paths(settings: Settings) -> dict[str, object]:
+    """Return every path as one that holds in any working directory: the stack's processes have others."""
+    fixed: dict[str, object] = {}
+    for name in _PATHS:
+        path = getattr(settings, name)
+        fixed[name] = None if path is None else path.expanduser().absolute()
+    if settings.checkpoint and "://" not in settings.checkpoint:
+        fixed["checkpoint"] = str(Path(settings.checkpoint).expanduser().absolute())
+    fixed["kafka"] = {n: str(Path(v).absolute()) if n.endswith(".location") else v for n, v in settings.kafka.items()}
+    return fixed
 
 
 def _merge(layers: list[tuple[str, Mapping[str, Any]]]) -> tuple[dict[str, Any], dict[str, str]]:

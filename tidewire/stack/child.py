@@ -25,16 +25,23 @@ import psutil
 
 _PR_SET_PDEATHSIG = 1
 _TAIL_BYTES = 16_384
+_LOG_BYTES = 20_000_000
 
 
 class Child:
     """A running process of the stack. `pid` is also the number of its session."""
 
     def __init__(self, name: str, command: Sequence[str], log: Path, cwd: Path, environment: Mapping[str, str]) -> None:
-        """Start `command`; its output is appended to `log`. *Raises* OSError when the program cannot be run."""
+        """Start `command`; its output is appended to `log`, which is set aside when it has grown beyond 20 MB.
+
+        Raises:
+            OSError: the program cannot be run, or the log cannot be written.
+        """
         self.name = name
         self.log = log
         self.started = time.monotonic()
+        if log.exists() and log.stat().st_size > _LOG_BYTES:
+            log.replace(log.with_name(log.name + ".1"))
         with log.open("ab") as output:
             self._process = subprocess.Popen(
                 list(command),

@@ -1,0 +1,244 @@
+"""Checks beforehand of what `tidewire up` needs: each finding says what is, and what to do where it is not well.
+
+The checks look at the machine and the environment only; none starts a server. What makes Spark fail in strange ways
+(a Python for the workers other than the driver's, no home, a proxy that Java does not see) is named here.
+"""
+
+from __future__ import annotations
+
+import getpass
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from state.errors import TidewireError
+from tidewire.settings import Settings, unknown_variables
+from tidewire.stack.data_directory import DataDirectory
+from tidewire.stack.disk import free_megabytes
+from tidewire.stack.failure import StackError
+from tidewire.stack.jars import find_jars, jar_directories, missing, read_jar_sets, require_jars, user_cache
+from tidewire.stack.java import find_java
+from tidewire.stack.port import require_free
+
+_PYTHON = (3, 11)
+_COMFORTABLE_MB = 4_000
+_LEAST_MEMORY_MB = 1_500
+_COMFORTABLE_MEMORY_MB = 3_000
+
+
+class Verdict(StrEnum):
+    """How bad it is: a warning does not keep `up` from running, a failure does."""
+
+    OK = "ok"
+    WARN = "warn"
+    FAIL = "fail"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a check found; `remedy` is empty where all is well."""
+
+    check: str
+    verdict: Verdict
+    found: str
+    remedy: str = ""
+
+    def record(self) -> dict[str, Any]:
+        """Return it for JSON."""
+        return asdict(self)
+
+
+Check = Callable[[Settings], Iterator[Finding]]
+
+
+def examine(settings: Settings, setup: bool = False, say: Callable[[str], None] = lambda text: None) -> list[Finding]:
+    """Run every check; with `setup`, fetch the jars that are missing and leave out what matters at a start only.
+
+    *Cost*: about 0.3 s, and the time to fetch.
+    """
+    checks: list[Check] = [_python, _worker_python, _java, _home, _environment, _memory]
+    findings = [finding for check in checks for finding in check(settings)]
+    findings += _jars(settings, setup, say)
+    if not setup:
+        findings += [finding for check in (_data_directory, _disk, _ports) for finding in check(settings)]
+    return findings
+
+
+def _python(settings: Settings) -> Iterator[Finding]:
+    version = ".".join(str(part) for part in sys.version_info[:3])
+    if sys.version_info < _PYTHON:
+        yield Finding("python", Verdict.FAIL, f"{version} at {sys.executable}", "Use Python 3.11 or newer.")
+        return
+    yield Finding("python", Verdict.OK, f"{version} at {sys.executable}")
+
+
+def _worker_python(settings: Settings) -> Iterator[Finding]:
+    """Spark's workers must run this interpreter; we set it, so that another value in the shell is worth a word."""
+    for name in ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"):
+        value = os.environ.get(name)
+        if value and Path(shutil.which(value) or value).resolve() != Path(sys.executable).resolve():
+            yield Finding(
+                "worker python",
+                Verdict.WARN,
+                f"{name} is `{value}`, not this interpreter",
+                f"`tidewire up` overrides it; unset it, or set it to {sys.executable}, before you run an engine alone.",
+            )
+    chosen = settings.spark.get("spark.pyspark.python")
+    if chosen and shutil.which(chosen) is None:
+        yield Finding("worker python", Verdict.FAIL, f"`{chosen}` does not exist", "Correct `spark.pyspark.python`.")
+
+
+def _java(settings: Settings) -> Iterator[Finding]:
+    try:
+        java = find_java()
+    except StackError as error:
+        yield Finding("java", Verdict.FAIL, *_split(error))
+        return
+    yield Finding("java", Verdict.OK, f"{java.version} at {java.home}")
+    home = os.environ.get("JAVA_HOME", "")
+    if any(c.isspace() for c in home + str(java.home)):
+        yield Finding(
+            "java",
+            Verdict.WARN,
+            f"the path `{home or java.home}` has a blank in it, which some of Spark's scripts do not take",
+            "Set JAVA_HOME to a symbolic link without one.",
+        )
+    if home and (found := shutil.which("java")) and Path(found).resolve().parent.parent != Path(home).resolve():
+        yield Finding("java", Verdict.OK, f"JAVA_HOME is used; PATH has another Java, `{found}`")
+
+
+def _home(settings: Settings) -> Iterator[Finding]:
+    try:
+        getpass.getuser()
+    except (KeyError, OSError, ImportError):
+        yield Finding(
+            "user",
+            Verdict.WARN,
+            f"user {os.getuid()} has no name: neither a passwd entry nor USER",
+            "Set USER (any name) before you start; Hadoop inside Spark asks for it.",
+        )
+    cache = user_cache()
+    if cache is None:
+        yield Finding("home", Verdict.WARN, "there is no home directory", "Jars go to the data directory instead.")
+    elif not _can_write(cache):
+        yield Finding("home", Verdict.WARN, f"`{cache}` cannot be written", "Jars go to the data directory instead.")
+    else:
+        yield Finding("home", Verdict.OK, f"jars are kept below {cache}")
+
+
+def _environment(settings: Settings) -> Iterator[Finding]:
+    proxies = sorted(n for n in os.environ if n.lower() in ("http_proxy", "https_proxy", "all_proxy") and os.environ[n])
+    if proxies:
+        yield Finding(
+            "proxy",
+            Verdict.WARN if "all_proxy" in [name.lower() for name in proxies] else Verdict.OK,
+            f"{', '.join(proxies)} set: used to fetch jars, not between the parts of tidewire",
+            "all_proxy is not used; set https_proxy." if "all_proxy" in [name.lower() for name in proxies] else "",
+        )
+    for name in ("SPARK_HOME", "SPARK_CONF_DIR", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "CLASSPATH"):
+        if os.environ.get(name):
+            yield Finding("environment", Verdict.WARN, f"{name} is set and changes Spark or Java", f"Unset {name}.")
+    for name in unknown_variables():
+        yield Finding("environment", Verdict.WARN, f"{name} sets nothing", "Correct its name; see conf/settings.toml.")
+
+
+def _memory(settings: Settings) -> Iterator[Finding]:
+    available = psutil.virtual_memory().available // 1_000_000
+    found = f"{available} MB available"
+    if available < _LEAST_MEMORY_MB:
+        yield Finding("memory", Verdict.FAIL, found, f"Free some: at least {_LEAST_MEMORY_MB} MB are needed.")
+    elif available < _COMFORTABLE_MEMORY_MB:
+        yield Finding("memory", Verdict.WARN, found, f"{_COMFORTABLE_MEMORY_MB} MB are comfortable.")
+    else:
+        yield Finding("memory", Verdict.OK, found)
+
+
+def _jars(settings: Settings, setup: bool, say: Callable[[str], None]) -> Iterator[Finding]:
+    directories = jar_directories(settings.data_dir, settings.jars_dir)
+    for jars in read_jar_sets().values():
+        name = f"jars ({jars.name})"
+        try:
+            if setup:
+                require_jars(jars, directories, progress=say, ivy_settings=settings.ivy_settings)
+        except TidewireError as error:
+            yield Finding(name, Verdict.FAIL, *_split(error))
+            continue
+        found = find_jars(jars, directories)
+        if found is not None:
+            yield Finding(name, Verdict.OK, f"{len(found)} files, all as they should be, in {found[0].parent}")
+            continue
+        absent = missing(jars, directories[0])
+        text = f"{len(absent)} of {len(jars.sha256)} missing or changed in {directories[0]}"
+        yield Finding(name, Verdict.WARN, text, "`tidewire doctor --setup` fetches them, or the first `tidewire up`.")
+
+
+def _data_directory(settings: Settings) -> Iterator[Finding]:
+    directory = DataDirectory(settings.data_dir)
+    path = directory.path
+    running = directory.read_status()
+    if running is not None:
+        yield Finding(
+            "data directory", Verdict.WARN, f"`{path}` is in use by process {running['pid']}", "It runs already."
+        )
+    elif not _can_write(path):
+        yield Finding("data directory", Verdict.FAIL, f"`{path}` cannot be written", "Choose another `data_dir`.")
+    elif directory.is_new:
+        yield Finding("data directory", Verdict.OK, f"{path}, new")
+    else:
+        yield Finding("data directory", Verdict.OK, f"{path}, used before")
+    if path.is_relative_to(Path(tempfile.gettempdir()).resolve()):
+        yield Finding(
+            "data directory",
+            Verdict.WARN,
+            f"`{path}` is below the system's temporary folder, which cleaners empty",
+            "Choose another `data_dir` for what you want to keep.",
+        )
+
+
+def _disk(settings: Settings) -> Iterator[Finding]:
+    free = free_megabytes(settings.data_dir)
+    found = f"{free} MB free below {settings.data_dir}"
+    if free < settings.disk_floor_mb:
+        yield Finding("disk", Verdict.FAIL, found, f"Make room: `disk_floor_mb` is {settings.disk_floor_mb}.")
+    elif free < max(_COMFORTABLE_MB, 2 * settings.disk_floor_mb):
+        yield Finding("disk", Verdict.WARN, found, f"{_COMFORTABLE_MB} MB are comfortable for days of data.")
+    else:
+        yield Finding("disk", Verdict.OK, found)
+
+
+def _ports(settings: Settings) -> Iterator[Finding]:
+    wanted = [(settings.broker_port, "the broker", "broker_port", "127.0.0.1")] if settings.embedded else []
+    for i in range(settings.edges if settings.http_port else 0):
+        wanted.append((settings.http_port + i, "an edge's HTTP", "http_port", settings.http_host))
+    for port, purpose, setting, host in wanted:
+        try:
+            require_free(port, purpose, setting, host)
+        except StackError as error:
+            yield Finding("ports", Verdict.FAIL, *_split(error))
+        else:
+            yield Finding("ports", Verdict.OK, f"{port} for {purpose} is free")
+
+
+def _can_write(path: Path) -> bool:
+    """Return whether a file can be made in `path` or, where it does not exist yet, in its nearest parent."""
+    while not path.exists() and path != path.parent:
+        path = path.parent
+    try:
+        with tempfile.TemporaryFile(dir=path):
+            return True
+    except OSError:
+        return False
+
+
+def _split(error: TidewireError) -> tuple[str, str]:
+    """Cut a message into what is wrong and its last sentence, the action."""
+    text, _, action = str(error).rpartition(". ")
+    return (text, action) if text else (action, "")
