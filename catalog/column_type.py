@@ -1,4 +1,4 @@
-"""SQL column types: which there are, and how a value of each becomes an order code, a JSON value and back."""
+"""SQL column types: which there are, and how far the order codes of each reach."""
 
 from __future__ import annotations
 
@@ -7,10 +7,16 @@ from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum
 
+from state.order_code import INT64_MAX, INT64_MIN, code_of_double
+
 Value = bool | int | float | Decimal | dt.date | dt.datetime | str
 JsonValue = bool | int | float | str | None
 
 MAX_CODED_PRECISION = 18
+MAX_PRECISION = 38
+MAX_DOUBLE = 1.7976931348623157e308
+MAX_REAL = 3.4028234663852886e38
+_DAY_US = 86_400_000_000
 
 
 class Kind(Enum):
@@ -28,6 +34,21 @@ class Kind(Enum):
     VARCHAR = "VARCHAR"
 
 
+_FIRST_DAY = dt.date.min.toordinal() - dt.date(1970, 1, 1).toordinal()
+_LAST_DAY = dt.date.max.toordinal() - dt.date(1970, 1, 1).toordinal()
+
+_REACH: dict[Kind, tuple[int, int]] = {
+    Kind.BOOLEAN: (0, 1),
+    Kind.SMALLINT: (-(2**15), 2**15 - 1),
+    Kind.INTEGER: (-(2**31), 2**31 - 1),
+    Kind.BIGINT: (INT64_MIN, INT64_MAX),
+    Kind.REAL: (code_of_double(-MAX_REAL), code_of_double(MAX_REAL)),
+    Kind.DOUBLE: (code_of_double(-MAX_DOUBLE), code_of_double(MAX_DOUBLE)),
+    Kind.DATE: (_FIRST_DAY, _LAST_DAY),
+    Kind.TIMESTAMP: (_FIRST_DAY * _DAY_US, (_LAST_DAY + 1) * _DAY_US - 1),
+}
+
+
 @dataclass(frozen=True, slots=True)
 class ColumnType:
     """A column's type; `precision` and `scale` are for DECIMAL only."""
@@ -39,7 +60,8 @@ class ColumnType:
     def __str__(self) -> str:
         if self.kind is Kind.DECIMAL:
             return f"DECIMAL({self.precision},{self.scale})"
-        return self.kind.value
+        word: str = self.kind.value
+        return word
 
     @property
     def coded(self) -> bool:
@@ -47,3 +69,15 @@ class ColumnType:
         if self.kind is Kind.DECIMAL:
             return self.precision <= MAX_CODED_PRECISION
         return self.kind is not Kind.VARCHAR
+
+    @property
+    def reach(self) -> tuple[int, int]:
+        """Least and greatest order code that a value of this type has. Only for coded types.
+
+        >>> ColumnType(Kind.DECIMAL, 4, 2).reach
+        (-9999, 9999)
+        """
+        if self.kind is Kind.DECIMAL:
+            beyond: int = 10**self.precision
+            return 1 - beyond, beyond - 1
+        return _REACH[self.kind]

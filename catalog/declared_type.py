@@ -1,0 +1,98 @@
+"""Reads the type of a declared column; the words are the SQL standard's, each with one meaning.
+
+    BOOLEAN BOOL · SMALLINT · INTEGER INT · BIGINT · REAL · DOUBLE [PRECISION] · DECIMAL(p[,s]) NUMERIC DEC
+    DATE · TIMESTAMP · VARCHAR TEXT
+
+A length (`VARCHAR(10)`), a precision (`TIMESTAMP(3)`) and a display width (`INT(11)`) are refused, since nothing
+would enforce them; FLOAT is refused, since some databases give it 32 bits and others 64.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+from sqlglot.tokenizer_core import Token
+
+from catalog.column_type import MAX_PRECISION, ColumnType, Kind
+from catalog.errors import near
+from catalog.statement_text import StatementText
+
+_WORDS: dict[str, tuple[Kind, exp.DType]] = {
+    "BOOLEAN": (Kind.BOOLEAN, exp.DType.BOOLEAN),
+    "BOOL": (Kind.BOOLEAN, exp.DType.BOOLEAN),
+    "SMALLINT": (Kind.SMALLINT, exp.DType.SMALLINT),
+    "INTEGER": (Kind.INTEGER, exp.DType.INT),
+    "INT": (Kind.INTEGER, exp.DType.INT),
+    "BIGINT": (Kind.BIGINT, exp.DType.BIGINT),
+    "REAL": (Kind.REAL, exp.DType.FLOAT),
+    "DOUBLE": (Kind.DOUBLE, exp.DType.DOUBLE),
+    "DOUBLE PRECISION": (Kind.DOUBLE, exp.DType.DOUBLE),
+    "DECIMAL": (Kind.DECIMAL, exp.DType.DECIMAL),
+    "NUMERIC": (Kind.DECIMAL, exp.DType.DECIMAL),
+    "DEC": (Kind.DECIMAL, exp.DType.DECIMAL),
+    "DATE": (Kind.DATE, exp.DType.DATE),
+    "TIMESTAMP": (Kind.TIMESTAMP, exp.DType.TIMESTAMP),
+    "VARCHAR": (Kind.VARCHAR, exp.DType.VARCHAR),
+    "TEXT": (Kind.VARCHAR, exp.DType.TEXT),
+}
+
+_KNOWN = "Known types: " + ", ".join(k.value + ("(p,s)" if k is Kind.DECIMAL else "") for k in Kind) + "."
+_INSTEAD = {
+    "FLOAT": "Write REAL for 32 bits or DOUBLE for 64.",
+    "FLOAT4": "Write REAL.",
+    "FLOAT8": "Write DOUBLE.",
+    "CHAR": "Write VARCHAR; values are not padded.",
+    "STRING": "Write VARCHAR.",
+    "TINYINT": "Write SMALLINT.",
+    "TIMESTAMPTZ": "Write TIMESTAMP and publish times of one zone, such as UTC.",
+    "DATETIME": "Write TIMESTAMP.",
+    "TIMESTAMP": "A TIMESTAMP has no zone here; publish times of one zone, such as UTC.",
+    "UUID": "Write VARCHAR.",
+    "JSON": "Write VARCHAR, or a column for each member that is asked for.",
+}
+
+
+def read_type(item: exp.ColumnDef, name: str, source: StatementText) -> ColumnType:
+    """Return the type of the declared column `name`. Raises CatalogError with code `unsupported_type`."""
+    span = source.span(item.this)
+    token = source.token_after(span[1]) if span else None
+    kind = item.args.get("kind")
+    if not isinstance(kind, exp.DataType) or token is None:
+        what = f"column `{name}` has no type"
+        raise source.refusal("syntax", what, item.this, f"Write it after the name: {name} BIGINT.")
+    word = token.text.upper()
+    known = _WORDS.get(word)
+    if known is None or kind.this is not known[1] or kind.args.get("nested") or kind.args.get("values"):
+        raise source.refusal("unsupported_type", f"`{_written(kind, token)}` is no type", token, _hint(word))
+    if known[0] is Kind.DECIMAL:
+        return _decimal(kind, name, token, source)
+    if kind.expressions:
+        what = f"{word} takes nothing in parentheses here: nothing would enforce it"
+        raise source.refusal("unsupported_type", what, kind, f"Write {name} {word}.")
+    return ColumnType(known[0])
+
+
+def _decimal(kind: exp.DataType, name: str, token: Token, source: StatementText) -> ColumnType:
+    numbers = [p.name for p in kind.expressions]
+    if not 1 <= len(numbers) <= 2:
+        what = f"the {token.text.upper()} of column `{name}` needs its number of digits"
+        raise source.refusal(
+            "unsupported_type", what, token, f"Write {name} DECIMAL(12,2): 12 digits, 2 after the point."
+        )
+    digits = [int(n) if n.isascii() and n.isdigit() and len(n) < 5 else -1 for n in numbers]
+    precision, scale = digits[0], digits[1] if len(digits) > 1 else 0
+    if not (1 <= precision <= MAX_PRECISION and 0 <= scale <= precision):
+        what = f"a DECIMAL has 1 to {MAX_PRECISION} digits, of which 0 to all stand after the point"
+        raise source.refusal("unsupported_type", what, kind, f"Write {name} DECIMAL(12,2), for example.")
+    return ColumnType(Kind.DECIMAL, precision, scale)
+
+
+def _written(kind: exp.DataType, token: Token) -> str:
+    return token.text if kind.is_type(exp.DType.USERDEFINED) else kind.sql()
+
+
+def _hint(word: str) -> str:
+    if word in _INSTEAD:
+        return _INSTEAD[word]
+    if meant := near(word, _WORDS):
+        return f"Did you mean {' or '.join(meant)}? {_KNOWN}"
+    return _KNOWN

@@ -1,0 +1,69 @@
+"""What a second CREATE TABLE may change of a table that exists: nothing, or append nullable columns."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from catalog.declaration import Declaration
+from catalog.errors import SqlError
+from catalog.names import quoted
+from catalog.relation import Relation
+from catalog.statement_text import Span, StatementText
+
+
+def evolve(old: Relation, declaration: Declaration, source: StatementText) -> Relation:
+    """Return the table as it is after the declaration; `born` stays. Raises CatalogError with code `conflict`."""
+    new = declaration.relation
+    kept = new.columns[: len(old.columns)]
+    for i, column in enumerate(old.columns):
+        if i >= len(kept) or kept[i].name != column.name:
+            raise _missing(old, declaration, i, source)
+        span = declaration.column_spans[column.name]
+        if kept[i].type != column.type:
+            what = f"column `{column.name}` is {column.type} and cannot become {kept[i].type}"
+            raise _refused(old, what, span, source)
+        if kept[i].nullable != column.nullable:
+            what = f"column `{column.name}` {_null(column.nullable)} and cannot change that"
+            raise _refused(old, what, span, source)
+    for column in new.columns[len(old.columns) :]:
+        if not column.nullable:
+            what = f"column `{column.name}` is appended as NOT NULL, but the rows that exist have no value for it"
+            raise _refused(old, what, declaration.column_spans[column.name], source, "Leave out NOT NULL.")
+    for name, before, after in _properties(old, new):
+        if before != after:
+            what = f"the {name} of `{old.name}` is {before} and cannot become {after}"
+            span = declaration.topic_span if name == "topic" else declaration.name_span
+            raise _refused(old, what, span, source)
+    return dataclasses.replace(new, born=old.born)
+
+
+def _properties(old: Relation, new: Relation) -> list[tuple[str, str, str]]:
+    return [
+        ("primary key", f"({', '.join(old.key)})", f"({', '.join(new.key)})"),
+        ("topic", old.topic, new.topic),
+        ("format", old.format, new.format),
+        ("option absent", old.absent, new.absent),
+    ]
+
+
+def _missing(old: Relation, declaration: Declaration, i: int, source: StatementText) -> SqlError:
+    name, new = old.columns[i].name, declaration.relation
+    if name not in declaration.column_spans:
+        return _refused(
+            old, f"table `{old.name}` has a column `{name}`, which is left out", declaration.name_span, source
+        )
+    first = new.columns[i].name
+    what = f"column `{first}` stands before `{name}`; columns keep their order, and new ones come last"
+    return _refused(old, what, declaration.column_spans[first], source, "Write the new columns at the end.")
+
+
+def _null(nullable: bool) -> str:
+    return "may be NULL" if nullable else "is NOT NULL"
+
+
+def _refused(
+    old: Relation, what: str, span: Span | None, source: StatementText, instead: str | None = None
+) -> SqlError:
+    hint = instead or "A table can only grow, by nullable columns at its end."
+    hint += f" To begin anew with an empty table, write DROP TABLE {quoted(old.name)} before the CREATE TABLE."
+    return source.refusal("conflict", what, span, hint)

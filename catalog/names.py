@@ -1,0 +1,32 @@
+"""Names in SQL: unquoted ones fold to lower case, quoted ones are kept."""
+
+from __future__ import annotations
+
+import re
+
+from sqlglot import exp
+from sqlglot.tokens import Tokenizer
+
+_PLAIN = re.compile(r"[a-z_][a-z0-9_]*")
+_RESERVED = frozenset(word for keyword in Tokenizer.KEYWORDS for word in keyword.lower().split())
+
+
+def folded(identifier: exp.Expr) -> str:
+    """Return the name that an identifier stands for.
+
+    >>> folded(exp.to_identifier("Risk")), folded(exp.to_identifier("Risk", quoted=True))
+    ('risk', 'Risk')
+    """
+    name: str = identifier.this
+    return name if identifier.args.get("quoted") else name.lower()
+
+
+def quoted(name: str) -> str:
+    """Return `name` as SQL that reads as this name again, quoted only where it must be.
+
+    >>> quoted("risk"), quoted("Risk"), quoted("order")
+    ('risk', '"Risk"', '"order"')
+    """
+    if _PLAIN.fullmatch(name) and name not in _RESERVED:
+        return name
+    return '"' + name.replace('"', '""') + '"'

@@ -1,0 +1,110 @@
+"""Reads the options of a CREATE TABLE: WITH ('topic'='stock', 'format'='json', 'absent'='null').
+
+topic     the Kafka topic that feeds the table; by default the table's name
+format    how its records are written; `json` by default (a row as a JSON object, a tombstone deletes)
+absent    what a member that a row lacks means: `null` (default), `error` (a dead letter), `keep` (the stored value)
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from catalog.errors import near
+from catalog.statement_text import Span, StatementText
+
+FORMATS = ("json",)
+"""Formats that a table can be declared with; `connectors` has a decoder for each."""
+ABSENT = ("null", "error", "keep")
+OPTIONS = ("topic", "format", "absent")
+
+_TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
+
+
+@dataclass(frozen=True, slots=True)
+class TableOptions:
+    """The options of one table, defaults filled in. `topic_span` is None if the topic was not named."""
+
+    topic: str
+    format: str
+    absent: str
+    topic_span: Span | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Option:
+    name: str
+    value: str
+    name_span: Span | None
+    value_span: Span | None
+
+
+def read_options(statement: exp.Create, table: str, source: StatementText, place: exp.Expr) -> TableOptions:
+    """Return the options of `statement`. Raises CatalogError."""
+    given = _given(statement, source)
+    topic = given.get("topic")
+    name = table if topic is None else topic.value
+    if not _TOPIC.fullmatch(name) or name in (".", ".."):
+        what = f"{name[:60]!r} is no name of a Kafka topic (1 to 249 of A-Z a-z 0-9 . _ -)"
+        hint = "Name one: WITH ('topic'='...')."
+        raise source.refusal("malformed", what, place if topic is None else topic.value_span, hint)
+    return TableOptions(
+        topic=name,
+        format=_one_of(given.get("format"), FORMATS, source),
+        absent=_one_of(given.get("absent"), ABSENT, source),
+        topic_span=None if topic is None else topic.value_span,
+    )
+
+
+def _given(statement: exp.Create, source: StatementText) -> dict[str, _Option]:
+    properties = statement.args.get("properties")
+    given: dict[str, _Option] = {}
+    for item in properties.expressions if properties is not None else []:
+        option = _option(item, source)
+        if option.name not in OPTIONS:
+            meant = near(option.name, OPTIONS)
+            hint = f"Did you mean `{meant[0]}`? " if meant else ""
+            hint += f"Known options: {', '.join(OPTIONS)}."
+            raise source.refusal("unsupported", f"there is no option `{option.name}`", option.name_span, hint)
+        if option.name in given:
+            what = f"option `{option.name}` is given twice"
+            raise source.refusal("conflict", what, option.name_span, "Give it once.")
+        given[option.name] = option
+    return given
+
+
+def _option(item: exp.Expr, source: StatementText) -> _Option:
+    """Return the option of one property. sqlglot has a class of its own for an unquoted `format`."""
+    if isinstance(item, exp.FileFormatProperty):
+        name, value = "format", item.this
+    elif isinstance(item, exp.Property) and type(item) is exp.Property:
+        name, value = item.name.lower(), item.args.get("value")
+    else:
+        place = item if source.span(item) else source.keyword(("WITH", "TEMPORARY", "TEMP", "EXTERNAL", "LIKE"))
+        hint = f"Known options: WITH ({', '.join(repr(o) + '=...' for o in OPTIONS)})."
+        raise source.refusal("unsupported", "a table takes nothing but options in WITH (...)", place, hint)
+    if not (isinstance(value, exp.Literal) and value.is_string):
+        what = f"the value of option `{name}` is no string"
+        place = value if isinstance(value, exp.Expr) and source.span(value) else source.keyword(("WITH",))
+        raise source.refusal("syntax", what, place, f"Write it in single quotes: '{name}'='...'.")
+    span = source.span(value)
+    return _Option(name, value.name, _before(source, span) or span, span)
+
+
+def _before(source: StatementText, span: Span | None) -> Span | None:
+    """Return where the name before `= value` stands."""
+    before = [t for t in source.tokens if span is not None and t.end < span[0]][-2:]
+    return (before[0].start, before[0].end + 1) if len(before) == 2 else None
+
+
+def _one_of(option: _Option | None, known: tuple[str, ...], source: StatementText) -> str:
+    """Return the option's value; the first known one if it is not given."""
+    if option is None:
+        return known[0]
+    value = option.value.lower()
+    if value not in known:
+        what = f"{option.name} {option.value[:60]!r} is not known"
+        raise source.refusal("unsupported", what, option.value_span, f"Known: {', '.join(known)}.")
+    return value
