@@ -1,0 +1,52 @@
+"""Acknowledgements: what became of a subscription record; the newest of an id stays in the compacted topic.
+
+    refused   {"id", "version", "status", "code", "message"[, "hint"]}
+    accepted  {"id", "version", "status", "sql", "shape", "cost"}
+    live      {"id", "version", "status", "at": {"epoch", "batch"}, "sql", "shape", "cost"}
+    ended     {"id", "version", "status", "reason"}
+
+`version` is the offset of the record that is answered; `shape` the canonical text of the shape.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import msgspec
+
+from overlay.delivery import Position
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a subscription is not taken: a stable code, a message for a person, and what would work instead."""
+
+    code: str
+    message: str
+    hint: str | None = None
+
+
+def refused(name: str, version: int, refusal: Refusal) -> bytes:
+    """Return the ack of a record that is not taken."""
+    ack = {"id": name, "version": version, "status": "refused", "code": refusal.code, "message": refusal.message}
+    if refusal.hint:
+        ack["hint"] = refusal.hint
+    return msgspec.json.encode(ack)
+
+
+def accepted(name: str, version: int, sql: str, shape: str, cost: str) -> bytes:
+    """Return the ack of a subscription that is compiled and goes to its shard."""
+    ack = {"id": name, "version": version, "status": "accepted", "sql": sql, "shape": shape, "cost": cost}
+    return msgspec.json.encode(ack)
+
+
+def live(name: str, version: int, at: Position, sql: str, shape: str, cost: str) -> bytes:
+    """Return the ack of a subscription whose snapshot has come; its answers hold from `at` on."""
+    position = {"epoch": at.epoch, "batch": at.batch}
+    ack = {"id": name, "version": version, "status": "live", "at": position, "sql": sql, "shape": shape, "cost": cost}
+    return msgspec.json.encode(ack)
+
+
+def ended(name: str, version: int, reason: str) -> bytes:
+    """Return the ack of a subscription that is over."""
+    return msgspec.json.encode({"id": name, "version": version, "status": "ended", "reason": reason})

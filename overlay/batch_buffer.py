@@ -1,0 +1,116 @@
+"""Chunks of batches that are not committed yet, until their progress record says that they are.
+
+A batch's chunks stand in a virtual edge's log before its progress record, some of them twice (a batch that an
+engine had to run again), and already mixed with those of the batch after it. The buffer keeps the first
+copy of each (batch, shard, chunk) and hands out a batch whole or not at all.
+
+Invariants (`check`): 1 a buffered chunk's number is below its `of`, and all chunks of one (batch, shard) agree on
+`of`; 2 `resume_offset` is the least offset that is buffered.
+Cost: O(1) a chunk; handing out O(chunks of the batch); memory: the chunks themselves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from operators.packed import PackedMessages, PackedSnapshot
+from state.errors import TidewireError
+
+Chunk = PackedMessages | PackedSnapshot
+
+
+class MissingChunksError(TidewireError):
+    """A batch is said to be committed, but some of what it sent to this virtual edge is not in the log."""
+
+    code = "missing_chunks"
+
+
+@dataclass(slots=True)
+class CommittedBatch:
+    """All that one batch sent to this virtual edge: every snapshot, then the messages, by shard and seq."""
+
+    snapshots: list[PackedSnapshot] = field(default_factory=list)
+    messages: list[PackedMessages] = field(default_factory=list)
+
+
+class BatchBuffer:
+    """Chunks by batch, shard and number, all of one epoch."""
+
+    def __init__(self) -> None:
+        self._batches: dict[int, dict[str, dict[int, tuple[int, Chunk]]]] = {}
+
+    def add(self, offset: int, chunk: Chunk) -> bool:
+        """Keep `chunk`, found at `offset`; return whether it is new.
+
+        Raises MissingChunksError if it contradicts what is there.
+        """
+        header = chunk.header
+        shard = self._batches.setdefault(header.batch, {}).setdefault(header.shard, {})
+        for _, other in shard.values():
+            if other.header.of != header.of:
+                raise MissingChunksError(_disagree(header.shard, header.batch, other.header.of, header.of))
+            break
+        if header.chunk in shard:
+            return False
+        shard[header.chunk] = (offset, chunk)
+        return True
+
+    @property
+    def resume_offset(self) -> int | None:
+        """The offset from which the log must be read again after a restart; None if nothing is buffered."""
+        offsets = [
+            offset for shards in self._batches.values() for chunks in shards.values() for offset, _ in chunks.values()
+        ]
+        return min(offsets, default=None)
+
+    def take(self, batch: int, lenient: bool = False) -> CommittedBatch:
+        """Return the chunks of `batch` and forget them and all of earlier batches.
+
+        `lenient` is for the first batch after a part of the log was lost: shards that are not whole are left out.
+        Raises MissingChunksError if a chunk is missing.
+        """
+        shards = self._batches.get(batch, {})
+        taken = CommittedBatch()
+        for name in sorted(shards):
+            chunks = shards[name]
+            of = next(iter(chunks.values()))[1].header.of
+            if len(chunks) == of:
+                _spread([chunks[i][1] for i in range(of)], taken)
+            elif not lenient:
+                raise MissingChunksError(_missing(name, batch, of, sorted(chunks)))
+        for old in [number for number in self._batches if number <= batch]:
+            del self._batches[old]
+        return taken
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._batches.clear()
+
+    def check(self) -> None:
+        """Check the invariants of the module's header. Raises AssertionError."""
+        for batch, shards in self._batches.items():
+            for name, chunks in shards.items():
+                ofs = {chunk.header.of for _, chunk in chunks.values()}
+                assert len(ofs) == 1 and all(0 <= i < min(ofs) for i in chunks), (1, batch, name, chunks)
+
+
+def _spread(chunks: list[Chunk], into: CommittedBatch) -> None:
+    for chunk in chunks:
+        if isinstance(chunk, PackedSnapshot):
+            into.snapshots.append(chunk)
+        else:
+            into.messages.append(chunk)
+
+
+def _missing(shard: str, batch: int, of: int, got: list[int]) -> str:
+    return (
+        f"batch {batch} of shard `{shard}` is committed, expected chunks 0 to {of - 1}, got {got}: the notifications "
+        "topic lost records; start the edge again, and if this comes back begin a new epoch"
+    )
+
+
+def _disagree(shard: str, batch: int, first: int, second: int) -> str:
+    return (
+        f"two runs of batch {batch} of shard `{shard}` differ: expected chunks of {first}, got a chunk of {second}; "
+        "begin a new epoch, and report this: a replayed batch must give the same bytes"
+    )

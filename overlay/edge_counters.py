@@ -1,0 +1,24 @@
+"""What a virtual edge has counted since its process took it over; `status` shows the sums."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(slots=True)
+class EdgeCounters:
+    """Counts of events, not kept across restarts.
+
+    `suppressed`: messages that brought the value already held. `dropped_old_epoch`: records of a lower epoch.
+    `repeats`: chunks and progress records seen before. `stale_snapshots`: answers that no registration waited for.
+    `ignored`: records without a key, unsubscriptions of unknown ids.
+    """
+
+    deliveries: int = 0
+    suppressed: int = 0
+    messages: int = 0
+    refused: int = 0
+    ignored: int = 0
+    dropped_old_epoch: int = 0
+    repeats: int = 0
+    stale_snapshots: int = 0

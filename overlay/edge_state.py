@@ -1,0 +1,218 @@
+"""What a virtual edge keeps on Kafka: a log of state records from which another process continues exactly.
+
+The partition of `edge-state` holds, in order: the segments of full snapshots, each set closed by a `complete`
+record, and the deltas of each transaction. Reading it back means: the last complete snapshot, then every delta
+after it. Segments without their `complete` are void, and so is everything before the snapshot.
+
+A delta says what a transaction changed, as final states and not as operations: reading one twice is harmless.
+Its parts take effect in this order: head, shapes dropped, shapes, slots freed, slots, values, held-back records.
+
+    head      epoch, registered, last batch applied, catalog version, era, and where past eras ended
+    shapes    those that subscriptions have, by number
+    slots     whole subscriptions (id, version, SQL, region, answer)
+    values    columns (slot, value, known, n, era) of subscriptions of which only the answer changed
+    held      subscription records that wait for a catalog, as they came
+
+Chunks of batches that are not committed are not part of it: a restart reads them again (`resume_offset`).
+
+Cost: msgpack, about 100 bytes + SQL + id a slot, 33 bytes a changed value. Records stay below `MAX_RECORD` bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
+
+import msgspec
+import numpy as np
+
+from state.errors import StateError
+
+MAX_RECORD = 900_000
+_FORMAT = 1
+_VALUES_A_RECORD = 20_000
+_SLOT_BYTES = 120
+_INT_BYTES = 9
+T = TypeVar("T")
+
+
+class Head(msgspec.Struct, array_like=True, frozen=True):
+    """The few numbers that all else hangs on. `epoch`, `catalog` are -1 and `applied` None where not known yet."""
+
+    epoch: int = -1
+    registered: bool = False
+    applied: int | None = None
+    unsure: bool = False
+    catalog: int = -2
+    era: int = 0
+    position: tuple[int, int] | None = None
+    ended_eras: dict[int, tuple[int, int]] = {}
+
+
+class ShapeState(msgspec.Struct, array_like=True, frozen=True):
+    """A shape in use, with the type of its answers (kind, precision, scale)."""
+
+    number: int
+    key: str
+    born: int
+    shard: str
+    topic: str
+    type: tuple[str, int, int]
+
+
+class SlotState(msgspec.Struct, array_like=True, frozen=True):
+    """A subscription, whole."""
+
+    slot: int
+    key: bytes
+    version: int
+    sql: str
+    cost: str
+    shape: int
+    group: bytes
+    lo: int
+    hi: int
+    empty: bool
+    value: int
+    known: bool
+    n: int
+    era: int
+
+
+class HeldState(msgspec.Struct, array_like=True, frozen=True):
+    """A subscription record that waits for a catalog."""
+
+    version: int
+    key: bytes
+    value: bytes
+
+
+class Values(msgspec.Struct, array_like=True, frozen=True):
+    """Changed answers as little-endian columns: int32 slot, int64 value, bool known, int64 n, int64 era."""
+
+    slot: bytes = b""
+    value: bytes = b""
+    known: bytes = b""
+    n: bytes = b""
+    era: bytes = b""
+
+
+class Delta(msgspec.Struct, array_like=True):
+    """One change of state, or a part of a whole one."""
+
+    head: Head | None = None
+    dropped_shapes: list[int] = []
+    shapes: list[ShapeState] = []
+    freed: list[int] = []
+    slots: list[SlotState] = []
+    values: Values = Values()
+    unheld: list[int] = []
+    held: list[HeldState] = []
+
+
+class Record(msgspec.Struct, array_like=True):
+    """What stands in the topic. `snapshot` numbers snapshots, `part` their segments; `complete` has the count."""
+
+    format: int
+    kind: str
+    snapshot: int = 0
+    part: int = 0
+    delta: Delta = msgspec.field(default_factory=Delta)
+
+
+_ENCODER = msgspec.msgpack.Encoder()
+_DECODER = msgspec.msgpack.Decoder(Record)
+
+
+def encode_deltas(delta: Delta) -> list[bytes]:
+    """Return `delta` as records of bounded size, to be written in one transaction and in this order."""
+    return [_ENCODER.encode(Record(_FORMAT, "delta", delta=part)) for part in _parts(delta)]
+
+
+def encode_snapshot(number: int, whole: Delta) -> list[bytes]:
+    """Return a whole state as segments and their `complete` record."""
+    parts = list(_parts(whole))
+    records = [Record(_FORMAT, "segment", number, i, part) for i, part in enumerate(parts)]
+    return [_ENCODER.encode(record) for record in [*records, Record(_FORMAT, "complete", number, len(parts))]]
+
+
+def read_back(values: Iterable[bytes]) -> tuple[list[Delta], int]:
+    """Return the deltas that make the state, in order, and the number of the last complete snapshot (-1: none).
+
+    Raises StateError if a record is of another format, or not one at all.
+    """
+    deltas: list[Delta] = []
+    segments: dict[int, Delta] = {}
+    collecting, complete = -1, -1
+    for value in values:
+        record = _read(value)
+        if record.kind == "delta":
+            deltas.append(record.delta)
+        elif record.kind == "segment":
+            if record.snapshot != collecting or record.part == 0:
+                collecting, segments = record.snapshot, {}
+            segments[record.part] = record.delta
+        elif record.snapshot == collecting and len(segments) == record.part:
+            deltas, complete = [segments[i] for i in sorted(segments)], collecting
+    return deltas, complete
+
+
+def columns_of(values: Values) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return the columns (slot, value, known, n, era)."""
+    return (
+        np.frombuffer(values.slot, np.int32),
+        np.frombuffer(values.value, np.int64),
+        np.frombuffer(values.known, np.bool_),
+        np.frombuffer(values.n, np.int64),
+        np.frombuffer(values.era, np.int64),
+    )
+
+
+def values_of(slot: np.ndarray, value: np.ndarray, known: np.ndarray, n: np.ndarray, era: np.ndarray) -> Values:
+    """Return columns as they are stored."""
+    return Values(slot.astype(np.int32).tobytes(), value.tobytes(), known.tobytes(), n.tobytes(), era.tobytes())
+
+
+def _read(value: bytes) -> Record:
+    try:
+        record = _DECODER.decode(value)
+    except (msgspec.DecodeError, msgspec.ValidationError) as error:
+        raise StateError(
+            f"a record of `edge-state` cannot be read, expected msgpack of format {_FORMAT}, got {value[:16]!r} "
+            f"({len(value)} bytes): {error}; was the topic written by something else?"
+        ) from error
+    if record.format != _FORMAT:
+        raise StateError(
+            f"`edge-state` was written in another format: expected {_FORMAT}, got {record.format}; "
+            "run the version of tidewire that wrote it, or begin with a new prefix"
+        )
+    return record
+
+
+def _parts(delta: Delta) -> Iterator[Delta]:
+    """Cut `delta` so that each part is small; what frees comes first, what refers to shapes after them."""
+    yield Delta(delta.head, delta.dropped_shapes, delta.shapes)
+    for freed in _runs(delta.freed, lambda _: _INT_BYTES):
+        yield Delta(freed=freed)
+    for slots in _runs(delta.slots, lambda slot: _SLOT_BYTES + len(slot.key) + 4 * len(slot.sql) + len(slot.group)):
+        yield Delta(slots=slots)
+    columns = columns_of(delta.values)
+    for start in range(0, len(columns[0]), _VALUES_A_RECORD):
+        yield Delta(values=values_of(*(column[start : start + _VALUES_A_RECORD] for column in columns)))
+    for unheld in _runs(delta.unheld, lambda _: _INT_BYTES):
+        yield Delta(unheld=unheld)
+    for held in _runs(delta.held, lambda record: 32 + len(record.key) + len(record.value)):
+        yield Delta(held=held)
+
+
+def _runs(items: list[T], size: Callable[[T], int]) -> Iterator[list[T]]:
+    run: list[T] = []
+    total = 0
+    for item in items:
+        total += size(item)
+        if run and total > MAX_RECORD:
+            yield run
+            run, total = [], size(item)
+        run.append(item)
+    if run:
+        yield run

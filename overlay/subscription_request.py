@@ -1,0 +1,70 @@
+"""Subscription records as clients write them: strict reading, and what is said where one cannot be read."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+
+from connectors.partitioner import home_partition
+from overlay.ack import Refusal
+
+MAX_ID_BYTES = 1_024
+MAX_REQUEST_BYTES = 65_536
+
+
+class Request(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a client asks for: SQL, or a template whose `?` stand for `params` (str, int, Decimal, bool or None)."""
+
+    sql: str | None = None
+    template: str | None = None
+    params: list[Any] | None = None
+
+
+_DECODER = msgspec.json.Decoder(dict[str, object], float_hook=Decimal)
+
+
+def read_request(value: bytes) -> Request | Refusal:
+    """Read the value of a subscription record; fractions among the parameters stay exact (Decimal).
+
+    Cost: O(len(value)), about 1 us for 100 bytes.
+    """
+    if len(value) > MAX_REQUEST_BYTES:
+        return _malformed(f"is longer than {MAX_REQUEST_BYTES} bytes (got {len(value)})")
+    try:
+        value.decode()
+        request = msgspec.convert(_DECODER.decode(value), Request)
+    except (UnicodeDecodeError, msgspec.DecodeError, msgspec.ValidationError) as error:
+        return _malformed(f"cannot be read: {error}")
+    if (request.sql is None) == (request.template is None):
+        return _malformed("must have exactly one of `sql` and `template`")
+    if (request.template is None) != (request.params is None):
+        return _malformed("must have `params` beside `template`, and only there")
+    if any(isinstance(param, list | dict) for param in request.params or ()):
+        return _malformed("must have plain values as `params`, no arrays or objects")
+    return request
+
+
+def refuse_id(key: bytes, number: int, partitions: int) -> Refusal | None:
+    """Say why a record with this key cannot be taken from partition `number`, or None if it can."""
+    if not key or len(key) > MAX_ID_BYTES:
+        return Refusal("malformed", f"a subscription's id must have 1 to {MAX_ID_BYTES} bytes, got {len(key)}")
+    try:
+        key.decode()
+    except UnicodeDecodeError as error:
+        return Refusal("malformed", f"a subscription's id must be UTF-8, got {key[:100]!r}: {error.reason}")
+    if key[:1] == b"@":
+        return Refusal("malformed", f"ids that begin with `@` are reserved, got {key[:100]!r}")
+    home = home_partition(key, partitions)
+    if home == number:
+        return None
+    message = f"`{key.decode()}` belongs in partition {home} of {partitions}, its record came in partition {number}"
+    return Refusal(
+        "wrong_partition", message, "partition by murmur2 of the key (librdkafka: partitioner=murmur2_random)"
+    )
+
+
+def _malformed(what: str) -> Refusal:
+    hint = 'send {"sql": "SELECT ..."} or {"template": "SELECT ... ?", "params": [...]}'
+    return Refusal("malformed", f"the subscription's value {what}", hint)

@@ -1,0 +1,27 @@
+"""One subscription as its edge sees it now: what a person asks for over HTTP or in a listing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from catalog.column_type import JsonValue
+from overlay.delivery import Position
+
+
+@dataclass(frozen=True, slots=True)
+class SubscriptionView:
+    """`status` is `live`, `accepted` (its snapshot is on the way) or `held` (its table is not known yet).
+
+    `answer` holds as of `at` (the position up to which the edge has followed the shard) and was delivered as number `n`
+    of `version`; without a snapshot yet, `at` is None and `n` is 0. `replaced_by` is the version of an accepted
+    replacement that waits for its snapshot.
+    """
+
+    id: str
+    version: int
+    status: str
+    sql: str
+    n: int = 0
+    answer: JsonValue = None
+    at: Position | None = None
+    replaced_by: int | None = None

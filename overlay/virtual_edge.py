@@ -1,0 +1,427 @@
+"""A virtual edge: one partition of subscriptions and what follows from it, as a pure state machine.
+
+    subscription records ──► compile ──► ack refused | accepted ──► registration to the shard
+    notifications ──► buffer ──► progress: snapshots, then messages ──► deliveries, ack live, edge-state
+
+There is no I/O, clock or random here: a process feeds records in, calls `take`, and writes what it returns together
+with the positions it has read in one transaction (`resume_offset`). From the records of `edge-state` another process
+`restore`s the same machine; read again from the committed positions, it goes on as if nothing had happened.
+
+Promises, numbered as the tests that crash it:
+1. *Atomic batches.* Chunks wait until their batch's progress; repeats of chunks, batches and controls change nothing.
+2. *Snapshot, then changes.* A snapshot of batch b holds at the end of b - 1; all messages of b and later follow it.
+   A replacement delivers nothing before its snapshot, the replaced one nothing from that batch on.
+3. *Epochs.* A higher epoch voids what is buffered; answers stay. On `register` every subscription is registered
+   anew, and follows again from its new snapshot: a `resync`, with a new `n` only where it differs.
+4. *Once.* A subscription is registered once an epoch; a snapshot that no registration waits for is ignored.
+5. *Silence.* A message that brings the value already held delivers nothing (and is counted: shards send none).
+6. *Ends.* Dropping a table ends its subscriptions before anything of the batch that announces it is applied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+import msgspec
+
+from catalog.compiler import Compiled
+from catalog.relation import Catalog
+from catalog.value import to_json, value_of
+from connectors.record import OutRecord
+from connectors.topics import Topics
+from operators.control import Control, EpochBegins, Progress, RegisterAll, Withdraw, decode_control
+from operators.packed import Header, PackedRegistrations, is_packed, unpack
+from overlay import ack
+from overlay.admission import Admission, Held
+from overlay.batch_applier import BatchApplier
+from overlay.batch_buffer import BatchBuffer, Chunk, MissingChunksError
+from overlay.delivery import NULL, PROGRESS_KEY, Position, delivery, json_text, progress_delivery
+from overlay.edge_counters import EdgeCounters
+from overlay.edge_state import Delta, Head, HeldState, encode_deltas, encode_snapshot, read_back
+from overlay.outbox import Outbox
+from overlay.roster import Roster
+from overlay.subscription_request import refuse_id
+from overlay.subscription_view import SubscriptionView
+from state.errors import TidewireError
+
+_NO_CATALOG = -2
+
+
+class NotificationError(TidewireError):
+    """A record in `notifications` is none of those that an engine writes."""
+
+    code = "notification"
+
+
+class VirtualEdge:
+    """Virtual edge `number` of `partitions`; `catalogs(version)` gives the catalog at an announced version."""
+
+    def __init__(self, number: int, partitions: int, topics: Topics, catalogs: Callable[[int], Catalog]) -> None:
+        self.number = number
+        self.counters = EdgeCounters()
+        self._partitions = partitions
+        self._topics = topics
+        self._catalogs = catalogs
+        self._head = self._kept_head = Head()
+        self._kept_held: set[int] = set()
+        self._snapshot = -1
+        self._roster = Roster()
+        self._admission = Admission()
+        self._buffer = BatchBuffer()
+        self._outbox = Outbox(topics, number)
+        self._applier = BatchApplier(self._roster, self._outbox, self.counters)
+
+    # -- what comes in --------------------------------------------------------------------------------------------
+
+    def subscription(self, offset: int, key: bytes | None, value: bytes | None) -> None:
+        """Take a record of `subscriptions`: a question, or with `value` None the end of one.
+
+        Cost: about 10 us for a known template.
+        """
+        if key is None:
+            self.counters.ignored += 1
+            return
+        refusal = refuse_id(key, self.number, self._partitions)
+        if refusal is not None:
+            self._refuse(key, offset, refusal)
+        elif value is None:
+            self._unsubscribe(offset, key)
+        elif not self._admit(Held(offset, key, value)):
+            self._admission.held[offset] = Held(offset, key, value)
+
+    def notification(self, offset: int, key: bytes, value: bytes) -> None:
+        """Take a record of `notifications`: a chunk of a batch, or a control record.
+
+        Cost: a chunk is only unpacked (0.1 ms); a progress record applies its batch.
+        Raises NotificationError or PackedError for what no engine writes, MissingChunksError where records are lost.
+        """
+        if is_packed(value):
+            packed = unpack(value)
+            if isinstance(packed, PackedRegistrations):
+                raise NotificationError(f"offset {offset} of notifications holds registrations, expected messages")
+            self._chunk(offset, packed)
+            return
+        try:
+            control = decode_control(value)
+        except msgspec.DecodeError as error:
+            found = f"offset {offset} of notifications (key {key!r}) holds {value[:64]!r}"
+            raise NotificationError(f"{found}, expected a packed or a control record: {error}") from error
+        self._control(control)
+
+    def settle(self, through: int | None = None) -> None:
+        """Give the final word on held-back records, or on those with an offset up to `through`.
+
+        To be called when the edge has read `notifications` up to an end that was asked for after the records
+        came. Nothing happens while no catalog is announced at all.
+        """
+        if not self._admission.announced:
+            return
+        waiting = self._admission.held
+        for version in [version for version in waiting if through is None or version <= through]:
+            held = waiting.pop(version, None)
+            if held is not None:
+                self._admit(held, final=True)
+
+    def notifications_lost(self) -> None:
+        """Go on after a part of `notifications` was lost (trimmed, or the topic made anew): register all again.
+
+        If `register` of the present epoch was still to come it counts as lost too.
+        """
+        self._next_era(unsure=True)
+        if self._head.epoch >= 0:
+            self._set(registered=True)
+            self._roster.register_all()
+
+    # -- what goes out --------------------------------------------------------------------------------------------
+
+    def take(self) -> list[OutRecord]:
+        """Return the records of all that was fed in since the last call: acks and deliveries in the order of
+        events, then registrations, then what `edge-state` must remember of it.
+
+        The caller writes them in one transaction with the positions it has read.
+        """
+        if self._head.registered:
+            to = Header("register", self._head.epoch, "", ve=self.number, catalog=self._head.catalog)
+            roster, topic = self._roster, self._topics.registrations
+            catalog = self._admission.catalog
+            self._outbox.extend(roster.registrations.records(roster.slots, roster.shapes, catalog, to, topic))
+        delta = self._changes()
+        if delta != Delta():
+            self._outbox.extend([self._state_record(value) for value in encode_deltas(delta)])
+        return self._outbox.take()
+
+    @property
+    def resume_offset(self) -> int | None:
+        """The offset of `notifications` to commit: the first chunk that is buffered; None: the next record's."""
+        return self._buffer.resume_offset
+
+    @property
+    def refusals_pending(self) -> bool:
+        """Whether records name a table or column that no announced catalog has; `settle` ends that."""
+        return self._admission.announced and bool(self._admission.held)
+
+    @property
+    def held_through(self) -> int | None:
+        """The newest offset among held-back records: what `settle` may be given once a fence is passed."""
+        return max(self._admission.held, default=None)
+
+    def snapshot_records(self) -> list[OutRecord]:
+        """Return the whole state for `edge-state`, after which all its older records are of no use.
+
+        To be called right after `take`. Raises TidewireError otherwise.
+        """
+        if len(self._outbox) or self._changes() != Delta():
+            raise TidewireError(
+                "an edge's snapshot was asked for amid a step: call `take` first, and write what it gives"
+            )
+        self._snapshot += 1
+        return [self._state_record(value) for value in encode_snapshot(self._snapshot, self._whole())]
+
+    def restore(self, values: Iterable[bytes]) -> None:
+        """Become the machine that wrote `values` (all of this partition of `edge-state`); must be new.
+
+        Raises StateError if they cannot be read. Cost: O(records + subscriptions), about 5 us a subscription.
+        """
+        deltas, self._snapshot = read_back(values)
+        for delta in deltas:
+            self._roster.apply(delta)
+            self._head = delta.head or self._head
+            for version in delta.unheld:
+                self._admission.held.pop(version, None)
+            for held in delta.held:
+                self._admission.held[held.version] = Held(held.version, held.key, held.value)
+        self._kept_head, self._kept_held = self._head, set(self._admission.held)
+        self._roster.settle(self._head.era)
+        if self._head.catalog > _NO_CATALOG:
+            self._admission.announce(self._catalog(self._head.catalog))
+
+    # -- what it knows --------------------------------------------------------------------------------------------
+
+    @property
+    def position(self) -> Position | None:
+        """The last batch that was applied, None before the first."""
+        return Position(*self._head.position) if self._head.position is not None else None
+
+    @property
+    def catalog_version(self) -> int:
+        """The catalog that subscriptions are compiled with; -1: none, or an empty one."""
+        return max(self._head.catalog, -1)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many subscriptions are live, accepted and held back now."""
+        slots = self._roster.slots
+        return {"live": len(slots.live), "accepted": len(slots.waiting), "held": len(self._admission.held)}
+
+    def find(self, key: bytes) -> SubscriptionView | None:
+        """Return the subscription `key` as it is now. Cost: O(1)."""
+        slots = self._roster.slots
+        live, waiting = slots.live.get(key), slots.waiting.get(key)
+        if live is not None:
+            return self._view(live, None if waiting is None else int(slots.version[waiting]))
+        if waiting is not None:
+            return self._view(waiting, None)
+        held = [held for held in self._admission.held.values() if held.key == key]
+        return SubscriptionView(key.decode(), held[-1].version, "held", "") if held else None
+
+    def subscriptions(self) -> Iterator[SubscriptionView]:
+        """List the live subscriptions, then those that wait for their first snapshot."""
+        slots = self._roster.slots
+        for key in [*slots.live, *(key for key in slots.waiting if key not in slots.live)]:
+            view = self.find(key)
+            if view is not None:
+                yield view
+
+    def check(self) -> None:
+        """Check the invariants of all parts. Raises AssertionError. Cost: O(subscriptions)."""
+        self._roster.check()
+        self._buffer.check()
+
+    def dump(self) -> dict[str, object]:
+        """Return all durable state in a comparable form, for tests and bug reports."""
+        whole = self._roster.whole()
+        slots = sorted((state.version, state) for state in whole.slots)
+        return {"head": self._head, "held": dict(self._admission.held), "shapes": whole.shapes, "slots": slots}
+
+    # -- subscriptions --------------------------------------------------------------------------------------------
+
+    def _admit(self, record: Held, final: bool = False) -> bool:
+        """Compile and take or refuse a record; False if it must be held back."""
+        judged = self._admission.judge(record.value, final)
+        if judged is None:
+            return False
+        if isinstance(judged, ack.Refusal):
+            self._refuse(record.key, record.version, judged)
+        else:
+            self._accept(record, judged)
+        return True
+
+    def _refuse(self, key: bytes, version: int, refusal: ack.Refusal) -> None:
+        self.counters.refused += 1
+        self._outbox.ack(key, ack.refused(key.decode(errors="replace"), version, refusal))
+
+    def _accept(self, record: Held, compiled: Compiled) -> None:
+        self._admission.forget(record.key, record.version)
+        relation = self._admission.catalog.relations[compiled.region.shape.relation]
+        slot = self._roster.add(record.key, record.version, compiled, relation)
+        if self._head.registered:
+            self._roster.registrations.unsent[slot] = None
+        shape = compiled.region.shape.key
+        text = ack.accepted(record.key.decode(), record.version, compiled.sql, shape, compiled.cost)
+        self._outbox.ack(record.key, text)
+
+    def _unsubscribe(self, offset: int, key: bytes) -> None:
+        slots = self._roster.slots
+        held = self._admission.forget(key, offset)
+        taken = [slot for slot in (slots.live.get(key), slots.waiting.get(key)) if slot is not None]
+        for slot in taken:
+            self._end(slot, "unsubscribed")
+        for record in held:
+            self._outbox.ack(key, ack.ended(key.decode(), record.version, "unsubscribed"))
+        if not taken and not held:
+            self.counters.ignored += 1
+
+    def _end(self, slot: int, reason: str) -> None:
+        """Say that a subscription is over, to its subscriber if there was a snapshot, and forget it."""
+        slots = self._roster.slots
+        key, version, n = slots.key(slot), int(slots.version[slot]), int(slots.n[slot])
+        name = key.decode()
+        if n:
+            old = self._roster.shape_of(slot).texts.text(int(slots.value[slot]), bool(slots.known[slot]))
+            at = self._followed(slot).text
+            line = delivery(json_text(name), "ended", version, n + 1, old, NULL, at, reason=reason)
+            self._outbox.deliver(key, line)
+            self.counters.deliveries += 1
+        self._outbox.ack(key, ack.ended(name, version, reason))
+        self._roster.retire(slot)
+
+    def _followed(self, slot: int) -> Position:
+        """Return the position up to which a live slot has followed its shard."""
+        if not self._roster.slots.synced(slot):
+            return Position(*self._head.ended_eras[int(self._roster.slots.eras[slot])])
+        assert self.position is not None, "a subscription is live, but no batch was ever applied"
+        return self.position
+
+    def _view(self, slot: int, replaced_by: int | None) -> SubscriptionView:
+        slots = self._roster.slots
+        name, version, n = slots.key(slot).decode(), int(slots.version[slot]), int(slots.n[slot])
+        if not n:
+            return SubscriptionView(name, version, "accepted", slots.sqls[slot])
+        type_ = self._roster.shape_of(slot).type
+        answer = to_json(type_, value_of(type_, int(slots.value[slot]))) if slots.known[slot] else None
+        at = self._followed(slot)
+        return SubscriptionView(name, version, "live", slots.sqls[slot], n, answer, at, replaced_by)
+
+    # -- notifications --------------------------------------------------------------------------------------------
+
+    def _control(self, control: Control) -> None:
+        if isinstance(control, Withdraw):
+            raise NotificationError("a `withdraw` stands in notifications, expected epoch, register or progress")
+        if not self._enter(control.epoch, begins=isinstance(control, EpochBegins)):
+            return
+        self._announce(control.catalog)
+        if isinstance(control, RegisterAll) and not self._head.registered:
+            self._set(registered=True)
+            self._roster.register_all()
+        elif isinstance(control, Progress):
+            self._progress(control)
+
+    def _enter(self, epoch: int, begins: bool = False) -> bool:
+        """Begin a higher epoch; return whether records of `epoch` count.
+
+        Where its first record is not the one that begins it, the beginning was trimmed: register at once, and do not
+        count on the first batch to be whole.
+        """
+        if epoch < self._head.epoch:
+            self.counters.dropped_old_epoch += 1
+            return False
+        if epoch > self._head.epoch:
+            self._next_era(unsure=not begins)
+            self._set(epoch=epoch, registered=not begins)
+            if not begins:
+                self._roster.register_all()
+        return True
+
+    def _next_era(self, unsure: bool) -> None:
+        """Stop following: void what is buffered, and remember up to where the ending era has come."""
+        self._buffer.clear()
+        slots = self._roster.slots
+        kept = {int(slots.eras[slot]) for slot in slots.live.values()}
+        ended = {era: at for era, at in self._head.ended_eras.items() if era in kept}
+        if self._head.position is not None and self._head.era in kept:
+            ended[self._head.era] = self._head.position
+        self._roster.next_era()
+        self._set(era=slots.era, ended_eras=ended, applied=None, unsure=unsure)
+
+    def _announce(self, version: int) -> None:
+        """Compile with a newer catalog; what it dropped ends, what was held back is tried again."""
+        if version <= self._head.catalog:
+            return
+        catalog = self._catalog(version)
+        self._set(catalog=version)
+        self._admission.announce(catalog)
+        gone = [entry.number for entry in self._roster.shapes if not entry.stands(catalog)]
+        for slot in self._roster.slots.of_shapes(gone):
+            self._end(slot, "table dropped")
+        for held in list(self._admission.held.values()):
+            if held.version in self._admission.held and self._admit(held):
+                self._admission.held.pop(held.version, None)
+
+    def _chunk(self, offset: int, packed: Chunk) -> None:
+        if not self._enter(packed.header.epoch):
+            return
+        applied = self._head.applied
+        if (applied is not None and packed.header.batch <= applied) or not self._buffer.add(offset, packed):
+            self.counters.repeats += 1
+
+    def _progress(self, progress: Progress) -> None:
+        applied = self._head.applied
+        if applied is not None and progress.batch <= applied:
+            self.counters.repeats += 1
+            if progress.batch < applied:
+                return
+        else:
+            self._apply(progress.batch)
+        position = Position(progress.epoch, progress.batch)
+        self._outbox.deliver(PROGRESS_KEY, progress_delivery(position, progress.time))
+
+    def _apply(self, batch: int) -> None:
+        applied = self._head.applied
+        if applied is not None and batch > applied + 1:
+            raise MissingChunksError(
+                f"batch {batch} of epoch {self._head.epoch} is committed, expected batch {applied + 1} first: "
+                "notifications lost records; begin a new epoch"
+            )
+        position = Position(self._head.epoch, batch)
+        self._applier.apply(self._buffer.take(batch, lenient=self._head.unsure), position)
+        self._set(applied=batch, position=(position.epoch, batch), unsure=False)
+
+    # -- state ----------------------------------------------------------------------------------------------------
+
+    def _set(self, **fields: object) -> None:
+        self._head = msgspec.structs.replace(self._head, **fields)
+
+    def _catalog(self, version: int) -> Catalog:
+        return self._catalogs(version) if version >= 0 else Catalog()
+
+    def _changes(self) -> Delta:
+        """Return what changed since the last call, and note it as kept."""
+        delta = self._roster.changes()
+        held = self._admission.held
+        if self._head is not self._kept_head:
+            delta.head = self._kept_head = self._head
+        if held.keys() != self._kept_held:
+            delta.unheld = sorted(self._kept_held - held.keys())
+            delta.held = [HeldState(v, held[v].key, held[v].value) for v in sorted(held.keys() - self._kept_held)]
+            self._kept_held = set(held)
+        return delta
+
+    def _whole(self) -> Delta:
+        whole = self._roster.whole()
+        whole.head = self._head
+        held = self._admission.held
+        whole.held = [HeldState(v, held[v].key, held[v].value) for v in sorted(held)]
+        return whole
+
+    def _state_record(self, value: bytes) -> OutRecord:
+        return OutRecord(self._topics.edge_state, self.number, str(self.number).encode(), value)

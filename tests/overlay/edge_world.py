@@ -1,0 +1,238 @@
+"""A world around one virtual edge: logs, an engine with naive shards, and the naive twin that is told the truth."""
+
+from __future__ import annotations
+
+import msgspec
+
+from catalog.column_type import ColumnType, Kind
+from catalog.relation import Catalog, Column, Relation
+from catalog.shape import Region, Shape
+from connectors.record import OutRecord
+from connectors.topics import Topics
+from operators.control import Control, EpochBegins, Progress, RegisterAll, Withdraw, decode_control, encode_control
+from operators.packed import PackedRegistrations, is_packed, unpack
+from overlay.virtual_edge import VirtualEdge
+from tests.oracle.naive_edge import NaiveEdge, Wanted
+from tests.oracle.naive_shard import NaiveShard, Publication, Rows, Taken
+
+TOPICS = Topics()
+BIGINT = ColumnType(Kind.BIGINT)
+KEYS = {EpochBegins: b"@epoch", RegisterAll: b"@register", Progress: b"@progress"}
+
+
+def table(name: str, born: int, extra: bool = False) -> Relation:
+    """Return a relation of BIGINTs; `extra` appends a column."""
+    names = ["k", "g", "x", "m", *(["e"] if extra else [])]
+    columns = tuple(Column(c, ColumnType(Kind.VARCHAR) if c == "k" else BIGINT, c != "k") for c in names)
+    return Relation(name, columns, ("k",), name, born=born)
+
+
+class EdgeWorld:
+    """Drives one virtual edge and its twin through the same events, as an edge process would."""
+
+    def __init__(self) -> None:
+        self.catalogs: list[Catalog] = []
+        self.data: dict[tuple[str, int], Rows] = {}
+        self.subscriptions: list[tuple[bytes, bytes | None, Wanted | None]] = []
+        self.notifications: list[tuple[bytes, bytes]] = []
+        self.registrations: list[tuple[bytes, bytes]] = []
+        self.edge_state: list[bytes] = []
+        self.truth: dict[tuple[int, int], list[Taken]] = {}
+        self.announcements: list[int] = []
+        self.registered: set[tuple[int, int]] = set()
+        self.heard: dict[str, list[dict]] = {}
+        self.acks: dict[str, list[dict]] = {}
+        self.twin = NaiveEdge()
+        self.edge = self._new_edge()
+        self.epoch, self.batch, self.announced = -1, -1, -1
+        self.shards: dict[str, NaiveShard] = {}
+        self.read = 0
+        self.offset = 0
+        self.fed = {"subscriptions": 0, "notifications": 0}
+        self.consumed = 0
+        self.since_take: list[tuple[str, int]] = []
+
+    # -- engine ---------------------------------------------------------------------------------------------------
+
+    @property
+    def catalog(self) -> Catalog:
+        return self.catalogs[-1]
+
+    def apply_catalog(self, relations: dict[str, Relation]) -> None:
+        self.catalogs.append(Catalog(len(self.catalogs), relations))
+
+    def begin_epoch(self) -> None:
+        """A fresh engine: shards are filled from the topics, nobody is registered."""
+        self.epoch += 1
+        self.batch, self.announced = -1, -1
+        self.shards = {}
+        self._control(EpochBegins(self.epoch, self.catalog.version))
+
+    def register(self) -> None:
+        self._control(RegisterAll(self.epoch, self.catalog.version))
+
+    def run_batch(self, publications: list[Publication], chunk: int, ends: list[int]) -> None:
+        """Run one batch; `ends` are lengths of earlier tries that broke off after so many chunks."""
+        self.batch += 1
+        chunks, truth = [], []
+        registered = self._registrations()
+        for name in sorted(self.catalog.relations):
+            shard = self._shard(self.catalog.relations[name])
+            rows = [p for p in publications if p.relation == name]
+            made, taken = shard.batch(self.batch, registered.get(shard.relation.shard, []), rows, chunk)
+            chunks += [(shard.relation.shard.encode(), value) for value in made]
+            truth.append(taken)
+            self.data[name, shard.relation.born] = shard.rows
+        self.truth[self.epoch, self.batch] = truth
+        for end in [*ends, len(chunks)]:
+            self.notifications += chunks[:end]
+
+    def announce(self, repeat: bool) -> None:
+        """Write the next progress record, or an old one again."""
+        if repeat and self.announced >= 0:
+            self._control(Progress(self.epoch, self.announced, self.catalog.version, "t"))
+        elif self.announced < self.batch:
+            self.announced += 1
+            self._control(Progress(self.epoch, self.announced, self.catalog.version, "t"))
+
+    def zombie(self) -> None:
+        """An older engine writes once more."""
+        if self.epoch > 0:
+            self._control(Progress(self.epoch - 1, 99, self.catalog.version, "t"))
+
+    def _shard(self, relation: Relation) -> NaiveShard:
+        shard = self.shards.get(relation.name)
+        if shard is None or shard.relation.born != relation.born:
+            shard = NaiveShard(relation, self.epoch, self.data.get((relation.name, relation.born), {}))
+        self.shards[relation.name] = shard
+        shard.relation = relation
+        return shard
+
+    def _registrations(self) -> dict[str, list[tuple[int, Region]]]:
+        found: dict[str, list[tuple[int, Region]]] = {}
+        for key, value in self.registrations[self.read :]:
+            if not is_packed(value):
+                self._withdraw(key.decode(), decode_control(value))
+                continue
+            packed = unpack(value)
+            assert isinstance(packed, PackedRegistrations) and packed.header.shard == key.decode()
+            relation = self.catalog.relations.get(packed.regions[0].shape.relation)
+            stale = relation is None or packed.header.catalog < relation.born
+            if packed.header.epoch == self.epoch and not stale:
+                found.setdefault(key.decode(), []).extend(zip(packed.versions, packed.regions, strict=True))
+        self.read = len(self.registrations)
+        return found
+
+    def _withdraw(self, name: str, record: Control) -> None:
+        assert isinstance(record, Withdraw)
+        shard = self.shards.get(name.split("/")[0])
+        if record.epoch == self.epoch and shard is not None:
+            shard.shapes = [shape for shape in shard.shapes if shape not in record.shapes]
+
+    def _control(self, record: Control) -> None:
+        self.notifications.append((KEYS[type(record)], encode_control(record)))
+
+    # -- edge process ---------------------------------------------------------------------------------------------
+
+    def feed(self, topic: str, count: int) -> None:
+        """Give the next records to the edge and, as events, to the twin."""
+        log = self.subscriptions if topic == "subscriptions" else self.notifications
+        for offset in range(self.fed[topic], min(self.fed[topic] + count, len(log))):
+            self.since_take.append((topic, offset))
+            self._give(topic, offset)
+            self._tell(topic, offset)
+            self.fed[topic] = offset + 1
+
+    def settle(self) -> None:
+        self.since_take.append(("settle", 0))
+        self.edge.settle()
+        self.twin.settle()
+
+    def take(self) -> None:
+        """Commit a step: its records get to their readers, its positions are kept."""
+        self._commit(self.edge.take())
+        self.consumed = self.fed["notifications"]
+        self.committed = self.edge.resume_offset
+        self.since_take.clear()
+        again = self._restored()
+        assert again.dump() == self.edge.dump()
+        again.check()
+        self.edge.check()
+
+    def compact(self) -> None:
+        """Write a full snapshot, trimming what is before it."""
+        self.take()
+        records = [record.value for record in self.edge.snapshot_records()]
+        self.edge_state += [value for value in records if value is not None]
+
+    def crash(self) -> None:
+        """Lose the process; a new one reads its state and what was not committed, in the same order."""
+        self.edge = self._restored()
+        resume = getattr(self, "committed", None)
+        for offset in range(self.consumed if resume is None else resume, self.consumed):
+            self._give("notifications", offset)
+        for topic, offset in self.since_take:
+            if topic == "settle":
+                self.edge.settle()
+            else:
+                self._give(topic, offset)
+
+    def _new_edge(self) -> VirtualEdge:
+        return VirtualEdge(0, 1, TOPICS, lambda version: self.catalogs[version])
+
+    def _restored(self) -> VirtualEdge:
+        edge = self._new_edge()
+        edge.restore(self.edge_state)
+        return edge
+
+    def _give(self, topic: str, offset: int) -> None:
+        if topic == "subscriptions":
+            self.edge.subscription(offset, *self.subscriptions[offset][:2])
+        else:
+            self.edge.notification(offset, *self.notifications[offset])
+
+    def _tell(self, topic: str, offset: int) -> None:
+        if topic == "subscriptions":
+            key, value, wanted = self.subscriptions[offset]
+            if value is None:
+                self.twin.unsubscribe(offset, key.decode())
+            elif wanted is not None:
+                self.twin.subscribe(offset, key.decode(), wanted)
+            return
+        value = self.notifications[offset][1]
+        if is_packed(value):
+            return
+        control = decode_control(value)
+        assert not isinstance(control, Withdraw)
+        if control.epoch < self.twin.epoch:
+            return
+        if control.epoch > self.twin.epoch:
+            self.twin.begin(control.epoch)
+        self.twin.announce(self.catalogs[control.catalog])
+        if isinstance(control, Progress):
+            self.twin.apply(control.batch, self.truth[control.epoch, control.batch])
+
+    def _commit(self, records: list[OutRecord]) -> None:
+        for record in records:
+            assert record.partition == 0 and record.key is not None and record.value is not None
+            if record.topic == TOPICS.registrations:
+                self._check_registration(record.value)
+                self.registrations.append((record.key, record.value))
+            elif record.topic == TOPICS.edge_state:
+                self.edge_state.append(record.value)
+            elif record.key != b"@progress":
+                log = self.heard if record.topic == TOPICS.deliveries else self.acks
+                log.setdefault(record.key.decode(), []).append(msgspec.json.decode(record.value))
+
+    def _check_registration(self, value: bytes) -> None:
+        """Each version is registered once an epoch."""
+        if is_packed(value):
+            packed = unpack(value)
+            assert isinstance(packed, PackedRegistrations)
+            marks = {(packed.header.epoch, version) for version in packed.versions}
+            assert len(marks) == len(packed.versions) and not marks & self.registered, (marks, self.registered)
+            self.registered |= marks
+
+
+def shape(relation: str, aggregate: str, grouped: bool, ranged: bool) -> Shape:
+    return Shape(relation, aggregate, "m", ("g",) if grouped else (), "x" if ranged else None)
