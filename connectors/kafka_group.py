@@ -18,7 +18,7 @@ from connectors.kafka_admin import Place
 from connectors.kafka_client import REQUEST_SECONDS, Ear, configuration
 from connectors.kafka_failure import KafkaFailure, NotAuthorised
 from connectors.kafka_properties import KafkaProperties
-from connectors.kafka_reader import record_of
+from connectors.kafka_reader import OffsetTrimmed, record_of
 from connectors.kafka_record import KafkaRecord
 
 _QUEUED_KILOBYTES = 32_768
@@ -112,6 +112,7 @@ class GroupConsumer:
         partition its position moves over what readers never see (transaction markers).
 
         Raises:
+            OffsetTrimmed: the next records of some place are no longer kept.
             KafkaFailure: an error that trying again does not mend.
         """
         try:
@@ -140,8 +141,10 @@ class GroupConsumer:
         return True
 
     def _complain(self, error: KafkaError) -> None:
+        if error.code() == KafkaError._AUTO_OFFSET_RESET:
+            raise OffsetTrimmed(f"consuming: {error.str()}.")
         failure: KafkaFailure = self._ear.explain(error, "consuming")
-        if error.fatal() or isinstance(failure, NotAuthorised) or error.code() == KafkaError._AUTO_OFFSET_RESET:
+        if error.fatal() or isinstance(failure, NotAuthorised):
             raise failure
 
     def _assigned(self, consumer: Consumer, places: list[TopicPartition]) -> None:

@@ -57,6 +57,7 @@ class Producer:
 
         try:
             _enqueue(self._client, record, delivered, time.monotonic() + self._timeout)
+            self._client.poll(0)
         except KafkaException as error:
             raise self._ear.explain(error, f"writing to `{record.topic}`") from error
 
@@ -104,25 +105,28 @@ class TransactionalProducer:
         self._open_seconds = open_seconds
         self._ready = False
 
-    def commit(self, records: Iterable[OutRecord], positions: Mapping[Place, int], group: object) -> dict[Place, int]:
+    def commit(
+        self, records: Iterable[OutRecord], positions: Mapping[Place, int], group: object, watch: str = ""
+    ) -> dict[int, int]:
         """Write `records` and the consumed `positions` as one transaction.
 
         Args:
             records: what to write; in the order given within each partition.
             positions: next offset to consume of every partition owned, changed or not; never empty.
             group: `GroupConsumer.Assignment.group`, as it was when the records were consumed.
+            watch: a topic whose offsets are wanted.
 
         Returns:
-            The offset of the first record written to each place.
+            The offset of the first record written to each partition of `watch`.
 
         Raises:
             StepAborted: nothing of it is visible, and the process must go back to what is committed.
         """
-        first: dict[Place, int] = {}
+        first: dict[int, int] = {}
 
-        def delivered(error: KafkaError | None, message: Message) -> None:
+        def written(error: KafkaError | None, message: Message) -> None:
             if error is None:
-                first.setdefault((message.topic(), message.partition()), message.offset())
+                first.setdefault(message.partition(), message.offset())
 
         offsets = [TopicPartition(topic, number, offset) for (topic, number), offset in positions.items()]
         deadline = time.monotonic() + self._open_seconds
@@ -130,7 +134,7 @@ class TransactionalProducer:
             self._prepare()
             self._client.begin_transaction()
             for record in records:
-                _enqueue(self._client, record, delivered, deadline)
+                _enqueue(self._client, record, written if record.topic == watch else None, deadline)
             self._persist(lambda: self._client.send_offsets_to_transaction(offsets, group, REQUEST_SECONDS), deadline)
             self._persist(lambda: self._client.commit_transaction(self._open_seconds), deadline + self._open_seconds)
         except (KafkaException, BufferError) as problem:
@@ -170,13 +174,12 @@ class TransactionalProducer:
         self._client.flush(0)
 
 
-def _enqueue(client: Client, record: OutRecord, delivered: Callable[..., None], deadline: float) -> None:
+def _enqueue(client: Client, record: OutRecord, delivered: Callable[..., None] | None, deadline: float) -> None:
     """Hand a record to the client, serving callbacks while its queue is full. *Raises* BufferError at `deadline`."""
     place = {} if record.partition is None else {"partition": record.partition}
     while True:
         try:
             client.produce(record.topic, record.value, record.key, on_delivery=delivered, **place)
-            client.poll(0)
             return
         except BufferError:
             if time.monotonic() > deadline:

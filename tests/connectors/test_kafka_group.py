@@ -62,7 +62,7 @@ def test_positions_and_records_are_committed_together(kafka: KafkaProperties, to
     assert len(drain(member, 2)) == 2
     producer = TransactionalProducer(kafka)
     out = [OutRecord(topics.deliveries, 2, b"x", b"1"), OutRecord(topics.deliveries, 2, b"x", b"2")]
-    assert producer.commit(out, member.positions, member.assignment.group) == {(topics.deliveries, 2): 0}
+    assert producer.commit(out, member.positions, member.assignment.group, topics.deliveries) == {2: 0}
     assert member.committed([(topics.subscriptions, 0)]) == {(topics.subscriptions, 0): 2}
     assert [record.value for record in Reader(kafka).read_to_end(topics.deliveries)] == [b"1", b"2"]
     member.start(member.positions)

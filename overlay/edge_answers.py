@@ -1,0 +1,100 @@
+"""What an edge tells over HTTP: answers as they are committed, and how it is doing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+
+from connectors.http_server import Answer, Elsewhere, Found, NotNow, Unknown
+from connectors.partitioner import home_partition
+from overlay.committed_view import CommittedView
+from overlay.owned_edges import OwnedEdges
+from overlay.ownership import Ownership
+from overlay.subscription_view import SubscriptionView
+
+RUNNING = "running"
+
+
+@dataclass(slots=True)
+class StepCounters:
+    """What this process has done since it started. `aborted`: steps that were thrown away and done again."""
+
+    consumed: int = 0
+    written: int = 0
+    transactions: int = 0
+    aborted: int = 0
+    snapshots: int = 0
+
+
+class EdgeAnswers:
+    """Reads the edge's memory through its committed view. `state` says in words what the edge is doing."""
+
+    def __init__(self, view: CommittedView, ownership: Ownership) -> None:
+        self.state = "starting"
+        self.counters = StepCounters()
+        self._view = view
+        self._ownership = ownership
+        self._owned: OwnedEdges | None = None
+        self._partitions = 0
+        self._address = ""
+
+    def serve(self, owned: OwnedEdges, partitions: int, address: str) -> None:
+        """Answer from `owned`, for the edge that others know as `address`."""
+        self._owned, self._partitions, self._address = owned, partitions, address
+
+    def subscription(self, identifier: str) -> Answer:
+        """Return the current answer of a subscription, or where it is."""
+        owned = self._owned
+        if owned is None:
+            return NotNow(f"the edge is {self.state}")
+        key = identifier.encode()
+        home = home_partition(key, self._partitions)
+
+        def look() -> Answer | None:
+            edge = owned.edges.get(home)
+            if edge is None:
+                return None
+            view = edge.find(key)
+            return Unknown() if view is None else Found(_body(view))
+
+        return self._view.read(look) or self._elsewhere(home)
+
+    def health(self) -> tuple[bool, Mapping[str, object]]:
+        """Return whether the edge serves, and what it owns, holds and has counted."""
+        body: dict[str, object] = {"state": self.state, "address": self._address, **asdict(self.counters)}
+        if self._owned is not None:
+            body["virtual_edges"] = self._view.read(self._describe)
+        return self.state == RUNNING, body
+
+    def _describe(self) -> dict[str, object]:
+        edges = self._owned.edges if self._owned is not None else {}
+        return {
+            str(number): {
+                "at": edge.position,
+                "catalog": edge.catalog_version,
+                **edge.counts,
+                **asdict(edge.counters),
+            }
+            for number, edge in edges.items()
+        }
+
+    def _elsewhere(self, virtual_edge: int) -> Answer:
+        address = self._ownership.address(virtual_edge)
+        if address is None or address == self._address:
+            return NotNow(f"virtual edge {virtual_edge} is moving between edges")
+        return Elsewhere(address)
+
+
+def _body(view: SubscriptionView) -> dict[str, object]:
+    body: dict[str, object] = {
+        "id": view.id,
+        "status": view.status,
+        "version": view.version,
+        "n": view.n,
+        "answer": view.answer,
+        "at": view.at,
+        "sql": view.sql,
+    }
+    if view.replaced_by is not None:
+        body["replaced_by"] = view.replaced_by
+    return body

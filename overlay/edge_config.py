@@ -1,0 +1,37 @@
+"""What an edge process needs to know."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from connectors.kafka import KafkaProperties
+from connectors.topics import Topics
+from overlay.snapshot_policy import FLOOR_BYTES
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeConfig:
+    """Settings of one edge process.
+
+    Args:
+        kafka: the cluster.
+        topics: the names under the prefix.
+        http_host: where to listen for HTTP.
+        http_port: 0 takes a free one.
+        advertised: `host:port` that other edges redirect to, if it is not where we listen.
+        session_seconds: after how long without a sign of life its virtual edges move to others.
+        snapshot_floor: bytes of `edge-state` of a virtual edge below which no snapshot is written.
+    """
+
+    kafka: KafkaProperties
+    topics: Topics
+    http_host: str = "127.0.0.1"
+    http_port: int = 0
+    advertised: str | None = None
+    session_seconds: float = 6.0
+    snapshot_floor: int = FLOOR_BYTES
+
+    @property
+    def group(self) -> str:
+        """The consumer group of all edges of the prefix."""
+        return self.topics.prefix + "edges"

@@ -1,0 +1,242 @@
+"""A member of the edges' consumer group: owns virtual edges and moves them on, step by step.
+
+One step is one Kafka transaction: deliveries, acks, registrations, `edge-state`, and the positions consumed. What a
+restart promises rests on this order, whose numbers stand again in the code:
+
+1. An assignment arrives: forget what was owned. Nothing is consumed yet.
+2. Get the committed positions, again and again while a transaction that carries some is still open.
+3. Read `edge-state` to its very end, waiting for open transactions: now memory equals the log.
+4. Consume from the committed positions; feed what comes, notifications before subscriptions.
+5. Write everything that came out, with the positions of every place owned and the group as of the assignment.
+6. Committed: people may see it. Snapshots that were written make older state superfluous: trim it.
+7. Not committed, for whatever reason: forget memory, and go on at 2. A process that was stopped while its virtual
+   edges moved on learns it here, since the broker refuses the generation of its group.
+
+So memory is ahead of the log only within a step, and no step of a former owner can become visible.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+
+from structlog.typing import FilteringBoundLogger
+
+from connectors.catalog_versions import CatalogVersions
+from connectors.kafka import GroupConsumer, KafkaFailure, KafkaRecord, Reader, TransactionalProducer
+from connectors.kafka_admin import Place
+from connectors.kafka_failure import StepAborted
+from connectors.kafka_reader import OffsetTrimmed
+from overlay.committed_view import CommittedView
+from overlay.edge_answers import RUNNING, EdgeAnswers
+from overlay.edge_config import EdgeConfig
+from overlay.owned_edges import OwnedEdges, Step
+from overlay.ownership import client_id
+from state.errors import UserError
+
+POLL_SECONDS = 0.1
+POLL_RECORDS = 2_000
+OPEN_SECONDS = 10.0
+LONGEST_OPEN_SECONDS = 320.0
+RETRY_SECONDS = 0.5
+
+
+class SubscriptionsRecreated(UserError):
+    """The topic `subscriptions` ends before what was already read of it."""
+
+    code = "subscriptions_recreated"
+
+
+class EdgeMember:
+    """The loop body of an edge process. `address` is where others find its HTTP server."""
+
+    def __init__(
+        self,
+        config: EdgeConfig,
+        partitions: int,
+        address: str,
+        reader: Reader,
+        view: CommittedView,
+        answers: EdgeAnswers,
+        log: FilteringBoundLogger,
+    ) -> None:
+        self._config = config
+        self._topics = config.topics
+        self._reader = reader
+        self._view = view
+        self._answers = answers
+        self._log = log
+        catalogs = CatalogVersions(reader, self._topics.catalog)
+        ends = self._notification_ends
+        self._owned = OwnedEdges(self._topics, partitions, catalogs.at, ends, config.snapshot_floor)
+        answers.serve(self._owned, partitions, address)
+        consumed = [self._topics.subscriptions, self._topics.notifications]
+        self._group = GroupConsumer(config.kafka, config.group, consumed, client_id(address), config.session_seconds)
+        self._assignment = self._group.assignment
+        self._adopted = False
+        self._committed: dict[Place, int | None] = {}
+        self._open_seconds = OPEN_SECONDS
+        self._producer = self._new_producer()
+
+    def turn(self, stop: threading.Event) -> None:
+        """Take one poll's records one or more steps further; about 0.1 s when there are none.
+
+        Raises:
+            TidewireError: what trying again does not mend.
+        """
+        try:
+            records = self._group.poll(POLL_SECONDS, POLL_RECORDS)
+            if self._group.assignment is not self._assignment:
+                self._forget()
+            if self._adopted:
+                self._steps(records)
+            elif self._assignment.places:
+                self._adopt()
+        except KafkaFailure as failure:
+            if not (failure.retry_helps or isinstance(failure, OffsetTrimmed)):
+                raise
+            self._recover(failure)
+            stop.wait(RETRY_SECONDS)
+
+    def leave(self) -> None:
+        """Leave the group, so that others take over at once."""
+        with self._view.changing():
+            self._owned.clear()
+        self._group.close()
+        self._producer.close()
+
+    def _forget(self) -> None:
+        """1. Drop what was owned; note the assignment that holds from now on."""
+        with self._view.changing():
+            self._owned.clear()
+        self._adopted = False
+        self._assignment = self._group.assignment
+        self._answers.state = "waiting for virtual edges"
+
+    def _adopt(self) -> None:
+        """2 to 4. Make memory equal to the log for everything assigned, and consume from there."""
+        self._answers.state = "restoring"
+        began = time.monotonic()
+        self._committed = self._group.committed(self._assignment.places)
+        numbers = sorted({number for _, number in self._assignment.places})
+        with self._view.changing():
+            self._owned.clear()
+            for number in numbers:
+                self._owned.restore(number, self._stored(number))
+            starts = self._starts(numbers)
+            self._owned.begin(starts)
+        self._group.start(starts)
+        self._adopted = True
+        self._answers.state = RUNNING
+        self._log.info("owns", virtual_edges=numbers, seconds=round(time.monotonic() - began, 3))
+
+    def _stored(self, number: int) -> Iterator[bytes]:
+        """3. Yield what `edge-state` holds of a virtual edge, undecided transactions waited for."""
+        for record in self._reader.read_to_end(self._topics.edge_state, [number]):
+            if record.value is not None:
+                yield record.value
+
+    def _starts(self, numbers: list[int]) -> dict[Place, int]:
+        """Return from where to consume: what is committed, if the topics still hold that."""
+        starts: dict[Place, int] = {}
+        for topic in (self._topics.subscriptions, self._topics.notifications):
+            first = self._reader.admin.begin_offsets(topic, numbers)
+            end = self._reader.admin.end_offsets(topic, numbers)
+            for number in numbers:
+                committed = self._committed[topic, number]
+                known = committed is not None and first[number] <= committed <= end[number]
+                if committed is not None and not known:
+                    self._lost(topic, number, committed, end[number])
+                starts[topic, number] = committed if committed is not None and known else first[number]
+        return starts
+
+    def _lost(self, topic: str, number: int, committed: int, end: int) -> None:
+        """Go on where records were trimmed before they were read; never in silence.
+
+        Raises:
+            SubscriptionsRecreated: nothing says any more which subscriptions there are.
+        """
+        if topic == self._topics.notifications:
+            self._log.warning("notifications lost, registering all again", virtual_edge=number, read_to=committed)
+            self._owned.edges[number].notifications_lost()
+        elif committed > end:
+            raise SubscriptionsRecreated(
+                f"`{topic}` [{number}] ends at offset {end}, expected at least {committed}, which was read before: it "
+                "was deleted and created again. Use another `prefix`, or delete all topics of this one."
+            )
+        else:
+            self._log.warning("subscriptions trimmed before they were read", virtual_edge=number, read_to=committed)
+
+    def _steps(self, records: list[KafkaRecord]) -> None:
+        """4 to 6. Feed records in and commit, in as many transactions as it takes."""
+        notifications, subscriptions = self._topics.notifications, self._topics.subscriptions
+        positions = dict(self._group.positions)
+        with self._view.changing():
+            self._feed([record for record in records if record.topic == notifications])
+            self._owned.moved(positions, notifications)
+            self._owned.settle()
+            self._feed([record for record in records if record.topic == subscriptions])
+            self._owned.moved(positions, subscriptions)
+            self._owned.raise_fences()
+            self._owned.settle()
+            self._commit()
+        self._answers.counters.consumed += len(records)
+
+    def _feed(self, records: list[KafkaRecord]) -> None:
+        for record in records:
+            if self._owned.feed(record):
+                self._commit()
+
+    def _commit(self) -> None:
+        """5 and 6. Make one transaction of what came out, unless nothing came out and nothing moved."""
+        step = self._owned.step()
+        if not step.records and step.positions == self._committed:
+            return
+        began = time.monotonic()
+        try:
+            state = self._topics.edge_state
+            written = self._producer.commit(step.records, step.positions, self._assignment.group, watch=state)
+        except StepAborted as aborted:
+            self._after_abort(aborted, time.monotonic() - began)
+            raise
+        self._committed = dict(step.positions)
+        self._answers.counters.transactions += 1
+        self._answers.counters.written += len(step.records)
+        self._trim(step, written)
+
+    def _trim(self, step: Step, written: dict[int, int]) -> None:
+        """6. Delete state below new snapshots; if that fails, it is only read in vain later."""
+        below = {(self._topics.edge_state, number): written[number] for number in step.snapshots if number in written}
+        if not below:
+            return
+        self._answers.counters.snapshots += len(below)
+        try:
+            self._reader.admin.delete_records(below)
+        except KafkaFailure as failure:
+            self._log.warning("old state could not be trimmed", reason=str(failure))
+
+    def _recover(self, failure: KafkaFailure) -> None:
+        """7. Forget memory; the next turn sees a new assignment, or adopts this one again."""
+        self._log.warning("going back to what is committed", reason=str(failure))
+        self._answers.state = "recovering"
+        with self._view.changing():
+            self._owned.clear()
+        self._group.pause()
+        self._adopted = False
+
+    def _after_abort(self, aborted: StepAborted, seconds: float) -> None:
+        """Replace the producer where it is lost, or where a step needs longer than its transaction may be open."""
+        self._answers.counters.aborted += 1
+        slow = seconds > 0.8 * self._open_seconds
+        if slow:
+            self._open_seconds = min(2 * self._open_seconds, LONGEST_OPEN_SECONDS)
+        if slow or aborted.producer_lost:
+            self._producer.close()
+            self._producer = self._new_producer()
+
+    def _new_producer(self) -> TransactionalProducer:
+        return TransactionalProducer(self._config.kafka, open_seconds=self._open_seconds)
+
+    def _notification_ends(self, numbers: list[int]) -> dict[int, int]:
+        return self._reader.admin.end_offsets(self._topics.notifications, numbers)

@@ -1,0 +1,178 @@
+"""The virtual edges that one process owns now, and the next step of all of them together.
+
+Everything here is memory: records are fed in, `step` says what to write and which positions go with it, and the
+process makes that one transaction. What has been fed in but not committed is thrown away by `clear`.
+
+A *fence* decides when a subscription to an unknown table may be refused: the end of the virtual edge's notifications,
+asked for after the subscription came. Once that far is read, no announcement of a newer catalog can still be
+on its way, and so `apply` followed by `subscribe` is never refused by a race.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from catalog.relation import Catalog
+from connectors.kafka_admin import Place
+from connectors.kafka_record import KafkaRecord
+from connectors.record import OutRecord
+from connectors.topics import Topics
+from operators.packed import is_packed
+from overlay.snapshot_policy import SnapshotPolicy
+from overlay.virtual_edge import VirtualEdge
+from state.errors import TidewireError
+
+STEP_RECORDS = 20_000
+
+
+class RecordMalformed(TidewireError):
+    """A record in a topic that only tidewire writes has no key or no value."""
+
+    code = "record_malformed"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What one transaction holds: records, the next offset of every place owned, and edges that wrote snapshots."""
+
+    records: list[OutRecord]
+    positions: dict[Place, int]
+    snapshots: list[int]
+
+
+@dataclass(slots=True)
+class _Owned:
+    edge: VirtualEdge
+    policy: SnapshotPolicy
+    fence: tuple[int, int] | None = None
+
+
+class OwnedEdges:
+    """Virtual edges of one process.
+
+    Args:
+        topics: names.
+        partitions: how many virtual edges there are in all.
+        catalogs: the catalog at a version.
+        ends: end offsets of `notifications` for some partitions, asked of the broker now.
+        snapshot_floor: see SnapshotPolicy.
+    """
+
+    def __init__(
+        self,
+        topics: Topics,
+        partitions: int,
+        catalogs: Callable[[int], Catalog],
+        ends: Callable[[list[int]], Mapping[int, int]],
+        snapshot_floor: int,
+    ) -> None:
+        self._topics = topics
+        self._partitions = partitions
+        self._catalogs = catalogs
+        self._ends = ends
+        self._floor = snapshot_floor
+        self._owned: dict[int, _Owned] = {}
+        self._next: dict[Place, int] = {}
+        self._out: list[OutRecord] = []
+
+    @property
+    def edges(self) -> dict[int, VirtualEdge]:
+        """The virtual edges, by number."""
+        return {number: owned.edge for number, owned in self._owned.items()}
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._owned, self._next, self._out = {}, {}, []
+
+    def restore(self, number: int, values: Iterable[bytes]) -> VirtualEdge:
+        """Own virtual edge `number`, as its records in `edge-state` describe it. *Raises* StateError."""
+        edge = VirtualEdge(number, self._partitions, self._topics, self._catalogs)
+        policy = SnapshotPolicy(self._floor)
+
+        def counted() -> Iterable[bytes]:
+            for value in values:
+                policy.wrote(len(value))
+                yield value
+
+        edge.restore(counted())
+        self._owned[number] = _Owned(edge, policy)
+        return edge
+
+    def begin(self, positions: Mapping[Place, int]) -> None:
+        """Say from where the places owned are consumed."""
+        self._next = dict(positions)
+
+    def feed(self, record: KafkaRecord) -> bool:
+        """Feed one record in; return whether enough came out to make it a step."""
+        owned = self._owned[record.partition]
+        if record.topic == self._topics.subscriptions:
+            owned.edge.subscription(record.offset, record.key, record.value)
+        else:
+            self._notify(owned.edge, record)
+        self._next[record.topic, record.partition] = record.offset + 1
+        return len(self._out) >= STEP_RECORDS
+
+    def moved(self, positions: Mapping[Place, int], topic: str) -> None:
+        """Note how far `topic` was consumed, transaction markers included; everything before was fed in."""
+        self._next |= {place: offset for place, offset in positions.items() if place[0] == topic}
+
+    def settle(self) -> None:
+        """Give the final word on held-back subscriptions whose fence was reached."""
+        for number, owned in self._owned.items():
+            if owned.fence is not None and self._next[self._topics.notifications, number] >= owned.fence[0]:
+                owned.edge.settle(owned.fence[1])
+                owned.fence = None
+
+    def raise_fences(self) -> None:
+        """Ask for the ends of the virtual edges that hold subscriptions back. *Cost*: one round trip, if any does."""
+        held = {
+            number: owned.edge.held_through
+            for number, owned in self._owned.items()
+            if owned.fence is None and owned.edge.refusals_pending
+        }
+        for number, end in (self._ends(list(held)) if held else {}).items():
+            through = held[number]
+            if through is not None:
+                self._owned[number].fence = (end, through)
+
+    def step(self) -> Step:
+        """Return what to write now; what was fed in before belongs to it."""
+        snapshots: list[int] = []
+        for number, owned in self._owned.items():
+            self._take(owned.edge)
+            if owned.policy.due:
+                whole = owned.edge.snapshot_records()
+                owned.policy.snapshot_taken(_size(whole))
+                self._out += whole
+                snapshots.append(number)
+        records, self._out = self._out, []
+        return Step(records, self._positions(), snapshots)
+
+    def _positions(self) -> dict[Place, int]:
+        """Return what to consume next after a restart: chunks that still wait for their progress are read again."""
+        positions = dict(self._next)
+        for number, owned in self._owned.items():
+            resume = owned.edge.resume_offset
+            if resume is not None:
+                positions[self._topics.notifications, number] = resume
+        return positions
+
+    def _notify(self, edge: VirtualEdge, record: KafkaRecord) -> None:
+        if record.key is None or record.value is None:
+            raise RecordMalformed(
+                f"`{record.topic}` [{record.partition}] has a record without key or value at offset {record.offset}: "
+                "expected what an engine writes. Find out who else writes there, and use another `prefix`."
+            )
+        edge.notification(record.offset, record.key, record.value)
+        if not is_packed(record.value):
+            self._take(edge)
+
+    def _take(self, edge: VirtualEdge) -> None:
+        records = edge.take()
+        self._out += records
+        self._owned[edge.number].policy.wrote(_size([r for r in records if r.topic == self._topics.edge_state]))
+
+
+def _size(records: Sequence[OutRecord]) -> int:
+    return sum(len(record.value or b"") for record in records)

@@ -1,0 +1,52 @@
+"""Which edge process owns a virtual edge, and where it answers HTTP.
+
+Edges are members of one consumer group. Each puts the address of its HTTP server into its client id, so the group's
+description on the broker is the directory, and there is nothing else to keep in step with it.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable
+
+from connectors.kafka_admin import Member
+
+_MARK = "tidewire-edge@"
+CACHE_SECONDS = 3.0
+
+
+def client_id(address: str) -> str:
+    """Return the client id of an edge whose HTTP server answers at `address` (`host:port`)."""
+    return _MARK + address
+
+
+class Ownership:
+    """Answers from the group's description, asked for at most every `CACHE_SECONDS`. Safe for many threads."""
+
+    def __init__(
+        self, members: Callable[[], Iterable[Member]], topic: str, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._members = members
+        self._topic = topic
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._owners: dict[int, str] = {}
+        self._until = float("-inf")
+
+    def address(self, virtual_edge: int) -> str | None:
+        """Return `host:port` of the owner, None while it has none (partitions are moving).
+
+        *Raises* KafkaFailure. *Cost*: a round trip to the broker when the last answer is too old.
+        """
+        with self._lock:
+            if self._clock() >= self._until:
+                self._owners = {
+                    partition: member.client_id.removeprefix(_MARK)
+                    for member in self._members()
+                    if member.client_id.startswith(_MARK)
+                    for topic, partition in member.owns
+                    if topic == self._topic
+                }
+                self._until = self._clock() + CACHE_SECONDS
+            return self._owners.get(virtual_edge)
