@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (the name everyone knows)
@@ -31,21 +31,21 @@ _STATE = "state binary"
 class MatchConfig:
     """What a start of the query needs.
 
-    `catalogs` are (first batch, catalog) in ascending order; the last one is read from now on, the earlier ones
-    are for batches that were planned before. `kafka` are the Java client's properties. `relaxed` switches
+    `catalogs` are (first batch, catalog) in ascending order; the earlier ones are for batches that were planned
+    before. `reads` are the topics to read from now on. `kafka` are the Java client's properties. `relaxed` switches
     `failOnDataLoss` off for a run whose topics differ from the last committed offsets'.
     """
 
     process: Process
     epoch: int
     catalogs: tuple[tuple[int, Catalog], ...]
+    reads: tuple[str, ...]
     topics: Topics
     partitions: int
     kafka: Mapping[str, str]
     checkpoint: str
     max_offsets: int = 100_000
     relaxed: bool = False
-    sink: Mapping[str, str] = field(default_factory=dict)
 
 
 def topics_read(catalog: Catalog, topics: Topics) -> list[str]:
@@ -86,7 +86,7 @@ def start_match(spark: SparkSession, config: MatchConfig) -> StreamingQuery:
 
 def _source(spark: SparkSession, config: MatchConfig) -> DataFrame:
     options = _kafka_options(config.kafka) | {
-        "subscribePattern": subscribe_pattern(topics_read(config.catalogs[-1][1], config.topics)),
+        "subscribePattern": subscribe_pattern(config.reads),
         "startingOffsets": "earliest",
         "maxOffsetsPerTrigger": str(config.max_offsets),
         "failOnDataLoss": "false" if config.relaxed else "true",
@@ -102,7 +102,7 @@ def _sink_options(config: MatchConfig) -> dict[str, str]:
         "kafka.max.request.size": str(MAX_REQUEST_BYTES),
         "kafka.linger.ms": "0",
     }
-    return _kafka_options(config.kafka) | safe | _kafka_options(config.sink)
+    return _kafka_options(config.kafka) | safe
 
 
 def _kafka_options(properties: Mapping[str, str]) -> dict[str, str]:
@@ -131,7 +131,7 @@ def _sharded(source: DataFrame, config: MatchConfig) -> DataFrame:
     A registration whose key names no shard of these catalogs is dropped here: it would make a group of its own.
     """
     mapping = shards_of_topics(catalog for _, catalog in config.catalogs)
-    numbers = _lookup({name: F.lit(number) for number, name in enumerate(_sources(config))})
+    numbers = _lookup({name: F.lit(number) for number, name in enumerate(_sources(config))}, "int")
     key = F.col("key").cast("string")
     known = sorted({shard for shards in mapping.values() for shard in shards})
     registered = F.when((F.col("topic") == config.topics.registrations) & key.isin(known), key)
@@ -148,14 +148,14 @@ def _sharded(source: DataFrame, config: MatchConfig) -> DataFrame:
 def _shard(mapping: Mapping[str, list[str]], registered: Column) -> Column:
     """The shard column; exploded only where some topic feeds several shards, as that costs a pass over the rows."""
     if all(len(shards) == 1 for shards in mapping.values()):
-        return F.coalesce(registered, _lookup({topic: F.lit(shards[0]) for topic, shards in mapping.items()}))
-    fed = _lookup({topic: F.array(*map(F.lit, shards)) for topic, shards in mapping.items()})
+        return F.coalesce(registered, _lookup({topic: F.lit(shards[0]) for topic, shards in mapping.items()}, "string"))
+    fed = _lookup({topic: F.array(*map(F.lit, shards)) for topic, shards in mapping.items()}, "array<string>")
     return F.explode(F.when(registered.isNotNull(), F.array(registered)).otherwise(fed))
 
 
-def _lookup(values: Mapping[str, Column]) -> Column:
+def _lookup(values: Mapping[str, Column], kind: str) -> Column:
     """CASE topic WHEN ... : NULL for any other topic."""
-    result = F.lit(None)
+    result = F.lit(None).cast(kind)
     for topic, value in values.items():
         result = F.when(F.col("topic") == topic, value).otherwise(result)
     return result

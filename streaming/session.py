@@ -6,22 +6,31 @@ the worker's daemon needs before that on its `PYTHONPATH`.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
+import shutil
+import signal
+import subprocess
 import sys
 import tempfile
+import threading
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from pyspark import SparkContext
 from pyspark.sql import SparkSession
+
+from streaming.checkpoint_files import is_local_path
 
 ROOMS = ("state", "catalog", "operators", "connectors", "streaming")
 ROOMS_ZIP = "tidewire-rooms.zip"
 ROOT = Path(__file__).resolve().parent.parent
 _LOCAL = re.compile(r"local(\[.*\])?$")
 _ONE_MACHINE = re.compile(r"local(-cluster)?(\[.*\])?$")
+_JVM_EXIT_SECONDS = 10
 _LOCAL_FILES = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
 
 
@@ -35,11 +44,6 @@ class SessionConfig:
     local_dir: Path | None = None
     driver_memory: str = "1g"
     spark: Mapping[str, str] = field(default_factory=dict)
-
-
-def is_local_path(uri: str) -> bool:
-    """Whether a checkpoint is a path of this machine's file system."""
-    return uri.startswith("file:") or "://" not in uri
 
 
 def session_settings(config: SessionConfig) -> dict[str, str]:
@@ -70,6 +74,7 @@ _ALWAYS = {
     "spark.log.level": "ERROR",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.streaming.numRecentProgressUpdates": "10",
+    "spark.sql.streaming.stopTimeout": "30s",
     "spark.sql.streaming.stateStore.providerClass": (
         "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
     ),
@@ -85,18 +90,50 @@ def _python_path(master: str) -> dict[str, str]:
 
 
 def open_session(config: SessionConfig) -> SparkSession:
-    """Start (or find) the session; shuffle partitions = cores unless set. Takes 3-6 s."""
+    """Start (or find) the session; shuffle partitions = cores unless set. Takes 3-6 s.
+
+    PySpark puts a SIGINT handler of its own in place; the one that was there is put back.
+    """
     os.environ["PYSPARK_PYTHON"] = config.spark.get("spark.pyspark.python", sys.executable)
-    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1") if _ONE_MACHINE.match(config.master) else None
+    handler = signal.getsignal(signal.SIGINT)
     builder = SparkSession.builder
     for name, value in session_settings(config).items():
         builder = builder.config(name, value)
     spark = builder.getOrCreate()
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, handler)
     if "spark.sql.shuffle.partitions" not in config.spark:
         spark.conf.set("spark.sql.shuffle.partitions", str(spark.sparkContext.defaultParallelism))
     if not _LOCAL.match(config.master):
-        spark.sparkContext.addPyFile(str(zip_rooms(Path(tempfile.mkdtemp(prefix="tidewire-")))))
+        _ship_rooms(spark)
     return spark
+
+
+def close_session(spark: SparkSession) -> None:
+    """Stop the session and end its JVM; returns when the process is gone. Takes about 1 s."""
+    gateway = spark.sparkContext._gateway
+    with contextlib.suppress(Exception):
+        spark.stop()
+    process = getattr(gateway, "proc", None)
+    with contextlib.suppress(Exception):
+        gateway.shutdown()
+    SparkContext._gateway = SparkContext._jvm = None
+    if process is not None:
+        process.stdin.close()
+        try:
+            process.wait(_JVM_EXIT_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _ship_rooms(spark: SparkSession) -> None:
+    """Send our rooms to every executor; the zip lands in its folder, where the daemon's PYTHONPATH looks."""
+    folder = Path(tempfile.mkdtemp(prefix="tidewire-rooms-"))
+    try:
+        spark.sparkContext.addPyFile(str(zip_rooms(folder)))
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def zip_rooms(folder: Path) -> Path:

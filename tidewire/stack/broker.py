@@ -142,7 +142,8 @@ class Broker:
 
     def _format(self, java: Java) -> None:
         cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
-        command = [*self._jvm(java), "kafka.tools.StorageTool", "format", "-t", cluster, "-c", "server.properties"]
+        form = ["format", f"--cluster-id={cluster}", "-c", "server.properties"]
+        command = [*self._jvm(java), "kafka.tools.StorageTool", *form]
         done = subprocess.run(command, cwd=self.home, capture_output=True, text=True, timeout=120, check=False)
         if done.returncode != 0:
             raise ChildFailedError(

@@ -1,0 +1,93 @@
+"""Catalog versions: what the topic `catalog` declares, and from which batch each version holds.
+
+The catalog at version v is the fold of the records 0..v of a topic that is kept for ever. A record that does not
+fold is skipped by everyone, but its offset is a version all the same, so that whoever wrote it is answered.
+A version that changes a relation holds from a recorded batch, the last planned one + 1: a batch that was planned
+and not committed runs again under the catalog that it was planned with.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from catalog.errors import CatalogError
+from catalog.relation import Catalog
+from connectors.topics import Topics
+from streaming.checkpoint import CatalogFrom, Sidecar
+from streaming.cluster import Cluster
+
+Fold = Callable[[Catalog, str, int], Catalog]
+"""`catalog.ddl.apply_ddl`: (catalog, text, version) -> catalog; raises CatalogError."""
+
+_LOG = logging.getLogger("tidewire.engine")
+
+
+class CatalogTopic:
+    """All versions of the catalog, read from its topic. *Cost*: one round trip a `poll`; memory O(versions)."""
+
+    def __init__(self, cluster: Cluster, topics: Topics, fold: Fold) -> None:
+        self._cluster = cluster
+        self._topic = topics.catalog
+        self._fold = fold
+        self._next = 0
+        self._versions = {-1: Catalog()}
+        self._newest = Catalog()
+
+    @property
+    def newest(self) -> Catalog:
+        """The newest catalog that has been read."""
+        return self._newest
+
+    def poll(self) -> bool:
+        """Read what is new; return whether there was anything."""
+        end = self._cluster.end(self._topic)
+        if end <= self._next:
+            return False
+        for record in self._cluster.read(self._topic, self._next, end):
+            self._newest = self._folded(record.offset, record.value)
+            self._versions[record.offset] = self._newest
+        self._next = end
+        return True
+
+    def at(self, version: int) -> Catalog:
+        """Return the catalog at `version`, one that has been read. Raises KeyError."""
+        return self._versions[version]
+
+    def _folded(self, offset: int, value: bytes | None) -> Catalog:
+        try:
+            return replace(self._fold(self._newest, (value or b"").decode(), offset), version=offset)
+        except (CatalogError, UnicodeDecodeError) as error:
+            _LOG.warning("catalog record %d is skipped: %s", offset, error)
+            return replace(self._newest, version=offset)
+
+
+def record_version(sidecar: Sidecar, before: Catalog | None, newest: Catalog, first: int) -> bool:
+    """Enter `newest` into the sidecar; return whether the query must restart, because a relation has changed.
+
+    `before` is the catalog of the sidecar's last entry (None: there is none), `first` the first batch that is not
+    planned yet. A topic that now feeds another table than before, be it of the same name, is to be read from its
+    beginning and may be another topic of that name; one that feeds none is forgotten.
+    """
+    sidecar.announced = newest.version
+    if before is not None and before.relations == newest.relations:
+        return False
+    if sidecar.catalogs and sidecar.catalogs[-1].first == first:
+        sidecar.catalogs.pop()
+    sidecar.catalogs.append(CatalogFrom(first, newest.version))
+    old, new = _owners(before or Catalog()), _owners(newest)
+    gone = {topic for topic in old if new.get(topic) != old[topic]}
+    sidecar.resets = sorted((set(sidecar.resets) | gone) & new.keys())
+    sidecar.topic_ids = {topic: number for topic, number in sidecar.topic_ids.items() if topic not in gone}
+    return True
+
+
+def _owners(catalog: Catalog) -> dict[str, tuple[str, int]]:
+    return {relation.topic: (relation.name, relation.born) for relation in catalog.relations.values()}
+
+
+def entries_from(catalogs: Sequence[CatalogFrom], batch: int) -> list[CatalogFrom]:
+    """Return the entry in force at `batch` and all after it."""
+    in_force = max((place for place, entry in enumerate(catalogs) if entry.first <= batch), default=0)
+    return list(catalogs[in_force:])

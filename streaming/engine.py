@@ -1,0 +1,193 @@
+"""The engine: one match query, kept going from claim to stop, and everything that must be told while it runs.
+
+open      Kafka's topics, the Spark session, the checkpoint
+claim     one engine, one epoch                                               (claim.py)
+recover   where the telling stopped                                           (progress.py)
+attend    run the query, tell, watch, restart it on a new catalog version     (attendant.py)
+close     the query, the session and its JVM
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from catalog.ddl import apply_ddl
+from connectors.kafka import KafkaFailure, KafkaProperties
+from connectors.topics import Topics
+from streaming.adapter import Process
+from streaming.attendant import Attendant, Desk, Versions
+from streaming.catalog_versions import CatalogTopic, Fold
+from streaming.checkpoint import Checkpoint, Sidecar
+from streaming.checkpoint_files import open_files
+from streaming.claim import ClaimWatch, Opening, Stillness, claim
+from streaming.kafka_cluster import KafkaCluster
+from streaming.match import MatchConfig
+from streaming.progress import ProgressWriter
+from streaming.query_run import QueryRun, Reading
+from streaming.session import SessionConfig, close_session, open_session
+from streaming.shard import process_shard
+
+_RETRY_SECONDS = 1.0
+_LOG = logging.getLogger("tidewire.engine")
+
+
+@dataclass(frozen=True, slots=True)
+class EngineConfig:
+    """What an engine is told.
+
+    Args:
+        kafka: the cluster, and the user's client properties.
+        checkpoint: a path, or the URI of any store that Hadoop reaches; never below the system's temporary folder
+            unless it may be lost.
+        master: any Spark master; `local[*]` by default.
+        spark_jars: local paths of Spark's Kafka connector and what it needs.
+        spark: Spark settings; they win over ours.
+        take_over: start although another engine seems to be at work; it will stop itself.
+        max_offsets: records a batch; a shard orders its whole part of a batch in memory.
+        local_dir: where Spark keeps its working files.
+    """
+
+    kafka: KafkaProperties
+    checkpoint: str
+    topics: Topics = field(default_factory=Topics)
+    master: str = "local[*]"
+    spark_jars: Sequence[Path] = ()
+    spark: Mapping[str, str] = field(default_factory=dict)
+    driver_memory: str = "1g"
+    take_over: bool = False
+    max_offsets: int = 100_000
+    local_dir: Path | None = None
+
+    @property
+    def session(self) -> SessionConfig:
+        """The part that concerns the Spark session."""
+        return SessionConfig(
+            self.master, self.spark_jars, self.checkpoint, self.local_dir, self.driver_memory, self.spark
+        )
+
+
+class Engine:
+    """Runs the match query.
+
+    Args:
+        spark: a session to work in, which is left open; by default the engine starts one and ends its JVM.
+        process: what a shard does to a batch; importable on the workers.
+        fold: how the catalog's texts become catalogs.
+        progress_writer: the class that tells progress.
+    """
+
+    def __init__(
+        self,
+        config: EngineConfig,
+        spark: SparkSession | None = None,
+        process: Process = process_shard,
+        fold: Fold = apply_ddl,
+        progress_writer: Callable[..., ProgressWriter] = ProgressWriter,
+    ) -> None:
+        self._config = config
+        self._spark = spark
+        self._process = process
+        self._fold = fold
+        self._progress_writer = progress_writer
+
+    def run(self, stop: threading.Event) -> None:
+        """Work until `stop` is set, then return within a few seconds, leaving no process behind.
+
+        Raises:
+            TidewireError: whatever ends an engine, as one message; `code` says which. `retry_helps` says whether
+                starting it again can help.
+        """
+        config = self._config
+        cluster = KafkaCluster(config.kafka)
+        partitions = _persist(lambda: cluster.ensure_topics(config.topics), stop)
+        if partitions is None:
+            return
+        stillness = Stillness.begin(cluster, config.topics)
+        with self._session() as spark:
+            files = open_files(spark, config.checkpoint)
+            checkpoint = Checkpoint(files, config.checkpoint)
+            sidecar = self._claim(cluster, checkpoint, stillness)
+            desk = self._desk(cluster, checkpoint, sidecar, partitions, files.poll_seconds)
+            desk.writer.recover()
+            _LOG.info("epoch %d, last batch told %d", sidecar.epoch, desk.writer.last)
+            Attendant(desk, self._start_query(spark, sidecar, partitions)).run(stop)
+
+    @contextmanager
+    def _session(self) -> Iterator[SparkSession]:
+        if self._spark is not None:
+            yield self._spark
+            return
+        spark = open_session(self._config.session)
+        try:
+            yield spark
+        finally:
+            close_session(spark)
+
+    def _claim(self, cluster: KafkaCluster, checkpoint: Checkpoint, stillness: Stillness) -> Sidecar:
+        """Claim; an old checkpoint is first told of newer engines, as that says more than "somebody is at work"."""
+        config = self._config
+        known = checkpoint.load()
+        if known is not None and known.epoch >= 0:
+            ClaimWatch(cluster, config.topics, known).check()
+        if not config.take_over:
+            stillness.check(cluster, config.topics)
+        return claim(cluster, config.topics, checkpoint)
+
+    def _desk(
+        self, cluster: KafkaCluster, checkpoint: Checkpoint, sidecar: Sidecar, partitions: int, poll_seconds: float
+    ) -> Desk:
+        topics = self._config.topics
+        return Desk(
+            cluster=cluster,
+            topics=topics,
+            checkpoint=checkpoint,
+            sidecar=sidecar,
+            catalogs=CatalogTopic(cluster, topics, self._fold),
+            writer=self._progress_writer(cluster, checkpoint, topics, partitions, sidecar.epoch),
+            watch=ClaimWatch(cluster, topics, sidecar),
+            opening=Opening(cluster, checkpoint, topics, partitions),
+            poll_seconds=poll_seconds,
+        )
+
+    def _start_query(
+        self, spark: SparkSession, sidecar: Sidecar, partitions: int
+    ) -> Callable[[Versions, Reading], QueryRun]:
+        def start(catalogs: Versions, reading: Reading) -> QueryRun:
+            config = MatchConfig(
+                process=self._process,
+                epoch=sidecar.epoch,
+                catalogs=catalogs,
+                reads=tuple(sorted(reading.wanted)),
+                topics=self._config.topics,
+                partitions=partitions,
+                kafka=self._config.kafka.java(),
+                checkpoint=self._config.checkpoint,
+                max_offsets=self._config.max_offsets,
+                relaxed=reading.relaxed,
+            )
+            return QueryRun(spark, config, reading)
+
+        return start
+
+
+def _persist(ask: Callable[[], int], stop: threading.Event) -> int | None:
+    """Ask until Kafka answers, saying once for what is waited; None if `stop` is set before."""
+    said = ""
+    while not stop.is_set():
+        try:
+            return ask()
+        except KafkaFailure as failure:
+            if not failure.retry_helps:
+                raise
+            if str(failure) != said:
+                said = str(failure)
+                _LOG.warning("waiting for Kafka: %s", said)
+        stop.wait(_RETRY_SECONDS)
+    return None

@@ -1,0 +1,68 @@
+"""An engine's own requests, answered by Kafka."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from connectors.kafka import Admin, KafkaProperties, KafkaRecord, Producer, Reader
+from connectors.kafka_failure import TopicUnknown
+from connectors.record import OutRecord
+from connectors.topics import Topics
+
+
+class KafkaCluster:
+    """Implements `Cluster` with one producer, one admin connection and a reader.
+
+    Cost: `ends` and `ids` one round trip (2-5 ms), `append` one round trip, `read` 10 ms to open a consumer.
+    """
+
+    def __init__(self, properties: KafkaProperties) -> None:
+        self._admin = Admin(properties)
+        self._reader = Reader(properties)
+        self._producer = Producer(properties, linger=0.0)
+
+    def ensure_topics(self, topics: Topics) -> int:
+        """Create the internal topics that are missing; return the number of virtual edges."""
+        return self._admin.ensure_topics(topics)
+
+    def append(self, records: Sequence[OutRecord]) -> list[int]:
+        """Write `records` and return their offsets once all replicas have them."""
+        offsets = [-1] * len(records)
+        for place, record in enumerate(records):
+            self._producer.send(record, _keep(offsets, place))
+        self._producer.flush()
+        return offsets
+
+    def end(self, topic: str) -> int:
+        """Return the end offset of partition 0."""
+        return self._admin.end_offsets(topic, [0])[0]
+
+    def ends(self, topic: str) -> dict[int, int]:
+        """Return where a read_committed reader of each partition gets to; none if there is no such topic."""
+        try:
+            return self._admin.end_offsets(topic, committed=True)
+        except TopicUnknown:
+            return {}
+
+    def begins(self, topic: str) -> dict[int, int]:
+        """Return the first offset still kept of each partition; none if there is no such topic."""
+        try:
+            return self._admin.begin_offsets(topic)
+        except TopicUnknown:
+            return {}
+
+    def read(self, topic: str, start: int, end: int) -> list[KafkaRecord]:
+        """Return the records of partition 0 with start <= offset < end that are still there."""
+        oldest = self._admin.begin_offsets(topic, [0])[0]
+        return list(self._reader.read_range(topic, 0, max(start, oldest), end))
+
+    def ids(self, topics: Iterable[str]) -> dict[str, str]:
+        """Return the id of each topic that exists."""
+        return self._admin.topic_ids(topics)
+
+
+def _keep(offsets: list[int], place: int) -> Callable[[int, int], None]:
+    def keep(_partition: int, offset: int) -> None:
+        offsets[place] = offset
+
+    return keep

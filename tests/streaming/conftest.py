@@ -1,0 +1,167 @@
+"""Fixtures for tests of the engine: one Spark session a run, and an engine in a thread."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from pyspark.sql import SparkSession
+
+from connectors.kafka import Admin, KafkaProperties, Producer, Reader
+from connectors.record import OutRecord
+from connectors.topics import Topics
+from operators.control import Control, Progress, decode_control
+from streaming.engine import Engine, EngineConfig
+from streaming.session import SessionConfig, close_session, open_session
+from tests.streaming.stand_ins import tally
+
+
+@pytest.fixture(scope="session")
+def spark_jars(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    from tidewire.stack.jars import jar_directories, read_jar_sets, require_jars
+
+    chosen = os.environ.get("TIDEWIRE_JARS_DIR")
+    home = tmp_path_factory.mktemp("jars")
+    return require_jars(read_jar_sets()["spark"], jar_directories(home, Path(chosen) if chosen else None))
+
+
+@pytest.fixture(scope="session")
+def spark(spark_jars: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """A session on two cores (about 6 s to start)."""
+    session = open_session(SessionConfig("local[2]", spark_jars, local_dir=tmp_path_factory.mktemp("spark")))
+    yield session
+    close_session(session)
+
+
+class RunningEngine:
+    """An engine in a thread."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run)
+        self.error: BaseException | None = None
+        self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            self._engine.run(self._stop)
+        except BaseException as error:
+            self.error = error
+
+    def stop(self) -> None:
+        self._stop.set()
+        self._thread.join(60)
+        assert not self._thread.is_alive()
+
+    def failure(self, seconds: float = 60) -> BaseException:
+        """Wait until the engine ends by itself and return why."""
+        self._thread.join(seconds)
+        assert not self._thread.is_alive(), "the engine goes on"
+        assert self.error is not None, "the engine ended without an error"
+        return self.error
+
+    @property
+    def alive(self) -> bool:
+        return self._thread.is_alive()
+
+
+class World:
+    """Topics of one test, and what is asked of them."""
+
+    def __init__(self, kafka: KafkaProperties, topics: Topics, folder: Path, spark: SparkSession) -> None:
+        self.kafka = kafka
+        self.topics = topics
+        self.admin = Admin(kafka)
+        self.checkpoint = folder / "checkpoint"
+        self._spark = spark
+        self._engines: list[RunningEngine] = []
+        self._producer = Producer(kafka)
+        self._reader = Reader(kafka)
+
+    def engine(self, **options: Any) -> RunningEngine:
+        settings = {name: options.pop(name) for name in ("take_over", "max_offsets", "checkpoint") if name in options}
+        settings = {"checkpoint": str(self.checkpoint)} | settings
+        config = EngineConfig(self.kafka, topics=self.topics, **settings)
+        running = RunningEngine(Engine(config, self._spark, **{"process": tally} | options))
+        self._engines.append(running)
+        return running
+
+    def stop_all(self) -> None:
+        for engine in self._engines:
+            engine.stop()
+
+    def name(self, table: str) -> str:
+        return self.topics.prefix + table
+
+    def make(self, table: str, partitions: int = 1) -> str:
+        self.admin.create_topic(self.name(table), partitions)
+        return self.name(table)
+
+    def declare(self, table: str) -> None:
+        self.apply(f"CREATE TABLE {table} (id VARCHAR PRIMARY KEY, price BIGINT) WITH ('topic'='{self.name(table)}')")
+
+    def apply(self, text: str) -> None:
+        self.send(OutRecord(self.topics.catalog, 0, None, text.encode()))
+
+    def publish(self, table: str, *values: bytes | None, key: bytes = b'"a"', partition: int | None = 0) -> None:
+        self.send(*[OutRecord(self.name(table), partition, key, value) for value in values])
+
+    def send(self, *records: OutRecord) -> None:
+        for record in records:
+            self._producer.send(record)
+        self._producer.flush()
+
+    def read(self, topic: str, partition: int = 0) -> list[tuple[bytes | None, bytes]]:
+        return [(r.key, r.value or b"") for r in self._reader.read_to_end(topic, [partition])]
+
+    def controls(self, topic: str | None = None, partition: int = 0) -> list[Control]:
+        """All control records of a notifications partition (or of `topic`), in order."""
+        found = []
+        for key, value in self.read(topic or self.topics.notifications, partition):
+            if key is None or key.startswith(b"@"):
+                found.append(decode_control(value))
+        return found
+
+    def progress(self) -> list[Progress]:
+        return [c for c in self.controls(self.topics.batches) if isinstance(c, Progress)]
+
+    def reports(self) -> list[dict[str, Any]]:
+        """What the shards wrote down, repeats included."""
+        return [json.loads(v) for k, v in self.read(self.topics.notifications) if k is not None and k[:1] != b"@"]
+
+    def rows(self) -> list[list[Any]]:
+        """All rows that shards were given, each batch once."""
+        batches = {(r["epoch"], r["batch"], r["shard"]): r for r in self.reports()}
+        return [row for report in batches.values() for row in report["rows"]]
+
+    def sidecar(self) -> dict[str, Any]:
+        data = (self.checkpoint / "tidewire" / "engine.json").read_bytes()
+        return msgspec.json.decode(data)
+
+
+@pytest.fixture
+def world(kafka: KafkaProperties, topics: Topics, tmp_path: Path, spark: SparkSession) -> Iterator[World]:
+    made = World(kafka, topics, tmp_path, spark)
+    yield made
+    made.stop_all()
+
+
+def eventually(what: Callable[[], Any], seconds: float = 60, engine: RunningEngine | None = None) -> Any:
+    """Return the first true value of `what`; fail after `seconds`, or at once when the engine has failed."""
+    deadline = time.monotonic() + seconds
+    while True:
+        found = what()
+        if found:
+            return found
+        if engine is not None and engine.error is not None:
+            raise engine.error
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.1)
