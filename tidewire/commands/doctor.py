@@ -22,7 +22,7 @@ def doctor(
     setup: Annotated[bool, typer.Option("--setup", help="Fetch the jars, and check what that needs.")] = False,
     json: JsonOption = False,
 ) -> None:
-    """Check Java, Python, jars, disk, memory, ports and the environment; exit 1 if something keeps `up` from running."""
+    """Check Java, Python, jars, disk, memory, ports and environment; exit 1 if something keeps `up` from running."""
     settings = load_settings(config, data_dir=data_dir, bootstrap=bootstrap)
     terminal = Terminal(json)
     findings = examine(settings, setup, terminal.say)

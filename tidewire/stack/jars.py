@@ -19,7 +19,6 @@ import fcntl
 import hashlib
 import importlib.util
 import os
-import shutil
 import subprocess
 import tempfile
 import tomllib
@@ -184,7 +183,6 @@ def _run_ivy(jars: JarSet, folder: Path, java: Java, ivy_settings: Path | None, 
             if "[SUCCESSFUL" in line:
                 progress(f"{_count(said)} of {len(jars.sha256)}: {line.split('!')[-1].split('(')[0].strip()}")
     if ivy.returncode != 0:
-        shutil.rmtree(folder, ignore_errors=True)
         raise RequirementError(
             f"the jars of the set `{jars.name}` could not be fetched: {_reason(said)}. Check the network "
             "(https_proxy is obeyed), name a mirror with `ivy_settings`, or a directory that has them with `jars_dir`."

@@ -1,0 +1,133 @@
+"""Settings: four layers, paths that hold anywhere, and one message for what is wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tidewire.settings import SettingError, load_settings, unknown_variables
+
+
+@pytest.fixture(autouse=True)
+def clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    import os
+
+    for name in list(os.environ):
+        if name.startswith("TIDEWIRE_"):
+            monkeypatch.delenv(name)
+
+
+def write(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_the_defaults_are_complete_and_address_the_embedded_broker() -> None:
+    settings = load_settings()
+    assert settings.embedded
+    assert settings.address == "127.0.0.1:19092"
+    assert settings.virtual_edges == 16
+    assert settings.data_dir.is_absolute()
+    assert settings.checkpoint_location == str(settings.data_dir / "checkpoint")
+
+
+def test_each_layer_goes_before_the_one_below(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = write(tmp_path / "t.toml", 'edges = 2\nhttp_port = 1\nprefix = "a."\n')
+    monkeypatch.setenv("TIDEWIRE_HTTP_PORT", "2")
+    monkeypatch.setenv("TIDEWIRE_PREFIX", "b.")
+    settings = load_settings(config, prefix="c.", edges=None)
+    assert (settings.edges, settings.http_port, settings.prefix) == (2, 2, "c.")
+
+
+def test_the_file_can_be_named_by_a_variable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TIDEWIRE_CONFIG", str(write(tmp_path / "t.toml", "edges = 5")))
+    assert load_settings().edges == 5
+
+
+def test_tables_are_merged_and_both_ways_to_write_a_dotted_name_are_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = write(tmp_path / "t.toml", '[kafka]\nsecurity.protocol = "SSL"\n"linger.ms" = 5\nenable.x = true\n')
+    monkeypatch.setenv("TIDEWIRE_KAFKA", '{"linger.ms": "7"}')
+    assert load_settings(config).kafka == {"security.protocol": "SSL", "linger.ms": "7", "enable.x": "true"}
+
+
+def test_paths_in_a_file_are_relative_to_it_and_options_to_the_working_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "ä b"
+    folder.mkdir()
+    text = 'data_dir = "d"\ncheckpoint = "c"\n[kafka]\n"ssl.ca.location" = "ca.pem"\n'
+    config = write(folder / "t.toml", text)
+    monkeypatch.chdir(tmp_path)
+    settings = load_settings(config)
+    assert settings.data_dir == folder / "d"
+    assert settings.checkpoint == str(folder / "c")
+    assert settings.kafka["ssl.ca.location"] == str(folder / "ca.pem")
+    assert load_settings(config, data_dir=Path("e")).data_dir == tmp_path / "e"
+
+
+def test_a_checkpoint_may_be_a_uri(tmp_path: Path) -> None:
+    config = write(tmp_path / "t.toml", 'checkpoint = "s3a://bucket/c"\n')
+    assert load_settings(config).checkpoint_location == "s3a://bucket/c"
+
+
+def test_a_child_gets_the_same_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = load_settings(write(tmp_path / "t.toml", 'edges = 3\n[spark]\n"spark.x" = "y"\n'), broker_port=5)
+    for name, value in settings.as_environment().items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir("/")
+    assert load_settings() == settings
+
+
+@pytest.mark.parametrize(
+    ("overrides", "parts"),
+    [
+        ({"edges": "many"}, ["`edges`", "whole number from 0 to 64", "'many'", "the command line"]),
+        ({"edges": 65}, ["`edges`", "65"]),
+        ({"broker_port": 70000}, ["`broker_port`", "a port number", "70000"]),
+        ({"bootstrap": "nowhere"}, ["`bootstrap`", "host:port", "'nowhere'"]),
+        ({"prefix": "a b"}, ["`prefix`", "'a b'"]),
+        ({"log_level": "loud"}, ["`log_level`", "debug, info, warning or error", "'loud'"]),
+        ({"kafka": "x=y"}, ["`kafka`", "a table of Kafka client properties", "'x=y'"]),
+    ],
+)
+def test_a_wrong_value_is_one_readable_message(overrides: dict[str, object], parts: list[str]) -> None:
+    with pytest.raises(SettingError) as caught:
+        load_settings(None, **overrides)
+    message = str(caught.value)
+    assert "\n" not in message
+    assert all(part in message for part in parts), message
+
+
+def test_messages_say_where_a_value_was_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = write(tmp_path / "t.toml", 'master = ""\n')
+    with pytest.raises(SettingError, match=r"`master`.*t\.toml"):
+        load_settings(config)
+    monkeypatch.setenv("TIDEWIRE_EDGES", "x")
+    with pytest.raises(SettingError, match="TIDEWIRE_EDGES"):
+        load_settings()
+
+
+def test_an_unknown_setting_names_a_near_one(tmp_path: Path) -> None:
+    with pytest.raises(SettingError, match=r"unknown setting `egdes` in .*Did you mean `edges`"):
+        load_settings(write(tmp_path / "t.toml", "egdes = 2"))
+
+
+def test_a_file_that_is_missing_or_no_toml_is_named(tmp_path: Path) -> None:
+    with pytest.raises(SettingError, match=r"nope\.toml.* cannot be read: No such file"):
+        load_settings(tmp_path / "nope.toml")
+    with pytest.raises(SettingError, match=r"is not TOML: .*line 1"):
+        load_settings(write(tmp_path / "t.toml", "= 3"))
+
+
+def test_a_table_in_the_environment_that_is_no_json_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TIDEWIRE_KAFKA", "{")
+    with pytest.raises(SettingError, match="kafka"):
+        load_settings()
+
+
+def test_variables_that_set_nothing_are_found() -> None:
+    environment = {"TIDEWIRE_EDGES": "1", "TIDEWIRE_BOOTSRAP": "x", "TIDEWIRE_DEBUG": "1", "OTHER": "1"}
+    assert unknown_variables(environment) == ["TIDEWIRE_BOOTSRAP"]

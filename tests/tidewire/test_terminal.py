@@ -1,0 +1,33 @@
+"""Answers on standard output, remarks on standard error."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tidewire.terminal import Terminal, table
+
+
+def test_json_is_one_object_a_line_and_nothing_else(capsys: pytest.CaptureFixture[str]) -> None:
+    terminal = Terminal(as_json=True)
+    terminal.say("a remark")
+    terminal.answer({"a": 1, "path": Path("/x"), "text": "ä [b]"}, "for people")
+    out, err = capsys.readouterr()
+    assert out == '{"a":1,"path":"/x","text":"ä [b]"}\n'
+    assert err == "a remark\n"
+
+
+def test_text_is_printed_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    Terminal().answer({}, "WHERE a = '[bold]'")
+    assert capsys.readouterr().out == "WHERE a = '[bold]'\n"
+
+
+def test_without_a_text_names_and_values_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    Terminal().answer({"a": 1, "b": "x"})
+    assert capsys.readouterr().out == "a: 1\nb: x\n"
+
+
+def test_a_table_prints_cells_as_they_are(capsys: pytest.CaptureFixture[str]) -> None:
+    Terminal().answer({}, table(["name", "n"], [("[red]x", 5), (None, 12)]))
+    assert capsys.readouterr().out.split() == ["name", "n", "[red]x", "5", "12"]
