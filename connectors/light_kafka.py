@@ -16,7 +16,6 @@ from kafka.errors import (
     KafkaConnectionError,
     KafkaError,
     KafkaTimeoutError,
-    NoBrokersAvailable,
     TopicAlreadyExistsError,
 )
 
@@ -25,7 +24,7 @@ from connectors.kafka_record import KafkaRecord
 
 _POLL_MS = 200
 _BATCH = 5_000
-_UNREACHABLE = (KafkaConnectionError, KafkaTimeoutError, NoBrokersAvailable)
+_UNREACHABLE = (KafkaConnectionError, KafkaTimeoutError)
 
 
 class LightReader:
