@@ -101,7 +101,8 @@ def load_settings(config: Path | None = None, **overrides: object) -> Settings:
     """Return the settings; `overrides` are options of a command, None where an option was not given.
 
     Raises:
-        SettingError: the configuration file cannot be read, or a setting is unknown or wrong.
+        SettingError: the configuration file cannot be read, or a setting is unknown or wrong; or more edges are
+            to run than there are virtual edges to share.
     """
     named = os.environ.get(ENV_PREFIX + "CONFIG")
     config = config or (Path(named) if named else None)
@@ -117,6 +118,11 @@ def load_settings(config: Path | None = None, **overrides: object) -> Settings:
         settings = Settings(**values)
     except ValidationError as error:
         raise SettingError(_explain(error, origins)) from None
+    if settings.edges > settings.virtual_edges:
+        raise SettingError(
+            f"setting `edges`: expected at most as many as `virtual_edges` ({settings.virtual_edges}), got "
+            f"{settings.edges}, set in {origins['edges']}. Correct it there."
+        )
     return settings.model_copy(update=_absolute_paths(settings))
 
 

@@ -29,7 +29,6 @@ from tidewire.stack.java import Java, find_java
 from tidewire.stack.port import free_port, require_free
 from tidewire.stack.supervisor import Service, Supervisor
 
-READY_FILE = "TIDEWIRE_READY_FILE"
 PROGRAM = (sys.executable, "-m", "tidewire")
 _STEP_SECONDS = 0.2
 _REMARK_SECONDS = 20.0
@@ -198,17 +197,34 @@ class EmbeddedStack:
         self.directory.write_status(self.describe(supervisor))
 
     def _engine(self, java: Java) -> Service:
-        flag = self.directory.run / "engine.ready"
+        """The engine is ready when it tells progress, which it does also while nothing arrives."""
+        told = -1
 
         def launch() -> Child:
-            flag.unlink(missing_ok=True)
-            return self._child("engine", ["engine"], {READY_FILE: str(flag), "JAVA_HOME": str(java.home)})
+            nonlocal told
+            told = self._batches_told()
+            return self._child("engine", ["engine"], {"JAVA_HOME": str(java.home)})
 
-        return Service("engine", launch, lambda child: flag.exists())
+        def ready(child: Child) -> bool:
+            nonlocal told
+            now = self._batches_told()
+            if told < 0:
+                told = now
+            return now > told
+
+        return Service("engine", launch, ready)
+
+    def _batches_told(self) -> int:
+        """Return where the topic `batches` ends; -1 while Kafka does not answer, which proves nothing."""
+        try:
+            admin = Admin(KafkaProperties(self.bootstrap, self.settings.kafka), timeout=2.0)
+            return sum(admin.end_offsets(Topics(self.settings.prefix).batches).values())
+        except KafkaFailure:
+            return -1
 
     def _edge(self, number: int) -> Service:
         name, port = f"edge-{number}", self._http_ports[number]
-        command = ["edge", "--name", name, "--http-port", str(port)]
+        command = ["edge", "--http-port", str(port)]
         host = self.settings.http_host
         return Service(name, lambda: self._child(name, command, {}), lambda child: is_healthy(host, port))
 

@@ -11,6 +11,7 @@
 | 6 | `DiskFullError` | too little disk |
 | 7 | `NoPermissionError` | a file or directory cannot be written |
 | 8 | `ChildFailedError` | broker, engine or edge did not start, or died again and again |
+| 9 | – | engine or edge alone: cannot go on, and starting it again does not help |
 | 130 | `KeyboardInterrupt` | stopped with Ctrl-C |
 """
 

@@ -4,7 +4,7 @@
     keep        its child now, how often it died, when it is started again
 
 A child that dies is started again after 0.5 s, then 1 s, 2 s ... up to 30 s; one that ran for a minute starts counting
-anew. One that says that something must be mended first (exit codes 2, 3, 7), or died `QUICK_DEATHS` times in a row,
+anew. One that says that something must be mended first (exit codes 2, 3, 7, 9), or died `QUICK_DEATHS` times in a row,
 is not started again: the whole stack stops with the tail of that child's log. All this happens in one thread:
 `step` is called a few times a second, and nothing else starts or stops processes.
 """
@@ -28,7 +28,7 @@ _LONG_LIFE = 60.0
 _FIRST_DELAY = 0.5
 _LONGEST_DELAY = 30.0
 _STOP_SECONDS = 15.0
-_HOPELESS = (2, 3, 7)
+_HOPELESS = (2, 3, 7, 9)
 """Exit codes with which a command says that something must be mended first."""
 
 

@@ -1,0 +1,43 @@
+"""`tidewire edge`: run one edge alone."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from connectors.kafka import KafkaProperties
+from connectors.topics import Topics
+from tidewire.options import BootstrapOption, ConfigOption, JsonOption, PrefixOption
+from tidewire.service import configure_logs, run_service
+from tidewire.settings import load_settings
+from tidewire.stack.port import require_free
+
+
+def edge(
+    http_host: Annotated[str | None, typer.Option(help="Where to listen for HTTP.")] = None,
+    http_port: Annotated[int | None, typer.Option(help="Where to listen for HTTP; 0 takes a free port.")] = None,
+    advertised: Annotated[
+        str | None, typer.Option(help="host:port that other edges redirect to, if it is not where this one listens.")
+    ] = None,
+    config: ConfigOption = None,
+    bootstrap: BootstrapOption = None,
+    prefix: PrefixOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Run an edge until SIGTERM or Ctrl-C; edges share the subscriptions as members of one consumer group."""
+    settings = load_settings(config, http_host=http_host, http_port=http_port, bootstrap=bootstrap, prefix=prefix)
+    configure_logs(settings.log_level, json)
+    if settings.http_port:
+        require_free(settings.http_port, "the edge's HTTP", "http_port", settings.http_host)
+    from overlay.edge_config import EdgeConfig
+    from overlay.edge_process import EdgeProcess
+
+    made = EdgeConfig(
+        kafka=KafkaProperties(settings.address, settings.kafka),
+        topics=Topics(settings.prefix),
+        http_host=settings.http_host,
+        http_port=settings.http_port,
+        advertised=advertised,
+    )
+    run_service(EdgeProcess(made).run)

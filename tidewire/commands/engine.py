@@ -1,0 +1,75 @@
+"""`tidewire engine`: run the engine alone, on any Spark master."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from connectors.kafka import KafkaProperties
+from connectors.topics import Topics
+from tidewire.options import BootstrapOption, ConfigOption, DataDirOption, JsonOption, PrefixOption
+from tidewire.service import configure_logs, run_service
+from tidewire.settings import Settings, load_settings
+from tidewire.stack.jars import jar_directories, read_jar_sets, require_jars
+from tidewire.stack.java import find_java
+from tidewire.terminal import Terminal
+
+
+def engine(
+    master: Annotated[str | None, typer.Option(help="Any Spark master; local[*] by default.")] = None,
+    checkpoint: Annotated[
+        str | None, typer.Option(help="A path or a URI that Spark can write; below the data directory by default.")
+    ] = None,
+    take_over: Annotated[
+        bool, typer.Option("--take-over", help="Start although another engine seems at work; it will stop itself.")
+    ] = False,
+    max_offsets_per_trigger: Annotated[int | None, typer.Option(help="Records a batch, at most.")] = None,
+    config: ConfigOption = None,
+    data_dir: DataDirOption = None,
+    bootstrap: BootstrapOption = None,
+    prefix: PrefixOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Run the engine until SIGTERM or Ctrl-C; logs go to standard error, with --json one object a line."""
+    settings = load_settings(
+        config,
+        master=master,
+        checkpoint=checkpoint,
+        max_offsets_per_trigger=max_offsets_per_trigger,
+        data_dir=data_dir,
+        bootstrap=bootstrap,
+        prefix=prefix,
+    )
+    configure_logs(settings.log_level, json)
+    find_java()
+    directories = jar_directories(settings.data_dir, settings.jars_dir)
+    jars = require_jars(
+        read_jar_sets()["spark"], directories, progress=Terminal(json).say, ivy_settings=settings.ivy_settings
+    )
+    from streaming.engine import Engine, EngineConfig
+
+    made = EngineConfig(
+        kafka=KafkaProperties(settings.address, settings.kafka),
+        checkpoint=settings.checkpoint_location,
+        topics=Topics(settings.prefix),
+        master=settings.master,
+        spark_jars=jars,
+        spark=settings.spark,
+        take_over=take_over,
+        max_offsets=settings.max_offsets_per_trigger,
+        local_dir=_working_folder(settings),
+    )
+    run_service(Engine(made).run)
+
+
+def _working_folder(settings: Settings) -> Path | None:
+    """Return an empty folder of the data directory for Spark's working files; Spark's own choice without one."""
+    if not settings.data_dir.is_dir():
+        return None
+    folder = settings.data_dir / "spark"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(exist_ok=True)
+    return folder
