@@ -126,6 +126,8 @@ def _count(turn: Turn) -> None:
         counters.deletes += int((~turn.decoded.changes.live).sum())
         names = set(counters.unknown_members) | set(turn.decoded.unknown)
         counters.unknown_members = sorted(names)[:UNKNOWN_NAMES_KEPT]
+        for column, rows in turn.decoded.seen.items():
+            counters.seen[column] = counters.seen.get(column, 0) + rows
     if turn.outgoing is not None:
         counters.messages += len(turn.outgoing.seq)
     counters.moved_partitions = turn.state.operator.moved_partitions

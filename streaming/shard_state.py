@@ -25,6 +25,7 @@ class Counters(msgspec.Struct):
     ignored_registrations: int = 0
     moved_partitions: int = 0
     unknown_members: list[str] = []
+    seen: dict[str, int] = {}
 
 
 class _Memory(msgspec.Struct):

@@ -1,0 +1,73 @@
+"""`tidewire status`: how engine, tables and edges are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+import msgspec
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from connectors.kafka import KafkaProperties, Reader
+from connectors.topics import Topics
+from tidewire.options import BootstrapOption, ConfigOption, JsonOption, PrefixOption
+from tidewire.overview import EdgeState, Observer, Overview, TableState
+from tidewire.overview_warnings import warnings_of
+from tidewire.settings import load_settings
+from tidewire.terminal import Terminal, table
+
+_TABLE = ("table", "topic", "rows", "decoded", "deletes", "dead", "lag", "messages", "state kB")
+_EDGE = ("edge", "state", "virtual edges", "live", "waiting", "deliveries")
+
+
+def status(
+    config: ConfigOption = None,
+    bootstrap: BootstrapOption = None,
+    prefix: PrefixOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Show the engine's progress, each table's counts and lag, who owns which virtual edges, and what is not well."""
+    settings = load_settings(config, bootstrap=bootstrap, prefix=prefix)
+    reader = Reader(KafkaProperties(settings.address, settings.kafka))
+    observer = Observer(reader, settings.address, Topics(settings.prefix), lambda: datetime.now(UTC))
+    overview = observer.look()
+    overview.warnings = warnings_of(overview, observer.catalog())
+    Terminal(json).answer(msgspec.to_builtins(overview), Group(*_parts(overview)))
+
+
+def _parts(overview: Overview) -> Iterator[RenderableType]:
+    yield Text(_engine_line(overview))
+    yield table(_TABLE, [_table_row(one) for one in overview.tables])
+    yield table(_EDGE, [_edge_row(one) for one in overview.edges])
+    yield Text(f"dead letters kept: {overview.dead_letters}")
+    for warning in overview.warnings:
+        yield Text(f"warning: {warning}", style="yellow")
+
+
+def _engine_line(overview: Overview) -> str:
+    engine = overview.engine
+    if engine.age is None:
+        return f"{overview.bootstrap}, prefix {overview.prefix}: no progress yet"
+    return (
+        f"{overview.bootstrap}, prefix {overview.prefix}: epoch {engine.epoch}, batch {engine.batch}, catalog "
+        f"{engine.catalog}, last progress {engine.age:.1f} s ago, checkpoint {engine.checkpoint}"
+    )
+
+
+def _table_row(one: TableState) -> tuple[object, ...]:
+    counters = one.counters
+    lag = "no topic" if one.lag is None else one.lag
+    if counters is None:
+        return one.name, one.topic, 0, 0, 0, 0, lag, 0, 0
+    kilobytes = round(counters.bytes / 1000)
+    counts = (counters.rows, counters.decoded, counters.deletes, counters.dead, lag, counters.messages, kilobytes)
+    return one.name, one.topic, *counts
+
+
+def _edge_row(one: EdgeState) -> tuple[object, ...]:
+    health = one.health or {"state": "not reached"}
+    owned = health.get("virtual_edges")
+    counts = [edge for edge in owned.values() if isinstance(edge, dict)] if isinstance(owned, dict) else []
+    sums = [sum(int(edge.get(name, 0)) for edge in counts) for name in ("live", "accepted", "deliveries")]
+    return one.address, str(health["state"]), ",".join(map(str, one.virtual_edges)), *sums

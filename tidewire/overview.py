@@ -1,0 +1,239 @@
+"""What `tidewire status` knows: engine, tables and edges, read from Kafka and from the edges' `/health`.
+
+Nothing here needs to run on the machine of the stack. Where each fact comes from:
+
+    engine      the newest record of `batches`; its epoch is the offset of the engine's claim in `engines`
+    tables      the catalog's topic; counters that shards leave in `engines`; `batches` against the topics' ends (lag)
+    edges       the consumer group's members and what each owns; `/health` of each for what it holds
+
+*Cost*: about 0.1 s, and the time to read `engines` backwards until every shard's newest counters are found.
+"""
+
+from __future__ import annotations
+
+import http.client
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+
+import msgspec
+
+from catalog.relation import Catalog, Relation
+from connectors.catalog_versions import CatalogFold
+from connectors.kafka import KafkaFailure, KafkaRecord, Reader
+from connectors.kafka_failure import TopicUnknown
+from connectors.topics import Topics
+from operators.control import Progress, decode_control
+
+_BLOCK = 5_000
+_HEALTH_SECONDS = 1.0
+
+
+class ShardCounters(msgspec.Struct, tag="counters", tag_field="kind"):
+    """What a shard counted since it began, with its size; a record of the topic `engines`."""
+
+    epoch: int
+    shard: str
+    batch: int
+    rows: int = 0
+    bytes: int = 0
+    decoded: int = 0
+    dead: int = 0
+    deletes: int = 0
+    messages: int = 0
+    registrations: int = 0
+    ignored_registrations: int = 0
+    moved_partitions: int = 0
+    unknown_members: list[str] = []
+    seen: dict[str, int] | None = None
+
+
+class Claim(msgspec.Struct, tag="claim", tag_field="kind"):
+    """An engine's claim."""
+
+    time: str
+    checkpoint: str
+
+
+class Trimmed(msgspec.Struct, tag="trimmed", tag_field="kind"):
+    """Records of a partition were trimmed before they were read."""
+
+    topic: str
+    partition: str
+    start: int
+    end: int
+
+
+class EngineState(msgspec.Struct):
+    """The engine as its last progress shows it; `age` is in seconds, None before the first progress."""
+
+    epoch: int | None = None
+    claimed: str | None = None
+    checkpoint: str | None = None
+    batch: int | None = None
+    catalog: int | None = None
+    last_progress: str | None = None
+    age: float | None = None
+
+
+class TableState(msgspec.Struct):
+    """A table: where its rows come from, what became of them, and how many wait. `lag` None: the topic is missing."""
+
+    name: str
+    topic: str
+    lag: int | None
+    counters: ShardCounters | None = None
+
+
+class EdgeState(msgspec.Struct):
+    """An edge process. `health` is what it answered, None when it could not be reached from here."""
+
+    address: str
+    virtual_edges: list[int]
+    health: dict[str, object] | None = None
+
+
+class Overview(msgspec.Struct):
+    """Everything that `tidewire status` shows."""
+
+    bootstrap: str
+    prefix: str
+    virtual_edges: int
+    catalog: int
+    engine: EngineState
+    tables: list[TableState]
+    edges: list[EdgeState]
+    dead_letters: int
+    trimmed: list[Trimmed] = []
+    warnings: list[str] = []
+
+
+_RECORD = msgspec.json.Decoder(ShardCounters | Claim | Trimmed)
+_HEALTH = msgspec.json.Decoder(dict[str, object])
+
+
+class Observer:
+    """Looks at a running tidewire.
+
+    Args:
+        reader: of its Kafka cluster.
+        bootstrap: the cluster's address, for the answer.
+        topics: its topics.
+        now: the present moment.
+    """
+
+    def __init__(self, reader: Reader, bootstrap: str, topics: Topics, now: Callable[[], datetime]) -> None:
+        self._reader = reader
+        self._admin = reader.admin
+        self._bootstrap = bootstrap
+        self._topics = topics
+        self._now = now
+
+    def look(self) -> Overview:
+        """Return how everything is now, without warnings. *Raises* KafkaFailure, TopicUnknown if nothing was set up."""
+        catalog = self.catalog()
+        progress = self._last_progress()
+        counters, trimmed = self._counters({relation.shard for relation in catalog.relations.values()})
+        return Overview(
+            bootstrap=self._bootstrap,
+            prefix=self._topics.prefix,
+            virtual_edges=self._admin.partitions(self._topics.subscriptions),
+            catalog=catalog.version,
+            engine=self._engine(progress),
+            tables=[self._table(r, progress, counters.get(r.shard)) for _, r in sorted(catalog.relations.items())],
+            edges=self._edges(),
+            dead_letters=self._kept(self._topics.dead_letters),
+            trimmed=trimmed,
+        )
+
+    def catalog(self) -> Catalog:
+        """Return the newest catalog."""
+        fold = CatalogFold()
+        for record in self._reader.read_to_end(self._topics.catalog):
+            fold.add(record.offset, record.value)
+        return fold.newest
+
+    def _last_progress(self) -> Progress | None:
+        for record in self._backwards(self._topics.batches, 10):
+            found = decode_control(record.value or b"")
+            if isinstance(found, Progress):
+                return found
+        return None
+
+    def _engine(self, progress: Progress | None) -> EngineState:
+        if progress is None:
+            return EngineState()
+        state = EngineState(progress.epoch, batch=progress.batch, catalog=progress.catalog, last_progress=progress.time)
+        told = datetime.fromisoformat(progress.time)
+        state.age = round((self._now() - told.replace(tzinfo=told.tzinfo or UTC)).total_seconds(), 3)
+        try:
+            [record] = self._reader.read_range(self._topics.engines, 0, progress.epoch, progress.epoch + 1)
+        except (KafkaFailure, ValueError):
+            return state
+        claim = _read(record.value)
+        if isinstance(claim, Claim):
+            state.claimed, state.checkpoint = claim.time, claim.checkpoint
+        return state
+
+    def _counters(self, shards: set[str]) -> tuple[dict[str, ShardCounters], list[Trimmed]]:
+        """Return the newest counters of each shard, and what was trimmed, as far back as was read for them."""
+        found: dict[str, ShardCounters] = {}
+        trimmed: list[Trimmed] = []
+        for stored in self._backwards(self._topics.engines, _BLOCK):
+            record = _read(stored.value)
+            if isinstance(record, Trimmed):
+                trimmed.append(record)
+            elif isinstance(record, ShardCounters):
+                found.setdefault(record.shard, record)
+                if shards <= found.keys():
+                    break
+        return found, trimmed
+
+    def _backwards(self, topic: str, block: int) -> Iterator[KafkaRecord]:
+        """Yield the topic's records, the newest first; read in blocks."""
+        end, begin = self._admin.end_offsets(topic)[0], self._admin.begin_offsets(topic)[0]
+        while end > begin:
+            start = max(begin, end - block)
+            yield from reversed(list(self._reader.read_range(topic, 0, start, end)))
+            end = start
+
+    def _table(self, relation: Relation, progress: Progress | None, counters: ShardCounters | None) -> TableState:
+        return TableState(relation.name, relation.topic, self._lag(relation.topic, progress), counters)
+
+    def _lag(self, topic: str, progress: Progress | None) -> int | None:
+        """Return how many records of `topic` no committed batch has read."""
+        read = progress.end.get(topic, {}) if progress else {}
+        try:
+            ends, begins = self._admin.end_offsets(topic), self._admin.begin_offsets(topic)
+        except TopicUnknown:
+            return None
+        return sum(max(0, end - max(begins[number], read.get(str(number), 0))) for number, end in ends.items())
+
+    def _kept(self, topic: str) -> int:
+        return sum(self._admin.end_offsets(topic).values()) - sum(self._admin.begin_offsets(topic).values())
+
+    def _edges(self) -> list[EdgeState]:
+        states: list[EdgeState] = []
+        for member in self._admin.members(self._topics.prefix + "edges"):
+            owned = sorted(number for topic, number in member.owns if topic == self._topics.subscriptions)
+            address = member.client_id.rpartition("@")[2]
+            states.append(EdgeState(address, owned, read_health(address)))
+        return sorted(states, key=lambda state: state.address)
+
+
+def _read(value: bytes | None) -> ShardCounters | Claim | Trimmed | None:
+    try:
+        return None if value is None else _RECORD.decode(value)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+
+
+def read_health(address: str, seconds: float = _HEALTH_SECONDS) -> dict[str, object] | None:
+    """Return the answer of an edge's `GET /health`, None when it cannot be reached. No proxy is asked."""
+    connection = http.client.HTTPConnection(address, timeout=seconds)
+    try:
+        connection.request("GET", "/health")
+        return _HEALTH.decode(connection.getresponse().read())
+    except (OSError, http.client.HTTPException, msgspec.DecodeError):
+        return None
+    finally:
+        connection.close()

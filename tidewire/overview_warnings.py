@@ -1,0 +1,85 @@
+"""What a person should look at in an overview, each with what to do. Pure."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+
+from catalog.relation import Catalog, Relation
+from tidewire.overview import Overview, ShardCounters, TableState
+
+SILENT_SECONDS = 10.0
+BIG_SHARD_BYTES = 2_000_000
+
+
+def warnings_of(overview: Overview, catalog: Catalog) -> list[str]:
+    """Return one sentence for each thing that is not well, the most urgent first."""
+    found = [*_engine(overview), *_edges(overview)]
+    for table in overview.tables:
+        found += _table(table, catalog.relations[table.name])
+    for gap in overview.trimmed:
+        found.append(
+            f"records {gap.start} to {gap.end - 1} of `{gap.topic}` [{gap.partition}] were trimmed before they were "
+            "read: answers lack them. Raise the topic's retention."
+        )
+    return found
+
+
+def _engine(overview: Overview) -> Iterator[str]:
+    engine = overview.engine
+    if engine.age is None:
+        yield "no engine has told any progress yet. `tidewire up` or `tidewire engine` starts one."
+        return
+    if engine.age > SILENT_SECONDS:
+        yield f"the engine has told nothing for {engine.age:.0f} s: it is stopped, or Kafka does not answer it."
+    elif engine.catalog is not None and engine.catalog < overview.catalog:
+        yield f"catalog version {overview.catalog} is not in force yet; the engine works with {engine.catalog}."
+
+
+def _edges(overview: Overview) -> Iterator[str]:
+    owned = {number for edge in overview.edges for number in edge.virtual_edges}
+    homeless = sorted(set(range(overview.virtual_edges)) - owned)
+    if not overview.edges:
+        yield "no edge runs: nobody gets deliveries. `tidewire up` or `tidewire edge` starts one."
+    elif homeless:
+        yield f"virtual edges {', '.join(map(str, homeless))} are moving between edges, or have no owner."
+    for edge in overview.edges:
+        if edge.health is None:
+            yield f"the edge at `{edge.address}` could not be asked from here."
+        elif edge.health.get("state") != "running":
+            yield f"the edge at `{edge.address}` is {edge.health.get('state')}."
+
+
+def _table(table: TableState, relation: Relation) -> Iterator[str]:
+    if table.lag is None:
+        yield f"the topic `{table.topic}` of table `{table.name}` does not exist. Create it, or publish to it."
+    counters = table.counters
+    if counters is None:
+        return
+    if counters.dead:
+        yield f"table `{table.name}`: {counters.dead} records did not decode. `tidewire tail dead-letters` shows why."
+    if counters.moved_partitions:
+        yield (
+            f"table `{table.name}`: {counters.moved_partitions} rows came from another partition than before, so their "
+            "order is not certain. Partition by key (murmur2), and do not add partitions to a topic in use."
+        )
+    if counters.bytes > BIG_SHARD_BYTES:
+        yield (
+            f"table `{table.name}` has {counters.rows} rows in {counters.bytes / 1e6:.1f} MB of state, above the 2 MB "
+            "a shard is made for: batches take longer. Keep fewer rows or fewer orderings."
+        )
+    yield from _columns(table.name, relation, counters)
+
+
+def _columns(table: str, relation: Relation, counters: ShardCounters) -> Iterator[str]:
+    """Name declared columns that never came, and what came under a like name."""
+    upserts = counters.decoded - counters.deletes
+    if counters.seen is None or not upserts:
+        return
+    for column in relation.columns:
+        if counters.seen.get(column.name):
+            continue
+        folded = {name.casefold(): name for name in counters.unknown_members}
+        near = difflib.get_close_matches(column.name.casefold(), folded, n=1)
+        hint = f"Did the rows' `{folded[near[0]]}` mean it?" if near else "It is NULL everywhere."
+        yield f"table `{table}`: the column `{column.name}` never came in {upserts} rows. {hint}"
