@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
-from kafka.admin import NewTopic
+from kafka.admin import ConfigResource, ConfigResourceType, NewTopic
 from kafka.errors import (
     KafkaConnectionError,
     KafkaError,
@@ -129,6 +129,16 @@ class LightKafka:
             finally:
                 admin.close()
         return True
+
+    def is_compacted(self, topic: str) -> bool:
+        """Whether `topic` forgets records that a later one of the same key has replaced."""
+        with _named(f"describing the topic `{topic}`"):
+            admin = KafkaAdminClient(**self._properties)
+            try:
+                found = admin.describe_configs([ConfigResource(ConfigResourceType.TOPIC, topic)])
+            finally:
+                admin.close()
+        return "compact" in str(found)
 
     def close(self) -> None:
         """Flush and leave the broker."""

@@ -1,4 +1,4 @@
-"""What a subscription is compiled to, said in the column's own values: for `tidewire explain`."""
+"""What a subscription is compiled to, for `tidewire explain`: the compiler's facts, and where its id lives."""
 
 from __future__ import annotations
 
@@ -8,115 +8,76 @@ import msgspec
 
 from catalog.column_type import JsonValue
 from catalog.compiler import Compiled
+from catalog.explanation import explain as explain_region
 from catalog.relation import Catalog
-from catalog.value import ValueRefused, to_json, value_of
 from connectors.partitioner import home_partition
-from state.order_code import INT64_MAX, INT64_MIN
 
 COSTS = {
-    "reformulated": "a shard sends one message for all subscriptions of this shape that a change concerns; "
+    "reformulated": "one message of a shard tells all subscriptions of this shape that a change concerns; "
     "rows never come to the edge",
 }
 
 
-class Explanation(msgspec.Struct):
-    """A compiled subscription. `range` is closed, in the range attribute's values; None is "no bound".
-
-    `empty` says that no row can ever be in it. `virtual_edge` is the partition of its id, where one was given.
-    """
+class Place(msgspec.Struct):
+    """A compiled subscription: facts of the compiler, shard, shape, and the virtual edge of an id if one was given."""
 
     sql: str
-    table: str
-    shard: str
-    shape: str
+    relation: str
     aggregate: str
     measure: str
-    answer_type: str
-    equal: dict[str, JsonValue]
-    range_attribute: str | None
-    range: tuple[JsonValue, JsonValue]
+    type: str
+    group: dict[str, JsonValue] | None
+    range: str | None
+    low: JsonValue
+    high: JsonValue
     empty: bool
     cost: str
-    cost_means: str
+    shape: str
+    shard: str
     id: str | None = None
     virtual_edge: int | None = None
 
 
-def explain(compiled: Compiled, catalog: Catalog, id: str | None, virtual_edges: int) -> Explanation:
+def explain(compiled: Compiled, catalog: Catalog, id: str | None, virtual_edges: int) -> Place:
     """Return what `compiled`, of `catalog`, means; with an `id`, where it lives among `virtual_edges`."""
-    region, shape = compiled.region, compiled.region.shape
-    relation = catalog.relations[shape.relation]
-    group = msgspec.json.decode(region.group)
-    return Explanation(
+    facts: dict[str, Any] = msgspec.structs.asdict(explain_region(catalog, compiled.region, compiled.cost))
+    relation = catalog.relations[compiled.region.shape.relation]
+    edge = None if id is None else home_partition(id.encode(), virtual_edges)
+    return Place(
+        **facts,
         sql=compiled.sql,
-        table=relation.name,
+        shape=compiled.region.shape.key,
         shard=relation.shard,
-        shape=shape.key,
-        aggregate=shape.aggregate.upper(),
-        measure=shape.measure,
-        answer_type=str(compiled.type),
-        equal={name: _value(catalog, shape.relation, name, code) for name, code in zip(shape.equal, group, strict=True)}
-        if not region.empty
-        else {},
-        range_attribute=shape.range,
-        range=(
-            _bound(catalog, shape.relation, shape.range, region.lo),
-            _bound(catalog, shape.relation, shape.range, region.hi),
-        ),
-        empty=region.empty,
-        cost=compiled.cost,
-        cost_means=COSTS.get(compiled.cost, compiled.cost),
         id=id,
-        virtual_edge=None if id is None else home_partition(id.encode(), virtual_edges),
+        virtual_edge=edge,
     )
 
 
-def lines_of(explanation: Explanation) -> list[tuple[str, Any]]:
+def lines_of(place: Place) -> list[tuple[str, Any]]:
     """Return (what, value) pairs for a person."""
-    e = explanation
-    equal = " and ".join(f"{name} = {_shown(value)}" for name, value in e.equal.items()) or "every row"
-    low, high = e.range
-    if e.empty:
-        rectangle = "empty: no row can ever be in it"
-    elif e.range_attribute is None:
-        rectangle = "no range"
-    else:
-        rectangle = (
-            f"{e.range_attribute} from {_open(low, 'the lowest')} to {_open(high, 'the highest')}, ends included"
-        )
+    group = " and ".join(f"{name} = {_shown(value)}" for name, value in (place.group or {}).items())
     rows = [
-        ("answer", f"{e.aggregate}({e.measure}), {e.answer_type}"),
-        ("shard", e.shard),
-        ("group", equal),
-        ("rectangle", rectangle),
-        ("shape", e.shape),
-        ("cost class", f"{e.cost}: {e.cost_means}"),
+        ("answer", f"{place.aggregate.upper()}({place.measure}), {place.type}"),
+        ("shard", place.shard),
+        ("group", group or "every row"),
+        ("rectangle", _rectangle(place)),
+        ("shape", place.shape),
+        ("cost class", f"{place.cost}: {COSTS.get(place.cost, place.cost)}"),
     ]
-    if e.virtual_edge is not None:
-        rows.append(("virtual edge", e.virtual_edge))
+    if place.virtual_edge is not None:
+        rows.append(("virtual edge", place.virtual_edge))
     return rows
 
 
-def _bound(catalog: Catalog, relation: str, column: str | None, code: int) -> JsonValue:
-    if column is None or code in (INT64_MIN, INT64_MAX):
-        return None
-    return _value(catalog, relation, column, code)
-
-
-def _value(catalog: Catalog, relation: str, column: str, code: int | str) -> JsonValue:
-    """Return the value of a code; a code that no value has (a bound beyond the type's range) as itself."""
-    if isinstance(code, str):
-        return code
-    type_ = catalog.relations[relation].column(column).type
-    try:
-        return to_json(type_, value_of(type_, code))
-    except ValueRefused:
-        return code
+def _rectangle(place: Place) -> str:
+    if place.empty:
+        return "empty: no row can ever be in it"
+    if place.range is None:
+        return "no range"
+    low = "the lowest" if place.low is None else _shown(place.low)
+    high = "the highest" if place.high is None else _shown(place.high)
+    return f"{place.range} from {low} to {high}, both included"
 
 
 def _shown(value: JsonValue) -> str:
     return msgspec.json.encode(value).decode()
-
-
-def _open(value: JsonValue, without: str) -> str:
-    return without if value is None else _shown(value)

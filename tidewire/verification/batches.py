@@ -1,12 +1,14 @@
 """The topic `batches`: what each committed batch of each epoch held, and how far the log can be judged.
 
-A batch's record is repeated while the engine idles; the first one counts. `catalog` is the version in force: what the
-first record of the batch says. Where the topic's own beginning is gone, everything below the first known start counts
-as one batch before it: at its end the table's content is the same, whatever the cuts were.
+A batch's record is repeated while the engine idles; the first one counts. The catalog version in force for a batch is
+what its first record says in `holds`, or without that in `catalog`. Where the topic's own beginning is gone, everything
+below the first known start counts as one batch before it: at its end the table's content is the same, whatever the
+cuts were.
 """
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -53,7 +55,9 @@ class Batches:
             self.horizon = at if self.horizon is None else max(self.horizon, at)
             if at not in seen and at.batch >= 0:
                 seen.add(at)
-                batch = Batch(at, body["catalog"], _places(body.get("start", {})), _places(body.get("end", {})))
+                batch = Batch(
+                    at, body.get("holds", body["catalog"]), _places(body.get("start", {})), _places(body.get("end", {}))
+                )
                 self.epochs.setdefault(at.epoch, []).append(batch)
         for batches in self.epochs.values():
             batches.sort(key=lambda batch: batch.at)
@@ -66,10 +70,16 @@ class Batches:
             lost += [Position(epoch, n) for n in range(min(there), max(there)) if n not in there]
         return lost
 
-    def last(self, epoch: int) -> int:
-        """Return the number of the last batch of `epoch`; -1 if there is none."""
+    def floor(self, epoch: int) -> int:
+        """Return the batch at whose end the input of `epoch` is known: -1, or the one before the first that is left."""
         batches = self.epochs.get(epoch)
-        return batches[-1].at.batch if batches else -1
+        return batches[0].at.batch - 1 if batches else -1
+
+    def catalog_at(self, at: Position) -> int:
+        """Return the catalog version of the batch after `at`, or of the last one there is; -1 if there is none."""
+        batches = self.epochs.get(at.epoch, [])
+        place = bisect.bisect_right(batches, at.batch, key=lambda batch: batch.at.batch)
+        return batches[min(place, len(batches) - 1)].catalog if batches else -1
 
 
 def _places(offsets: dict[str, dict[str, int]]) -> dict[Place, int]:

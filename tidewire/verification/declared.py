@@ -1,9 +1,9 @@
 """The catalog topic, read without our parser: DuckDB parses `CREATE TABLE`; only the WITH clause is ours.
 
 A record's text is split into statements at the semicolons outside quotes and comments; of each `CREATE TABLE`, the
-`WITH (...)` after the columns is cut off and read as `'name' = 'value'` pairs, the rest is run by DuckDB in a
-scratch database, whose own catalog then says columns, types, nullability and primary key. What DuckDB does not
-accept does not apply, as everywhere: the whole record is skipped.
+`WITH (...)` after the columns is cut off and read as `'name' = 'value'` pairs, unquoted names are folded to lower case,
+and the rest is run by DuckDB in a scratch database, whose own catalog then says columns, types, nullability and
+primary key. What does not apply (to DuckDB, or by our rules) is skipped, the whole record of it.
 """
 
 from __future__ import annotations
@@ -17,9 +17,17 @@ import duckdb
 from tidewire.verification.journal import Record
 
 _LEXEME = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|--[^\n]*|/\*.*?\*/|[A-Za-z_]\w*|.", re.DOTALL)
-_OPTION = re.compile(r"\s*'([^']*)'\s*=\s*'((?:[^']|'')*)'\s*")
-_DROP = re.compile(r"drop\s+table\s+(if\s+exists\s+)?(\"(?:[^\"]|\"\")*\"|\w+)\s*$", re.IGNORECASE)
-_CREATE = re.compile(r"create\s+table\b", re.IGNORECASE)
+_OPTION = re.compile(r"""\s*['"]?(\w+)['"]?\s*=\s*'((?:[^']|'')*)'\s*""")
+_NAME = r"(?:\"(?:[^\"]|\"\")*\"|\w+)"
+_DROP = re.compile(rf"drop\s+table\s+(if\s+exists\s+)?({_NAME}(?:\s*,\s*{_NAME})*)\s*$", re.IGNORECASE)
+_CREATE = re.compile(r"create\s+table\s+(if\s+not\s+exists\s+)?", re.IGNORECASE)
+_TYPES = re.compile(r"BOOLEAN|SMALLINT|INTEGER|BIGINT|FLOAT|DOUBLE|DECIMAL\(\d+,\d+\)|DATE|TIMESTAMP|VARCHAR")
+_OPTIONS = {
+    "topic": re.compile(r"[A-Za-z0-9._-]+"),
+    "format": re.compile("json"),
+    "absent": re.compile("null|error|keep"),
+}
+_CONSTRAINTS = {"PRIMARY KEY", "NOT NULL"}
 
 
 class NotApplied(Exception):
@@ -62,11 +70,12 @@ class Declared:
 
     def __init__(self, records: Iterable[Record]) -> None:
         self._versions: list[tuple[int, Tables]] = [(-1, {})]
+        scratch = duckdb.connect()
         for record in records:
             if record.value is None:
                 continue
             try:
-                tables = _apply(dict(self._versions[-1][1]), record.value.decode(), record.offset)
+                tables = _apply(scratch, dict(self._versions[-1][1]), record.value.decode(), record.offset)
             except (NotApplied, UnicodeDecodeError):
                 continue
             self._versions.append((record.offset, tables))
@@ -90,28 +99,37 @@ class Declared:
         return found[-1]
 
 
-def _apply(tables: Tables, text: str, version: int) -> Tables:
-    for statement in _statements(text):
-        bare = _without_comments(statement)
-        drop = _DROP.match(bare)
+def _apply(scratch: duckdb.DuckDBPyConnection, tables: Tables, text: str, version: int) -> Tables:
+    statements = [_bare(statement) for statement in _statements(text)]
+    if not statements:
+        raise NotApplied("no statement")
+    for statement in statements:
+        drop, create = _DROP.match(statement), _CREATE.match(statement)
         if drop:
-            name = _unquoted(drop[2]).lower()
-            if name not in tables and not drop[1]:
-                raise NotApplied(f"no table {name}")
-            tables.pop(name, None)
-        elif _CREATE.match(bare):
-            _declare(tables, _create(bare, version))
+            _drop(tables, drop[2], bool(drop[1]))
+        elif create:
+            _declare(tables, _create(scratch, statement, version), bool(create[1]))
         else:
-            raise NotApplied(bare)
+            raise NotApplied(statement)
     return tables
 
 
-def _declare(tables: Tables, table: Table) -> None:
+def _drop(tables: Tables, names: str, if_exists: bool) -> None:
+    for quoted in re.findall(_NAME, names):
+        name = _unquoted(quoted).lower()
+        if name not in tables and not if_exists:
+            raise NotApplied(f"no table {name}")
+        tables.pop(name, None)
+
+
+def _declare(tables: Tables, table: Table, if_not_exists: bool) -> None:
     name = table.name.lower()
     existing = tables.get(name)
+    if existing is not None and if_not_exists:
+        return
+    if any(table.topic == other.topic and other.name != table.name for other in tables.values()):
+        raise NotApplied(f"topic {table.topic} feeds another table")
     if existing is None:
-        if any(table.topic == other.topic for other in tables.values()):
-            raise NotApplied(f"topic {table.topic} feeds another table")
         tables[name] = table
     elif table.extends(existing):
         tables[name] = replace(table, born=existing.born)
@@ -119,44 +137,60 @@ def _declare(tables: Tables, table: Table) -> None:
         raise NotApplied(f"{name} is declared otherwise")
 
 
-def _create(statement: str, version: int) -> Table:
+def _create(scratch: duckdb.DuckDBPyConnection, statement: str, version: int) -> Table:
     body, options = _split_options(statement)
-    with duckdb.connect() as scratch:
-        try:
-            scratch.execute(body)
-        except duckdb.Error as error:
-            raise NotApplied(str(error)) from None
-        columns = scratch.execute(
-            "SELECT table_name, column_name, data_type, is_nullable FROM duckdb_columns() ORDER BY column_index"
-        ).fetchall()
-        keys = scratch.execute(
-            "SELECT constraint_column_names FROM duckdb_constraints() WHERE constraint_type = 'PRIMARY KEY'"
-        ).fetchall()
-    if not keys:
-        raise NotApplied("no primary key")
-    key = tuple(keys[0][0])
-    name = columns[0][0]
+    columns, constraints = _run(scratch, body)
+    kinds = {kind for kind, _ in constraints}
+    if not kinds <= _CONSTRAINTS or "PRIMARY KEY" not in kinds:
+        raise NotApplied(f"constraints {kinds}")
+    [named] = [names for kind, names in constraints if kind == "PRIMARY KEY"]
+    for _, column, type, _ in columns:
+        if not _TYPES.fullmatch(type):
+            raise NotApplied(f"{column} {type}")
+    key = tuple(column for _, column, _, _ in columns if column in named)
     declared = tuple(Column(c, type, nullable and c not in key) for _, c, type, nullable in columns)
-    topic = options.get("topic", name)
-    return Table(name, declared, key, topic, options.get("absent", "null"), version)
+    name = columns[0][0]
+    return Table(name, declared, key, options.get("topic", name), options.get("absent", "null"), version)
+
+
+def _run(
+    scratch: duckdb.DuckDBPyConnection, create: str
+) -> tuple[list[tuple[str, str, str, bool]], list[tuple[str, list[str]]]]:
+    """Let DuckDB run a CREATE TABLE; return (table, column, type, nullable) and (constraint, columns) rows."""
+    scratch.begin()
+    try:
+        scratch.execute(create)
+        columns = scratch.execute(
+            "SELECT table_name, column_name, data_type, is_nullable FROM duckdb_columns() "
+            "WHERE NOT internal ORDER BY column_index"
+        ).fetchall()
+        constraints = scratch.execute(
+            "SELECT constraint_type, constraint_column_names FROM duckdb_constraints()"
+        ).fetchall()
+    except duckdb.Error as error:
+        raise NotApplied(str(error)) from None
+    finally:
+        scratch.rollback()
+    return columns, constraints
 
 
 def _statements(text: str) -> Iterator[str]:
     start = 0
     for lexeme in _LEXEME.finditer(text):
         if lexeme[0] == ";":
-            yield from _not_blank(text[start : lexeme.start()])
+            if _bare(text[start : lexeme.start()]):
+                yield text[start : lexeme.start()]
             start = lexeme.end()
-    yield from _not_blank(text[start:])
+    if _bare(text[start:]):
+        yield text[start:]
 
 
-def _not_blank(statement: str) -> Iterator[str]:
-    if _without_comments(statement):
-        yield statement
-
-
-def _without_comments(statement: str) -> str:
-    parts = (" " if m[0].startswith(("--", "/*")) else m[0] for m in _LEXEME.finditer(statement))
+def _bare(statement: str) -> str:
+    """Return the statement without comments, names that are not quoted in lower case."""
+    parts = []
+    for match in _LEXEME.finditer(statement):
+        lexeme = match[0]
+        parts.append(" " if lexeme.startswith(("--", "/*")) else lexeme if lexeme[0] in "'\"" else lexeme.lower())
     return "".join(parts).strip()
 
 
@@ -178,7 +212,10 @@ def _options(text: str) -> dict[str, str]:
         match = _OPTION.match(inner, place)
         if match is None or (match.end() < len(inner) and inner[match.end()] != ","):
             raise NotApplied(f"not a WITH clause: {text}")
-        options[match[1].lower()] = match[2].replace("''", "'")
+        name, value = match[1].lower(), match[2].replace("''", "'")
+        if name not in _OPTIONS or name in options or not _OPTIONS[name].fullmatch(value):
+            raise NotApplied(f"option {name} = {value}")
+        options[name] = value
         place = match.end() + 1
     return options
 

@@ -1,0 +1,224 @@
+"""A naive engine, edge and broker in one: brute force over a dict, to make journals whose deliveries are right.
+
+Shares no code with what it stands for, nor with the verification: the answer to every subscription is computed anew,
+in Python, before and after every record.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import Any
+from zlib import crc32
+
+from tidewire.verification.journal import Journal, Record, TopicLog
+
+EDGES = 2
+PARTITIONS = 2
+TOPIC = "points"
+DDL = "CREATE TABLE p (id INTEGER PRIMARY KEY, g VARCHAR, x INTEGER, y BIGINT) WITH ('topic'='points', 'format'='json')"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """SELECT aggregate(y) FROM p WHERE [g = group AND] x BETWEEN low AND high."""
+
+    aggregate: str = "MIN"
+    low: int = -100
+    high: int = 100
+    group: str | None = None
+
+    @property
+    def sql(self) -> str:
+        group = "" if self.group is None else f"g = '{self.group}' AND "
+        return f"SELECT {self.aggregate}(y) FROM p WHERE {group}x BETWEEN {self.low} AND {self.high}"
+
+    def answer(self, rows: dict[int, dict[str, Any]]) -> int | None:
+        found = [
+            row["y"]
+            for row in rows.values()
+            if row["x"] is not None
+            and self.low <= row["x"] <= self.high
+            and (self.group is None or row["g"] == self.group)
+            and row["y"] is not None
+        ]
+        return (min if self.aggregate == "MIN" else max)(found, default=None)
+
+
+@dataclass
+class Live:
+    id: str
+    version: int
+    asked: Asked
+    n: int = 0
+    value: int | None = None
+
+
+class SimulatedEngine:
+    """Publish, subscribe, run batches; `journal()` is what a verifier would read."""
+
+    def __init__(self) -> None:
+        self.logs: dict[str, dict[int, list[Record]]] = defaultdict(lambda: defaultdict(list))
+        self.epoch = 3
+        self.batch = -1
+        self.rows: dict[int, dict[str, Any]] = {}
+        self.read = dict.fromkeys(range(PARTITIONS), 0)
+        self.live: dict[str, Live] = {}
+        self.waiting: dict[str, Live] = {}
+        self.resyncing: dict[str, Live] = {}
+        self.clock = 1_000
+        self._append("catalog", 0, None, DDL.encode())
+
+    # clients ---------------------------------------------------------------------------------------------------
+
+    def publish(self, id: int, g: str | None, x: int | None, y: int | None, back: int = 0) -> None:
+        row = {"id": id, "g": g, "x": x, "y": y}
+        self._append(TOPIC, id % PARTITIONS, b'{"id":%d}' % id, json.dumps(row).encode(), back)
+
+    def delete(self, id: int) -> None:
+        self._append(TOPIC, id % PARTITIONS, b'{"id":%d}' % id, None)
+
+    def publish_garbage(self, id: int, back: int = 0) -> None:
+        self._append(TOPIC, id % PARTITIONS, b'{"id":%d}' % id, b'{"id":', back)
+
+    def subscribe(self, id: str, asked: Asked) -> None:
+        version = self._append("subscriptions", home(id), id.encode(), json.dumps({"sql": asked.sql}).encode())
+        self.waiting[id] = Live(id, version, asked)
+
+    def unsubscribe(self, id: str) -> None:
+        self._append("subscriptions", home(id), id.encode(), None)
+        self.waiting.pop(id, None)
+        live = self.live.pop(id, None) or self.resyncing.pop(id, None)
+        if live is not None:
+            at = {"epoch": self._last_epoch, "batch": self._last_batch}
+            self._deliver(live, "ended", live.n + 1, live.value, None, at, reason="unsubscribed")
+
+    # the engine ------------------------------------------------------------------------------------------------
+
+    @property
+    def _last_batch(self) -> int:
+        return self._applied[1]
+
+    @property
+    def _last_epoch(self) -> int:
+        return self._applied[0]
+
+    _applied = (3, -1)
+
+    def run_batch(self, take: dict[int, int] | None = None) -> None:
+        """Commit one batch of at most `take` records a partition."""
+        start = dict(self.read)
+        parts = {p: self.logs[TOPIC][p][s : s + (take or {}).get(p, 10**9)] for p, s in start.items()}
+        self.batch += 1
+        self._register()
+        for record in in_shard_order(parts):
+            self._apply(record)
+        self.read = {p: start[p] + len(parts[p]) for p in start}
+        ranges = {"start": {TOPIC: _texts(start)}, "end": {TOPIC: _texts(self.read)}}
+        self._tell(ranges)
+        self._applied = (self.epoch, self.batch)
+        self._ranges = ranges
+
+    def idle(self) -> None:
+        """Repeat the newest progress."""
+        if self.batch >= 0 and self._applied == (self.epoch, self.batch):
+            self._tell(self._ranges)
+
+    def begin_epoch(self) -> None:
+        """Throw the state away: a new engine reads everything again, in batches of its own."""
+        self.epoch += 4
+        self.batch = -1
+        self.rows = {}
+        self.read = dict.fromkeys(range(PARTITIONS), 0)
+        self.resyncing |= self.live
+        self.live = {}
+
+    def _register(self) -> None:
+        at = {"epoch": self.epoch, "batch": self.batch - 1}
+        for id, live in self.resyncing.items():
+            value = live.asked.answer(self.rows)
+            if id not in self.waiting:
+                live.n += value != live.value
+                self._deliver(live, "resync", live.n, live.value, value, at)
+                live.value = value
+                self.live[id] = live
+        self.resyncing = {}
+        for id, live in self.waiting.items():
+            live.n, live.value = 1, live.asked.answer(self.rows)
+            self._deliver(live, "snapshot", 1, None, live.value, at, sql=live.asked.sql)
+            ack = {"id": id, "version": live.version, "status": "live", "at": at, "sql": live.asked.sql}
+            self._append("acks", home(id), id.encode(), json.dumps(ack).encode())
+            self.live[id] = live
+        self.waiting = {}
+
+    def _apply(self, record: Record) -> None:
+        if record.value is None:
+            self.rows.pop(json.loads(record.key or b"")["id"], None)
+        else:
+            try:
+                row = json.loads(record.value)
+            except ValueError:
+                self._refuse(record)
+                return
+            self.rows[row["id"]] = row
+        where = {"topic": TOPIC, "partition": record.partition, "offset": record.offset}
+        for live in self.live.values():
+            new = live.asked.answer(self.rows)
+            if new != live.value:
+                live.n += 1
+                self._deliver(
+                    live, "change", live.n, live.value, new, {"epoch": self.epoch, "batch": self.batch} | where
+                )
+                live.value = new
+
+    def _refuse(self, record: Record) -> None:
+        letter = {"topic": TOPIC, "partition": record.partition, "offset": record.offset}
+        self._append("dead-letters", 0, None, json.dumps(letter).encode())
+
+    def _tell(self, ranges: dict[str, Any]) -> None:
+        progress = {"kind": "progress", "epoch": self.epoch, "batch": self.batch, "catalog": 0, "time": "t"}
+        for edge in range(EDGES):
+            self._append("deliveries", edge, b"@progress", json.dumps(progress).encode())
+        self._append("batches", 0, None, json.dumps(progress | ranges).encode())
+
+    def _deliver(self, live: Live, kind: str, n: int, old: Any, new: Any, at: dict[str, Any], **more: str) -> None:
+        body = {"id": live.id, "kind": kind, "version": live.version, "n": n, "old": old, "new": new, "at": at} | more
+        self._append("deliveries", home(live.id), live.id.encode(), json.dumps(body).encode())
+
+    def _append(self, topic: str, partition: int, key: bytes | None, value: bytes | None, back: int = 0) -> int:
+        self.clock += 1
+        log = self.logs[topic][partition]
+        log.append(Record(partition, len(log), self.clock - back, key, value))
+        return len(log) - 1
+
+    def journal(self) -> Journal:
+        def log(name: str, partitions: int) -> TopicLog:
+            return TopicLog.of(name, [r for those in self.logs[name].values() for r in those], partitions)
+
+        return Journal(
+            catalog=log("catalog", 1),
+            batches=log("batches", 1),
+            subscriptions=log("subscriptions", EDGES),
+            acks=log("acks", EDGES),
+            deliveries=log("deliveries", EDGES),
+            dead_letters=log("dead-letters", 1),
+            relations={TOPIC: log(TOPIC, PARTITIONS)},
+        )
+
+
+def in_shard_order(parts: dict[int, list[Record]]) -> list[Record]:
+    """Merge by (highest timestamp so far in the partition, partition, offset), naively."""
+    stamped = []
+    for partition, records in parts.items():
+        for i, record in enumerate(records):
+            stamped.append((max(r.timestamp for r in records[: i + 1]), partition, record.offset, record))
+    return [record for *_, record in sorted(stamped, key=lambda entry: entry[:3])]
+
+
+def home(id: str) -> int:
+    return crc32(id.encode()) % EDGES
+
+
+def _texts(offsets: dict[int, int]) -> dict[str, int]:
+    return {str(partition): offset for partition, offset in offsets.items()}

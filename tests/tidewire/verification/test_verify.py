@@ -1,0 +1,330 @@
+"""Verification against a naive engine: its journals are clean, and every fault put into one is found."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.tidewire.verification.simulated_engine import Asked, SimulatedEngine
+from tidewire.verification.journal import Journal, Record
+from tidewire.verification.report import Report
+from tidewire.verification.verify import verify
+
+IDS = ["a", "b", "c", "d"]
+
+
+def simulate(seed: int, steps: int = 60) -> SimulatedEngine:
+    """Run a random history; at its end everything is read, answered and told."""
+    choose = random.Random(seed)
+    engine = SimulatedEngine()
+    for _ in range(steps):
+        action = choose.random()
+        if action < 0.5:
+            values = (choose.choice(["u", "v", None]), choose.choice([None, 0, 1, 2]), choose.choice([None, 1, 2, 3]))
+            engine.publish(choose.randrange(5), *values, back=choose.choice([0, 0, 5]))
+        elif action < 0.62:
+            engine.delete(choose.randrange(5))
+        elif action < 0.66:
+            engine.publish_garbage(choose.randrange(5), back=-3)
+        elif action < 0.76:
+            asked = Asked(
+                choose.choice(["MIN", "MAX"]), choose.randrange(3), choose.randrange(3), choose.choice([None, "u"])
+            )
+            engine.subscribe(choose.choice(IDS), asked)
+        elif action < 0.8:
+            engine.unsubscribe(choose.choice(IDS))
+        elif action < 0.83:
+            engine.begin_epoch()
+        elif action < 0.87:
+            engine.idle()
+        else:
+            engine.run_batch({0: choose.randrange(6), 1: choose.randrange(6)})
+    engine.run_batch()
+    engine.run_batch()
+    return engine
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**9))
+def test_a_right_engine_is_clean(seed: int) -> None:
+    journal = simulate(seed).journal()
+    report = verify(journal)
+    assert report.clean, report
+    deliveries = [r for r in journal.deliveries.all() if r.key != b"@progress"]
+    assert report.right == len(deliveries) == report.deliveries
+    assert report.unjudged == 0 and not report.limits
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**9), st.data())
+def test_a_delivery_that_is_changed_lost_or_repeated_is_found(seed: int, data: st.DataObject) -> None:
+    journal = simulate(seed, 40).journal()
+    places = [(r.partition, r.offset) for r in journal.deliveries.all() if r.key != b"@progress"]
+    if not places:
+        return
+    partition, offset = data.draw(st.sampled_from(places))
+    fault = data.draw(st.sampled_from(list(FAULTS)))
+    FAULTS[fault](journal, partition, offset)
+    assert not verify(journal).clean
+
+
+def body(journal: Journal, partition: int, offset: int) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(at(journal, partition, offset).value or b"")
+    return found
+
+
+def at(journal: Journal, partition: int, offset: int) -> Record:
+    return next(r for r in journal.deliveries.records[partition] if r.offset == offset)
+
+
+def replace(journal: Journal, partition: int, offset: int, **changes: Any) -> None:
+    record = at(journal, partition, offset)
+    value = json.dumps(json.loads(record.value or b"") | changes).encode()
+    records = journal.deliveries.records[partition]
+    records[records.index(record)] = record._replace(value=value)
+
+
+def change_new(journal: Journal, partition: int, offset: int) -> None:
+    new = body(journal, partition, offset)["new"]
+    replace(journal, partition, offset, new=17 if new is None else new + 1)
+
+
+def change_old(journal: Journal, partition: int, offset: int) -> None:
+    old = body(journal, partition, offset)["old"]
+    replace(journal, partition, offset, old=17 if old is None else None)
+
+
+def change_n(journal: Journal, partition: int, offset: int) -> None:
+    replace(journal, partition, offset, n=body(journal, partition, offset)["n"] + 1)
+
+
+def lose(journal: Journal, partition: int, offset: int) -> None:
+    journal.deliveries.records[partition].remove(at(journal, partition, offset))
+
+
+def repeat(journal: Journal, partition: int, offset: int) -> None:
+    records = journal.deliveries.records[partition]
+    records.insert(records.index(at(journal, partition, offset)), at(journal, partition, offset))
+
+
+FAULTS: dict[str, Callable[[Journal, int, int], None]] = {
+    "new": change_new,
+    "old": change_old,
+    "n": change_n,
+    "lost": lose,
+    "repeated": repeat,
+}
+
+
+# one journal by hand, each kind of fault alone ---------------------------------------------------------------------
+
+
+@pytest.fixture
+def engine() -> SimulatedEngine:
+    """`s` asks MIN(y) of x in 0..9: snapshot null, then 5, 3, 5 by records 0, 2, 4 of partition 1 and its like."""
+    engine = SimulatedEngine()
+    engine.subscribe("s", Asked("MIN", 0, 9))
+    engine.run_batch()
+    engine.publish(1, "u", 1, 5)
+    engine.publish(2, "u", 2, 7)
+    engine.publish(3, "u", 3, 3)
+    engine.run_batch()
+    engine.delete(3)
+    engine.publish_garbage(1)
+    engine.run_batch()
+    return engine
+
+
+def deliveries_of(engine: SimulatedEngine) -> list[Record]:
+    return [r for logs in engine.logs["deliveries"].values() for r in logs if r.key != b"@progress"]
+
+
+def verdict(engine: SimulatedEngine, change: Callable[[Journal, list[Record]], None]) -> Report:
+    journal = engine.journal()
+    change(journal, deliveries_of(engine))
+    return verify(journal)
+
+
+def test_the_journal_by_hand_is_clean(engine: SimulatedEngine) -> None:
+    report = verify(engine.journal())
+    assert report.clean
+    assert (report.right, report.publications, report.dead_letters, report.batches) == (4, 5, 1, 3)
+    assert report.horizon == (3, 2)
+
+
+def test_a_wrong_value_is_wrong(engine: SimulatedEngine) -> None:
+    report = verdict(engine, lambda journal, d: replace(journal, d[2].partition, d[2].offset, new=4))
+    assert (report.right, report.wrong, report.missed, report.extra) == (3, 1, 0, 0)
+    assert report.faults[0].expected == {"old": 5, "new": 3}
+
+
+def test_true_is_not_one(engine: SimulatedEngine) -> None:
+    engine.publish(1, "u", 1, 1)
+    engine.run_batch()
+    report = verdict(engine, lambda journal, d: replace(journal, d[-1].partition, d[-1].offset, new=True))
+    assert report.wrong == 1
+
+
+def test_a_wrong_batch_is_wrong(engine: SimulatedEngine) -> None:
+    def change(journal: Journal, d: list[Record]) -> None:
+        where = body(journal, d[1].partition, d[1].offset)["at"]
+        replace(journal, d[1].partition, d[1].offset, at=where | {"batch": 2})
+
+    report = verdict(engine, change)
+    assert report.wrong == 1
+
+
+def test_a_lost_delivery_is_missed_and_a_gap(engine: SimulatedEngine) -> None:
+    report = verdict(engine, lambda journal, d: lose(journal, d[2].partition, d[2].offset))
+    assert (report.right, report.missed, report.gaps) == (3, 1, 1)
+
+
+def test_a_lost_snapshot_is_missed(engine: SimulatedEngine) -> None:
+    report = verdict(engine, lambda journal, d: lose(journal, d[0].partition, d[0].offset))
+    assert (report.right, report.missed) == (3, 1)
+
+
+def test_a_repeat_is_extra_and_a_duplicate(engine: SimulatedEngine) -> None:
+    report = verdict(engine, lambda journal, d: repeat(journal, d[2].partition, d[2].offset))
+    assert (report.right, report.extra, report.duplicates, report.gaps) == (4, 1, 1, 0)
+
+
+def test_a_delivery_that_nothing_caused_is_extra(engine: SimulatedEngine) -> None:
+    engine._deliver(
+        engine.live["s"], "change", 5, 5, 6, {"epoch": 3, "batch": 2, "topic": "points", "partition": 1, "offset": 0}
+    )
+    report = verify(engine.journal())
+    assert (report.right, report.extra) == (4, 1)
+
+
+def test_a_gap_in_n_alone_is_found(engine: SimulatedEngine) -> None:
+    report = verdict(engine, lambda journal, d: replace(journal, d[3].partition, d[3].offset, n=9))
+    assert (report.right, report.gaps, report.missed) == (4, 1, 0)
+
+
+def test_swapped_deliveries_are_out_of_order(engine: SimulatedEngine) -> None:
+    def change(journal: Journal, d: list[Record]) -> None:
+        records = journal.deliveries.records[d[1].partition]
+        one, other = records.index(d[1]), records.index(d[2])
+        records[one], records[other] = records[other], records[one]
+
+    report = verdict(engine, change)
+    assert report.wrong >= 1 and report.gaps >= 1
+
+
+def test_a_snapshot_of_another_sql_is_wrong(engine: SimulatedEngine) -> None:
+    report = verdict(
+        engine, lambda journal, d: replace(journal, d[0].partition, d[0].offset, sql="SELECT MAX(y) FROM p")
+    )
+    assert report.wrong == 1
+
+
+def test_a_subscription_without_answer_is_unanswered(engine: SimulatedEngine) -> None:
+    engine.subscribe("t", Asked())
+    report = verify(engine.journal())
+    assert (report.unanswered, report.missed, report.clean) == (1, 0, False)
+
+
+def test_an_unsubscription_without_end_is_unanswered(engine: SimulatedEngine) -> None:
+    engine.live.pop("s")
+    engine.unsubscribe("s")
+    assert verify(engine.journal()).unanswered == 1
+
+
+def test_a_missing_resync_is_unanswered(engine: SimulatedEngine) -> None:
+    engine.begin_epoch()
+    engine.resyncing = {}
+    engine.run_batch()
+    assert verify(engine.journal()).unanswered == 1
+
+
+def test_an_edge_that_is_behind_is_named(engine: SimulatedEngine) -> None:
+    journal = engine.journal()
+    told = [r for r in journal.deliveries.records[0] if r.key == b"@progress"]
+    journal.deliveries.records[0].remove(told[-1])
+    report = verify(journal)
+    assert report.behind == [0] and not report.clean
+
+
+def test_nothing_beyond_the_last_batch_is_judged(engine: SimulatedEngine) -> None:
+    journal = engine.journal()
+    journal.batches.records[0].pop()
+    report = verify(journal)
+    assert report.clean
+    assert (report.right, report.unjudged) == (3, 1)
+
+
+def test_records_wrongly_refused_or_taken_are_found(engine: SimulatedEngine) -> None:
+    engine._append("dead-letters", 0, None, json.dumps({"topic": "points", "partition": 0, "offset": 0}).encode())
+    report = verify(engine.journal())
+    assert (report.refused_wrongly, report.taken_wrongly) == (1, 0)
+    engine.logs["dead-letters"].clear()
+    report = verify(engine.journal())
+    assert (report.refused_wrongly, report.taken_wrongly) == (0, 1)
+
+
+def test_trimmed_input_is_told_and_judged_without_values(engine: SimulatedEngine) -> None:
+    journal = engine.journal()
+    log = journal.relations["points"]
+    log.records[1], log.begin[1] = log.records[1][1:], 1
+    report = verify(journal)
+    assert report.limits and "nothing before offset 1" in report.limits[0]
+    assert (report.right, report.wrong, report.unjudged) == (0, 0, 4)
+    report = verdict(engine, lambda journal, d: None)
+    assert report.clean
+
+
+def test_an_epoch_after_the_trimming_is_judged_again(engine: SimulatedEngine) -> None:
+    engine.begin_epoch()
+    engine.read = {0: 0, 1: 1}
+    engine.run_batch()
+    engine.run_batch()
+    journal = engine.journal()
+    log = journal.relations["points"]
+    log.records[1], log.begin[1] = log.records[1][1:], 1
+    report = verify(journal)
+    assert report.clean and len(report.limits) == 1
+    assert (report.right, report.unjudged) == (4, 4)
+
+
+def test_trimmed_batches_are_judged_from_the_first_that_is_left(engine: SimulatedEngine) -> None:
+    journal = engine.journal()
+    records = journal.batches.records[0]
+    journal.batches.records[0], journal.batches.begin[0] = records[2:], 2
+    report = verify(journal)
+    assert report.clean and report.limits == ["batches of epoch 3 are kept from 2 on"]
+    assert (report.right, report.unjudged) == (1, 3)
+
+
+def test_trimmed_deliveries_are_judged_from_the_first_progress(engine: SimulatedEngine) -> None:
+    journal = engine.journal()
+    partition = deliveries_of(engine)[0].partition
+    records = journal.deliveries.records[partition]
+    first_kept = next(i for i, r in enumerate(records) if i > 0 and records[i - 1].key == b"@progress" and i > 2)
+    journal.deliveries.records[partition] = records[first_kept:]
+    journal.deliveries.begin[partition] = records[first_kept].offset
+    report = verify(journal)
+    assert report.clean, report
+    assert report.limits
+
+
+def test_a_template_is_run_with_its_parameters() -> None:
+    engine = SimulatedEngine()
+    value = {"template": "SELECT MIN(y) FROM p WHERE x BETWEEN ? AND ?", "params": [0, 9]}
+    engine.subscribe("s", Asked("MIN", 0, 9))
+    log = engine.logs["subscriptions"][0] or engine.logs["subscriptions"][1]
+    log[0] = log[0]._replace(value=json.dumps(value).encode())
+    engine.publish(1, None, 4, 4)
+    engine.run_batch()
+    report = verify(engine.journal())
+    assert report.clean and report.right == 2
+
+
+def test_an_empty_journal_is_clean() -> None:
+    assert verify(SimulatedEngine().journal()).clean

@@ -1,0 +1,55 @@
+"""`tidewire verify`: recompute every delivery independently and compare."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+import typer
+
+from tidewire.connection import kafka_properties, topics_of
+from tidewire.options import BootstrapOption, ConfigOption, JsonOption, PrefixOption
+from tidewire.settings import load_settings
+from tidewire.terminal import Terminal, table
+from tidewire.verification.reading import verify_kafka
+from tidewire.verification.report import Report, rows_of
+
+_FAULTS_SHOWN = 10
+
+
+def verify(
+    wait: Annotated[float, typer.Option(help="Seconds to wait for edges that are behind.")] = 30,
+    config: ConfigOption = None,
+    bootstrap: BootstrapOption = None,
+    prefix: PrefixOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Recompute every delivery with DuckDB from what stands in Kafka; exit 0 only if nothing is wrong, missed or extra."""
+    settings = load_settings(config, bootstrap=bootstrap, prefix=prefix)
+    report = verify_kafka(kafka_properties(settings), topics_of(settings), wait)
+    terminal = Terminal(json)
+    terminal.answer(as_json(report), table(("", ""), rows_of(report)))
+    if not json:
+        explain_findings(report, terminal)
+    raise typer.Exit(0 if report.clean else 1)
+
+
+def as_json(report: Report) -> dict[str, Any]:
+    """Return the report with its verdict first."""
+    return {"clean": report.clean, **msgspec.to_builtins(report)}
+
+
+def explain_findings(report: Report, terminal: Terminal) -> None:
+    """Print, for a person, what could not be judged, the first faults, and the verdict."""
+    for limit in report.limits:
+        terminal.say(f"judged without values: {limit}")
+    for fault in report.faults[:_FAULTS_SHOWN]:
+        compared = f"; expected {_text(fault.expected)}, got {_text(fault.got)}" if fault.expected or fault.got else ""
+        terminal.say(f"{fault.kind}: {fault.about}: {fault.note}{compared}")
+    if len(report.faults) > _FAULTS_SHOWN:
+        terminal.say(f"… more faults with --json ({len(report.faults)} are kept)")
+    terminal.say(f"{'clean' if report.clean else 'NOT clean'}, in {report.seconds:.1f} s")
+
+
+def _text(value: Any) -> str:
+    return msgspec.json.encode(value).decode()

@@ -1,0 +1,52 @@
+"""What is due and has not come: a subscription without an answer, a resync after a new epoch, an end.
+
+An edge or engine that is only behind shows up here, not as a missed delivery; whoever waits until nothing is behind
+and still finds something due has found a loss.
+"""
+
+from __future__ import annotations
+
+from tidewire.verification.batches import Batches, Position
+from tidewire.verification.declared import Declared
+from tidewire.verification.lives import Life, Lives
+from tidewire.verification.report import Report
+
+
+def find_due(
+    lives: Lives, batches: Batches, declared: Declared, tables: dict[tuple[str, int], tuple[str, int]], report: Report
+) -> None:
+    """Count in `report` what is due at the horizon.
+
+    `tables` says, by (id, version), which table a life was judged with, by name and `born`.
+    """
+    horizon = batches.horizon or Position(-1, -1)
+    report.behind = sorted(p for p in lives.reached if lives.latest(p) < horizon)
+    in_force = {(name, table.born) for name, table in declared.at(batches.announced).items()}
+    for life in lives.lives:
+        reason = _due(life, horizon) or _end_due(life, tables.get((life.id, life.version)), in_force)
+        if reason is not None:
+            report.unanswered += 1
+            report.fault("unanswered", f"`{life.id}` version {life.version}", reason)
+
+
+def _due(life: Life, horizon: Position) -> str | None:
+    kinds = {d.kind for d in life.delivered}
+    status = (life.ack or {}).get("status")
+    if not life.delivered:
+        settled = status in ("refused", "live", "ended") or life.next_record is not None or life.replaced_at is not None
+        return None if settled else f"no snapshot, no refusal; the newest ack is {status or 'none'}"
+    if "ended" in kinds or life.replaced_at is not None:
+        return None
+    if life.next_record == "tombstone":
+        return "it was unsubscribed and has no `ended`"
+    begun = max((d.at.epoch for d in life.delivered if d.kind in ("snapshot", "resync")), default=None)
+    if begun is not None and begun < horizon.epoch:
+        return f"no resync in epoch {horizon.epoch}"
+    return None
+
+
+def _end_due(life: Life, table: tuple[str, int] | None, in_force: set[tuple[str, int]]) -> str | None:
+    ended = any(d.kind == "ended" for d in life.delivered) or life.replaced_at is not None
+    if table is None or ended or not life.delivered or table in in_force:
+        return None
+    return "its table was dropped and it has no `ended`"

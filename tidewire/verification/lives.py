@@ -1,0 +1,190 @@
+"""When each version of each subscription began, what it was delivered, and when it ended.
+
+A *life* is one version of one id. It begins with its snapshot and ends with `ended`, or with the snapshot of the
+version that replaces it: the old one delivers everything through the position of that snapshot. In each epoch it
+begins anew with a `resync`. How far an edge has come is told by the `@progress` records among its deliveries, which
+stand behind all that a batch caused.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from tidewire.verification.batches import Position
+from tidewire.verification.journal import Journal, Record, TopicLog
+from tidewire.verification.question import Query
+
+PROGRESS = b"@progress"
+
+
+class Where(msgspec.Struct, frozen=True):
+    """The `at` of a delivery."""
+
+    epoch: int
+    batch: int
+    topic: str | None = None
+    partition: int | None = None
+    offset: int | None = None
+
+    @property
+    def position(self) -> Position:
+        """The batch, without the causing record."""
+        return Position(self.epoch, self.batch)
+
+
+class Delivery(msgspec.Struct):
+    """A delivery as it stands in the topic; `log_offset` is its own place there."""
+
+    id: str
+    kind: str
+    version: int
+    n: int
+    old: Any
+    new: Any
+    at: Where
+    sql: str | None = None
+    reason: str | None = None
+    log_offset: int = -1
+
+
+@dataclass(slots=True)
+class Life:
+    """One version of a subscription. `query` is None where nothing that is left says what was asked.
+
+    `delivered` is in log order. `replaced_at` and `replaced_offset` tell the successor's snapshot. `next_record` is
+    what follows in `subscriptions`: "tombstone", "query", or None. `live_at` is what the ack says.
+    """
+
+    id: str
+    version: int
+    partition: int
+    query: Query | None = None
+    delivered: list[Delivery] = field(default_factory=list)
+    replaced_at: Position | None = None
+    replaced_offset: int | None = None
+    next_record: str | None = None
+    ack: dict[str, Any] | None = None
+
+    @property
+    def live_at(self) -> Position | None:
+        """The position from which the ack says that answers hold."""
+        at = (self.ack or {}).get("at")
+        return Position(at["epoch"], at["batch"]) if at else None
+
+
+@dataclass(slots=True)
+class Lives:
+    """All lives, and by partition how far its edge came in each epoch and from where its log is whole.
+
+    `malformed` are records of `deliveries` that cannot be read.
+    """
+
+    lives: list[Life]
+    reached: dict[int, dict[int, int]]
+    whole_from: dict[int, Position]
+    malformed: list[str]
+
+    def latest(self, partition: int) -> Position:
+        """Return the newest position that this partition's edge has told."""
+        reached = self.reached.get(partition, {})
+        return max((Position(*item) for item in reached.items()), default=Position(-1, -1))
+
+
+def read_lives(journal: Journal) -> Lives:
+    """Put lives together from `subscriptions`, `acks` and `deliveries`."""
+    lives: dict[tuple[str, int], Life] = {}
+    malformed: list[str] = []
+    _read_subscriptions(journal.subscriptions, lives)
+    _read_acks(journal.acks, lives)
+    reached, whole_from = read_progress(journal.deliveries)
+    for partition in journal.deliveries.records:
+        for record in journal.deliveries.records[partition]:
+            if record.key == PROGRESS or record.value is None:
+                continue
+            try:
+                delivery = msgspec.json.decode(record.value, type=Delivery)
+            except msgspec.MsgspecError as error:
+                malformed.append(f"deliveries/{partition}/{record.offset}: {error}")
+                continue
+            delivery.log_offset = record.offset
+            life = lives.setdefault((delivery.id, delivery.version), Life(delivery.id, delivery.version, partition))
+            life.delivered.append(delivery)
+            if life.query is None and delivery.sql is not None:
+                life.query = Query(delivery.sql)
+    _find_successors(lives)
+    return Lives(sorted(lives.values(), key=lambda life: (life.id, life.version)), reached, whole_from, malformed)
+
+
+def read_query(value: bytes) -> Query | None:
+    """Return what a subscription record asks; None if it is malformed (then it is refused)."""
+    try:
+        body = json.loads(value)
+        if "template" in body:
+            return Query(body["template"], tuple(body["params"]))
+        return Query(body["sql"])
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def _read_subscriptions(log: TopicLog, lives: dict[tuple[str, int], Life]) -> None:
+    by_id: dict[bytes, list[Record]] = defaultdict(list)
+    for record in log.all():
+        if record.key is not None:
+            by_id[record.key].append(record)
+    for key, records in by_id.items():
+        id = key.decode(errors="replace")
+        for i, record in enumerate(records):
+            if record.value is None:
+                continue
+            life = Life(id, record.offset, record.partition, read_query(record.value))
+            if i + 1 < len(records):
+                life.next_record = "tombstone" if records[i + 1].value is None else "query"
+            lives[id, record.offset] = life
+
+
+def _read_acks(log: TopicLog, lives: dict[tuple[str, int], Life]) -> None:
+    for record in log.all():
+        if record.value is None:
+            continue
+        ack = json.loads(record.value)
+        key = (ack["id"], ack["version"])
+        if ack["status"] == "live":
+            life = lives.setdefault(key, Life(*key, record.partition, Query(ack["sql"])))
+            life.ack = ack
+        elif key in lives and (lives[key].ack or {}).get("status") != "live":
+            lives[key].ack = ack
+
+
+def read_progress(log: TopicLog) -> tuple[dict[int, dict[int, int]], dict[int, Position]]:
+    """Return, by partition, the last batch told of each epoch, and from where a trimmed log is whole."""
+    reached: dict[int, dict[int, int]] = {partition: {} for partition in log.begin}
+    whole_from: dict[int, Position] = {}
+    for partition, records in log.records.items():
+        for record in records:
+            if record.key != PROGRESS or record.value is None:
+                continue
+            body = json.loads(record.value)
+            at = Position(body["epoch"], body["batch"])
+            known = reached.setdefault(partition, {})
+            known[at.epoch] = max(at.batch, known.get(at.epoch, -1))
+            if log.trimmed(partition):
+                whole_from.setdefault(partition, at)
+    return reached, whole_from
+
+
+def _find_successors(lives: dict[tuple[str, int], Life]) -> None:
+    by_id: dict[str, list[Life]] = defaultdict(list)
+    for life in lives.values():
+        by_id[life.id].append(life)
+    for those in by_id.values():
+        those.sort(key=lambda life: life.version)
+        snapshot: Delivery | None = None
+        for life in reversed(those):
+            if snapshot is not None:
+                life.replaced_at, life.replaced_offset = snapshot.at.position, snapshot.log_offset
+            snapshot = next((d for d in life.delivered if d.kind == "snapshot"), snapshot)

@@ -1,0 +1,102 @@
+"""From Kafka to a journal: in the order that makes what is read consistent while everything goes on.
+
+1. `batches`: its last record is the horizon; whatever comes later is not judged.
+2. `catalog`: holds every version that a batch names.
+3. `subscriptions`: before the deliveries, so that what is registered later is not taken for unanswered.
+4. `deliveries`, until each partition's `@progress` has reached the horizon or the patience is over.
+5. `acks`, `dead-letters`, and the topics of all tables that were ever declared, as far as the batches read them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+
+from connectors.kafka import KafkaProperties, KafkaRecord, Reader
+from connectors.kafka_failure import TopicUnknown
+from connectors.light_kafka import LightKafka
+from connectors.topics import Topics
+from tidewire.verification.batches import Batches, Position
+from tidewire.verification.declared import Declared
+from tidewire.verification.journal import Journal, Record, TopicLog
+from tidewire.verification.lives import Lives, read_progress
+from tidewire.verification.report import Report
+from tidewire.verification.verify import verify
+
+_PAUSE_SECONDS = 0.5
+
+
+def verify_kafka(properties: KafkaProperties, topics: Topics, patience: float) -> Report:
+    """Read everything and verify it; while something is only behind or unanswered, again for `patience` seconds.
+
+    Raises KafkaFailure.
+    """
+    until = time.monotonic() + patience
+    while True:
+        report = verify(read_journal(properties, topics, until - time.monotonic()))
+        settled = not (report.behind or report.unanswered)
+        if settled or time.monotonic() > until:
+            return report
+        time.sleep(_PAUSE_SECONDS)
+
+
+def read_journal(properties: KafkaProperties, topics: Topics, patience: float) -> Journal:
+    """Read what `verify` needs. Cost: about 5 us a record. Raises KafkaFailure."""
+    reader = Reader(properties)
+    batches = read_log(reader, topics.batches)
+    known = Batches(batches.all())
+    catalog = read_log(reader, topics.catalog)
+    subscriptions = read_log(reader, topics.subscriptions)
+    deliveries = _read_deliveries(reader, topics.deliveries, known.horizon, patience)
+    declared = Declared(catalog.all())
+    with LightKafka(properties.kafka_python()) as light:
+        relations = {topic: _read_relation(reader, light, topic) for topic in sorted(declared.topics())}
+    return Journal(
+        catalog=catalog,
+        batches=batches,
+        subscriptions=subscriptions,
+        acks=read_log(reader, topics.acks),
+        deliveries=deliveries,
+        dead_letters=read_log(reader, topics.dead_letters),
+        relations=relations,
+    )
+
+
+def read_log(reader: Reader, topic: str) -> TopicLog:
+    """Read a whole topic as it is now."""
+    begin = reader.admin.begin_offsets(topic)
+    end = reader.admin.end_offsets(topic)
+    log = TopicLog(topic, {p: [] for p in begin}, begin, end)
+    extend(log, reader.read_to_end(topic))
+    return log
+
+
+def extend(log: TopicLog, records: Iterable[KafkaRecord]) -> None:
+    """Append records, which come in order within each partition."""
+    for r in records:
+        log.records.setdefault(r.partition, []).append(Record(r.partition, r.offset, r.timestamp, r.key, r.value))
+        log.end[r.partition] = max(log.end.get(r.partition, 0), r.offset + 1)
+
+
+def _read_deliveries(reader: Reader, topic: str, horizon: Position | None, patience: float) -> TopicLog:
+    log = read_log(reader, topic)
+    until = time.monotonic() + patience
+    while horizon is not None and time.monotonic() < until and _behind(log, horizon):
+        time.sleep(_PAUSE_SECONDS)
+        extend(log, reader.read_to_end(topic, start=dict(log.end)))
+    return log
+
+
+def _behind(log: TopicLog, horizon: Position) -> bool:
+    reached, whole_from = read_progress(log)
+    lives = Lives([], reached, whole_from, [])
+    return any(lives.latest(partition) < horizon for partition in reached)
+
+
+def _read_relation(reader: Reader, light: LightKafka, topic: str) -> TopicLog:
+    try:
+        log = read_log(reader, topic)
+    except TopicUnknown:
+        return TopicLog(topic)
+    log.compacted = light.is_compacted(topic)
+    return log

@@ -1,0 +1,177 @@
+"""Verification as one function: a journal in, a report out."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import defaultdict
+
+from tidewire.verification.answers import Answers, answers_to
+from tidewire.verification.batches import Batches, Position
+from tidewire.verification.declared import Declared
+from tidewire.verification.due import find_due
+from tidewire.verification.history import History, Rows, build, connect, rank_columns
+from tidewire.verification.journal import Journal
+from tidewire.verification.judgement import Judgement, Recomputed
+from tidewire.verification.lives import Life, Lives, read_lives
+from tidewire.verification.ordering import Sequence, sequences
+from tidewire.verification.question import Query, Question, Unreadable, parse
+from tidewire.verification.report import Report
+
+TableKey = tuple[int, str, int]
+"""(epoch, lower-case table name, born)"""
+
+
+def verify(journal: Journal) -> Report:
+    """Recompute every delivery in `journal` and compare.
+
+    *Cost*: for p publications and s subscriptions, about p * 15 us + s * (2.5 ms per 40,000 versions scanned) + 1 us
+    for each version that a subscription selects; 20,000 * 500 takes about 10 s.
+    """
+    began = time.monotonic()
+    report = Report()
+    batches = Batches(journal.batches.all())
+    lives = read_lives(journal)
+    report.subscriptions = len({life.id for life in lives.lives})
+    if batches.horizon is not None:
+        declared = Declared(journal.catalog.all())
+        _verify(journal, batches, declared, lives, report)
+    report.seconds = round(time.monotonic() - began, 3)
+    return report
+
+
+def _verify(journal: Journal, batches: Batches, declared: Declared, lives: Lives, report: Report) -> None:
+    taken = sequences(declared, batches, journal.relations)
+    rows = Rows({name: len(log.begin) for name, log in journal.relations.items()})
+    recomputation = Recomputation(taken, batches, declared, rows, lives)
+    judgement = Judgement(lives, batches, recomputation, report)
+    for note in lives.malformed:
+        report.unreadable += 1
+        report.fault("unreadable", note, "a delivery that cannot be read")
+    for life in lives.lives:
+        judgement.judge(life)
+    _judge_dead_letters(journal, taken, rows, report)
+    find_due(lives, batches, declared, recomputation.tables, report)
+    _describe(batches, taken, lives, report)
+
+
+class Recomputation:
+    """Answers of lives, each table's history built once an epoch, when it is first asked for."""
+
+    def __init__(
+        self, taken: dict[TableKey, Sequence], batches: Batches, declared: Declared, rows: Rows, lives: Lives
+    ) -> None:
+        self.tables: dict[tuple[str, int], tuple[str, int]] = {}
+        self._taken = taken
+        self._batches = batches
+        self._declared = declared
+        self._rows = rows
+        self._histories: dict[TableKey, History] = {}
+        self._answers: dict[tuple[TableKey, Query], Answers] = {}
+        self._database = connect()
+        self._questions: dict[Query, Question | Unreadable] = {}
+        self._measures: dict[str, set[str]] = defaultdict(set)
+        self._uses: dict[Query, int] = defaultdict(int)
+        for life in lives.lives:
+            self._note(life)
+
+    def __call__(self, life: Life, at: Position) -> Recomputed:
+        """Return the answers of `life` in the epoch of `at`. Raises Unreadable."""
+        question = self._question(life)
+        key = self._key(question, at)
+        self.tables[life.id, life.version] = key[1:]
+        sequence = self._taken[key]
+        if sequence.limit is not None:
+            return Recomputed(sequence, None)
+        assert life.query is not None
+        answers = self._answers.get((key, life.query))
+        if answers is None:
+            answers = self._answer(question, key)
+            if self._uses[life.query] > 1:
+                self._answers[key, life.query] = answers
+        return Recomputed(sequence, answers)
+
+    def _answer(self, question: Question, key: TableKey) -> Answers:
+        table = self._taken[key].table
+        measures = self._measures[question.table] & {column.name.lower() for column in table.columns}
+        if question.measure not in measures:
+            raise Unreadable(f"table `{table.name}` has no column `{question.measure}`")
+        if key not in self._histories:
+            self._histories[key] = build(self._database, self._taken[key], self._rows, measures)
+        types = {column.name.lower(): column.type for column in table.columns}
+        return answers_to(question, self._histories[key], rank_columns(measures)[question.measure], types)
+
+    def _note(self, life: Life) -> None:
+        if life.query is None or not (life.delivered or life.live_at):
+            return
+        self._uses[life.query] += 1
+        if life.query in self._questions:
+            return
+        try:
+            question = parse(self._database, life.query)
+            self._measures[question.table].add(question.measure)
+            self._questions[life.query] = question
+        except Unreadable as reason:
+            self._questions[life.query] = reason
+
+    def _question(self, life: Life) -> Question:
+        if life.query is None:
+            raise Unreadable("nothing that is left says what it asked")
+        found = self._questions[life.query]
+        if isinstance(found, Unreadable):
+            raise found
+        return found
+
+    def _key(self, question: Question, at: Position) -> TableKey:
+        """Return the table that was meant: as declared in the batch after the anchor, which took the registration."""
+        declared = self._declared.at(self._batches.catalog_at(at)).get(question.table)
+        if declared is None:
+            raise Unreadable(f"no table `{question.table}` was declared at epoch {at.epoch}, batch {at.batch}")
+        key = (at.epoch, question.table, declared.born)
+        if key not in self._taken:
+            raise Unreadable(f"no batch of epoch {at.epoch} is known in which table `{question.table}` was declared")
+        return key
+
+
+def _judge_dead_letters(journal: Journal, taken: dict[TableKey, Sequence], rows: Rows, report: Report) -> None:
+    """Compare what must be a dead letter with what the engine made one, by place in the input."""
+    judged: dict[tuple[str, int, int], set[bool]] = defaultdict(set)
+    for sequence in taken.values():
+        for one in sequence.taken:
+            place = (one.table.topic, one.record.partition, one.record.offset)
+            judged[place].add(rows(one) is None)
+    letters = {_place(record.value) for record in journal.dead_letters.all() if record.value is not None}
+    trimmed = any(journal.dead_letters.trimmed(p) for p in journal.dead_letters.begin)
+    report.publications = len(judged)
+    for place, verdicts in judged.items():
+        report.dead_letters += True in verdicts
+        if verdicts == {False} and place in letters:
+            report.refused_wrongly += 1
+            report.fault("dead_letter", "/".join(map(str, place)), "can be decoded, yet was refused")
+        elif verdicts == {True} and place not in letters and not trimmed:
+            report.taken_wrongly += 1
+            report.fault("dead_letter", "/".join(map(str, place)), "cannot be decoded, yet is no dead letter")
+
+
+def _place(value: bytes) -> tuple[str, int, int]:
+    body = json.loads(value)
+    return body["topic"], body["partition"], body["offset"]
+
+
+def _describe(batches: Batches, taken: dict[TableKey, Sequence], lives: Lives, report: Report) -> None:
+    report.horizon = batches.horizon
+    report.epochs = len(batches.epochs)
+    report.batches = sum(len(those) for those in batches.epochs.values())
+    report.limits = sorted({s.limit for s in taken.values() if s.limit is not None})
+    for epoch in batches.epochs:
+        if batches.floor(epoch) >= 0:
+            report.limits.append(f"batches of epoch {epoch} are kept from {batches.floor(epoch) + 1} on")
+    for partition, at in sorted(lives.whole_from.items()):
+        report.limits.append(
+            f"deliveries of virtual edge {partition} are kept from epoch {at.epoch}, batch {at.batch} on"
+        )
+    lost = batches.missing()
+    if lost:
+        first = f"epoch {lost[0].epoch}, batch {lost[0].batch}"
+        report.unreadable += len(lost)
+        report.fault("unreadable", "batches", f"{len(lost)} batches have no record, {first} first")
