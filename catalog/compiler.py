@@ -168,7 +168,7 @@ def _bound(prepared: _Prepared, parameters: Sequence[object]) -> list[Literal]:
     """Return all constants of the template, with the parameters in their places."""
     wanted = sum(o.kind is None for o in prepared.operands)
     if len(parameters) != wanted:
-        what = f"the template has {wanted} parameters, and {len(parameters)} values were given"
+        what = f"the template has {wanted} `?`, and {len(parameters)} values were given"
         raise prepared.text.refusal("malformed", what, hint="Give one value for each `?`, in the same order.")
     values = iter(parameters)
     literals: list[Literal] = []

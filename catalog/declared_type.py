@@ -67,22 +67,24 @@ def read_type(item: exp.ColumnDef, name: str, source: StatementText) -> ColumnTy
         return _decimal(kind, name, token, source)
     if kind.expressions:
         what = f"{word} takes nothing in parentheses here: nothing would enforce it"
-        raise source.refusal("unsupported_type", what, kind, f"Write {name} {word}.")
+        place = kind if source.span(kind) else token
+        raise source.refusal("unsupported_type", what, place, f"Write {name} {word}.")
     return ColumnType(known[0])
 
 
 def _decimal(kind: exp.DataType, name: str, token: Token, source: StatementText) -> ColumnType:
-    numbers = [p.name for p in kind.expressions]
+    numbers = [p.this for p in kind.expressions]
     if not 1 <= len(numbers) <= 2:
         what = f"the {token.text.upper()} of column `{name}` needs its number of digits"
         raise source.refusal(
             "unsupported_type", what, token, f"Write {name} DECIMAL(12,2): 12 digits, 2 after the point."
         )
-    digits = [int(n) if n.isascii() and n.isdigit() and len(n) < 5 else -1 for n in numbers]
+    digits = [int(n.name) if isinstance(n, exp.Literal) and n.is_int and len(n.name) < 5 else -1 for n in numbers]
     precision, scale = digits[0], digits[1] if len(digits) > 1 else 0
     if not (1 <= precision <= MAX_PRECISION and 0 <= scale <= precision):
         what = f"a DECIMAL has 1 to {MAX_PRECISION} digits, of which 0 to all stand after the point"
-        raise source.refusal("unsupported_type", what, kind, f"Write {name} DECIMAL(12,2), for example.")
+        place = kind if source.span(kind) else token
+        raise source.refusal("unsupported_type", what, place, f"Write {name} DECIMAL(12,2), for example.")
     return ColumnType(Kind.DECIMAL, precision, scale)
 
 

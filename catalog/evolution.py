@@ -22,28 +22,31 @@ def evolve(old: Relation, declaration: Declaration, source: StatementText) -> Re
         if kept[i].type != column.type:
             what = f"column `{column.name}` is {column.type} and cannot become {kept[i].type}"
             raise _refused(old, what, span, source)
-        if kept[i].nullable != column.nullable:
-            what = f"column `{column.name}` {_null(column.nullable)} and cannot change that"
-            raise _refused(old, what, span, source)
+    _check_properties(old, declaration, source)
+    for before, after in zip(old.columns, kept, strict=True):
+        if before.nullable != after.nullable:
+            what = f"column `{before.name}` {_null(before.nullable)} and cannot change that"
+            raise _refused(old, what, declaration.column_spans[before.name], source)
     for column in new.columns[len(old.columns) :]:
         if not column.nullable:
             what = f"column `{column.name}` is appended as NOT NULL, but the rows that exist have no value for it"
             raise _refused(old, what, declaration.column_spans[column.name], source, "Leave out NOT NULL.")
-    for name, before, after in _properties(old, new):
-        if before != after:
-            what = f"the {name} of `{old.name}` is {before} and cannot become {after}"
-            span = declaration.topic_span if name == "topic" else declaration.name_span
-            raise _refused(old, what, span, source)
     return dataclasses.replace(new, born=old.born)
 
 
-def _properties(old: Relation, new: Relation) -> list[tuple[str, str, str]]:
-    return [
+def _check_properties(old: Relation, declaration: Declaration, source: StatementText) -> None:
+    new = declaration.relation
+    properties = [
         ("primary key", f"({', '.join(old.key)})", f"({', '.join(new.key)})"),
         ("topic", old.topic, new.topic),
         ("format", old.format, new.format),
         ("option absent", old.absent, new.absent),
     ]
+    for name, before, after in properties:
+        if before != after:
+            what = f"the {name} of `{old.name}` is {before} and cannot become {after}"
+            span = declaration.topic_span if name == "topic" else declaration.name_span
+            raise _refused(old, what, span, source)
 
 
 def _missing(old: Relation, declaration: Declaration, i: int, source: StatementText) -> SqlError:

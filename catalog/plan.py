@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from catalog.column_type import MAX_CODED_PRECISION, ColumnType, Kind
 from catalog.errors import suggestion
-from catalog.literal import LiteralKind, LiteralMismatch, place, text_of
+from catalog.literal import LiteralKind, LiteralMismatch, Placing, placing, text_of
 from catalog.question import Name, Question
 from catalog.relation import Catalog, Column, Relation
 from catalog.shape import Region, Shape, group_key
@@ -44,18 +44,28 @@ class ColumnTests:
     column: str
     type: ColumnType
     tests: tuple[Test, ...]
+    reach: tuple[int, int]
+    placing: Placing | None
+
+    @classmethod
+    def of(cls, column: Column, tests: list[Test]) -> ColumnTests:
+        """Return the tests of `column`."""
+        if not column.type.coded:
+            return cls(column.name, column.type, tuple(tests), (INT64_MIN, INT64_MAX), None)
+        return cls(column.name, column.type, tuple(tests), column.type.reach, placing(column.type))
 
     def interval(self, kinds: Sequence[LiteralKind], texts: Sequence[str]) -> tuple[int, int]:
         """Return the closed range of order codes that passes all tests; it may be empty, and reach beyond 64 bits."""
         low, high = INT64_MIN, INT64_MAX
+        placing, type_ = self.placing, self.type
+        assert placing is not None
         for op, i, negative in self.tests:
+            if kinds[i] is LiteralKind.NULL:
+                return _NOTHING
             try:
-                where = place(self.type, kinds[i], texts[i], negative)
+                floor, ceiling = placing(type_, kinds[i], texts[i], negative)
             except LiteralMismatch as e:
                 raise e.at(self.column, i) from None
-            if where is None:
-                return _NOTHING
-            floor, ceiling = where
             if op in (">=", "="):
                 low = max(low, ceiling)
             if op in ("<=", "="):
@@ -68,10 +78,10 @@ class ColumnTests:
 
     def point(self, kinds: Sequence[LiteralKind], texts: Sequence[str]) -> int | str | None:
         """Return the one code (the text, for VARCHAR) that passes all tests, one of which is `=`; None if none does."""
-        if self.type.kind is Kind.VARCHAR:
+        if self.placing is None:
             return self._text_point(kinds, texts)
         low, high = self.interval(kinds, texts)
-        least, greatest = self.type.reach
+        least, greatest = self.reach
         return low if low == high and least <= low <= greatest else None
 
     def _text_point(self, kinds: Sequence[LiteralKind], texts: Sequence[str]) -> str | None:
@@ -109,7 +119,7 @@ class Plan:
         low, high = self.range.interval(kinds, texts)
         if low > INT64_MAX or high < INT64_MIN:
             return Region(self.shape, group, INT64_MAX, INT64_MIN, True)
-        least, greatest = self.range.type.reach
+        least, greatest = self.range.reach
         return Region(self.shape, group, low, high, nobody or low > high or low > greatest or high < least)
 
 
@@ -162,7 +172,7 @@ def _tests(relation: Relation, question: Question, text: StatementText) -> list[
     for i, comparison in enumerate(question.comparisons):
         column = _column(relation, comparison.column, text)
         by_column.setdefault(column.name, []).append((comparison.operator, i, comparison.operand.negative))
-    return [ColumnTests(c.name, c.type, tuple(by_column[c.name])) for c in relation.columns if c.name in by_column]
+    return [ColumnTests.of(c, by_column[c.name]) for c in relation.columns if c.name in by_column]
 
 
 def _check_types(

@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from catalog.literal import LiteralKind, is_number
+from catalog.names import folded
 from catalog.statement_text import Span, StatementText
 from catalog.unsupported import (
+    ROW_CLAUSES,
     refuse_argument,
     refuse_extras,
     refuse_parameter,
@@ -24,6 +26,7 @@ from catalog.unsupported import (
     unsupported,
 )
 
+_CLAUSES = ("expressions", "from_", "where")
 _AGGREGATES: dict[type[exp.Expr], str] = {exp.Min: "min", exp.Max: "max"}
 _OPERATORS: dict[type[exp.Expr], str] = {exp.EQ: "=", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">="}
 _MIRRORED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
@@ -88,8 +91,6 @@ class _Reader:
 
     def __init__(self, text: StatementText, parameters: bool) -> None:
         self._text = text
-        marks = [t for t in text.tokens if t.text == "?" and t.start == t.end] if parameters else []
-        self._marks: Iterator[Span] = iter([(t.start, t.end + 1) for t in marks])
         self._parameters = parameters
         self._aggregate = "min"
         self._table = self._alias = Name("", None)
@@ -97,14 +98,13 @@ class _Reader:
     def question(self, tree: exp.Expr) -> Question:
         if not isinstance(tree, exp.Select):
             raise refuse_statement(self._text, tree)
-        refuse_extras(self._text, tree, ("expressions", "from_", "where"))
+        refuse_extras(self._text, tree, (*_CLAUSES, *ROW_CLAUSES))
         measure = self._measure(tree)
+        refuse_extras(self._text, tree, _CLAUSES)
         self._read_table(tree)
         column = self._column(measure)
         where = tree.args.get("where")
         comparisons = tuple(self._comparisons(where.this)) if where is not None else ()
-        if (left := next(self._marks, None)) is not None:
-            raise refuse_parameter(self._text, left)
         return Question(self._aggregate, column, self._table, comparisons)
 
     def _measure(self, tree: exp.Select) -> exp.Column:
@@ -162,6 +162,8 @@ class _Reader:
         left, right, operator = node.this.unnest(), node.expression.unnest(), _OPERATORS[type(node)]
         if isinstance(left, exp.Column) and isinstance(right, exp.Column):
             hint = "Compare the column with a constant."
+            if left.this.args.get("quoted") or right.this.args.get("quoted"):
+                hint += " A string stands in single quotes; double quotes make a name."
             raise unsupported(self._text, "a comparison of two columns", node, hint)
         if isinstance(right, exp.Column):
             left, right, operator = right, left, _MIRRORED[operator]
@@ -194,7 +196,7 @@ class _Reader:
         if isinstance(inner, exp.Literal) and not inner.is_string:
             return self._number(inner, negative, comparison)
         if isinstance(inner, exp.Placeholder) and inner.this is None and self._parameters:
-            return Operand(None, "?", negative, next(self._marks, None))
+            return Operand(None, "?", negative, self._text.span(inner))
         span = self._text.span(node) or self._text.span(comparison)
         if signed:
             raise refuse_side(self._text, node, comparison)
@@ -225,6 +227,8 @@ class _Reader:
     def _column(self, node: exp.Column) -> Name:
         if node.args.get("db") is not None or not isinstance(node.this, exp.Identifier):
             raise unsupported(self._text, "a column's name in more than two parts", node, "Write the column alone.")
+        if node.name.startswith("$"):
+            raise refuse_parameter(self._text, node)
         qualifier = node.args.get("table")
         if qualifier is not None and self._name(qualifier).text != self._alias.text:
             what = f"`{qualifier.name}` is no table of this subscription"
@@ -233,5 +237,8 @@ class _Reader:
         return self._name(node.this)
 
     def _name(self, node: exp.Expr) -> Name:
-        name: str = node.this
-        return Name(name if node.args.get("quoted") else name.lower(), self._text.span(node))
+        span = self._text.span(node)
+        if span is not None and self._text.sql[span[0]] == "'":
+            hint = "A name is written plainly, or in double quotes."
+            raise unsupported(self._text, "a string in the place of a name", node, hint)
+        return Name(folded(node), span)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import cached_property
+from typing import TypeVar
 
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
@@ -23,6 +24,10 @@ from catalog.errors import SqlError
 Span = tuple[int, int]
 """Half-open range of characters in the text."""
 
+E = TypeVar("E", bound=exp.Expr)
+
+_WORDS = (exp.Boolean, exp.Null, exp.Placeholder, exp.Star, exp.CurrentDate, exp.CurrentTimestamp)
+"""Nodes of one token whose place sqlglot does not keep."""
 _MISSING = re.compile(r"Required keyword: '\w+' missing|Expected|Expecting (?!\W)")
 _EXPECTING = re.compile(r"Expecting (\W)$")
 _LEXEME = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|--[^\n]*|/\*.*?\*/|['\"]|/\*", re.DOTALL)
@@ -39,7 +44,12 @@ class _PlacedParseError(ParseError):
 
 
 class _Parser(Parser):
-    """sqlglot's parser; errors keep their token, and no CREATE or DROP becomes an opaque command."""
+    """sqlglot's parser; errors and words keep their token, and no CREATE or DROP becomes an opaque command."""
+
+    def expression(self, instance: E, token: Token | None = None, comments: list[str] | None = None) -> E:
+        if token is None and isinstance(instance, _WORDS):
+            token = self._prev
+        return super().expression(instance, token=token, comments=comments)
 
     def raise_error(self, message: str, token: Token | None = None) -> None:
         current = token or self._curr or None

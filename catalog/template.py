@@ -28,7 +28,7 @@ from catalog.question import Question
 from catalog.statement_text import StatementText
 
 _LITERAL = re.compile(r"('(?:[^']|'')*'|(?<![\w.])[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?(?![\w.]))")
-_UNSAFE = re.compile(r"['`\[\]{};:$#?@\\]|--|/\*|(?<!\w)\d")
+_UNSAFE = re.compile(r"['`\[\]{}:$#?@\\]|--|/\*|(?<!\w)\d")
 _FIXED = (LiteralKind.BOOLEAN, LiteralKind.NULL)
 
 Key = tuple[tuple[str, ...], tuple[bool, ...]]

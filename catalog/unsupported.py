@@ -13,11 +13,13 @@ SUPPORTED = (
 )
 
 _ONE_ROW = "The answer is always one row: leave it out."
+ROW_CLAUSES = ("order", "limit", "offset")
+"""Clauses that say nothing of a statement that is already refused for what it selects."""
 _PER_VALUE = "Register one subscription for each value: WHERE column = constant."
 
 _CLAUSES: dict[str, tuple[tuple[str, ...], str, str | None]] = {
     "with_": (("WITH",), "WITH", None),
-    "distinct": (("DISTINCT",), "DISTINCT", _ONE_ROW),
+    "distinct": (("DISTINCT",), "DISTINCT", "MIN and MAX need none."),
     "joins": (("JOIN", ","), "a join", "Each subscription asks one table."),
     "laterals": (("LATERAL",), "LATERAL", None),
     "group": (("GROUP BY",), "GROUP BY", _PER_VALUE),
@@ -31,6 +33,7 @@ _CLAUSES: dict[str, tuple[tuple[str, ...], str, str | None]] = {
     "into": (("INTO",), "INTO", "Answers go to the topic `deliveries`: leave it out."),
     "sample": (("TABLESAMPLE", "SAMPLE"), "TABLESAMPLE", None),
     "hint": (("/*+",), "a hint", "Leave it out."),
+    "columns": ((), "a list of names after the table's alias", "Use the columns' own names."),
 }
 
 _STATEMENTS: dict[type[exp.Expr], str] = {
@@ -77,10 +80,10 @@ def refuse_statement(text: StatementText, tree: exp.Expr) -> SqlError:
 
 
 def refuse_extras(text: StatementText, node: exp.Expr, known: tuple[str, ...]) -> None:
-    """Raise the refusal of the first argument of `node` that is set and not one of `known`."""
-    for name, value in node.args.items():
-        if name in known or value is None or value is False or value == []:
-            continue
+    """Raise the refusal of the argument of `node` that is set, not one of `known`, and weighs most."""
+    order = list(_CLAUSES)
+    given = {n: v for n, v in node.args.items() if n not in known and v is not None and v is not False and v != []}
+    for name, value in sorted(given.items(), key=lambda g: order.index(g[0]) if g[0] in order else len(order)):
         words, what, hint = _CLAUSES.get(name, ((name.strip("_").upper(),), name.strip("_").upper(), None))
         first = value[0] if isinstance(value, list) else value
         raise unsupported(text, what, text.keyword(words) or (first if text.span(first) else node), hint)
@@ -170,8 +173,10 @@ def _refuse_is(text: StatementText, node: exp.Is, name: str) -> SqlError:
     place, right = _placed(text, node, None), node.expression
     if isinstance(right, exp.Boolean) and name == "IS":
         return unsupported(text, "IS", place, f"Write = {str(right.this).upper()}.")
+    if not isinstance(right, exp.Null):
+        return unsupported(text, name, place)
     hint = "A row whose range attribute is NULL is never in the range." if name == "IS NOT" else None
-    return unsupported(text, f"{name} NULL" if isinstance(right, exp.Null) else name, place, hint)
+    return unsupported(text, f"{name} NULL", place, hint)
 
 
 def _head(text: StatementText, node: exp.Expr) -> object:
