@@ -177,9 +177,9 @@ class Attendant:
         desk = self._desk
         desk.catalogs.poll()
         before = self._catalog() if desk.sidecar.catalogs else None
-        newest = desk.catalogs.newest
-        if newest.version != desk.sidecar.announced or before is None:
-            record_version(desk.sidecar, before, newest, desk.checkpoint.last_planned() + 1)
+        version = desk.catalogs.version
+        if version != desk.sidecar.announced or before is None:
+            record_version(desk.sidecar, before, desk.catalogs.newest, version, desk.checkpoint.last_planned() + 1)
             desk.checkpoint.store(desk.sidecar)
 
     def _announce_only(self) -> bool:
@@ -187,7 +187,7 @@ class Attendant:
         desk = self._desk
         if desk.catalogs.newest.relations != self._catalog().relations:
             return False
-        desk.sidecar.announced = desk.catalogs.newest.version
+        desk.sidecar.announced = desk.catalogs.version
         desk.checkpoint.store(desk.sidecar)
         self._due.pop("idle", None)
         return True

@@ -8,74 +8,57 @@ and not committed runs again under the catalog that it was planned with.
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 
-from catalog.errors import CatalogError
 from catalog.relation import Catalog
+from connectors.catalog_versions import CatalogFold
 from connectors.topics import Topics
 from streaming.checkpoint import CatalogFrom, Sidecar
 from streaming.cluster import Cluster
-
-Fold = Callable[[Catalog, str, int], Catalog]
-"""`catalog.ddl.apply_ddl`: (catalog, text, version) -> catalog; raises CatalogError."""
-
-_LOG = logging.getLogger("tidewire.engine")
 
 
 class CatalogTopic:
     """All versions of the catalog, read from its topic. *Cost*: one round trip a `poll`; memory O(versions)."""
 
-    def __init__(self, cluster: Cluster, topics: Topics, fold: Fold) -> None:
+    def __init__(self, cluster: Cluster, topics: Topics) -> None:
         self._cluster = cluster
         self._topic = topics.catalog
-        self._fold = fold
-        self._next = 0
-        self._versions = {-1: Catalog()}
-        self._newest = Catalog()
+        self._fold = CatalogFold()
+        self.version = -1
 
     @property
     def newest(self) -> Catalog:
-        """The newest catalog that has been read."""
-        return self._newest
+        """The catalog at `version`, the newest that has been read."""
+        return self._fold.newest
 
     def poll(self) -> bool:
         """Read what is new; return whether there was anything."""
         end = self._cluster.end(self._topic)
-        if end <= self._next:
+        if end <= self.version + 1:
             return False
-        for record in self._cluster.read(self._topic, self._next, end):
-            self._newest = self._folded(record.offset, record.value)
-            self._versions[record.offset] = self._newest
-        self._next = end
+        for record in self._cluster.read(self._topic, self.version + 1, end):
+            self._fold.add(record.offset, record.value)
+        self.version = end - 1
         return True
 
     def at(self, version: int) -> Catalog:
-        """Return the catalog at `version`, one that has been read. Raises KeyError."""
-        return self._versions[version]
-
-    def _folded(self, offset: int, value: bytes | None) -> Catalog:
-        try:
-            return replace(self._fold(self._newest, (value or b"").decode(), offset), version=offset)
-        except (CatalogError, UnicodeDecodeError) as error:
-            _LOG.warning("catalog record %d is skipped: %s", offset, error)
-            return replace(self._newest, version=offset)
+        """Return the catalog at `version`, one that has been read."""
+        return self._fold.at(version)
 
 
-def record_version(sidecar: Sidecar, before: Catalog | None, newest: Catalog, first: int) -> bool:
-    """Enter `newest` into the sidecar; return whether the query must restart, because a relation has changed.
+def record_version(sidecar: Sidecar, before: Catalog | None, newest: Catalog, version: int, first: int) -> bool:
+    """Enter catalog `newest`, at `version`, into the sidecar; return whether a relation has changed.
 
     `before` is the catalog of the sidecar's last entry (None: there is none), `first` the first batch that is not
     planned yet. A topic that now feeds another table than before, be it of the same name, is to be read from its
     beginning and may be another topic of that name; one that feeds none is forgotten.
     """
-    sidecar.announced = newest.version
+    sidecar.announced = version
     if before is not None and before.relations == newest.relations:
         return False
     if sidecar.catalogs and sidecar.catalogs[-1].first == first:
         sidecar.catalogs.pop()
-    sidecar.catalogs.append(CatalogFrom(first, newest.version))
+    sidecar.catalogs.append(CatalogFrom(first, version))
     old, new = _owners(before or Catalog()), _owners(newest)
     gone = {topic for topic in old if new.get(topic) != old[topic]}
     sidecar.resets = sorted((set(sidecar.resets) | gone) & new.keys())

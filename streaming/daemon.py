@@ -1,29 +1,40 @@
-"""The daemon that forks Spark's Python workers, with the kernels loaded before the first fork.
+"""The daemon that forks Spark's Python workers, with modules and kernels loaded before the first fork.
 
-`spark.python.daemon.module=streaming.daemon`. A worker forked from a daemon that has loaded the compiled kernels
-finds them in 1 ms, against 0.3-0.6 s each otherwise (measured). pandas and pyarrow must not be imported before
-the fork: both start threads, which a fork does not carry over.
+`spark.python.daemon.module=streaming.daemon`. Spark ends a worker that was idle for a minute, so whoever publishes
+after a pause meets a new one: forked from here it begins at once, otherwise it first imports pandas, pyarrow and
+numba and loads the kernels (1.5-2.5 s, measured). What has threads at the fork takes care of it: Arrow's pools and
+allocator register fork handlers, and OpenBLAS is held to one thread by Spark's OMP_NUM_THREADS.
 """
 
 from __future__ import annotations
 
 import importlib
 import sys
+from collections.abc import Sequence
 
 from pyspark.daemon import manager
 
-PRELOADED = ("state.a2b_tree",)
+MODULES = ("pandas", "pyarrow", "pyspark.worker", "streaming.adapter")
+KERNELS = ("operators.range_extremum",)
 
 
-def preload() -> None:
-    """Load the compiled kernels. One that cannot be loaded is reported; the worker will then say why itself."""
-    for name in PRELOADED:
+def preload(modules: Sequence[str] = MODULES, kernels: Sequence[str] = KERNELS) -> list[str]:
+    """Import `modules` and load the compiled `kernels`; return what failed, as messages.
+
+    A failure ends nothing: the worker that needs the module will say in its own words what is wrong.
+    """
+    failed = []
+    for name in (*modules, *kernels):
         try:
-            importlib.import_module(name).warm()
+            module = importlib.import_module(name)
+            if name in kernels:
+                module.warm()
         except Exception as error:
-            print(f"tidewire: `{name}` could not be loaded before the fork: {error!r}", file=sys.stderr)
+            failed.append(f"tidewire: `{name}` could not be loaded before the fork: {error!r}")
+    return failed
 
 
 if __name__ == "__main__":
-    preload()
+    for message in preload():
+        print(message, file=sys.stderr)
     manager()

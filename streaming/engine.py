@@ -18,12 +18,11 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from catalog.ddl import apply_ddl
 from connectors.kafka import KafkaFailure, KafkaProperties
 from connectors.topics import Topics
 from streaming.adapter import Process
 from streaming.attendant import Attendant, Desk, Versions
-from streaming.catalog_versions import CatalogTopic, Fold
+from streaming.catalog_versions import CatalogTopic
 from streaming.checkpoint import Checkpoint, Sidecar
 from streaming.checkpoint_files import open_files
 from streaming.claim import ClaimWatch, Opening, Stillness, claim
@@ -79,7 +78,6 @@ class Engine:
     Args:
         spark: a session to work in, which is left open; by default the engine starts one and ends its JVM.
         process: what a shard does to a batch; importable on the workers.
-        fold: how the catalog's texts become catalogs.
         progress_writer: the class that tells progress.
     """
 
@@ -88,13 +86,11 @@ class Engine:
         config: EngineConfig,
         spark: SparkSession | None = None,
         process: Process = process_shard,
-        fold: Fold = apply_ddl,
         progress_writer: Callable[..., ProgressWriter] = ProgressWriter,
     ) -> None:
         self._config = config
         self._spark = spark
         self._process = process
-        self._fold = fold
         self._progress_writer = progress_writer
 
     def run(self, stop: threading.Event) -> None:
@@ -149,7 +145,7 @@ class Engine:
             topics=topics,
             checkpoint=checkpoint,
             sidecar=sidecar,
-            catalogs=CatalogTopic(cluster, topics, self._fold),
+            catalogs=CatalogTopic(cluster, topics),
             writer=self._progress_writer(cluster, checkpoint, topics, partitions, sidecar.epoch),
             watch=ClaimWatch(cluster, topics, sidecar),
             opening=Opening(cluster, checkpoint, topics, partitions),

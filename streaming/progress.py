@@ -61,17 +61,20 @@ class ProgressWriter:
     def recover(self) -> None:
         """Find the last batch of this epoch in `batches`.
 
-        Raises CheckpointError if the checkpoint is behind it: it is a copy from the past, and would give other
-        batches numbers that are taken.
+        The checkpoint must have planned it with the same end. (Its commit may be missing: the batch runs again,
+        and gives the same records.)
+
+        Raises CheckpointError if it has not: it is a copy from the past, and would give other batches numbers
+        that are taken.
         """
         self._newest = self._find_last()
         self.last = self._before_the_oldest() if self._newest is None else self._newest.batch
-        committed = self._checkpoint.last_committed()
-        if committed < self.last:
+        if self._newest is not None and self.last >= 0 and not self._was_planned(self._newest):
             raise CheckpointError(
-                f"the checkpoint `{self._checkpoint.uri}` is behind what was already told: its last committed batch "
-                f"is {committed}, but `{self._topics.batches}` has batch {self.last} of the same epoch "
-                f"{self._epoch}. It was restored from an older copy; start with a new, empty checkpoint."
+                f"the checkpoint `{self._checkpoint.uri}` is behind what was already told: it has planned "
+                f"{self._checkpoint.last_planned() + 1} batches, but `{self._topics.batches}` has batch {self.last} of "
+                f"the same epoch {self._epoch} with another end. It was restored from an older copy; start with a new, "
+                "empty checkpoint."
             )
 
     def pending(self) -> bool:
@@ -100,6 +103,10 @@ class ProgressWriter:
         self._cluster.append([OutRecord(self._topics.batches, 0, None, encode_control(progress))])
         self._newest = progress
         self.last = progress.batch
+
+    def _was_planned(self, told: Progress) -> bool:
+        checkpoint = self._checkpoint
+        return told.batch <= checkpoint.last_planned() and checkpoint.end_offsets(told.batch) == told.end
 
     def _before_the_oldest(self) -> int:
         """Where to begin if `batches` holds nothing of this epoch (never written, or trimmed long ago)."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import os
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+from confluent_kafka.admin import AdminClient, NewPartitions
 from pyspark.sql import SparkSession
 
 from connectors.kafka import Admin, KafkaProperties, Producer, Reader
@@ -21,6 +21,7 @@ from operators.control import Control, Progress, decode_control
 from streaming.engine import Engine, EngineConfig
 from streaming.session import SessionConfig, close_session, open_session
 from tests.streaming.stand_ins import tally
+from tests.streaming.waiting import eventually
 
 
 @pytest.fixture(scope="session")
@@ -133,6 +134,21 @@ class World:
     def progress(self) -> list[Progress]:
         return [c for c in self.controls(self.topics.batches) if isinstance(c, Progress)]
 
+    def last_batch(self) -> int:
+        """The newest batch told, -2 before anything was."""
+        return self.progress()[-1].batch if self.progress() else -2
+
+    def sizes(self) -> list[int]:
+        """How many bytes the records of the shards have."""
+        return [len(v) for k, v in self.read(self.topics.notifications) if k is not None and k[:1] != b"@"]
+
+    def add_partitions(self, table: str, total: int) -> None:
+        client = AdminClient({"bootstrap.servers": self.kafka.bootstrap})
+        for future in client.create_partitions([NewPartitions(self.name(table), total)]).values():
+            future.result(20)
+        eventually(lambda: self.admin.partitions(self.name(table)) == total)
+        self._producer = Producer(self.kafka)
+
     def reports(self) -> list[dict[str, Any]]:
         """What the shards wrote down, repeats included."""
         return [json.loads(v) for k, v in self.read(self.topics.notifications) if k is not None and k[:1] != b"@"]
@@ -148,20 +164,11 @@ class World:
 
 
 @pytest.fixture
-def world(kafka: KafkaProperties, topics: Topics, tmp_path: Path, spark: SparkSession) -> Iterator[World]:
+def world(
+    kafka: KafkaProperties, topics: Topics, tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[World]:
+    """Engines of this test do not wait to see whether another one is alive, as no session is being started."""
+    monkeypatch.setattr("streaming.claim.STILL_SECONDS", 0.0)
     made = World(kafka, topics, tmp_path, spark)
     yield made
     made.stop_all()
-
-
-def eventually(what: Callable[[], Any], seconds: float = 60, engine: RunningEngine | None = None) -> Any:
-    """Return the first true value of `what`; fail after `seconds`, or at once when the engine has failed."""
-    deadline = time.monotonic() + seconds
-    while True:
-        found = what()
-        if found:
-            return found
-        if engine is not None and engine.error is not None:
-            raise engine.error
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.1)

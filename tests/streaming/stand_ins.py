@@ -60,3 +60,9 @@ def _rows(records: RawRecords) -> list[list[object]]:
 
 def _text(data: bytes | None) -> str | None:
     return None if data is None else data.decode()
+
+
+def bulky(spec: ShardSpec, _batch: int, _state: bytes | None, records: Sequence[RawRecords]) -> ShardResult:
+    """Write 48 MB in four records."""
+    out = [OutRecord(spec.topics.notifications, 0, spec.shard.encode(), b"." * 12_000_000)] * 4
+    return ShardResult(b"", out if records else [])

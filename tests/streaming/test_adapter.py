@@ -1,0 +1,142 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from catalog.relation import Catalog
+from connectors.record import OutRecord, RawRecords
+from connectors.topics import Topics
+from streaming import adapter
+from streaming.adapter import FILLER_TOPIC, ShardFunction, current_batch, frames
+from streaming.shard import ShardResult, ShardSpec
+
+TOPICS = Topics("t.")
+
+
+class State:
+    """Spark's GroupState, as far as it is used."""
+
+    def __init__(self, value: bytes | None = None) -> None:
+        self.value = value
+
+    @property
+    def exists(self) -> bool:
+        return self.value is not None
+
+    @property
+    def get(self) -> tuple[bytes]:
+        assert self.value is not None
+        return (self.value,)
+
+    def update(self, value: tuple[bytes]) -> None:
+        self.value = value[0]
+
+    def remove(self) -> None:
+        self.value = None
+
+
+class Seen:
+    """A shard that keeps what it was given."""
+
+    def __init__(self, result: ShardResult) -> None:
+        self.result = result
+        self.calls: list[tuple[ShardSpec, int, bytes | None, list[RawRecords]]] = []
+
+    def __call__(self, spec: ShardSpec, batch: int, state: bytes | None, records: Sequence[RawRecords]) -> ShardResult:
+        self.calls.append((spec, batch, state, list(records)))
+        return self.result
+
+
+def make_function(process: Any, **changes: Any) -> ShardFunction:
+    values = {
+        "process": process,
+        "epoch": 5,
+        "sources": (TOPICS.registrations, "stock"),
+        "catalogs": ((0, Catalog(1)), (10, Catalog(4)), (12, Catalog(6))),
+        "topics": TOPICS,
+        "partitions": 2,
+        "flush_rows": 3,
+    }
+    return ShardFunction(**(values | changes))
+
+
+def chunk(*rows: tuple[int, bytes | None, bytes | None, int]) -> pd.DataFrame:
+    source, keys, values, offsets = zip(*rows, strict=True)
+    return pd.DataFrame(
+        {
+            "shard": "stock/0",
+            "source": np.array(source, np.int32),
+            "key": pd.Series(keys, dtype=object),
+            "value": pd.Series(values, dtype=object),
+            "partition": np.zeros(len(rows), np.int32),
+            "offset": np.array(offsets, np.int64),
+            "micros": np.array(offsets, np.int64) + 2**60,
+        }
+    )
+
+
+@pytest.fixture(autouse=True)
+def _in_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(adapter, "current_batch", lambda: 11)
+
+
+def test_all_chunks_are_handed_over_by_topic_with_exact_numbers() -> None:
+    process = Seen(ShardResult(b"after", []))
+    state = State(b"before")
+    chunks = [chunk((1, b"a", None, 2**53 + 1), (0, b"stock/0", b"r", 7)), chunk((1, None, b"", 9))]
+    assert list(make_function(process)(("stock/0",), chunks, state)) == []
+    spec, batch, before, records = process.calls[0]
+    assert (spec.epoch, spec.shard, spec.catalog.version, spec.partitions) == (5, "stock/0", 4, 2)
+    assert (batch, before, state.value) == (11, b"before", b"after")
+    assert [(r.topic, r.keys, r.values, r.offset.tolist()) for r in records] == [
+        (TOPICS.registrations, [b"stock/0"], [b"r"], [7]),
+        ("stock", [b"a"], [None], [2**53 + 1]),
+        ("stock", [None], [b""], [9]),
+    ]
+    assert records[1].timestamp.tolist() == [2**60 + 2**53 + 1]
+    assert records[1].partition.dtype == np.int32
+
+
+def test_a_shard_may_be_new_and_may_be_forgotten() -> None:
+    process = Seen(ShardResult(None, []))
+    state = State(b"x")
+    list(make_function(process)(("stock/0",), [chunk((1, b"a", b"b", 1))], state))
+    assert state.value is None
+    list(make_function(process)(("stock/0",), [chunk((1, b"a", b"b", 1))], state))
+    assert process.calls[1][2] is None
+
+
+@pytest.mark.parametrize(("batch", "version"), [(0, 1), (9, 1), (10, 4), (11, 4), (12, 6), (99, 6)])
+def test_the_batch_chooses_the_catalog(batch: int, version: int) -> None:
+    assert make_function(None).catalog_of(batch).version == version
+
+
+def test_records_become_rows_without_nulls_in_number_columns() -> None:
+    (frame,) = frames([OutRecord("a", None, None, b"v"), OutRecord("b", 3, b"k", None)], 10)
+    assert frame["partition"].tolist() == [-1, 3]
+    assert frame["partition"].dtype == np.int32
+    assert frame["topic"].tolist() == ["a", "b"]
+    assert frame["key"].tolist() == [None, b"k"]
+    assert frame["value"].tolist() == [b"v", None]
+
+
+def test_nothing_to_write_is_no_frame() -> None:
+    assert list(frames([], 10)) == []
+
+
+def test_fillers_stand_between_frames_of_bounded_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(adapter, "FLUSH_BYTES", 10)
+    out = [OutRecord("a", 0, b"k", bytes([number]) * 4) for number in range(5)]
+    made = list(frames(out, 3))
+    assert [len(frame) for frame in made] == [2, 4, 2, 4, 1]
+    assert set(made[1]["topic"]) == {FILLER_TOPIC}
+    assert [v for frame in made if frame["topic"][0] for v in frame["value"]] == [record.value for record in out]
+
+
+def test_outside_of_a_batch_there_is_no_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(RuntimeError, match="not inside a streaming batch"):
+        current_batch()

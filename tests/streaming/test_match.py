@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+import re
+from types import MappingProxyType
+
+from catalog.relation import Catalog, Relation
+from connectors.topics import Topics
+from streaming.match import shards_of_topics, subscribe_pattern, topics_read
+
+TOPICS = Topics("t.")
+
+
+def catalog(**tables: str) -> Catalog:
+    relations = {name: Relation(name, (), (), topic) for name, topic in tables.items()}
+    return Catalog(0, MappingProxyType(relations))
+
+
+def test_the_pattern_matches_the_topics_and_nothing_else() -> None:
+    pattern = subscribe_pattern(["t.registrations", "a-b_c", "a"])
+    assert pattern[0] + pattern[-1] == "^$"
+    for name in ("t.registrations", "a-b_c", "a"):
+        assert re.match(pattern, name)
+    for name in ("tXregistrations", "aa", "a-b_c2", "", "xa"):
+        assert not re.match(pattern, name)
+
+
+def test_the_topics_of_a_catalog_and_the_registrations_are_read() -> None:
+    assert topics_read(catalog(stock="s", bond="b"), TOPICS) == ["b", "s", "t.registrations"]
+    assert topics_read(Catalog(), TOPICS) == ["t.registrations"]
+
+
+def test_a_topic_feeds_the_shards_of_all_versions_in_force() -> None:
+    versions = [catalog(stock="s", bond="b"), catalog(share="s", bond="b")]
+    assert shards_of_topics(versions) == {"b": ["bond/0"], "s": ["share/0", "stock/0"]}

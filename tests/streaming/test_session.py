@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from streaming.session import ROOT, SessionConfig, session_settings, zip_rooms
+
+
+def test_a_local_session_stays_on_this_machine_and_uses_the_quick_checkpoint_files() -> None:
+    settings = session_settings(SessionConfig(jars=[Path("/j/a.jar"), Path("/j/b.jar")], checkpoint="/data/c"))
+    assert settings["spark.driver.bindAddress"] == "127.0.0.1"
+    assert settings["spark.jars"] == "/j/a.jar,/j/b.jar"
+    assert settings["spark.executorEnv.PYTHONPATH"] == str(ROOT)
+    assert "FileSystemBased" in settings["spark.sql.streaming.checkpointFileManagerClass"]
+
+
+def test_a_cluster_gets_our_rooms_as_a_zip_and_chooses_its_own_address() -> None:
+    settings = session_settings(SessionConfig("spark://host:7077", checkpoint="hdfs://n/c"))
+    assert settings["spark.executorEnv.PYTHONPATH"] == "tidewire-rooms.zip"
+    assert "spark.driver.bindAddress" not in settings
+    assert "spark.sql.streaming.checkpointFileManagerClass" not in settings
+
+
+def test_the_users_settings_win() -> None:
+    settings = session_settings(SessionConfig(spark={"spark.ui.enabled": "true", "spark.x": "1"}))
+    assert (settings["spark.ui.enabled"], settings["spark.x"]) == ("true", "1")
+
+
+def test_the_zip_holds_what_a_worker_imports(tmp_path: Path) -> None:
+    archive = zip_rooms(tmp_path)
+    names = zipfile.ZipFile(archive).namelist()
+    assert "streaming/adapter.py" in names
+    assert "state/errors.py" in names
+    assert not [name for name in names if name.startswith("tests") or "__pycache__" in name]
+    script = "import streaming.adapter, sys; print(streaming.adapter.__file__)"
+    found = subprocess.run(
+        [sys.executable, "-c", script], env={"PYTHONPATH": str(archive)}, cwd=tmp_path, capture_output=True, text=True
+    )
+    assert str(archive) in found.stdout, found.stderr
+
+
+@pytest.mark.spark
+def test_a_session_has_as_many_shuffle_partitions_as_cores_and_leaves_ctrl_c_alone(spark: SparkSession) -> None:
+    assert spark.conf.get("spark.sql.shuffle.partitions") == "2"
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
