@@ -24,7 +24,7 @@ def verify(
     prefix: PrefixOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Recompute every delivery with DuckDB from what stands in Kafka; exit 0 only if nothing is wrong, missed or extra."""
+    """Recompute every delivery with DuckDB from what stands in Kafka; exit 0 only if all is right."""
     settings = load_settings(config, bootstrap=bootstrap, prefix=prefix)
     report = verify_kafka(kafka_properties(settings), topics_of(settings), wait)
     terminal = Terminal(json)

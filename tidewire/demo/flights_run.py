@@ -1,0 +1,169 @@
+"""The demo from start to verdict: a stack of its own, a catalog, subscriptions, flights, verification."""
+
+from __future__ import annotations
+
+import datetime as dt
+import shutil
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from catalog.relation import Relation
+from connectors.json_writer import encode_key, encode_row
+from connectors.kafka import KafkaProperties, Producer
+from connectors.record import OutRecord
+from connectors.topics import Topics
+from state.errors import TidewireError
+from tidewire.client import Client
+from tidewire.demo.flights import DDL, FIRST_DAY, TOPIC, Event, events, questions
+from tidewire.demo.flights_view import View
+from tidewire.demo.flights_watch import Seen, Watch
+from tidewire.settings import Settings
+from tidewire.stack.running import running_stack
+from tidewire.verification.reading import verify_kafka
+from tidewire.verification.report import Report
+
+_START_SECONDS = 420.0
+_STEP_SECONDS = 0.1
+_CATCH_UP_SECONDS = 120.0
+_PATIENCE_SECONDS = 60.0
+
+
+class NotCaughtUp(TidewireError):
+    """The engine or an edge did not cover everything that was published."""
+
+    code = "demo_behind"
+    retry_helps = True
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How much of the data is shown, to how many subscriptions, how many times as fast as it happened."""
+
+    days: int
+    subscriptions: int
+    speed: float
+    first: dt.date = FIRST_DAY
+
+
+def run_demo(settings: Settings, plan: Plan, view: View, say: Callable[[str], None]) -> tuple[Seen, Report]:
+    """Run the demo in a data directory of its own, which is removed if all went well.
+
+    Raises TidewireError.
+    """
+    flights = events(plan.days, plan.first)
+    home = settings.data_dir / f"demo-{time.strftime('%Y%m%d-%H%M%S')}"
+    own = settings.model_copy(
+        update={"bootstrap": None, "data_dir": home, "prefix": "demo.", "broker_port": 0, "http_port": 0, "edges": 1}
+    )
+    say(f"starting broker, engine and edge in `{home}` (about 20 s)")
+    with running_stack(own, _START_SECONDS) as status:
+        properties = KafkaProperties(str(status["bootstrap"]))
+        seen, report = _show(properties, Topics(own.prefix), flights, plan, view, say)
+    if report.clean:
+        _remove(home)
+    else:
+        say(f"logs and data are kept in `{home}`")
+    return seen, report
+
+
+def _show(
+    properties: KafkaProperties,
+    topics: Topics,
+    flights: list[Event],
+    plan: Plan,
+    view: View,
+    say: Callable[[str], None],
+) -> tuple[Seen, Report]:
+    watch = Watch(properties, topics, TOPIC)
+    with Client(properties.bootstrap, topics.prefix) as client:
+        client.apply(DDL)
+        relation = client.relation("flight")
+        _subscribe(client, questions(plan.subscriptions), say)
+    watch.start()
+    say(f"publishing {len(flights):,} departures and landings of {plan.days} day(s), {plan.speed:,.0f} times as fast")
+    with view:
+        publisher = Publisher(relation, flights, plan, watch, Producer(properties))
+        publisher.run(lambda clock: view.show(clock, watch))
+        _catch_up(watch, lambda: view.show("all have landed", watch))
+    seen = watch.seen()
+    watch.stop()
+    say("verifying: every delivery is recomputed by DuckDB")
+    return seen, verify_kafka(properties, topics, _PATIENCE_SECONDS)
+
+
+def _subscribe(client: Client, asked: Mapping[str, str], say: Callable[[str], None]) -> None:
+    began = time.monotonic()
+    acks = client.subscribe_all(asked, timeout=_CATCH_UP_SECONDS)
+    refused = [ack for ack in acks.values() if ack.status != "live"]
+    if refused:
+        raise TidewireError(
+            f"{len(refused)} subscription(s) were refused, `{refused[0].id}` first: {refused[0].message}"
+        )
+    say(f"{len(acks):,} subscriptions are live after {time.monotonic() - began:.1f} s")
+
+
+class Publisher:
+    """Publishes the events at the times at which they happened, `plan.speed` times as fast, in a thread."""
+
+    def __init__(self, relation: Relation, flights: list[Event], plan: Plan, watch: Watch, producer: Producer) -> None:
+        self._records = [(event.minute, _record(relation, event)) for event in flights]
+        self._plan = plan
+        self._watch = watch
+        self._producer = producer
+        self._minute = flights[0].minute
+        self._stopped = threading.Event()
+        self._failure: Exception | None = None
+
+    def run(self, show: Callable[[str], None]) -> None:
+        """Publish everything; `show` is called with the time in the data, several times a second."""
+        thread = threading.Thread(target=self._publish, daemon=True)
+        thread.start()
+        try:
+            while thread.is_alive():
+                thread.join(_STEP_SECONDS)
+                show(self._clock())
+        finally:
+            self._stopped.set()
+            thread.join(5)
+        if self._failure is not None:
+            raise self._failure
+
+    def _publish(self) -> None:
+        began, first = time.monotonic(), self._minute
+        try:
+            for minute, record in self._records:
+                wait = began + (minute - first) * 60 / self._plan.speed - time.monotonic()
+                if self._stopped.wait(wait) if wait > 0 else self._stopped.is_set():
+                    return
+                self._minute = minute
+                self._producer.send(record, self._watch.published)
+            self._producer.flush()
+        except Exception as error:  # raised again by `run`, in the thread of the one who called it
+            self._failure = error
+
+    def _clock(self) -> str:
+        moment = dt.datetime.combine(self._plan.first, dt.time()) + dt.timedelta(minutes=self._minute)
+        return f"{moment:%Y-%m-%d %H:%M}"
+
+
+def _record(relation: Relation, event: Event) -> OutRecord:
+    key = encode_key(relation, {"id": event.id})
+    return OutRecord(relation.topic, None, key, None if event.row is None else encode_row(relation, event.row))
+
+
+def _catch_up(watch: Watch, show: Callable[[], None]) -> None:
+    until = time.monotonic() + _CATCH_UP_SECONDS
+    while not watch.complete():
+        if watch.failure is not None:
+            raise watch.failure
+        if time.monotonic() > until:
+            raise NotCaughtUp(f"{watch.seen().lag} publications are in no batch after {_CATCH_UP_SECONDS:g} s.")
+        show()
+        time.sleep(_STEP_SECONDS)
+
+
+def _remove(home: Path) -> None:
+    shutil.rmtree(home, ignore_errors=True)

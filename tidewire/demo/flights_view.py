@@ -1,0 +1,74 @@
+"""What a person sees of the demo: a live table on a terminal, plain lines anywhere else."""
+
+from __future__ import annotations
+
+import time
+from contextlib import AbstractContextManager
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from tidewire.demo.flights_watch import Watch, as_rows
+from tidewire.records import Delivery
+
+_LINE_SECONDS = 5.0
+
+
+class View(AbstractContextManager["View"]):
+    """Call `show` a few times a second; use it with `with`."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._live = Live(console=console, refresh_per_second=4, transient=True) if console.is_terminal else None
+        self._next_line = 0.0
+
+    def __enter__(self) -> View:
+        if self._live is not None:
+            self._live.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._live is not None:
+            self._live.stop()
+
+    def show(self, clock: str, watch: Watch) -> None:
+        """Show what has been seen; `clock` is the time in the data."""
+        if self._live is not None:
+            self._live.update(_screen(clock, watch))
+        elif time.monotonic() >= self._next_line:
+            self._next_line = time.monotonic() + _LINE_SECONDS
+            self._console.print(_line(clock, watch), markup=False)
+
+
+def _line(clock: str, watch: Watch) -> str:
+    seen = watch.seen()
+    newest = watch.newest_answers()
+    told = f"; {_sentence(newest[-1])}" if newest else ""
+    return (
+        f"{clock}  {seen.published:,} publications ({seen.publications_per_s:,.0f}/s), "
+        f"{seen.deliveries:,} deliveries ({seen.deliveries_per_s:,.0f}/s), "
+        f"latency {seen.latency_p50:,.0f}/{seen.latency_p99:,.0f} ms{told}"
+    )
+
+
+def _screen(clock: str, watch: Watch) -> RenderableType:
+    numbers = Table.grid(padding=(0, 2))
+    for name, value in as_rows(watch.seen()):
+        numbers.add_row(Text(name, style="dim"), str(value))
+    answers = Table(box=None, pad_edge=False, header_style="bold")
+    for heading, justify in (("subscription", "left"), ("was", "right"), ("is", "right"), ("n", "right")):
+        answers.add_column(heading, justify=justify, min_width=6)  # type: ignore[arg-type]
+    for delivery in watch.newest_answers():
+        answers.add_row(delivery.id, _minutes(delivery.old), _minutes(delivery.new), str(delivery.n))
+    title = Text(f"tidewire: flights in the air from New York, {clock}", style="bold")
+    return Group(title, Text(), numbers, Text(), answers)
+
+
+def _sentence(delivery: Delivery) -> str:
+    return f"{delivery.id}: {_minutes(delivery.old)} -> {_minutes(delivery.new)}"
+
+
+def _minutes(value: object) -> str:
+    return "none" if value is None else f"{value} min"

@@ -1,0 +1,161 @@
+"""What is seen while the flights are published: counts, latencies, lag, and answers as they change."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from connectors.kafka import KafkaProperties, KafkaRecord, Reader
+from connectors.topics import Topics
+from operators.control import Progress as EngineProgress
+from operators.control import decode_control
+from tidewire.records import Delivery, Progress, read_delivery
+
+_RECENT_SECONDS = 5.0
+_SHOWN = 8
+
+
+class Seen(msgspec.Struct):
+    """Numbers of one moment. Latency is from the publication's send to the committed delivery, in milliseconds."""
+
+    published: int = 0
+    deliveries: int = 0
+    changes: int = 0
+    lag: int = 0
+    publications_per_s: float = 0.0
+    deliveries_per_s: float = 0.0
+    latency_p50: float = 0.0
+    latency_p99: float = 0.0
+    epoch: int = -1
+    batch: int = -1
+
+
+class Watch:
+    """Follows `deliveries` and `batches` in two threads; `published` is called by whoever publishes."""
+
+    def __init__(self, properties: KafkaProperties, topics: Topics, topic: str) -> None:
+        self._properties = properties
+        self._topics = topics
+        self._topic = topic
+        self._lock = threading.Lock()
+        self._sent: dict[tuple[int, int], float] = {}
+        self._latencies: list[float] = []
+        self._recent: deque[tuple[float, int, int]] = deque()
+        self._seen = Seen()
+        self._covered = 0
+        self._told: dict[int, tuple[int, int]] = {}
+        self._stop = threading.Event()
+        self._threads = [
+            threading.Thread(target=run, daemon=True) for run in (self._follow_deliveries, self._follow_batches)
+        ]
+        self.answers: dict[str, Delivery] = {}
+        self.failure: Exception | None = None
+
+    def start(self) -> None:
+        """Begin to follow, from the beginning of the topics."""
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self) -> None:
+        """Stop following."""
+        self._stop.set()
+        for thread in self._threads:
+            thread.join(5)
+
+    def published(self, partition: int, offset: int) -> None:
+        """Note that a publication stands at this place of the table's topic, just now."""
+        with self._lock:
+            self._sent[partition, offset] = time.time()
+            self._seen.published += 1
+
+    def seen(self) -> Seen:
+        """Return the numbers of this moment; rates are those of the last seconds."""
+        with self._lock:
+            now = time.monotonic()
+            self._recent.append((now, self._seen.published, self._seen.deliveries))
+            while now - self._recent[0][0] > _RECENT_SECONDS:
+                self._recent.popleft()
+            then, published, deliveries = self._recent[0]
+            span = max(now - then, 0.001)
+            self._seen.publications_per_s = (self._seen.published - published) / span
+            self._seen.deliveries_per_s = (self._seen.deliveries - deliveries) / span
+            self._seen.lag = max(self._seen.published - self._covered, 0)
+            ordered = sorted(self._latencies)
+            self._seen.latency_p50 = _quantile(ordered, 0.5)
+            self._seen.latency_p99 = _quantile(ordered, 0.99)
+            return msgspec.structs.replace(self._seen)
+
+    def newest_answers(self) -> list[Delivery]:
+        """Return the subscriptions that changed last."""
+        with self._lock:
+            return list(self.answers.values())[-_SHOWN:]
+
+    def complete(self) -> bool:
+        """Whether batches have covered everything published, and every edge has told so."""
+        with self._lock:
+            reached = (self._seen.epoch, self._seen.batch)
+            told = bool(self._told) and min(self._told.values()) >= reached
+            return self._covered >= self._seen.published and told
+
+    def _follow_deliveries(self) -> None:
+        topic = self._topics.deliveries
+        for record in self._records(topic):
+            told = read_delivery(record.key, record.value or b"")
+            with self._lock:
+                if isinstance(told, Progress):
+                    self._told[record.partition] = (told.epoch, told.batch)
+                else:
+                    self._note(told)
+
+    def _note(self, delivery: Delivery) -> None:
+        self._seen.deliveries += 1
+        if delivery.kind != "change":
+            return
+        self._seen.changes += 1
+        self.answers.pop(delivery.id, None)
+        self.answers[delivery.id] = delivery
+        if delivery.at.partition is not None and delivery.at.offset is not None:
+            sent = self._sent.get((delivery.at.partition, delivery.at.offset))
+            if sent is not None:
+                self._latencies.append((time.time() - sent) * 1000)
+
+    def _follow_batches(self) -> None:
+        for record in self._records(self._topics.batches):
+            progress = decode_control(record.value or b"")
+            if isinstance(progress, EngineProgress):
+                with self._lock:
+                    self._seen.epoch, self._seen.batch = progress.epoch, progress.batch
+                    self._covered = sum(progress.end.get(self._topic, {}).values())
+
+    def _records(self, topic: str) -> Iterator[KafkaRecord]:
+        try:
+            reader = Reader(self._properties)
+            for record in reader.tail(topic, reader.admin.begin_offsets(topic)):
+                if self._stop.is_set():
+                    return
+                if record is not None:
+                    yield record
+        except Exception as error:  # a thread's error is raised by the one who waits for `complete`
+            self.failure = error
+
+
+def _quantile(ordered: list[float], share: float) -> float:
+    return ordered[min(int(len(ordered) * share), len(ordered) - 1)] if ordered else 0.0
+
+
+def as_rows(seen: Seen) -> list[tuple[str, Any]]:
+    """Return (what, value) rows for a person."""
+    return [
+        ("publications", f"{seen.published:,}"),
+        ("publications/s", f"{seen.publications_per_s:,.0f}"),
+        ("not in a batch yet", f"{seen.lag:,}"),
+        ("deliveries", f"{seen.deliveries:,}"),
+        ("deliveries/s", f"{seen.deliveries_per_s:,.0f}"),
+        ("latency p50, p99", f"{seen.latency_p50:,.0f} ms, {seen.latency_p99:,.0f} ms"),
+        ("position", f"epoch {seen.epoch}, batch {seen.batch}"),
+    ]
