@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tidewire.settings import SettingError, load_settings, unknown_variables
+from tidewire.stack.data_directory import DEFAULT_DIRECTORY
 
 
 @pytest.fixture(autouse=True)
@@ -28,7 +29,7 @@ def test_the_defaults_are_complete_and_address_the_embedded_broker() -> None:
     assert settings.embedded
     assert settings.address == "127.0.0.1:19092"
     assert settings.virtual_edges == 16
-    assert settings.data_dir.is_absolute()
+    assert settings.data_dir == DEFAULT_DIRECTORY.absolute()
     assert settings.checkpoint_location == str(settings.data_dir / "checkpoint")
 
 
@@ -99,6 +100,11 @@ def test_a_wrong_value_is_one_readable_message(overrides: dict[str, object], par
     message = str(caught.value)
     assert "\n" not in message
     assert all(part in message for part in parts), message
+
+
+def test_more_edges_than_virtual_edges_are_refused() -> None:
+    with pytest.raises(SettingError, match=r"`edges`: expected at most .* \(2\), got 3, set in the command line"):
+        load_settings(edges=3, virtual_edges=2)
 
 
 def test_messages_say_where_a_value_was_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,6 +21,9 @@ from typing import Any
 
 from tidewire.stack.failure import DirectoryInUseError, NoPermissionError
 
+DEFAULT_DIRECTORY = Path("tidewire-data")
+"""What `conf/settings.toml` says, too."""
+
 
 class DataDirectory:
     """Paths in a data directory, its lock and its status file."""

@@ -21,7 +21,7 @@ from connectors.topics import Topics
 from tidewire.settings import Settings
 from tidewire.stack.broker import Broker
 from tidewire.stack.child import Child
-from tidewire.stack.data_directory import DataDirectory, remember
+from tidewire.stack.data_directory import DEFAULT_DIRECTORY, DataDirectory, remember
 from tidewire.stack.disk import CHECK_SECONDS, require_room
 from tidewire.stack.failure import PortInUseError
 from tidewire.stack.jars import jar_directories, read_jar_sets, require_jars, user_cache
@@ -67,9 +67,7 @@ class EmbeddedStack:
         new = self.directory.is_new
         with self.directory.held():
             java, jars = self._prepare()
-            before = remember(self.directory.path, user_cache())
-            if new and before is not None:
-                self._say(f"`{self.directory.path}` is a new data directory; the last one used was `{before}`")
+            self._name_the_last_one(new)
             with Supervisor(self._say) as supervisor:
                 try:
                     self._start(supervisor, java, jars)
@@ -112,6 +110,13 @@ class EmbeddedStack:
             )
             for name in wanted
         }
+
+    def _name_the_last_one(self, new: bool) -> None:
+        """The default is a folder of the working directory: say so where that is another than yesterday's."""
+        if self.directory.path == DEFAULT_DIRECTORY.absolute():
+            before = remember(self.directory.path, user_cache())
+            if new and before is not None:
+                self._say(f"`{self.directory.path}` is a new data directory; the last one used was `{before}`")
 
     def _require_ports(self) -> None:
         settings = self.settings

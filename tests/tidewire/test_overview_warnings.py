@@ -1,0 +1,73 @@
+"""Warnings: each thing that is not well, with what to do."""
+
+from __future__ import annotations
+
+from catalog.ddl import apply_ddl
+from catalog.relation import Catalog
+from tidewire.overview import EdgeState, EngineState, Overview, ShardCounters, TableState, Trimmed
+from tidewire.overview_warnings import warnings_of
+
+CATALOG = apply_ddl(
+    Catalog(), "CREATE TABLE t (k BIGINT PRIMARY KEY, risk DOUBLE) WITH ('topic'='t','format'='json')", 3
+)
+
+
+def counters(**more: object) -> ShardCounters:
+    return ShardCounters(0, "t/0", 5, **({"decoded": 10, "seen": {"k": 10, "risk": 9}} | more))  # type: ignore[arg-type]
+
+
+def overview(**more: object) -> Overview:
+    engine = EngineState(0, "t", "c", 5, 3, "t", 0.5)
+    table = TableState("t", "t", 0, counters())
+    edge = EdgeState("a:1", [0, 1], {"state": "running"})
+    parts = {"engine": engine, "tables": [table], "edges": [edge], "dead_letters": 0} | more
+    return Overview("b:1", "tw.", 2, 3, **parts)  # type: ignore[arg-type]
+
+
+def warned(**more: object) -> str:
+    return "\n".join(warnings_of(overview(**more), CATALOG))
+
+
+def test_all_well_is_silent() -> None:
+    assert warned() == ""
+
+
+def test_an_engine_that_is_absent_silent_or_behind() -> None:
+    assert "no engine has told any progress" in warned(engine=EngineState())
+    assert "told nothing for 60 s" in warned(engine=EngineState(0, "t", "c", 5, 3, "t", 60.0))
+    assert "version 3 is not in force yet; the engine works with 2" in warned(
+        engine=EngineState(0, "t", "c", 5, 2, "t", 0.5)
+    )
+
+
+def test_edges_that_are_absent_out_of_reach_or_not_serving() -> None:
+    assert "no edge runs" in warned(edges=[])
+    assert "virtual edges 1 are moving" in warned(edges=[EdgeState("a:1", [0], {"state": "running"})])
+    assert "`a:1` could not be asked" in warned(edges=[EdgeState("a:1", [0, 1], None)])
+    assert "`a:1` is restoring" in warned(edges=[EdgeState("a:1", [0, 1], {"state": "restoring"})])
+
+
+def table(lag: int | None = 0, **more: object) -> str:
+    return warned(tables=[TableState("t", "t", lag, counters(**more))])
+
+
+def test_tables_with_bad_records_moved_rows_or_a_big_state() -> None:
+    assert "topic `t` of table `t` does not exist" in table(lag=None)
+    assert "4 records did not decode" in table(dead=4)
+    assert "3 rows came from another partition" in table(moved_partitions=3)
+    assert "2.5 MB of state" in table(bytes=2_500_000)
+    assert warned(tables=[TableState("t", "t", 0, None)]) == ""
+
+
+def test_a_column_that_never_came_names_what_came_under_a_like_name() -> None:
+    never = {"seen": {"k": 10, "risk": 0}}
+    assert "column `risk` never came in 10 rows. Did the rows' `Risk` mean it?" in table(
+        **never, unknown_members=["other", "Risk"]
+    )
+    assert "never came in 8 rows. It is NULL everywhere." in table(**never, deletes=2)
+    assert table(seen={}, decoded=4, deletes=4) == ""
+    assert table(seen=None) == ""
+
+
+def test_trimmed_records() -> None:
+    assert "records 5 to 8 of `t` [0] were trimmed" in warned(trimmed=[Trimmed("t", "0", 5, 9)])
