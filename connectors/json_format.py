@@ -1,18 +1,56 @@
-"""Format `json`: a topic of rows by primary key; a tombstone is a delete."""
+"""Format `json`: a topic of rows by primary key; a tombstone is a delete.
+
+A batch goes through compiled code, which is sure of almost all records; the rest goes one by one to the exact
+decoder (`json_record.py`), which alone refuses, and knows why. So one bad record costs a few microseconds more
+than a good one, and never its neighbours anything.
+
+1. Rows are read from the values, and their canonical keys are written.
+2. A Kafka key that is those very bytes agrees. Other keys, and those of tombstones, are read and written
+   canonically too, and compared.
+3. What is not plainly right by then is decoded exactly: it is put in its place, or becomes a dead letter.
+
+Cost, measured with benchmarks/decode_cost.py on stock(symbol, exchange, risk, price), 100,000 records a batch:
+0.5 us a record; 0.33 us is what msgspec alone takes to make a struct of each.
+"""
 
 from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import compress
+from typing import TypeVar, cast
 
 import numpy as np
 
 from catalog.relation import Relation
-from connectors.dead_letter import DeadLetter, RecordFault
+from connectors.byte_layout import ByteLayout, equal_strings
+from connectors.dead_letter import MAX_RECORD_BYTES, DeadLetter, RecordFault
 from connectors.decoded import Decoded
+from connectors.json_columns import JsonColumns, read_columns
+from connectors.json_plan import Plan
 from connectors.json_record import JsonRecordDecoder, JsonRow
+from connectors.key_writer import KeyWriter
 from connectors.record import RawRecords
-from state.change_batch import ChangeBatch
+from state.change_batch import I64, Bool, ChangeBatch
+
+Part = TypeVar("Part", I64, Bool)
 
 _SAMPLED_NAMES = 20
 _SAMPLED_CHARACTERS = 64
+
+
+@dataclass(slots=True)
+class _Batch:
+    """m records on their way: what is known of each so far. `taken` = its change stands in the columns."""
+
+    keys: list[bytes | None]
+    live: Bool
+    codes: I64
+    valid: Bool
+    present: Bool
+    texts: dict[int, list[str | None]]
+    taken: Bool
+    unknown: Bool
+    dead: list[DeadLetter] = field(default_factory=list)
 
 
 class JsonFormat:
@@ -20,46 +58,135 @@ class JsonFormat:
 
     def __init__(self, relation: Relation, keyless: bool = False) -> None:
         self.relation = relation
+        self.keyless = keyless
         self._exact = JsonRecordDecoder(relation, keyless)
+        self._key_columns = self._exact.key.columns
+        self._key_indexes = [relation.index(column.name) for column in self._key_columns]
+        self._row_plan = Plan.of_rows(relation)
+        self._key_plan = Plan.of_keys(relation)
+        self._writer = KeyWriter(self._key_columns)
 
     def decode(self, records: RawRecords) -> Decoded:
-        """Decode a batch of ordered records."""
-        rows: list[JsonRow] = []
-        taken: list[int] = []
-        dead: list[DeadLetter] = []
-        for i, (key, value) in enumerate(zip(records.keys, records.values, strict=True)):
-            try:
-                rows.append(self._exact.decode(key, value))
-                taken.append(i)
-            except RecordFault as fault:
-                dead.append(_letter(records, i, fault))
-        unknown = next((row.unknown for row in rows if row.unknown), [])
-        names = [name[:_SAMPLED_CHARACTERS] for name in unknown[:_SAMPLED_NAMES]]
-        return Decoded(self._changes(records, rows, taken), dead, names, self._seen(rows))
+        """Decode a batch of ordered records. Raises nothing for bad input."""
+        values, live = ByteLayout.of_nullable(records.values)
+        keys, keyed = ByteLayout.of_nullable(records.keys)
+        small = values.lengths + keys.lengths <= MAX_RECORD_BYTES
+        which = np.flatnonzero(live & small & (keyed | self.keyless))
+        rows = read_columns(values, which, self._row_plan, self.relation.columns, as_keys=False)
+        batch = self._place(records, live, which, rows)
+        self._settle_keys(batch, rows, which, keys, keyed, small)
+        self._settle_exactly(batch, records)
+        return self._decoded(batch, records)
 
-    def _changes(self, records: RawRecords, rows: list[JsonRow], taken: list[int]) -> ChangeBatch:
-        columns = self.relation.columns
-        codes = np.zeros((len(columns), len(rows)), np.int64)
-        valid = np.zeros((len(columns), len(rows)), bool)
-        texts: dict[int, list[str | None]] = {}
-        for c, column in enumerate(columns):
-            values = [row.values[c] for row in rows]
-            valid[c] = [value is not None for value in values]
-            if column.type.coded:
-                codes[c] = [value or 0 for value in values]
-            else:
-                texts[c] = [None if value is None else str(value) for value in values]
-        live = np.array([row.live for row in rows], bool)
-        kept = None
-        if self.relation.absent == "keep":
-            kept = np.array([[not row.present[c] for row in rows] for c in range(len(columns))], bool) & live
-        where = np.array(taken, np.int64)
-        return ChangeBatch(
-            [row.key for row in rows], live, codes, valid, texts, records.partition[where], records.offset[where], kept
+    def _place(self, records: RawRecords, live: Bool, which: I64, rows: JsonColumns) -> _Batch:
+        """Spread the rows read over the places of their records."""
+        m = len(records)
+        texts = {c: layout.texts(rows.valid[c]) for c, layout in rows.texts.items()}
+        unknown = np.zeros(m, np.bool_)
+        unknown[which] = rows.unknown
+        taken = np.zeros(m, np.bool_)
+        if len(which) == m:
+            codes, valid, present = rows.codes, rows.valid, rows.present
+        else:
+            codes, valid = _spread(rows.codes, which, m), _spread(rows.valid, which, m)
+            present = _spread(rows.present, which, m)
+            texts = {c: _spread_list(part, which, m) for c, part in texts.items()}
+        return _Batch(list(records.keys), live, codes, valid, present, texts, taken, unknown)
+
+    def _settle_keys(
+        self, batch: _Batch, rows: JsonColumns, which: I64, keys: ByteLayout, keyed: Bool, small: Bool
+    ) -> None:
+        """Take the rows whose key agrees, and the deletes; note their canonical keys."""
+        row_keys = self._canonical(rows, self._key_indexes)
+        places = np.arange(len(which))
+        same = equal_strings(row_keys, places, keys, which)
+        batch.taken[which] = rows.plain & (same | ~keyed[which])
+        _note_keys(batch, row_keys, np.flatnonzero(rows.plain & ~keyed[which]), which)
+        row_of = np.full(len(batch.live), -1)
+        row_of[which] = places
+        other = np.flatnonzero(
+            (~batch.live & keyed & small) | _spread(rows.plain & keyed[which] & ~same, which, len(keyed))
         )
+        if not len(other):
+            return
+        read = read_columns(keys, other, self._key_plan, self._key_columns, as_keys=True)
+        stated = self._canonical(read, list(range(len(self._key_columns))))
+        agrees = read.plain.copy()
+        of_rows = np.flatnonzero(batch.live[other])
+        agrees[of_rows] &= equal_strings(stated, of_rows, row_keys, row_of[other[of_rows]])
+        batch.taken[other] = agrees
+        _note_keys(batch, stated, np.flatnonzero(agrees), other)
 
-    def _seen(self, rows: list[JsonRow]) -> dict[str, int]:
-        return {c.name: sum(row.present[i] for row in rows) for i, c in enumerate(self.relation.columns)}
+    def _canonical(self, read: JsonColumns, indexes: list[int]) -> ByteLayout:
+        return self._writer.write([read.codes[c] for c in indexes], [read.texts.get(c) for c in indexes])
+
+    def _settle_exactly(self, batch: _Batch, records: RawRecords) -> None:
+        for i in np.flatnonzero(~batch.taken).tolist():
+            try:
+                self._put(batch, i, self._exact.decode(records.keys[i], records.values[i]))
+            except RecordFault as fault:
+                batch.dead.append(_letter(records, i, fault))
+
+    def _put(self, batch: _Batch, i: int, row: JsonRow) -> None:
+        batch.keys[i] = row.key
+        batch.taken[i] = True
+        batch.unknown[i] = bool(row.unknown)
+        for c, value in enumerate(row.values):
+            batch.valid[c, i] = value is not None
+            batch.present[c, i] = row.present[c]
+            if c in batch.texts:
+                batch.texts[c][i] = None if value is None else str(value)
+            else:
+                batch.codes[c, i] = value or 0
+
+    def _decoded(self, batch: _Batch, records: RawRecords) -> Decoded:
+        names = self._unknown_names(batch, records)
+        partition, offset = records.partition, records.offset
+        if batch.dead:
+            partition, offset = partition[batch.taken], offset[batch.taken]
+            _drop_dead(batch)
+        keys = cast("list[bytes]", batch.keys)  # what is not dead has its canonical key by now
+        kept = ~batch.present & batch.live if self.relation.absent == "keep" else None
+        changes = ChangeBatch(keys, batch.live, batch.codes, batch.valid, batch.texts, partition, offset, kept)
+        columns = self.relation.columns
+        seen = {column.name: int(np.count_nonzero(batch.present[c])) for c, column in enumerate(columns)}
+        return Decoded(changes, batch.dead, names, seen)
+
+    def _unknown_names(self, batch: _Batch, records: RawRecords) -> list[str]:
+        """The names in the first record that has any."""
+        having = np.flatnonzero(batch.unknown & batch.taken)
+        if not len(having):
+            return []
+        row = self._exact.decode(records.keys[having[0]], records.values[having[0]])
+        return [name[:_SAMPLED_CHARACTERS] for name in row.unknown[:_SAMPLED_NAMES]]
+
+
+def _note_keys(batch: _Batch, keys: ByteLayout, at: I64, which: I64) -> None:
+    """Note canonical key number at[j] as that of record which[at[j]]."""
+    if len(at):
+        strings = keys.byte_strings()
+        for j, i in zip(at.tolist(), which[at].tolist(), strict=True):
+            batch.keys[i] = strings[j]
+
+
+def _spread(part: Part, which: I64, m: int) -> Part:
+    whole = np.zeros((*part.shape[:-1], m), part.dtype)
+    whole[..., which] = part
+    return whole
+
+
+def _spread_list(part: list[str | None], which: I64, m: int) -> list[str | None]:
+    whole = np.full(m, None, np.object_)
+    whole[which] = part
+    return list(whole.tolist())
+
+
+def _drop_dead(batch: _Batch) -> None:
+    taken = batch.taken
+    batch.keys = list(compress(batch.keys, taken))
+    batch.texts = {c: list(compress(texts, taken)) for c, texts in batch.texts.items()}
+    batch.live, batch.codes, batch.valid = batch.live[taken], batch.codes[:, taken], batch.valid[:, taken]
+    batch.present = batch.present[:, taken]
 
 
 def _letter(records: RawRecords, i: int, fault: RecordFault) -> DeadLetter:
