@@ -200,7 +200,11 @@ class Admin:
             time.sleep(0.05)
 
     def _persist(self, ask: Callable[[], T]) -> T:
-        """Ask again, for `timeout` seconds, while the answer is one that passes (a leader being elected)."""
+        """Ask again, for `timeout` seconds, while the answer is one that passes (a leader being elected).
+
+        Trap: after a restart of the broker librdkafka's admin client goes on with the leader it remembers, and
+        is refused for ever (FENCED_LEADER_EPOCH); asking for all topics makes it learn the new one.
+        """
         deadline = time.monotonic() + self._timeout
         while True:
             try:
@@ -209,6 +213,7 @@ class Admin:
                 passing = failure.retry_helps and not isinstance(failure, BrokerUnavailable | TopicUnknown)
                 if not passing or time.monotonic() > deadline:
                     raise
+            self.topics()
             time.sleep(0.05)
 
     def _result(self, future: Future[T], doing: str) -> T:

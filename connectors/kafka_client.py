@@ -1,7 +1,8 @@
 """What every librdkafka client of ours has in common: its configuration, its log, and the errors it heard of.
 
 A request that times out says only that; why (connection refused, wrong password, bad certificate) comes through the
-error callback. So each client has an `Ear` that keeps the last such reason and puts it into the error that is raised.
+error callback. So each client has an `Ear` that keeps the last such reason and puts it into the error that is raised;
+librdkafka's own log, a line a lost connection and second, is silent unless `librdkafka.log_level` asks for it.
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ def configuration(properties: KafkaProperties, ear: Ear, own: Mapping[str, objec
         "topic.metadata.refresh.interval.ms": 30_000,
         "reconnect.backoff.max.ms": 1_000,
         "log.connection.close": False,
+        "log_level": 2,
         **properties.librdkafka(),
         **own,
         "error_cb": ear,

@@ -22,7 +22,7 @@ from connectors.kafka_reader import OffsetTrimmed, record_of
 from connectors.kafka_record import KafkaRecord
 
 _QUEUED_KILOBYTES = 32_768
-_PERSIST_SECONDS = 60.0
+_PERSIST_SECONDS = 15.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,7 +78,7 @@ class GroupConsumer:
         """Return the group's committed positions (None: never committed).
 
         Asks again while a transaction that carries positions is still open (the broker says unstable) or the
-        coordinator does not answer, for up to a minute. *Raises* KafkaFailure.
+        coordinator does not answer, for up to 15 s. *Raises* KafkaFailure.
         """
         request = [TopicPartition(topic, number) for topic, number in places]
         deadline = time.monotonic() + _PERSIST_SECONDS

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 import uuid
 from collections.abc import Callable, Iterable, Mapping
@@ -169,9 +170,10 @@ class TransactionalProducer:
         return aborted
 
     def close(self) -> None:
-        """Drop what is queued."""
-        self._client.purge()
-        self._client.flush(0)
+        """Drop what is queued. A fenced client complains even of that."""
+        with contextlib.suppress(KafkaException):
+            self._client.purge()
+            self._client.flush(0)
 
 
 def _enqueue(client: Client, record: OutRecord, delivered: Callable[..., None] | None, deadline: float) -> None:

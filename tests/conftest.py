@@ -11,24 +11,40 @@ import pytest
 
 from connectors.kafka import Admin, KafkaProperties
 from connectors.topics import Topics
+from tidewire.stack.broker import Broker
+from tidewire.stack.jars import jar_directories, read_jar_sets, require_jars
 
 TEST_VIRTUAL_EDGES = 4
-_OVERRIDES = {"log.index.size.max.bytes": "1048576", "log.retention.check.interval.ms": "5000"}
+_OVERRIDES = {
+    "log.index.size.max.bytes": "1048576",
+    "log.retention.check.interval.ms": "5000",
+    "group.min.session.timeout.ms": "1000",
+}
+
+
+def make_broker(home: Path) -> Broker:
+    """Return a broker that is not started yet; its jars are fetched if they are nowhere on this machine."""
+    chosen = os.environ.get("TIDEWIRE_JARS_DIR")
+    jars = require_jars(read_jar_sets()["broker"], jar_directories(home, Path(chosen) if chosen else None))
+    return Broker(home, port=0, jars=jars, overrides=_OVERRIDES)
 
 
 @pytest.fixture(scope="session")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The bootstrap servers of a broker that lives as long as the test run (about 5 s to start)."""
-    from tidewire.stack.broker import Broker
-    from tidewire.stack.jars import jar_directories, read_jar_sets, require_jars
-
-    home = tmp_path_factory.mktemp("broker")
-    chosen = os.environ.get("TIDEWIRE_JARS_DIR")
-    jars = require_jars(read_jar_sets()["broker"], jar_directories(home, Path(chosen) if chosen else None))
-    running = Broker(home, port=0, jars=jars, overrides=_OVERRIDES)
+    running = make_broker(tmp_path_factory.mktemp("broker"))
     running.start()
     yield running.bootstrap
     running.stop()
+
+
+@pytest.fixture
+def mortal_broker(tmp_path: Path) -> Iterator[Broker]:
+    """A running broker of this test alone, which it may kill and start again."""
+    mortal = make_broker(tmp_path)
+    mortal.start()
+    yield mortal
+    mortal.kill()
 
 
 @pytest.fixture

@@ -15,8 +15,7 @@ pytestmark = pytest.mark.broker
 
 
 def join(kafka: KafkaProperties, topics: Topics, name: str = "m") -> GroupConsumer:
-    member = GroupConsumer(kafka, topics.prefix + "edges", [topics.subscriptions, topics.notifications], name)
-    return member
+    return GroupConsumer(kafka, topics.prefix + "edges", [topics.subscriptions, topics.notifications], name)
 
 
 def settle(member: GroupConsumer, places: int, seconds: float = 20.0) -> None:

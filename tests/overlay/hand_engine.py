@@ -1,7 +1,7 @@
 """An engine written by hand: it answers registrations and sends changes to all of them, without Spark or a shard.
 
-There is one table `t (id BIGINT PRIMARY KEY, v BIGINT)` and one question, `SELECT MIN(v) FROM t`. What a subscriber must hear is
-therefore easy to say: a snapshot of the value that held, then every value sent after it, in order.
+There is one table `t (id BIGINT PRIMARY KEY, v BIGINT)` and one question, `SELECT MIN(v) FROM t`. What a subscriber
+must hear is therefore easy to say: a snapshot of the value that held, then every value sent after it, in order.
 """
 
 from __future__ import annotations
