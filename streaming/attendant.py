@@ -136,6 +136,7 @@ class Attendant:
         if self._is_due("watch", WATCH_SECONDS):
             self._check_query(run)
             desk.watch.check()
+            self._catch_up()
         if self._is_due("catalog", CATALOG_SECONDS) and desk.catalogs.poll() and not self._announce_only():
             return True
         if self._is_due("idle", IDLE_SECONDS):
@@ -217,6 +218,11 @@ class Attendant:
         desk.sidecar.resets = []
         desk.checkpoint.store(desk.sidecar)
         return True
+
+    def _catch_up(self) -> None:
+        missed = self._desk.writer.write_overtaken(self._desk.sidecar.announced)
+        if missed:
+            _LOG.warning("%d batches left the checkpoint's log before they were told", missed)
 
     def _check_query(self, run: QueryRun) -> None:
         """Raise why the query has failed; a topic deleted or created again is a better reason than what Spark says."""

@@ -91,6 +91,17 @@ class ProgressWriter:
             count += 1
         return count
 
+    def write_overtaken(self, catalog: int) -> int:
+        """Write, without their ranges, the batches that left the log untold; return how many there were.
+
+        That takes a driver that stood still for 100 batches while the JVM went on. The edges go on from there;
+        what those batches held cannot be verified from outside. *Cost*: one listing.
+        """
+        oldest, first = self._checkpoint.first_committed(), self.last + 1
+        for batch in range(first, oldest + 1 if oldest > first else first):
+            self.write(Progress(self._epoch, batch, catalog, self._now()))
+        return self.last + 1 - first
+
     def repeat(self, catalog: int) -> None:
         """Write the newest progress again, with the present time: nothing new has been committed."""
         newest = self._newest or Progress(self._epoch, -1, catalog, "")
@@ -106,7 +117,9 @@ class ProgressWriter:
 
     def _was_planned(self, told: Progress) -> bool:
         checkpoint = self._checkpoint
-        return told.batch <= checkpoint.last_planned() and checkpoint.end_offsets(told.batch) == told.end
+        if told.batch > checkpoint.last_planned():
+            return False
+        return told.batch < checkpoint.first_committed() or checkpoint.end_offsets(told.batch) == told.end
 
     def _before_the_oldest(self) -> int:
         """Where to begin if `batches` holds nothing of this epoch (never written, or trimmed long ago)."""

@@ -18,6 +18,7 @@ import threading
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.resources import files
 from pathlib import Path
 
 from pyspark import SparkContext
@@ -48,7 +49,7 @@ class SessionConfig:
 
 def session_settings(config: SessionConfig) -> dict[str, str]:
     """Return every setting of the session (architecture, section 6); the user's come last and win."""
-    settings = _ALWAYS | {
+    settings = _always() | {
         "spark.master": config.master,
         "spark.driver.memory": config.driver_memory,
         "spark.jars": ",".join(str(jar) for jar in config.jars),
@@ -63,24 +64,11 @@ def session_settings(config: SessionConfig) -> dict[str, str]:
     return settings | _python_path(config.master) | dict(config.spark)
 
 
-_ALWAYS = {
-    "spark.app.name": "tidewire",
-    "spark.ui.enabled": "false",
-    "spark.ui.showConsoleProgress": "false",
-    "spark.ui.retainedJobs": "20",
-    "spark.ui.retainedStages": "20",
-    "spark.ui.retainedTasks": "200",
-    "spark.sql.ui.retainedExecutions": "10",
-    "spark.log.level": "ERROR",
-    "spark.sql.session.timeZone": "UTC",
-    "spark.sql.streaming.numRecentProgressUpdates": "10",
-    "spark.sql.streaming.stopTimeout": "30s",
-    "spark.sql.streaming.stateStore.providerClass": (
-        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
-    ),
-    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
-    "spark.python.daemon.module": "streaming.daemon",
-}
+def _always() -> dict[str, str]:
+    """Return the settings of `conf/spark.properties`."""
+    lines = (files("conf") / "spark.properties").read_text(encoding="utf-8").splitlines()
+    pairs = (line.partition("=") for line in lines if line and not line.startswith("#"))
+    return {name: value for name, _, value in pairs}
 
 
 def _python_path(master: str) -> dict[str, str]:

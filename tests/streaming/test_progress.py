@@ -120,6 +120,24 @@ def test_where_batches_was_trimmed_what_the_log_still_has_is_told(cluster: Memor
     assert batches(cluster) == [41, 42]
 
 
+def test_batches_that_left_the_log_untold_are_told_without_their_ranges(cluster: MemoryCluster, tmp_path: Path) -> None:
+    told(cluster, Progress(7, 37, 0, ""))
+    for batch in (40, 41):
+        commit(tmp_path, batch, {"a": {"0": batch}})
+    writer = make_writer(cluster, tmp_path)
+    writer.recover()
+    assert not writer.pending()
+    assert writer.write_overtaken(0) == 3
+    assert writer.write_overtaken(0) == 0
+    assert writer.write_committed(0) == 1
+    assert [(p.batch, p.end) for p in cluster.controls(TOPICS.batches) if isinstance(p, Progress)][1:] == [
+        (38, {}),
+        (39, {}),
+        (40, {}),
+        (41, {"a": {"0": 41}}),
+    ]
+
+
 def test_the_time_is_utc_with_milliseconds() -> None:
     assert utc_now()[-1] == "Z"
     assert len(utc_now()) == len("2026-03-01T23:59:59.999Z")
