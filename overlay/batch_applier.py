@@ -85,7 +85,7 @@ class BatchApplier:
         bounds = (messages.lo_min, messages.lo_max, messages.hi_min, messages.hi_max)
         hit, slots = self._roster.index.query(groups[heard], *(bound[heard] for bound in bounds))
         if len(hit):
-            self._deliver(packed, heard[hit], slots, position)
+            self._deliver(packed, heard[hit], slots.astype(np.int64), position)
 
     def _groups(self, packed: PackedMessages) -> I64:
         """Return the index's group number of each message, -1 where nobody is subscribed."""

@@ -117,11 +117,11 @@ class SlotTable:
         self.awaiting = {int(self.version[slot]): slot for slot in self.used()}
 
     def of_shapes(self, shapes: Sequence[int]) -> list[int]:
-        """Return the slots in use that have one of `shapes`. Cost: O(slots)."""
+        """Return the slots in use that have one of `shapes`, by version. Cost: O(slots)."""
         if not shapes:
             return []
         hit = np.isin(self.shape[: len(self.ids)], np.array(shapes, np.int32)).nonzero()[0].tolist()
-        return [slot for slot in hit if self.ids[slot] is not None]
+        return sorted((slot for slot in hit if self.ids[slot] is not None), key=self.version.__getitem__)
 
     def reserve(self, slot: int) -> None:
         """Make room so that `slot` exists (free), for a table that is read back."""

@@ -17,7 +17,7 @@ from operators.operator import Messages
 from operators.packed import Header, pack_messages, pack_snapshot
 from state.order_code import INT64_MAX, INT64_MIN
 
-DOMAIN = range(5)
+DOMAIN = range(3)
 LOWS = (INT64_MIN, *DOMAIN, max(DOMAIN) + 1)
 HIGHS = (min(DOMAIN) - 1, *DOMAIN, INT64_MAX)
 
@@ -50,7 +50,7 @@ def answer(region: Region, rows: Rows) -> int | None:
     for row in rows.values():
         group = b"[" + b",".join(b"%d" % (row[c] or 0) for c in shape.equal) + b"]"
         at = row[shape.range] if shape.range else INT64_MIN
-        if group != region.group or row[shape.measure] is None or at is None or region.empty:
+        if group != region.group or row.get(shape.measure) is None or at is None or region.empty:
             continue
         if shape.range is None or region.lo <= at <= region.hi:
             inside.append(row[shape.measure])

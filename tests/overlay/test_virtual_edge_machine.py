@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 from catalog.shape import Region
 from state.order_code import INT64_MAX, INT64_MIN
@@ -21,7 +21,7 @@ values = st.sampled_from(DOMAIN)
 @st.composite
 def wanted(draw: st.DrawFn) -> Wanted:
     """A question: of several shapes and ranges, now and then one that cannot be answered."""
-    kind = draw(st.integers(0, 9))
+    kind = draw(st.integers(0, 15))
     if kind == 0:
         return Wanted("SELECT MIN(m FROM t", None, "syntax")
     relation, grouped, ranged = draw(tables), draw(st.booleans()), draw(st.integers(0, 3))
@@ -49,20 +49,48 @@ def _range(a: int, b: int, how: int) -> tuple[int, int, str]:
     return a, b, f"x BETWEEN {a} AND {b}"
 
 
+rows = st.lists(
+    st.tuples(tables, st.sampled_from("pqr"), st.none() | st.tuples(values, values, values)), min_size=4, max_size=9
+)
+chunks = st.sampled_from([1, 2, 50])
+flows = st.sampled_from(["all", "all", "all", "read", "no"])
+
+
 class EdgeMachine(RuleBasedStateMachine):
-    @initialize()
-    def start(self) -> None:
+    """`flow` says how far an event is followed at once: not at all, read by the edge, or committed too."""
+
+    @initialize(both=st.booleans(), early=st.lists(st.tuples(names, wanted()), max_size=3), begun=st.booleans())
+    def start(self, both: bool, early: list[tuple[str, Wanted]], begun: bool) -> None:
         self.world = EdgeWorld()
-        self.world.apply_catalog({"t": table("t", 0)})
+        self.world.apply_catalog({"t": table("t", 0)} | ({"u": table("u", 0)} if both else {}))
+        for name, question in early:
+            self.ask(name, question)
+        self.world.begin_epoch()
+        if begun:
+            self.world.register()
+            self.flow("all")
 
-    @rule(name=names, wanted=wanted())
-    def subscribe(self, name: str, wanted: Wanted) -> None:
-        value = msgspec.json.encode({"sql": wanted.sql})
-        self.world.subscriptions.append((name.encode(), value, wanted))
+    def ask(self, name: str, question: Wanted) -> None:
+        value = msgspec.json.encode({"sql": question.sql})
+        self.world.subscriptions.append((name.encode(), value, question))
 
-    @rule(name=names)
-    def unsubscribe(self, name: str) -> None:
+    def flow(self, how: str) -> None:
+        if how != "no":
+            self.world.feed("subscriptions", 99)
+            self.world.feed("notifications", 99)
+        if how == "all":
+            self.world.take()
+            self.compare()
+
+    @rule(name=names, wanted=wanted(), how=flows)
+    def subscribe(self, name: str, wanted: Wanted, how: str) -> None:
+        self.ask(name, wanted)
+        self.flow(how)
+
+    @rule(name=names, how=flows)
+    def unsubscribe(self, name: str, how: str) -> None:
         self.world.subscriptions.append((name.encode(), None, None))
+        self.flow(how)
 
     @rule(which=st.integers(0, 5), name=tables)
     def change_catalog(self, which: int, name: str) -> None:
@@ -77,27 +105,20 @@ class EdgeMachine(RuleBasedStateMachine):
             relations[name] = table(name, len(self.world.catalogs))
         self.world.apply_catalog(relations)
 
-    @rule(registers=st.booleans())
-    def begin_epoch(self, registers: bool) -> None:
-        if self.world.epoch < 3:
-            self.world.begin_epoch()
-            if registers:
-                self.world.register()
+    @rule(registers=st.booleans(), how=flows)
+    def begin_epoch(self, registers: bool, how: str) -> None:
+        self.world.begin_epoch()
+        if registers:
+            self.world.register()
+        self.flow(how)
 
-    @precondition(lambda self: self.world.epoch >= 0)
-    @rule()
-    def register(self) -> None:
+    @rule(how=flows)
+    def register(self, how: str) -> None:
         self.world.register()
+        self.flow(how)
 
-    @precondition(lambda self: self.world.epoch >= 0)
-    @rule(
-        rows=st.lists(
-            st.tuples(tables, st.sampled_from("pqr"), st.none() | st.tuples(values, values, values)), max_size=4
-        ),
-        chunk=st.sampled_from([1, 2, 50]),
-        ends=st.lists(st.integers(0, 3), max_size=2),
-    )
-    def run_batch(self, rows: list, chunk: int, ends: list[int]) -> None:
+    @rule(rows=rows, chunk=chunks, ends=st.lists(st.integers(0, 3), max_size=2), announced=st.integers(0, 3), how=flows)
+    def run_batch(self, rows: list, chunk: int, ends: list[int], announced: int, how: str) -> None:
         made = []
         for relation, key, row in rows:
             if relation in self.world.catalog.relations:
@@ -105,17 +126,32 @@ class EdgeMachine(RuleBasedStateMachine):
                 made.append(Publication(relation, key, content, self.world.offset))
                 self.world.offset += 1
         self.world.run_batch(made, chunk, ends)
+        for _ in range(announced):
+            self.world.announce(repeat=False)
+        self.flow(how)
 
-    @precondition(lambda self: self.world.epoch >= 0)
-    @rule(repeat=st.booleans())
-    def announce(self, repeat: bool) -> None:
-        self.world.announce(repeat)
+    @rule(rows=rows, chunk=chunks)
+    def keep_up(self, rows: list, chunk: int) -> None:
+        """Everybody is registered and everything is announced before rows are published."""
+        self.world.register()
+        self.flow("all")
+        self.run_batch([], chunk, [], 9, "all")
+        self.run_batch(rows, chunk, [], 9, "all")
+
+    @rule(name=names, wanted=wanted(), rows=rows, chunk=chunks)
+    def ask_and_keep_up(self, name: str, wanted: Wanted, rows: list, chunk: int) -> None:
+        self.ask(name, wanted)
+        self.keep_up(rows, chunk)
+
+    @rule()
+    def repeat_progress(self) -> None:
+        self.world.announce(repeat=True)
 
     @rule()
     def zombie(self) -> None:
         self.world.zombie()
 
-    @rule(topic=st.sampled_from(["subscriptions", "notifications"]), count=st.integers(1, 9))
+    @rule(topic=st.sampled_from(["subscriptions", "notifications"]), count=st.integers(1, 4))
     def feed(self, topic: str, count: int) -> None:
         self.world.feed(topic, count)
 
@@ -135,20 +171,6 @@ class EdgeMachine(RuleBasedStateMachine):
     @rule()
     def crash(self) -> None:
         self.world.crash()
-
-    @precondition(lambda self: self.world.epoch >= 0)
-    @rule()
-    def go_on(self) -> None:
-        """Whatever stands in the logs happens: an edge that keeps up."""
-        self.world.register()
-        for _ in range(2):
-            self.world.run_batch([], 2, [])
-            for _ in range(self.world.batch - self.world.announced):
-                self.world.announce(repeat=False)
-            self.world.feed("subscriptions", 99)
-            self.world.feed("notifications", 99)
-            self.world.take()
-        self.compare()
 
     def compare(self) -> None:
         world = self.world
@@ -179,5 +201,5 @@ def _brief(ack: dict) -> tuple:
 
 TestEdgeMachine = EdgeMachine.TestCase
 TestEdgeMachine.settings = settings(
-    max_examples=60, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=80, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
 )

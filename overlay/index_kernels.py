@@ -1,0 +1,390 @@
+"""The compiled loops of the subscription index; `kd_tree.py` and `subscription_index.py` say what they mean.
+
+All of them stand in this one file, because numba's cache does not see changes in another file's functions. They take
+plain arrays, which their owners make (writable, C-contiguous, of the types below), never lists or objects:
+
+    xy      int64[p, 2]    points: (lo, hi)
+    links   int32[p, 5]    points: HEAD first slot, NEXT and PREV point of the group's chain, GROUP, POS in a tree
+    hung    int32[s, 3]    slots: AFTER and BEFORE it on the same point, POINT (-1: not in)
+    groups  int32[g, 3]    groups: FIRST point of the chain, COUNT of points, TREE (-1: none, a chain)
+    free    int32[p]       stack of free points, `top[0]` of them
+    cnt     int32[2L]      tree: points below a node; node 1 is the root, nodes L to 2L - 1 are the leaves
+    box     int64[2L, 4]   tree: least and greatest lo, least and greatest hi of what is or was below
+    split   int64[L, 2]    tree: the first point of the right half
+    leaf    int64[2, LC]   tree: lo and hi of the points, leaf i at [iC, iC + cnt)
+    pid     int32[LC]      tree: the point at each place
+    bounds  int64[4, m]    messages: lo_min, lo_max, hi_min, hi_max
+"""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+
+from state.change_batch import I32, I64
+
+HEAD, NEXT, PREV, GROUP, POS = 0, 1, 2, 3, 4
+AFTER, BEFORE, POINT = 0, 1, 2
+FIRST, COUNT, TREE = 0, 1, 2
+_STACK = 256
+
+
+@numba.njit(cache=True)
+def _less(dim: int, ax: int, ay: int, bx: int, by: int) -> bool:
+    """Whether point a stands before b: by lo, then hi where `dim` is 0; by hi, then lo where it is 1."""
+    if dim == 0:
+        return ax < bx or (ax == bx and ay < by)
+    return ay < by or (ay == by and ax < bx)
+
+
+@numba.njit(cache=True)
+def _select(tx: I64, ty: I64, tp: I32, start: int, end: int, k: int, dim: int) -> None:
+    """Move the point that belongs at `k` there, what stands before it to the left and after it to the right."""
+    lo, hi = start, end - 1
+    salt = 12345
+    while lo < hi:
+        salt = (salt * 1103515245 + 12345) & 0x7FFFFFFF
+        pivot = lo + salt % (hi - lo + 1)
+        px, py = tx[pivot], ty[pivot]
+        i, j = lo, hi
+        while i <= j:
+            while _less(dim, tx[i], ty[i], px, py):
+                i += 1
+            while _less(dim, px, py, tx[j], ty[j]):
+                j -= 1
+            if i <= j:
+                tx[i], tx[j] = tx[j], tx[i]
+                ty[i], ty[j] = ty[j], ty[i]
+                tp[i], tp[j] = tp[j], tp[i]
+                i += 1
+                j -= 1
+        if k <= j:
+            hi = j
+        elif k >= i:
+            lo = i
+        else:
+            return
+
+
+@numba.njit(cache=True)
+def _write_box(box: I64, node: int, tx: I64, ty: I64, start: int, end: int) -> None:
+    for i in range(start, end):
+        if i == start:
+            box[node, 0] = box[node, 1] = tx[i]
+            box[node, 2] = box[node, 3] = ty[i]
+        else:
+            box[node, 0] = min(box[node, 0], tx[i])
+            box[node, 1] = max(box[node, 1], tx[i])
+            box[node, 2] = min(box[node, 2], ty[i])
+            box[node, 3] = max(box[node, 3], ty[i])
+
+
+@numba.njit(cache=True)
+def build(
+    root: int,
+    dim: int,
+    tx: I64,
+    ty: I64,
+    tp: I32,
+    n: int,
+    cnt: I32,
+    box: I64,
+    split: I64,
+    leaf: I64,
+    pid: I32,
+    links: I32,
+) -> None:
+    """Lay the first n points of (tx, ty, tp) out below `root`, whose splits begin with `dim`. O(n log n)."""
+    leaves = len(split)
+    capacity = len(pid) // leaves
+    stack = np.empty((_STACK, 4), np.int64)
+    stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3] = root, 0, n, dim
+    depth = 1
+    while depth > 0:
+        depth -= 1
+        node, start, end, along = stack[depth, 0], stack[depth, 1], stack[depth, 2], stack[depth, 3]
+        cnt[node] = end - start
+        _write_box(box, node, tx, ty, start, end)
+        if node >= leaves:
+            place = (node - leaves) * capacity
+            for i in range(start, end):
+                leaf[0, place], leaf[1, place], pid[place] = tx[i], ty[i], tp[i]
+                links[tp[i], POS] = place
+                place += 1
+            continue
+        middle = start + (end - start) // 2
+        if start < end:
+            _select(tx, ty, tp, start, end, middle, along)
+            split[node, 0], split[node, 1] = tx[middle], ty[middle]
+        for child in range(2):
+            stack[depth, 0] = 2 * node + child
+            stack[depth, 1] = middle if child else start
+            stack[depth, 2] = end if child else middle
+            stack[depth, 3] = 1 - along
+            depth += 1
+
+
+@numba.njit(cache=True)
+def _widen(cnt: I32, box: I64, node: int, x: int, y: int) -> None:
+    """Count one point more at `node` and above, and widen the boxes."""
+    while node >= 1:
+        if cnt[node] == 0:
+            box[node, 0] = box[node, 1] = x
+            box[node, 2] = box[node, 3] = y
+        else:
+            box[node, 0] = min(box[node, 0], x)
+            box[node, 1] = max(box[node, 1], x)
+            box[node, 2] = min(box[node, 2], y)
+            box[node, 3] = max(box[node, 3], y)
+        cnt[node] += 1
+        node >>= 1
+
+
+@numba.njit(cache=True)
+def _make_room(
+    node: int, p: int, x: int, y: int, cnt: I32, box: I64, split: I64, leaf: I64, pid: I32, links: I32
+) -> bool:
+    """Lay the lowest ancestor of leaf `node` that is not too full out anew, with point p. False: all are too full."""
+    leaves = len(split)
+    capacity = len(pid) // leaves
+    height, tall = 0, 0
+    while (1 << tall) < leaves:
+        tall += 1
+    while node > 1:
+        node >>= 1
+        height += 1
+        if cnt[node] + 1 <= (capacity << height) * (1.0 - 0.2 * height / tall):
+            break
+    else:
+        return False
+    n = cnt[node] + 1
+    tx, ty, tp = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int32)
+    tx[0], ty[0], tp[0] = x, y, p
+    n = 1
+    for below in range(node << height, (node + 1) << height):
+        place = (below - leaves) * capacity
+        for i in range(place, place + cnt[below]):
+            tx[n], ty[n], tp[n] = leaf[0, i], leaf[1, i], pid[i]
+            n += 1
+    build(node, (tall - height) & 1, tx, ty, tp, n, cnt, box, split, leaf, pid, links)
+    _widen(cnt, box, node >> 1, x, y)
+    return True
+
+
+@numba.njit(cache=True)
+def _hang(slot: int, point: int, links: I32, hung: I32) -> None:
+    """Hang a slot on a point."""
+    first = links[point, HEAD]
+    hung[slot, AFTER], hung[slot, BEFORE], hung[slot, POINT] = first, -1, point
+    if first >= 0:
+        hung[first, BEFORE] = slot
+    links[point, HEAD] = slot
+
+
+@numba.njit(cache=True)
+def _new_point(group: int, x: int, y: int, xy: I64, links: I32, groups: I32, free: I32, top: I64) -> int:
+    """Take a free point for (x, y); the caller has made sure that there is one."""
+    top[0] -= 1
+    point = free[top[0]]
+    xy[point, 0], xy[point, 1] = x, y
+    links[point, HEAD], links[point, NEXT], links[point, PREV] = -1, -1, -1
+    links[point, GROUP], links[point, POS] = group, -1
+    groups[group, COUNT] += 1
+    return point
+
+
+@numba.njit(cache=True)
+def chain_insert(
+    which: I64,
+    number: I64,
+    slots: I64,
+    lo: I64,
+    hi: I64,
+    small: int,
+    xy: I64,
+    links: I32,
+    hung: I32,
+    groups: I32,
+    free: I32,
+    top: I64,
+) -> int:
+    """Hang the chosen subscriptions on the chains of their groups, O(points of the group) each.
+
+    Stops at the first one whose group has `small` points already and would get another; returns how many are done.
+    """
+    for w in range(len(which)):
+        i = which[w]
+        group = number[i]
+        point = groups[group, FIRST]
+        while point >= 0 and (xy[point, 0] != lo[i] or xy[point, 1] != hi[i]):
+            point = links[point, NEXT]
+        if point < 0:
+            if groups[group, COUNT] >= small:
+                return w
+            point = _new_point(group, lo[i], hi[i], xy, links, groups, free, top)
+            first = groups[group, FIRST]
+            links[point, NEXT] = first
+            if first >= 0:
+                links[first, PREV] = point
+            groups[group, FIRST] = point
+        _hang(slots[i], point, links, hung)
+    return len(which)
+
+
+@numba.njit(cache=True)
+def tree_insert(
+    which: I64,
+    group: int,
+    slots: I64,
+    lo: I64,
+    hi: I64,
+    cnt: I32,
+    box: I64,
+    split: I64,
+    leaf: I64,
+    pid: I32,
+    xy: I64,
+    links: I32,
+    hung: I32,
+    groups: I32,
+    free: I32,
+    top: I64,
+) -> int:
+    """Hang the chosen subscriptions, all of one group, on the points of its tree, O(log n) amortised each.
+
+    Stops at the first one for which even the root is too full; returns how many are done.
+    """
+    leaves = len(split)
+    capacity = len(pid) // leaves
+    for w in range(len(which)):
+        i = which[w]
+        x, y = lo[i], hi[i]
+        node, dim = 1, 0
+        while node < leaves:
+            node = 2 * node + (0 if _less(dim, x, y, split[node, 0], split[node, 1]) else 1)
+            dim = 1 - dim
+        base = (node - leaves) * capacity
+        point = -1
+        for place in range(base, base + cnt[node]):
+            if leaf[0, place] == x and leaf[1, place] == y:
+                point = pid[place]
+        if point < 0:
+            point = _new_point(group, x, y, xy, links, groups, free, top)
+            if cnt[node] < capacity:
+                place = base + cnt[node]
+                leaf[0, place], leaf[1, place], pid[place] = x, y, point
+                links[point, POS] = place
+                _widen(cnt, box, node, x, y)
+            elif not _make_room(node, point, x, y, cnt, box, split, leaf, pid, links):
+                groups[group, COUNT] -= 1
+                free[top[0]] = point
+                top[0] += 1
+                return w
+        _hang(slots[i], point, links, hung)
+    return len(which)
+
+
+@numba.njit(cache=True)
+def tree_remove(place: int, cnt: I32, leaf: I64, pid: I32, links: I32, leaves: int) -> None:
+    """Take the point at `place` out: the leaf's last point takes its place. O(depth)."""
+    capacity = len(pid) // leaves
+    node = leaves + place // capacity
+    last = (node - leaves) * capacity + cnt[node] - 1
+    leaf[0, place], leaf[1, place], pid[place] = leaf[0, last], leaf[1, last], pid[last]
+    links[pid[place], POS] = place
+    while node >= 1:
+        cnt[node] -= 1
+        node >>= 1
+
+
+@numba.njit(cache=True)
+def chain_query(
+    which: I64,
+    number: I64,
+    bounds: I64,
+    start: int,
+    groups: I32,
+    xy: I64,
+    links: I32,
+    hung: I32,
+    out_message: I64,
+    out_slot: I32,
+) -> tuple[int, int]:
+    """Find who is met by the chosen messages from `start` on, among the chains of their groups.
+
+    Returns (next, count): the first `count` entries of `out` are the pairs of messages before `next`; it is less than
+    the number of messages where `out` had no room for all pairs of one.
+    """
+    count = 0
+    for w in range(start, len(which)):
+        i = which[w]
+        begin = count
+        point = groups[number[i], FIRST]
+        while point >= 0:
+            x, y = xy[point, 0], xy[point, 1]
+            if bounds[0, i] <= x <= bounds[1, i] and bounds[2, i] <= y <= bounds[3, i]:
+                slot = links[point, HEAD]
+                while slot >= 0:
+                    if count == len(out_slot):
+                        return w, begin
+                    out_message[count], out_slot[count] = i, slot
+                    count += 1
+                    slot = hung[slot, AFTER]
+            point = links[point, NEXT]
+    return len(which), count
+
+
+@numba.njit(cache=True)
+def tree_query(
+    which: I64,
+    bounds: I64,
+    start: int,
+    cnt: I32,
+    box: I64,
+    leaf: I64,
+    pid: I32,
+    leaves: int,
+    links: I32,
+    hung: I32,
+    out_message: I64,
+    out_slot: I32,
+) -> tuple[int, int]:
+    """Find who is met by the chosen messages from `start` on, in one tree. Returns as `chain_query`."""
+    capacity = len(pid) // leaves
+    stack = np.empty(_STACK, np.int64)
+    count = 0
+    for w in range(start, len(which)):
+        i = which[w]
+        begin = count
+        x0, x1, y0, y1 = bounds[0, i], bounds[1, i], bounds[2, i], bounds[3, i]
+        stack[0] = 1
+        depth = 1
+        while depth > 0:
+            depth -= 1
+            node = stack[depth]
+            if cnt[node] == 0 or box[node, 0] > x1 or box[node, 1] < x0 or box[node, 2] > y1 or box[node, 3] < y0:
+                continue
+            inside = x0 <= box[node, 0] and box[node, 1] <= x1 and y0 <= box[node, 2] and box[node, 3] <= y1
+            if node < leaves and not inside:
+                stack[depth], stack[depth + 1] = 2 * node + 1, 2 * node
+                depth += 2
+                continue
+            first, end = node, node + 1
+            while first < leaves:
+                first, end = 2 * first, 2 * end
+            for below in range(first, end):
+                base = (below - leaves) * capacity
+                for place in range(base, base + cnt[below]):
+                    x, y = leaf[0, place], leaf[1, place]
+                    if inside or (x0 <= x <= x1 and y0 <= y <= y1):
+                        slot = links[pid[place], HEAD]
+                        while slot >= 0:
+                            if count == len(out_slot):
+                                return w, begin
+                            out_message[count], out_slot[count] = i, slot
+                            count += 1
+                            slot = hung[slot, AFTER]
+    return len(which), count
+
+
+ENTRIES = (build, chain_insert, tree_insert, tree_remove, chain_query, tree_query)
