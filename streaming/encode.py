@@ -33,7 +33,8 @@ class Outgoing:
     def of(cls, messages: Messages, changes: ChangeBatch, last_seq: int) -> Outgoing:
         """Number `messages` from `last_seq` + 1 and give each the position of the change that caused it."""
         seq = np.arange(last_seq + 1, last_seq + 1 + len(messages), dtype=np.int64)
-        return cls(messages, seq, changes.partition[messages.cause], changes.offset[messages.cause])
+        partition = changes.partition[messages.cause].astype(np.int64)
+        return cls(messages, seq, partition, changes.offset[messages.cause])
 
     def take(self, rows: I64) -> Outgoing:
         """Return the messages at `rows`, with only the groups they name."""

@@ -69,7 +69,7 @@ def test_snapshot_and_messages_share_one_numbering_of_chunks():
 
 @pytest.mark.parametrize("width", [1, 60_000])
 def test_chunks_are_bounded_and_lose_nothing(width):
-    groups = [b"[\"" + b"g" * width + b"%d\"]" % i for i in range(40)]
+    groups = [b'["' + b"g" * width + b'%d"]' % i for i in range(40)]
     whole = outgoing([0] * 30_000, groups)
     out = list(encoder().encode({}, whole, {LOW: 0b1}))
     parts = [unpack(record.value) for record in out]

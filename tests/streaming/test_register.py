@@ -34,7 +34,9 @@ def records(*values: bytes | None) -> RawRecords:
     return RawRecords("registrations", [b"t/0"] * m, list(values), zeros.astype(np.int32), np.arange(m), zeros)
 
 
-def registration(ve: int, *regions: tuple[int, int], epoch: int = EPOCH, catalog: int = 3, shape: Shape = SHAPE) -> bytes:
+def registration(
+    ve: int, *regions: tuple[int, int], epoch: int = EPOCH, catalog: int = 3, shape: Shape = SHAPE
+) -> bytes:
     header = Header("register", epoch, "t/0", ve=ve, catalog=catalog)
     made = [Region(shape, group_key(()), lo, hi) for lo, hi in regions]
     (value,) = pack_registrations(header, range(len(made)), made)

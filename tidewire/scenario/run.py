@@ -24,7 +24,7 @@ class Failure(msgspec.Struct):
     got: Json
 
 
-class Skipped(Exception):  # noqa: N818 - an outcome, not an error
+class Skipped(Exception):
     """The scenario needs something that this version does not support."""
 
 
