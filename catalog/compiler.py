@@ -14,7 +14,6 @@ from dataclasses import dataclass
 
 from catalog.column_type import ColumnType
 from catalog.errors import SqlError, SubscriptionError
-from catalog.explanation import Explanation, explain
 from catalog.literal import LiteralKind, LiteralMismatch
 from catalog.parameter import Literal, ParameterRefused, literal_of, written
 from catalog.plan import Plan, make_plan
@@ -74,7 +73,7 @@ class Compiler:
     """Compiles subscriptions against one version of the catalog.
 
     Holds at most `max_templates` templates of each form; the least recently used is forgotten first.
-    Cost: 1 ms for a new template, about 8 us for a known one.
+    Cost: 0.8 ms for a new template, 7-12 us for a known one (0.4 ms where the shortcut may not be taken).
     """
 
     def __init__(self, catalog: Catalog, max_templates: int = MAX_TEMPLATES) -> None:
@@ -115,10 +114,6 @@ class Compiler:
         except LiteralMismatch as e:
             raise _mismatch(prepared.text, prepared.operands, e) from None
         return Compiled(region, prepared.plan.type, REFORMULATED, _filled(prepared, literals))
-
-    def explain(self, compiled: Compiled) -> Explanation:
-        """Return the facts about an accepted subscription, with values instead of codes."""
-        return explain(self.catalog, compiled.region, compiled.cost)
 
     def _compile_whole(self, sql: str, key: Key | None, literals: list[str]) -> Compiled:
         """Compile by the parser; with `key`, remember whether its template may take the shortcut from now on."""

@@ -1,12 +1,13 @@
 import msgspec
 import pytest
 
-from tests.catalog.sample import compiler
+from catalog.explanation import explain
+from tests.catalog.sample import CATALOG, compiler
 
 
 def explained(sql: str) -> dict[str, object]:
-    c = compiler()
-    return msgspec.to_builtins(c.explain(c.compile(sql)))
+    compiled = compiler().compile(sql)
+    return msgspec.to_builtins(explain(CATALOG, compiled.region, compiled.cost))
 
 
 def test_values_instead_of_codes() -> None:

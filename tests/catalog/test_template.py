@@ -1,6 +1,8 @@
 import pytest
 
-from catalog.template import content, split
+from catalog.errors import SqlError
+from catalog.statement_text import StatementText
+from catalog.template import _proven, content, split
 from tests.catalog.sample import compiler
 
 BASE = "SELECT MIN(price) FROM stock WHERE "
@@ -71,6 +73,22 @@ def test_no_templates(condition) -> None:
 def test_a_literal_in_the_place_of_a_name_is_no_template() -> None:
     assert not shortcut_taken('SELECT MIN(price) AS "a1 2" FROM stock WHERE volume = 3')
     assert shortcut_taken('SELECT MIN(price) AS "a1" FROM stock WHERE volume = 3')
+
+
+@pytest.mark.parametrize(
+    ("sql", "proven"),
+    [
+        ("SELECT MIN(a) FROM t WHERE b = 'x' AND c > -5", True),
+        ("SELECT MIN(a) AS 'x' FROM t", False),
+        ("SELECT MIN(a) FROM 't'", False),
+        ("SELECT MIN(a) FROM t WHERE b = INTERVAL '1 day'", False),
+        ('SELECT MIN(a) FROM t WHERE "b 1" = 5', False),
+    ],
+)
+def test_the_proof_finds_literals_that_the_parser_reads_otherwise(sql, proven) -> None:
+    key, literals = split(sql)
+    (tree,) = StatementText(sql, SqlError).statements
+    assert _proven(key, literals, tree) is proven
 
 
 def test_kinds_of_literals_make_different_templates() -> None:
