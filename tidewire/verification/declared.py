@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 import duckdb
 
 from tidewire.verification.journal import Record
+from tidewire.verification.words import is_word, lexemes, quote_names
 
-_LEXEME = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|--[^\n]*|/\*.*?\*/|[A-Za-z_]\w*|.", re.DOTALL)
 _OPTION = re.compile(r"""\s*['"]?(\w+)['"]?\s*=\s*'((?:[^']|'')*)'\s*""")
 _NAME = r"(?:\"(?:[^\"]|\"\")*\"|\w+)"
 _DROP = re.compile(rf"drop\s+table\s+(if\s+exists\s+)?({_NAME}(?:\s*,\s*{_NAME})*)\s*$", re.IGNORECASE)
@@ -89,6 +89,10 @@ class Declared:
             found = tables
         return found
 
+    def names(self) -> set[str]:
+        """Return the lower-case names of all columns that were ever declared."""
+        return {column.name.lower() for _, tables in self._versions for t in tables.values() for column in t.columns}
+
     def topics(self) -> set[str]:
         """Return the topics of all tables that were ever declared."""
         return {table.topic for _, tables in self._versions for table in tables.values()}
@@ -139,29 +143,29 @@ def _declare(tables: Tables, table: Table, if_not_exists: bool) -> None:
 
 def _create(scratch: duckdb.DuckDBPyConnection, statement: str, version: int) -> Table:
     body, options = _split_options(statement)
-    columns, constraints = _run(scratch, body)
+    columns, constraints = _run(scratch, quote_names(body, _column_names(body)))
     kinds = {kind for kind, _ in constraints}
     if not kinds <= _CONSTRAINTS or "PRIMARY KEY" not in kinds:
         raise NotApplied(f"constraints {kinds}")
     [named] = [names for kind, names in constraints if kind == "PRIMARY KEY"]
-    for _, column, type, _ in columns:
-        if not _TYPES.fullmatch(type):
-            raise NotApplied(f"{column} {type}")
-    key = tuple(column for _, column, _, _ in columns if column in named)
-    declared = tuple(Column(c, type, nullable and c not in key) for _, c, type, nullable in columns)
+    for _, column, type, _, default in columns:
+        if not _TYPES.fullmatch(type) or default is not None:
+            raise NotApplied(f"{column} {type} {default}")
+    key = tuple(column for _, column, *_ in columns if column in named)
+    declared = tuple(Column(c, type, nullable and c not in key) for _, c, type, nullable, _ in columns)
     name = columns[0][0]
     return Table(name, declared, key, options.get("topic", name), options.get("absent", "null"), version)
 
 
 def _run(
     scratch: duckdb.DuckDBPyConnection, create: str
-) -> tuple[list[tuple[str, str, str, bool]], list[tuple[str, list[str]]]]:
-    """Let DuckDB run a CREATE TABLE; return (table, column, type, nullable) and (constraint, columns) rows."""
+) -> tuple[list[tuple[str, str, str, bool, str | None]], list[tuple[str, list[str]]]]:
+    """Let DuckDB run a CREATE TABLE; return (table, column, type, nullable, default) and (constraint, columns) rows."""
     scratch.begin()
     try:
         scratch.execute(create)
         columns = scratch.execute(
-            "SELECT table_name, column_name, data_type, is_nullable FROM duckdb_columns() "
+            "SELECT table_name, column_name, data_type, is_nullable, column_default FROM duckdb_columns() "
             "WHERE NOT internal ORDER BY column_index"
         ).fetchall()
         constraints = scratch.execute(
@@ -176,7 +180,7 @@ def _run(
 
 def _statements(text: str) -> Iterator[str]:
     start = 0
-    for lexeme in _LEXEME.finditer(text):
+    for lexeme in lexemes(text):
         if lexeme[0] == ";":
             if _bare(text[start : lexeme.start()]):
                 yield text[start : lexeme.start()]
@@ -188,16 +192,29 @@ def _statements(text: str) -> Iterator[str]:
 def _bare(statement: str) -> str:
     """Return the statement without comments, names that are not quoted in lower case."""
     parts = []
-    for match in _LEXEME.finditer(statement):
+    for match in lexemes(statement):
         lexeme = match[0]
-        parts.append(" " if lexeme.startswith(("--", "/*")) else lexeme if lexeme[0] in "'\"" else lexeme.lower())
+        parts.append(" " if lexeme.startswith(("--", "/*")) else lexeme.lower() if is_word(lexeme) else lexeme)
     return "".join(parts).strip()
+
+
+def _column_names(create: str) -> set[str]:
+    """Return the first word of each item between the parentheses: the columns, and `primary` or the like."""
+    depth, names, first = 0, set[str](), False
+    for lexeme in lexemes(create):
+        depth += {"(": 1, ")": -1}.get(lexeme[0], 0)
+        if depth == 1 and lexeme[0] in "(,":
+            first = True
+        elif first and not lexeme[0].isspace():
+            names.add(lexeme[0])
+            first = False
+    return names - {"primary", "constraint"}
 
 
 def _split_options(statement: str) -> tuple[str, dict[str, str]]:
     """Cut `WITH ( ... )` off the end. Raises NotApplied if what follows WITH is no list of options."""
     depth = 0
-    for lexeme in _LEXEME.finditer(statement):
+    for lexeme in lexemes(statement):
         depth += {"(": 1, ")": -1}.get(lexeme[0], 0)
         if depth == 0 and lexeme[0].lower() == "with":
             return statement[: lexeme.start()], _options(statement[lexeme.end() :].strip())

@@ -18,6 +18,8 @@ from typing import Any
 
 import duckdb
 
+from tidewire.verification.words import quote_names
+
 _MAX_DIGITS = 38
 _INEXACT = ("FLOAT", "DOUBLE")
 
@@ -56,10 +58,10 @@ class Question:
         return str(made[0])
 
 
-def parse(database: duckdb.DuckDBPyConnection, query: Query) -> Question:
-    """Read the query. Raises Unreadable."""
+def parse(database: duckdb.DuckDBPyConnection, query: Query, names: set[str]) -> Question:
+    """Read the query; `names` are those of columns, which may be keywords of DuckDB. Raises Unreadable."""
     try:
-        made = database.execute("SELECT json_serialize_sql(?)", [query.sql]).fetchone()
+        made = database.execute("SELECT json_serialize_sql(?)", [quote_names(query.sql, names)]).fetchone()
     except duckdb.Error as error:
         raise Unreadable(str(error)) from None
     assert made is not None

@@ -69,6 +69,7 @@ class Recomputation:
         self._histories: dict[TableKey, History] = {}
         self._answers: dict[tuple[TableKey, Query], Answers] = {}
         self._database = connect()
+        self._names = declared.names()
         self._questions: dict[Query, Question | Unreadable] = {}
         self._measures: dict[str, set[str]] = defaultdict(set)
         self._uses: dict[Query, int] = defaultdict(int)
@@ -108,7 +109,7 @@ class Recomputation:
         if life.query in self._questions:
             return
         try:
-            question = parse(self._database, life.query)
+            question = parse(self._database, life.query, self._names)
             self._measures[question.table].add(question.measure)
             self._questions[life.query] = question
         except Unreadable as reason:

@@ -1,0 +1,88 @@
+"""DuckDB's reading of the catalog topic, and that it is the same as the product's."""
+
+import pytest
+
+from catalog.ddl import apply_ddl
+from catalog.relation import Catalog
+from state.errors import TidewireError
+from tidewire.verification.declared import Column, Declared
+from tidewire.verification.journal import Record
+
+STOCK = "CREATE TABLE stock (symbol VARCHAR PRIMARY KEY, price DECIMAL(12,2))"
+
+
+def declared(*texts: str) -> Declared:
+    return Declared([Record(0, i, 0, None, text.encode()) for i, text in enumerate(texts)])
+
+
+def test_columns_key_and_options() -> None:
+    text = """
+    -- a comment; with a semicolon
+    CREATE TABLE Fare (day DATE, seat INT NOT NULL, "Class" TEXT, paid DOUBLE PRECISION, PRIMARY KEY (seat, day))
+      WITH ('topic' = 'fares', format = 'json', 'absent'='keep'); /* another; */ DROP TABLE IF EXISTS nothing;
+    """
+    table = declared(text).at(0)["fare"]
+    assert table.columns == (
+        Column("day", "DATE", False),
+        Column("seat", "INTEGER", False),
+        Column("Class", "VARCHAR", True),
+        Column("paid", "DOUBLE", True),
+    )
+    assert (table.name, table.key, table.topic, table.absent, table.born) == (
+        "fare",
+        ("day", "seat"),
+        "fares",
+        "keep",
+        0,
+    )
+
+
+def test_versions_evolution_and_being_born_again() -> None:
+    wider = STOCK.replace("))", "), lot INTEGER)")
+    found = declared(STOCK, wider, STOCK, "DROP TABLE stock", STOCK)
+    assert found.at(-1) == {}
+    assert [len(found.at(v)["stock"].columns) for v in (0, 1, 2)] == [2, 3, 3], "a narrower one does not apply"
+    assert found.at(3) == {}
+    assert (found.at(2)["stock"].born, found.at(4)["stock"].born) == (0, 4)
+    assert len(found.newest("stock", 0).columns) == 3
+    assert found.topics() == {"stock"}
+
+
+TEXTS = [
+    STOCK,
+    "create table if not exists stock (a int primary key)",
+    "CREATE TABLE t (a INT)",
+    "CREATE TABLE t (a INT PRIMARY KEY, b VARCHAR DEFAULT 'x')",
+    "CREATE TABLE t (a INT PRIMARY KEY, b INT UNIQUE)",
+    "CREATE TABLE t (a INT PRIMARY KEY, b HUGEINT)",
+    "CREATE TABLE t (a INT PRIMARY KEY) WITH ('color'='red')",
+    "CREATE TABLE t (a INT PRIMARY KEY) WITH ('absent'='maybe')",
+    "CREATE TABLE t (a INT PRIMARY KEY) WITH ('topic'='stock')",
+    "CREATE TABLE t (a INT PRIMARY KEY); DROP TABLE gone",
+    "CREATE TABLE t (a INT PRIMARY KEY); CREATE TABLE u (b INT PRIMARY KEY); DROP TABLE t, u",
+    "DROP TABLE stock; CREATE TABLE stock (a INT PRIMARY KEY)",
+    "DROP TABLE",
+    "",
+    "SELECT 1",
+    'CREATE TABLE t ("A" SMALLINT, b REAL, c BOOLEAN NOT NULL, d TIMESTAMP, e BIGINT, PRIMARY KEY ("A", e))',
+]
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_it_applies_what_the_product_applies(text: str) -> None:
+    catalog = apply_ddl(Catalog(), STOCK, 0)
+    try:
+        catalog = apply_ddl(catalog, text, 1)
+    except TidewireError:
+        pass
+    ours = declared(STOCK, text).at(1)
+    assert set(ours) == set(catalog.relations)
+    for name, relation in catalog.relations.items():
+        table = ours[name]
+        assert (table.key, table.topic, table.absent, table.born) == (
+            relation.key,
+            relation.topic,
+            relation.absent,
+            relation.born,
+        )
+        assert [(c.name, c.nullable) for c in table.columns] == [(c.name, c.nullable) for c in relation.columns]
