@@ -22,9 +22,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 from numba.core.dispatcher import Dispatcher
 
 from catalog.column_type import ColumnType, Kind
@@ -33,7 +35,7 @@ from catalog.shape import Region, Shape, group_key
 from operators.operator import Messages
 from state import a2b_tree, byte_table, ordering, row_store
 from state.a2b_tree import ABSENT, FIELDS, A2BTree
-from state.blob import read_blob, read_fingerprint, write_blob
+from state.blob import open_blob, write_blob
 from state.change_batch import I64, Bool, ChangeBatch
 from state.errors import StateError, TidewireError
 from state.order_code import restore_top, spare_top
@@ -186,8 +188,8 @@ class RangeExtremum:
             key = self._shapes[shape]
             measured = _Measured.of(replay, layouts[key], self.relation.index(shape.measure), shape.aggregate == "max")
             found = _run(layouts[key], measured, replay)
-            if len(found):
-                numbers, which = np.unique(found[:, 1], return_inverse=True)
+            if found.size:
+                numbers, which = np.unique(found[1], return_inverse=True)
                 groups = self._group_keys(self._orderings[key], layouts[key], replay, numbers)
                 collected.add(number, found, measured, groups, which)
         self._rows.commit(replay)
@@ -212,7 +214,7 @@ class RangeExtremum:
         Nullable columns appended to `relation` since are NULL in every row; a relation that was dropped and
         created again begins empty. Raises StateError, naming both declarations, if it differs otherwise.
         """
-        stored = read_fingerprint(data, MAGIC, FORMAT)
+        stored, sections = open_blob(data, MAGIC, FORMAT)
         now, then = _Declared.of(relation), msgspec.json.decode(stored, type=_Declared)
         if now.name == then.name and now.born > then.born:
             return cls(relation)
@@ -221,7 +223,6 @@ class RangeExtremum:
                 f"the stored state of table `{relation.name}` was made by another declaration: expected {now}, "
                 f"found {then}; only appending nullable columns keeps the rows, else DROP TABLE and create it anew"
             )
-        sections = read_blob(data, MAGIC, FORMAT, stored)
         operator = cls(relation)
         operator._size = len(data)
         operator._rows = RowStore.from_sections(len(relation.columns), _texts(relation), sections)
@@ -306,34 +307,32 @@ class _Collected:
     def add(self, shape: int, found: I64, measured: _Measured, groups: list[bytes], which: I64) -> None:
         """Take one shape's messages; `groups[which[i]]` is the group of message i."""
         numbers = np.array([self._groups.setdefault(group, len(self._groups)) for group in groups])
-        new, there = measured.codes(found[:, 2])
+        new, there = measured.codes(found[2])
         self._parts.append((shape, found, new, there, numbers[which]))
 
     def messages(self) -> Messages:
-        """Return all of them by cause, then shape."""
+        """Return all of them by cause, then shape. Cost: nothing for one shape, a merge for several."""
         parts = self._parts
-        found = np.concatenate([np.empty((0, FIELDS), np.int64), *(part[1] for part in parts)])
-        order = np.argsort(found[:, 0], kind="stable")
-        found = found[order]
-        empty = np.empty(0, np.int64)
-        shape = np.concatenate([empty, *(np.full(len(part[1]), part[0]) for part in parts)])
-        new = np.concatenate([empty, *(part[2] for part in parts)])
-        there = np.concatenate([empty.astype(np.bool_), *(part[3] for part in parts)])
-        group = np.concatenate([empty, *(part[4] for part in parts)])
-        bounds = [np.ascontiguousarray(found[:, field]) for field in range(3, FIELDS)]
+        empty = np.empty((FIELDS, 0), np.int64)
+        found = _joined([part[1] for part in parts], empty)
+        shape = _joined([np.full(part[1].shape[1], part[0]) for part in parts], empty[0])
+        new = _joined([part[2] for part in parts], empty[0])
+        there = _joined([part[3] for part in parts], empty[0].astype(np.bool_))
+        group = _joined([part[4] for part in parts], empty[0])
+        if len(parts) > 1:
+            order = np.argsort(found[0], kind="stable")
+            found, shape, new = found[:, order], shape[order], new[order]
+            there, group = there[order], group[order]
+        _, _, _, lo_min, lo_max, hi_min, hi_max = found
+        cause, shape32, group32 = (column.astype(np.int32) for column in (found[0], shape, group))
         return Messages(
-            shapes=list(self.shapes),
-            groups=list(self._groups),
-            cause=found[:, 0].astype(np.int32),
-            shape=shape[order].astype(np.int32),
-            group=group[order].astype(np.int32),
-            new=new[order],
-            has_new=there[order],
-            lo_min=bounds[0],
-            lo_max=bounds[1],
-            hi_min=bounds[2],
-            hi_max=bounds[3],
+            list(self.shapes), list(self._groups), cause, shape32, group32, new, there, lo_min, lo_max, hi_min, hi_max
         )
+
+
+def _joined(parts: list[npt.NDArray[Any]], empty: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return the parts end to end; a single one as it is."""
+    return parts[0] if len(parts) == 1 else np.concatenate([empty, *parts], axis=-1)
 
 
 def warm() -> None:
@@ -371,7 +370,7 @@ def _run(layout: Layout, measured: _Measured, replay: Replay) -> I64:
     y_old, y_new = y[replay.before], y[replay.after]
     cause = np.flatnonzero((slot_old != slot_new) | (y_old != y_new))
     if not len(cause):
-        return np.empty((0, FIELDS), np.int64)
+        return np.empty((FIELDS, 0), np.int64)
     stored = layout.version < replay.rows
     leaves = np.where(stored, y[layout.version], ABSENT)
     tree = A2BTree(layout, leaves)

@@ -59,7 +59,7 @@ from state.ordering import Layout
 
 ABSENT = INT64_MAX
 FIELDS = 7
-"""Columns of a message: cause, group, new, lo_min, lo_max, hi_min, hi_max."""
+"""Rows of the messages' array: cause, group, new, lo_min, lo_max, hi_min, hi_max."""
 
 _FIRST_OUTPUT = 1024
 
@@ -208,24 +208,24 @@ def _message(
     out: I64, count: int, cause: int, group: int, new: int, lo_min: int, lo_max: int, hi_min: int, hi_max: int
 ) -> None:
     """Write one message at `count`."""
-    out[count, 0] = cause
-    out[count, 1] = group
-    out[count, 2] = new
-    out[count, 3] = lo_min
-    out[count, 4] = lo_max
-    out[count, 5] = hi_min
-    out[count, 6] = hi_max
+    out[0, count] = cause
+    out[1, count] = group
+    out[2, count] = new
+    out[3, count] = lo_min
+    out[4, count] = lo_max
+    out[5, count] = hi_min
+    out[6, count] = hi_max
 
 
 @numba.njit(cache=True)
 def _room(out: I64, count: int, more: int) -> I64:
     """Return `out`, or a copy twice as long if `more` messages do not fit behind `count`."""
-    if count + more <= len(out):
+    if count + more <= out.shape[1]:
         return out
-    bigger = np.empty((2 * (count + more), FIELDS), np.int64)
-    for i in range(count):
-        for field in range(FIELDS):
-            bigger[i, field] = out[i, field]
+    bigger = np.empty((FIELDS, 2 * (count + more)), np.int64)
+    for field in range(FIELDS):
+        for i in range(count):
+            bigger[field, i] = out[field, i]
     return bigger
 
 
@@ -418,19 +418,19 @@ class A2BTree:
         self._mend()
 
     def replay(self, cause: I64, slot_old: I64, y_old: I64, slot_new: I64, y_new: I64) -> I64:
-        """Run changes through the tree, in order; return their messages, int64[k, FIELDS], causally ordered.
+        """Run changes through the tree, in order; return their k messages, int64[FIELDS, k], causally ordered.
 
         Each goes from y_old in slot_old to y_new in slot_new; a side that is not there has slot -1 and y ABSENT.
         `new` is ABSENT for "no row left in the range". Cost: see the module's header.
         """
         layout = self._layout
-        out = np.empty((max(_FIRST_OUTPUT, 2 * len(cause)), FIELDS), np.int64)
+        out = np.empty((FIELDS, max(_FIRST_OUTPUT, 2 * len(cause))), np.int64)
         whole = (INT64_MIN, INT64_MAX)
         messages, count = _replay(
             self._nodes, self._size, layout.x, layout.group, layout.starts, cause, slot_old, y_old, slot_new, y_new,
             whole, out, 0,
         )  # fmt: skip
-        return messages[:count]
+        return messages[:, :count]
 
     def answers(self, group: I64, lo: I64, hi: I64) -> I64:
         """Return the least y with lo <= x <= hi in each group (number, or -1), ABSENT if there is no row.

@@ -65,21 +65,22 @@ def read_blob(data: bytes, magic: bytes, version: int, fingerprint: str) -> dict
 
     Raises StateError, naming both sides, if magic, version or fingerprint differ or the checksum fails.
     """
-    header, begin = _open(data, magic, version)
-    if header.fingerprint != fingerprint:
+    found, sections = open_blob(data, magic, version)
+    if found != fingerprint:
         raise StateError(
-            f"the stored state belongs to another declaration: expected {fingerprint}, found {header.fingerprint}; "
+            f"the stored state belongs to another declaration: expected {fingerprint}, found {found}; "
             "declare the table as it was, or drop and create it anew"
         )
-    return {entry.name: _section(data, begin, entry) for entry in header.sections}
+    return sections
 
 
-def read_fingerprint(data: bytes, magic: bytes, version: int) -> str:
-    """Return the fingerprint `data` was written with, so that a caller can judge whether it evolved legally.
+def open_blob(data: bytes, magic: bytes, version: int) -> tuple[str, dict[str, Section]]:
+    """Return fingerprint and sections, for a caller that judges by itself whether the fingerprint evolved legally.
 
     Raises StateError as `read_blob` does.
     """
-    return _open(data, magic, version)[0].fingerprint
+    header, begin = _open(data, magic, version)
+    return header.fingerprint, {entry.name: _section(data, begin, entry) for entry in header.sections}
 
 
 def _open(data: bytes, magic: bytes, version: int) -> tuple[_Header, int]:

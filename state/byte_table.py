@@ -33,18 +33,35 @@ _EMPTY = -1
 
 
 @numba.njit(cache=True)
+def _word(data: U8, at: np.uint64) -> np.uint64:
+    """Return the 8 bytes from `at` on, little endian. Written out, LLVM makes one load of it."""
+    word = np.uint64(data[at])
+    word |= np.uint64(data[at + np.uint64(1)]) << np.uint64(8)
+    word |= np.uint64(data[at + np.uint64(2)]) << np.uint64(16)
+    word |= np.uint64(data[at + np.uint64(3)]) << np.uint64(24)
+    word |= np.uint64(data[at + np.uint64(4)]) << np.uint64(32)
+    word |= np.uint64(data[at + np.uint64(5)]) << np.uint64(40)
+    word |= np.uint64(data[at + np.uint64(6)]) << np.uint64(48)
+    word |= np.uint64(data[at + np.uint64(7)]) << np.uint64(56)
+    return word
+
+
+@numba.njit(cache=True)
 def _hash_bytes(data: U8, start: int, stop: int) -> np.uint64:
-    h = np.uint64(0x9E3779B97F4A7C15) ^ np.uint64(stop - start)
+    """Hash data[start:stop], 8 bytes a step; the positions are unsigned to spare the test for negative ones."""
+    at, end, eight = np.uint64(start), np.uint64(stop), np.uint64(8)
     prime = np.uint64(0xFF51AFD7ED558CCD)
-    at = start
-    while at < stop:
-        word = np.uint64(0)
-        for k in range(min(8, stop - at)):
-            word |= np.uint64(data[at + k]) << np.uint64(8 * k)
-        h = (h ^ word) * prime
+    h = np.uint64(0x9E3779B97F4A7C15) ^ (end - at)
+    while at + eight <= end:
+        h = (h ^ _word(data, at)) * prime
         h ^= h >> np.uint64(32)
-        at += 8
-    return h
+        at += eight
+    word = np.uint64(0)
+    while at < end:
+        word = (word << eight) | np.uint64(data[at])
+        at += np.uint64(1)
+    h = (h ^ word) * prime
+    return h ^ (h >> np.uint64(32))
 
 
 @numba.njit(cache=True)
@@ -59,37 +76,47 @@ def _same_bytes(data: U8, start: int, stop: int, other: int, other_stop: int) ->
 
 @numba.njit(cache=True)
 def _number(data: U8, starts: I64, stops: I64, stored: int, table: I32, hashes: U64, ids: I32, firsts: I64) -> int:
-    """Number strings 0..stored as themselves and the later ones by first occurrence; return how many are new."""
+    """Number strings: those before `stored` by position, later ones by first occurrence; return how many are new."""
     mask = np.uint64(len(table) - 1)
-    fresh = 0
     for p in range(len(starts)):
-        h = _hash_bytes(data, starts[p], stops[p])
-        hashes[p] = h
-        at = h & mask
-        ids[p] = p
+        hashes[p] = _hash_bytes(data, starts[p], stops[p])
+    for p in range(stored):
+        at = hashes[p] & mask
         while table[at] >= 0:
-            q = table[at]
-            if p >= stored and hashes[q] == h and _same_bytes(data, starts[p], stops[p], starts[q], stops[q]):
-                ids[p] = ids[q]
-                break
             at = (at + np.uint64(1)) & mask
-        if table[at] < 0:
+        table[at] = p
+        ids[p] = p
+    fresh = 0
+    for p in range(stored, len(starts)):
+        h = hashes[p]
+        at = h & mask
+        q = table[at]
+        while q >= 0 and not (hashes[q] == h and _same_bytes(data, starts[p], stops[p], starts[q], stops[q])):
+            at = (at + np.uint64(1)) & mask
+            q = table[at]
+        if q >= 0:
+            ids[p] = ids[q]
+        else:
             table[at] = p
-            if p >= stored:
-                ids[p] = stored + fresh
-                firsts[fresh] = p
-                fresh += 1
+            ids[p] = stored + fresh
+            firsts[fresh] = p
+            fresh += 1
     return fresh
 
 
 @numba.njit(cache=True)
 def _gather(data: U8, starts: I64, stops: I64, out: U8) -> None:
-    """Copy strings end to end."""
-    at = 0
-    for p in range(len(starts)):
-        for k in range(starts[p], stops[p]):
-            out[at] = data[k]
-            at += 1
+    """Copy strings end to end; neighbours are copied in one stretch."""
+    at = p = 0
+    while p < len(starts):
+        start = starts[p]
+        while p + 1 < len(starts) and starts[p + 1] == stops[p]:
+            p += 1
+        length = stops[p] - start
+        for k in range(length):
+            out[at + k] = data[start + k]
+        at += length
+        p += 1
 
 
 ENTRIES = (_number, _gather)
@@ -98,7 +125,7 @@ ENTRIES = (_number, _gather)
 
 @dataclass(slots=True)
 class Strings:
-    """n byte strings: string i is data[starts[i]:stops[i]]."""
+    """n byte strings: string i is data[starts[i]:stops[i]]. The arrays may be read-only views."""
 
     data: U8
     starts: I64
@@ -118,7 +145,7 @@ class Strings:
         _, offsets, data = array.buffers()
         edges = np.frombuffer(offsets, np.int64, len(values) + 1) if values else np.zeros(1, np.int64)
         flat = np.frombuffer(data, np.uint8, int(edges[-1])) if data is not None else np.zeros(0, np.uint8)
-        return cls(flat.copy(), edges[:-1].copy(), edges[1:].copy())
+        return cls(flat, edges[:-1], edges[1:])
 
     @classmethod
     def of_lengths(cls, data: U8, lengths: npt.NDArray[np.unsignedinteger]) -> Strings:

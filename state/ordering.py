@@ -153,8 +153,13 @@ class Ordering:
         return Layout(version, x, group, starts, slot_of[owner], count)
 
     def commit(self, layout: Layout, replay: Replay) -> None:
-        """Take over what `replay` left, under the row numbers the store gives. Cost: O(n)."""
+        """Take over what `replay` left, under the row numbers the store gives.
+
+        Cost: O(n), nothing if no row came, went or moved.
+        """
         alive = replay.current >= 0
+        if len(alive) == replay.rows and alive.all() and not layout.fresh and not self._left(layout, replay):
+            return
         slots = layout.slot[replay.current[alive]]
         occupant = np.full(len(layout.version), -1, np.int32)
         placed = np.flatnonzero(slots >= 0)
@@ -182,6 +187,11 @@ class Ordering:
         inside = layout.group[1:] == layout.group[:-1]
         assert (np.diff(layout.group)[~inside] == 1).all(), f"3: groups {layout.group}"
         assert (layout.x[1:] >= layout.x[:-1])[inside].all(), f"3: x {layout.x} in groups {layout.group}"
+
+    @staticmethod
+    def _left(layout: Layout, replay: Replay) -> bool:
+        """Whether a row lost its slot by a NULL."""
+        return bool(((layout.slot[replay.before] >= 0) & (layout.slot[replay.after] < 0)).any())
 
     def _members(self, replay: Replay) -> Bool:
         return np.logical_and.reduce(replay.valid[self._columns], axis=0)
