@@ -45,7 +45,7 @@ def answers_to(question: Question, history: History, rank: str, types: dict[str,
     selection = question.selection(history.database, rank, types)
     statement = f"SELECT __from, __to, {rank} FROM ({selection}) WHERE {rank} IS NOT NULL ORDER BY __from"
     try:
-        found = history.database.execute(statement, list(question.params) or None).fetchnumpy()
+        found = history.database.execute(statement).fetchnumpy()
     except duckdb.Error as error:
         raise Unreadable(str(error)) from None
     starts, ends, ranks = (found[name].tolist() for name in ("__from", "__to", rank))

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any
 
 import msgspec
@@ -123,7 +124,7 @@ def read_lives(journal: Journal) -> Lives:
 def read_query(value: bytes) -> Query | None:
     """Return what a subscription record asks; None if it is malformed (then it is refused)."""
     try:
-        body = json.loads(value)
+        body = json.loads(value, parse_float=Decimal)
         if "template" in body:
             return Query(body["template"], tuple(body["params"]))
         return Query(body["sql"])

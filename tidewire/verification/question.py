@@ -4,24 +4,19 @@
     SELECT __from, __to, __rank_0 FROM stock WHERE ((exchange = 'NYSE') AND (risk BETWEEN 1 AND 3))
 
 The tree comes from `json_serialize_sql` and goes back through `json_deserialize_sql`, so the condition is DuckDB's
-reading of the text, not ours. One thing is exact here that DuckDB would round: a number in scientific notation beside
-an integer or decimal column is written out (DuckDB compares BIGINT with 9007199254740992e0 as doubles).
+reading of the text, not ours; only constants are made exact (`literals`).
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Any
 
 import duckdb
 
+from tidewire.verification.literals import make_exact
 from tidewire.verification.words import quote_names
-
-_MAX_DIGITS = 38
-_INEXACT = ("FLOAT", "DOUBLE")
 
 
 class Unreadable(Exception):
@@ -52,7 +47,7 @@ class Question:
         node = tree["statements"][0]["node"]
         node["select_list"] = [_column("__from"), _column("__to"), _column(rank)]
         if node["where_clause"] is not None:
-            _write_out(node["where_clause"], types)
+            node["where_clause"] = make_exact(node["where_clause"], types, self.params)
         made = database.execute("SELECT json_deserialize_sql(?)", [json.dumps(tree)]).fetchone()
         assert made is not None
         return str(made[0])
@@ -96,38 +91,3 @@ def _column(name: str) -> dict[str, Any]:
         "query_location_length": 0,
         "column_names": [name],
     }
-
-
-def _write_out(node: Any, types: dict[str, str]) -> None:
-    """Write numbers in scientific notation out where a column of an exact type stands beside them."""
-    for comparison in _comparisons(node):
-        sides = [comparison[name] for name in ("left", "right", "input", "lower", "upper") if name in comparison]
-        columns = [side["column_names"][-1].lower() for side in sides if side.get("class") == "COLUMN_REF"]
-        if columns and all(not types.get(name, "DOUBLE").startswith(_INEXACT) for name in columns):
-            for side in sides:
-                _write_constants(side)
-
-
-def _comparisons(node: Any) -> Iterator[dict[str, Any]]:
-    if isinstance(node, dict):
-        if node.get("class") in ("COMPARISON", "BETWEEN"):
-            yield node
-        for child in node.values():
-            yield from _comparisons(child)
-    elif isinstance(node, list):
-        for child in node:
-            yield from _comparisons(child)
-
-
-def _write_constants(node: Any) -> None:
-    if isinstance(node, list):
-        for child in node:
-            _write_constants(child)
-    elif isinstance(node, dict):
-        literal = node.get("literal")
-        if isinstance(literal, dict) and literal.get("kind") == "NUMERIC" and "e" in literal["text"].lower():
-            number = Decimal(literal["text"])
-            if abs(number.adjusted()) < _MAX_DIGITS and len(format(number, "f")) <= _MAX_DIGITS:
-                literal["text"] = format(number, "f")
-        for child in node.values():
-            _write_constants(child)

@@ -10,8 +10,8 @@ from catalog.ddl import apply_ddl
 from catalog.relation import Catalog
 from connectors.dead_letter import RecordFault
 from connectors.json_record import JsonRecordDecoder
-from tidewire.verification.decoding import decode
 from tidewire.verification.declared import Declared
+from tidewire.verification.decoding import decode
 from tidewire.verification.journal import Record
 
 DDL = """CREATE TABLE t (k VARCHAR PRIMARY KEY, b BOOLEAN, s SMALLINT, i INTEGER, l BIGINT, r REAL, d DOUBLE,
