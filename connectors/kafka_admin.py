@@ -98,10 +98,13 @@ class Admin:
         self._await([TopicSpec(name, True, {})])
 
     def delete_topics(self, names: Sequence[str]) -> None:
-        """Delete topics; those that do not exist are no error."""
+        """Delete topics, and wait until nobody sees them; those that do not exist are no error."""
         for future in self._client.delete_topics(list(names)).values() if names else ():
             with contextlib.suppress(TopicUnknown):
                 self._result(future, "deleting topics")
+        deadline = time.monotonic() + self._timeout
+        while not self.topics().keys().isdisjoint(names) and time.monotonic() < deadline:
+            time.sleep(0.05)
 
     def topic_ids(self, names: Iterable[str]) -> dict[str, str]:
         """Return the id that each topic got when it was created; topics that do not exist are left out."""

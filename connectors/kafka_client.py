@@ -16,6 +16,9 @@ from connectors.kafka_failure import KafkaFailure, explain
 from connectors.kafka_properties import KafkaProperties
 
 REQUEST_SECONDS = 10.0
+PREFETCH = {"fetch.queue.backoff.ms": 20, "queued.max.messages.kbytes": 32_768}
+"""How far consumers read ahead: 32 MB, and on again 20 ms after there is room (librdkafka's default waits 1 s)."""
+
 _LOG = logging.getLogger("tidewire.kafka")
 _LOG.addHandler(logging.NullHandler())
 _REASONS = {KafkaError._AUTHENTICATION, KafkaError._SSL, KafkaError._RESOLVE, KafkaError._TRANSPORT}
@@ -41,13 +44,16 @@ class Ear:
         return explain(self.reason if unclear and self.reason else problem, doing, self.bootstrap)
 
 
-def configuration(properties: KafkaProperties, ear: Ear, own: Mapping[str, object]) -> dict[str, object]:
-    """Return a client's configuration: the user's properties, then ours, its log and its error callback."""
+def configuration(
+    properties: KafkaProperties, ear: Ear, own: Mapping[str, object], defaults: Mapping[str, object] | None = None
+) -> dict[str, object]:
+    """Return a client's configuration: the user's properties override `defaults`, nothing overrides `own`."""
     return {
         "topic.metadata.refresh.interval.ms": 30_000,
         "reconnect.backoff.max.ms": 1_000,
         "log.connection.close": False,
         "log_level": 2,
+        **(defaults or {}),
         **properties.librdkafka(),
         **own,
         "error_cb": ear,

@@ -15,13 +15,12 @@ from dataclasses import dataclass
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from connectors.kafka_admin import Place
-from connectors.kafka_client import REQUEST_SECONDS, Ear, configuration
+from connectors.kafka_client import PREFETCH, REQUEST_SECONDS, Ear, configuration
 from connectors.kafka_failure import KafkaFailure, NotAuthorised
 from connectors.kafka_properties import KafkaProperties
 from connectors.kafka_reader import OffsetTrimmed, record_of
 from connectors.kafka_record import KafkaRecord
 
-_QUEUED_KILOBYTES = 32_768
 _PERSIST_SECONDS = 15.0
 
 
@@ -68,10 +67,8 @@ class GroupConsumer:
             "isolation.level": "read_committed",
             "auto.offset.reset": "error",
             "enable.partition.eof": True,
-            "fetch.queue.backoff.ms": 20,
-            "queued.max.messages.kbytes": _QUEUED_KILOBYTES,
         }
-        self._consumer = Consumer(configuration(properties, self._ear, own))
+        self._consumer = Consumer(configuration(properties, self._ear, own, PREFETCH))
         self._consumer.subscribe(list(topics), on_assign=self._assigned, on_revoke=self._revoked, on_lost=self._revoked)
 
     def committed(self, places: Iterable[Place]) -> dict[Place, int | None]:

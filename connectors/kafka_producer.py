@@ -19,10 +19,8 @@ from connectors.record import OutRecord
 
 T = TypeVar("T")
 MESSAGE_MAX_BYTES = 16_777_216
-_OWN = {
-    "acks": "all",
-    "enable.idempotence": True,
-    "partitioner": "murmur2_random",
+_OWN = {"acks": "all", "enable.idempotence": True, "partitioner": "murmur2_random"}
+_DEFAULTS = {
     "message.max.bytes": MESSAGE_MAX_BYTES,
     "queue.buffering.max.messages": 500_000,
     "queue.buffering.max.kbytes": 262_144,
@@ -38,8 +36,9 @@ class Producer:
 
     def __init__(self, properties: KafkaProperties, timeout: float = 30.0, linger: float = 0.005) -> None:
         self._ear = Ear(properties.bootstrap)
-        own = _OWN | {"delivery.timeout.ms": int(timeout * 1000), "linger.ms": linger * 1000}
-        self._client = Client(configuration(properties, self._ear, own))
+        own = _OWN | {"delivery.timeout.ms": int(timeout * 1000)}
+        defaults = _DEFAULTS | {"linger.ms": linger * 1000}
+        self._client = Client(configuration(properties, self._ear, own, defaults))
         self._timeout = timeout
         self._problem: tuple[KafkaError, str] | None = None
 
@@ -102,7 +101,7 @@ class TransactionalProducer:
             "transaction.timeout.ms": int(open_seconds * 1000),
             "delivery.timeout.ms": int(open_seconds * 1000),
         }
-        self._client = Client(configuration(properties, self._ear, own))
+        self._client = Client(configuration(properties, self._ear, own, _DEFAULTS))
         self._open_seconds = open_seconds
         self._ready = False
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from connectors.kafka_admin import Admin, Place
-from connectors.kafka_client import REQUEST_SECONDS, Ear, configuration
+from connectors.kafka_client import PREFETCH, REQUEST_SECONDS, Ear, configuration
 from connectors.kafka_failure import KafkaFailure
 from connectors.kafka_properties import KafkaProperties
 from connectors.kafka_record import KafkaRecord
@@ -116,10 +116,8 @@ class _Reading:
             "isolation.level": "read_committed",
             "auto.offset.reset": "error",
             "enable.partition.eof": eof,
-            "fetch.queue.backoff.ms": 20,
-            "queued.max.messages.kbytes": 32_768,
         }
-        self._consumer = Consumer(configuration(properties, self._ear, own))
+        self._consumer = Consumer(configuration(properties, self._ear, own, PREFETCH))
         self._consumer.assign([TopicPartition(topic, number, offset) for (topic, number), offset in starts.items()])
 
     def __enter__(self) -> _Reading:

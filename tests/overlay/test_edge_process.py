@@ -1,0 +1,165 @@
+"""An edge process from start to stop: waiting, serving, redirecting, trimming, losing notifications."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+import httpx
+import msgspec
+import pytest
+
+from connectors.kafka import Admin, KafkaProperties, Reader
+from connectors.partitioner import home_partition
+from connectors.topics import Topics
+from overlay.edge_config import EdgeConfig
+from overlay.edge_process import EdgeProcess
+from overlay.ownership import CACHE_SECONDS
+from tests.conftest import TEST_VIRTUAL_EDGES
+from tests.overlay.hand_engine import HandEngine
+
+pytestmark = pytest.mark.broker
+SECONDS = 30.0
+
+
+@contextmanager
+def edge(kafka: KafkaProperties, topics: Topics, **settings: object) -> Iterator[EdgeProcess]:
+    """Run an edge in a thread; fails the test if it ends with an error."""
+    config = replace(EdgeConfig(kafka, topics, session_seconds=2.0), **settings)
+    process, stop, failures = EdgeProcess(config), threading.Event(), []
+
+    def run() -> None:
+        try:
+            process.run(stop)
+        except Exception as error:  # shown by the assertion below
+            failures.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        yield process
+    finally:
+        stop.set()
+        thread.join(SECONDS)
+    assert failures == []
+
+
+def until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + SECONDS
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def url(process: EdgeProcess) -> str:
+    until(lambda: process.answers.state == "running")
+    return f"http://{process.answers.health()[1]['address']}"
+
+
+def acks(kafka: KafkaProperties, topics: Topics) -> list[dict[str, object]]:
+    return [msgspec.json.decode(record.value or b"{}") for record in Reader(kafka).read_to_end(topics.acks)]
+
+
+def started(kafka: KafkaProperties, topics: Topics) -> HandEngine:
+    engine = HandEngine(kafka, topics, TEST_VIRTUAL_EDGES)
+    engine.declare()
+    engine.begin()
+    return engine
+
+
+def serve(engine: HandEngine, *names: str) -> None:
+    """Subscribe, and run batches until all are answered."""
+    engine.subscribe(*names)
+    answered: list[int] = []
+    until(lambda: answered.append(engine.run_batch(engine.value + 1)) or sum(answered) >= len(names))  # type: ignore[func-returns-value]
+
+
+def test_it_waits_for_its_topics_and_then_serves(kafka: KafkaProperties, prefix: str) -> None:
+    topics, admin = Topics(prefix), Admin(kafka)
+    with edge(kafka, topics) as process:
+        until(lambda: "subscriptions" in process.answers.state)
+        admin.ensure_topics(topics, TEST_VIRTUAL_EDGES)
+        serve(started(kafka, topics), "one")
+        address = url(process)
+        until(lambda: httpx.get(f"{address}/subscriptions/one").json().get("status") == "live")
+        assert httpx.get(f"{address}/subscriptions/two").status_code == 404
+        assert httpx.get(f"{address}/health").status_code == 200
+    admin.delete_topics([name for name in admin.topics() if name.startswith(prefix)])
+
+
+def test_it_stops_while_there_is_no_broker() -> None:
+    began = time.monotonic()
+    with edge(KafkaProperties("127.0.0.1:1"), Topics("nowhere.")) as process:
+        until(lambda: "no Kafka broker answers" in process.answers.state)
+    assert time.monotonic() - began < 20
+
+
+def test_another_edge_is_where_it_says(kafka: KafkaProperties, topics: Topics) -> None:
+    with edge(kafka, topics) as first, edge(kafka, topics) as second:
+        engine = started(kafka, topics)
+        names = [next(f"s{i}" for i in range(99) if home_partition(f"s{i}".encode(), 4) == home) for home in range(4)]
+        until(lambda: all(len(edge.answers.health()[1].get("virtual_edges", ())) == 2 for edge in (first, second)))
+        serve(engine, *names)
+        time.sleep(CACHE_SECONDS)
+        addresses = [url(first), url(second)]
+        for name in names:
+            until(lambda name=name: _answer(addresses[0], name).get("n", 0) >= 1)  # type: ignore[misc]
+            assert _answer(addresses[1], name)["id"] == name
+        direct = [httpx.get(f"{addresses[0]}/subscriptions/{name}").status_code for name in names]
+        assert sorted(direct) == [200, 200, 307, 307]
+
+
+def test_apply_then_subscribe_is_never_refused(kafka: KafkaProperties, topics: Topics) -> None:
+    with edge(kafka, topics):
+        started(kafka, topics).subscribe("good")
+        until(lambda: [ack["status"] for ack in acks(kafka, topics)] == ["accepted"])
+
+
+def test_an_unknown_table_is_refused_without_waiting_for_more(kafka: KafkaProperties, topics: Topics) -> None:
+    with edge(kafka, topics):
+        engine = started(kafka, topics)
+        engine.subscribe("bad", sql="SELECT MIN(v) FROM nowhere")
+        until(lambda: [ack.get("code") for ack in acks(kafka, topics)] == ["unknown_table"])
+
+
+def test_old_state_is_trimmed_below_a_snapshot(kafka: KafkaProperties, topics: Topics) -> None:
+    with edge(kafka, topics, snapshot_floor=2_000) as process:
+        engine = started(kafka, topics)
+        serve(engine, *[f"s{i}" for i in range(20)])
+        until(lambda: engine.run_batch(engine.value + 1) == 0 and process.answers.counters.snapshots > 1)
+        begins = Admin(kafka).begin_offsets(topics.edge_state)
+        assert any(begins.values())
+    with edge(kafka, topics) as again:
+        address = url(again)
+        until(lambda: _answer(address, "s3").get("answer") == engine.value)
+
+
+def test_notifications_that_were_trimmed_make_it_register_again(kafka: KafkaProperties, topics: Topics) -> None:
+    with edge(kafka, topics) as process:
+        engine = started(kafka, topics)
+        serve(engine, "s")
+        address = url(process)
+        until(lambda: _answer(address, "s").get("answer") == engine.value)
+    engine.run_batch(71)
+    admin = Admin(kafka)
+    ends = admin.end_offsets(topics.notifications)
+    admin.delete_records({(topics.notifications, number): end for number, end in ends.items()})
+    with edge(kafka, topics) as process:
+        until(lambda: engine.run_batch(engine.value + 1) == 1)
+        address = url(process)
+        until(lambda: _answer(address, "s").get("answer") == engine.value)
+    kinds = [
+        msgspec.json.decode(record.value or b"{}")["kind"]
+        for record in Reader(kafka).read_to_end(topics.deliveries)
+        if record.key == b"s"
+    ]
+    assert kinds[0] == "snapshot"
+    assert kinds.count("resync") == 1
+
+
+def _answer(address: str, name: str) -> dict[str, object]:
+    answer: dict[str, object] = httpx.get(f"{address}/subscriptions/{name}", follow_redirects=True).json()
+    return answer
