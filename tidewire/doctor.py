@@ -6,7 +6,6 @@ The checks look at the machine and the environment only; none starts a server. W
 
 from __future__ import annotations
 
-import getpass
 import os
 import shutil
 import sys
@@ -27,6 +26,7 @@ from tidewire.stack.failure import StackError
 from tidewire.stack.jars import find_jars, jar_directories, missing, read_jar_sets, require_jars, user_cache
 from tidewire.stack.java import find_java
 from tidewire.stack.port import require_free
+from tidewire.stack.user import require_named_user
 
 _PYTHON = (3, 11)
 _COMFORTABLE_MB = 4_000
@@ -105,26 +105,16 @@ def _java(settings: Settings) -> Iterator[Finding]:
     yield Finding("java", Verdict.OK, f"{java.version} at {java.home}")
     home = os.environ.get("JAVA_HOME", "")
     if any(c.isspace() for c in home + str(java.home)):
-        yield Finding(
-            "java",
-            Verdict.WARN,
-            f"the path `{home or java.home}` has a blank in it, which some of Spark's scripts do not take",
-            "Set JAVA_HOME to a symbolic link without one.",
-        )
+        yield Finding("java", Verdict.OK, "its path has a blank in it, which Spark and the broker take (tried)")
     if home and (found := shutil.which("java")) and Path(found).resolve().parent.parent != Path(home).resolve():
         yield Finding("java", Verdict.OK, f"JAVA_HOME is used; PATH has another Java, `{found}`")
 
 
 def _home(settings: Settings) -> Iterator[Finding]:
     try:
-        getpass.getuser()
-    except (KeyError, OSError, ImportError):
-        yield Finding(
-            "user",
-            Verdict.WARN,
-            f"user {os.getuid()} has no name: neither a passwd entry nor USER",
-            "Set USER (any name) before you start; Hadoop inside Spark asks for it.",
-        )
+        require_named_user()
+    except StackError as error:
+        yield Finding("user", Verdict.FAIL, *_split(error))
     cache = user_cache()
     if cache is None:
         yield Finding("home", Verdict.WARN, "there is no home directory", "Jars go to the data directory instead.")

@@ -15,6 +15,7 @@ from tidewire.service import configure_logs, run_service
 from tidewire.settings import Settings, load_settings
 from tidewire.stack.jars import jar_directories, read_jar_sets, require_jars
 from tidewire.stack.java import find_java
+from tidewire.stack.user import require_named_user
 from tidewire.terminal import Terminal
 
 
@@ -44,6 +45,7 @@ def engine(
         prefix=prefix,
     )
     configure_logs(settings.log_level, json)
+    require_named_user()
     find_java()
     directories = jar_directories(settings.data_dir, settings.jars_dir)
     jars = require_jars(

@@ -28,6 +28,7 @@ from tidewire.stack.jars import jar_directories, read_jar_sets, require_jars, us
 from tidewire.stack.java import Java, find_java
 from tidewire.stack.port import free_port, require_free
 from tidewire.stack.supervisor import Service, Supervisor
+from tidewire.stack.user import require_named_user
 
 PROGRAM = (sys.executable, "-m", "tidewire")
 _STEP_SECONDS = 0.2
@@ -99,6 +100,7 @@ class EmbeddedStack:
         """Check everything that can be checked before a process starts."""
         settings = self.settings
         require_room(self.directory.path, settings.disk_floor_mb)
+        require_named_user()
         java = find_java()
         self._require_ports()
         sets = read_jar_sets()
