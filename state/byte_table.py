@@ -10,8 +10,9 @@ A batch is numbered in one pass: its strings are put behind the stored ones, all
 the stored ones enter without a comparison (they are distinct), the new ones are looked up.
 
 Invariants (`check`): 1 every string lies inside the data. 2 No two strings are equal.
-Cost: O(n + m) a batch, n stored and m new: 12 ns a stored string and 40 ns a new one of 20 bytes.
-Why not a dict: building one from 50,000 stored keys costs 8 ms a batch, this 0.6 ms (benchmarks/operator_cost).
+Cost: O(n + m) a batch, n stored and m new: 12 ns a stored string and 90 ns a new one of 20 bytes, of which
+half is the way out of Python. Why not a dict: one that is made of 50,000 stored keys at every batch, to look up
+1,000, costs 10 ms, this 0.9 ms.
 """
 
 from __future__ import annotations

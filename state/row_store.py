@@ -112,12 +112,6 @@ class Replay:
     home: I32
     moved: int
 
-    @property
-    def row_of_entry(self) -> I64:
-        """The row number that each entry has after the batch, -1 for those that are gone."""
-        alive = self.current >= 0
-        return np.where(alive, np.cumsum(alive) - 1, -1)
-
 
 class RowStore:
     """Rows by exact primary key. `columns` is how many there are, `texts` which of them hold text."""
