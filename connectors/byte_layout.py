@@ -17,10 +17,17 @@ _UNESCAPED[[LOWER_B, LOWER_F, LOWER_N, LOWER_R, LOWER_T]] = (8, 12, 10, 13, 9)
 
 @dataclass(slots=True)
 class ByteLayout:
-    """n byte strings: string i is data[offsets[i]:offsets[i + 1]]. All offsets are positions in `data`."""
+    """n byte strings: string i is data[offsets[i]:offsets[i + 1]]. Both arrays are read-only.
+
+    (To numba a read-only array is another type: were both kinds to come, functions would be compiled twice.)
+    """
 
     data: U8
     offsets: I64
+
+    def __post_init__(self) -> None:
+        self.data.flags.writeable = False
+        self.offsets.flags.writeable = False
 
     def __len__(self) -> int:
         return len(self.offsets) - 1

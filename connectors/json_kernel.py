@@ -254,7 +254,10 @@ def _take_value(data: U8, at: int, stop: int, c: int, i: int, plan: I64, out: I6
 
 @compiled
 def _column_at(data: U8, at: int, stop: int, names: U8, plan: I64, guess: int) -> int:
-    """Return the column named by at..stop, `guess` looked at first; -1 if there is none, -2 for an escaped name."""
+    """Return the column named by at..stop, `guess` looked at first; -1 if there is none.
+
+    -2 for a name with escapes that is not as the plan spells it: it may be a column all the same.
+    """
     width = len(plan)
     for k in range(width):
         c = guess + k - width if guess + k >= width else guess + k

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
@@ -46,7 +47,8 @@ _KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """`fields[c]` has what KIND to NAME_STOP number; column c is called names[fields[c, NAME]:fields[c, NAME_STOP]].
+    """`fields[c]` has what KIND to NAME_STOP number; names[fields[c, NAME]:fields[c, NAME_STOP]] is what column c is
+    called, with the escapes that JSON demands.
 
     LIMIT is the largest positive integer or unscaled decimal; OPTIONAL says that the member may be absent.
     """
@@ -74,7 +76,7 @@ class Plan:
 
     @classmethod
     def _of(cls, columns: Sequence[Column], nullable: list[bool], optional: list[bool]) -> Plan:
-        names = [column.name.encode() for column in columns]
+        names = [json.dumps(column.name, ensure_ascii=False)[1:-1].encode() for column in columns]
         ends = np.cumsum([0, *(len(name) for name in names)])
         fields = [
             (kind_of(column), _limit(column), column.type.scale, nullable[c], optional[c], ends[c], ends[c + 1])

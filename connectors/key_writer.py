@@ -48,6 +48,7 @@ class KeyWriter:
         parts = [self._text(c, codes[c], texts[c]) for c in range(len(self.columns))]
         begins = np.cumsum([0, *(len(part.data) for part in parts)])
         text = parts[0].data if len(parts) == 1 else np.concatenate([part.data for part in parts])
+        text.flags.writeable = False  # one kind of argument, one compilation
         offsets = np.array([part.offsets + begin for part, begin in zip(parts, begins, strict=False)])
         room = n * (len(self._prefixes) + _LONGEST_CODE * len(parts)) + len(text) * _LONGEST_ESCAPE
         out, ends = np.empty(room, np.uint8), np.zeros(n + 1, np.int64)

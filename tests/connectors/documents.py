@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 
 from catalog.column_type import ColumnType, Kind
 from catalog.relation import Column, Relation
@@ -311,4 +312,5 @@ def relation_of(rng: random.Random) -> Relation:
         name = rng.choice(("", "é", '"', " ")) + f"c{c}"
         columns.append(Column(name, ColumnType(kind, precision, scale), rng.random() < 0.7))
     key = tuple(column.name for column in rng.sample(columns, rng.randrange(1, min(3, len(columns)) + 1)))
+    columns = [replace(column, nullable=column.nullable and column.name not in key) for column in columns]
     return Relation("t", tuple(columns), key, "t", absent=rng.choice(("null", "null", "error", "keep")))

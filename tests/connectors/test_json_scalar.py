@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+import datetime as dt
+import json
+import random
+import struct
+from decimal import Decimal
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from catalog.column_type import ColumnType, Kind
+from connectors.dead_letter import RecordFault
+from connectors.json_document import Members, Number, parse_document
+from connectors.json_scalar import expected, nearest_real, read_scalar, scalar_text
+from tests.connectors.documents import FLOATS
+from tests.oracle.json_twin import real
+
+DECIMAL = ColumnType(Kind.DECIMAL, 12, 2)
+TYPES = [ColumnType(kind) for kind in Kind if kind is not Kind.DECIMAL]
+TYPES += [ColumnType(Kind.DECIMAL, p, s) for p, s in ((12, 2), (18, 0), (18, 18), (38, 10))]
+
+
+def refusal(column_type, value):
+    with pytest.raises(RecordFault) as fault:
+        read_scalar(column_type, value)
+    assert fault.value.message.startswith("expected " + expected(column_type))
+    assert len(fault.value.message) < 250
+    return fault.value.code
+
+
+@pytest.mark.parametrize("column_type", TYPES, ids=str)
+def test_other_json_types_are_refused(column_type):
+    taken = {Kind.BOOLEAN: "boolean", Kind.DECIMAL: "number", Kind.VARCHAR: "text", Kind.DATE: "", Kind.TIMESTAMP: ""}
+    malformed = (Kind.DECIMAL, Kind.DATE, Kind.TIMESTAMP)
+    for name, value in (
+        ("object", Members()),
+        ("array", []),
+        ("number", Number("0")),
+        ("text", "x"),
+        ("boolean", True),
+    ):
+        if name == taken.get(column_type.kind, "number"):
+            read_scalar(column_type, value)
+        else:
+            code = "malformed_value" if name == "text" and column_type.kind in malformed else "wrong_type"
+            assert refusal(column_type, value) == code
+
+
+def codes_of(column_type):
+    kind = column_type.kind
+    if not column_type.coded:
+        return st.text(max_size=8) if kind is Kind.VARCHAR else st.just("-12345678901234567890.0123456789")
+    if kind is Kind.DECIMAL:
+        return st.integers(-(10**column_type.precision) + 1, 10**column_type.precision - 1)
+    if kind is Kind.DATE:
+        return st.dates().map(lambda day: (day - dt.date(1970, 1, 1)).days)
+    if kind is Kind.TIMESTAMP:
+        return st.datetimes().map(lambda moment: (moment - dt.datetime(1970, 1, 1)) // dt.timedelta(microseconds=1))
+    bits = {Kind.BOOLEAN: 1, Kind.SMALLINT: 16, Kind.INTEGER: 32, Kind.BIGINT: 64}.get(kind)
+    if bits:
+        return st.integers(0, 1) if bits == 1 else st.integers(-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+    floats = st.floats(allow_nan=False, allow_infinity=False, width=32 if kind is Kind.REAL else 64)
+    return floats.map(lambda value: read_scalar(column_type, Number(repr(value))))
+
+
+@given(st.sampled_from(TYPES).flatmap(lambda column_type: st.tuples(st.just(column_type), codes_of(column_type))))
+@settings(max_examples=200, deadline=None)
+def test_canonical_text_is_read_as_what_it_was_written_from(typed):
+    column_type, coded = typed
+    text = scalar_text(column_type, coded)
+    assert read_scalar(column_type, parse_document(text.encode())) == coded
+    assert json.dumps(json.loads(text), ensure_ascii=False) == text
+
+
+def test_decimals_are_never_expanded_beyond_the_column():
+    for text in ("1e999999999", "1" + "0" * 60_000, "1e" + "9" * 60_000, "0.1e1000000"):
+        assert refusal(DECIMAL, Number(text)) == "out_of_range"
+    for text in ("1e-999999999", "0." + "0" * 60_000 + "1"):
+        assert refusal(DECIMAL, Number(text)) == "out_of_scale"
+    for text in ("0e999999999", "0e-" + "9" * 60_000, "-0." + "0" * 60_000):
+        assert read_scalar(DECIMAL, Number(text)) == 0
+    assert read_scalar(DECIMAL, Number("0." + "0" * 50_000 + "1e50001")) == 100
+    assert read_scalar(DECIMAL, Number("100" + "0" * 50_000 + "e-50002")) == 100
+    assert refusal(ColumnType(Kind.BIGINT), Number("1" * 60_000)) == "out_of_range"
+
+
+@given(st.decimals(-(10**11), 10**11, places=4))
+@settings(max_examples=100, deadline=None)
+def test_decimals_are_exact(value):
+    fits = not value * 10_000 % 100 and abs(value) < Decimal(10) ** 10
+    if fits:
+        assert read_scalar(DECIMAL, str(value)) == int(value * 100)
+    else:
+        assert refusal(DECIMAL, str(value)) in ("out_of_scale", "out_of_range")
+
+
+def as_real(pattern):
+    return struct.unpack(">f", pattern.to_bytes(4, "big"))[0]
+
+
+def test_reals_are_rounded_once():
+    rng = random.Random(7)
+    for text in FLOATS:
+        assert nearest_real(text) == real(text)
+    for _ in range(300):
+        pattern = rng.choice((rng.randrange(0x7F7FFFFF), rng.randrange(0x00800000), 0, 1, 0x7FFFFF, 0x7F7FFFFE))
+        low, high = Fraction(as_real(pattern)), Fraction(as_real(pattern + 1))
+        middle = (low + high) / 2
+        for nudge in (0, Fraction(1, 2**240), -Fraction(1, 2**240)):
+            exact = middle + nudge
+            digits = exact * 10**400
+            text = f"{round(digits)}e-400"
+            assert nearest_real(text) == real(text), text
+    assert nearest_real("340282356779733661637539395458142568448") is None
+    assert nearest_real("340282356779733661637539395458142568447.9") == as_real(0x7F7FFFFF)
+    assert nearest_real("-340282356779733661637539395458142568448") is None
