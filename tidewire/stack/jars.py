@@ -178,10 +178,14 @@ def _run_ivy(jars: JarSet, folder: Path, java: Java, ivy_settings: Path | None, 
     progress(f"fetching the {len(jars.sha256)} jars of the set `{jars.name}`")
     said: list[str] = []
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as ivy:
-        for line in ivy.stdout or ():
-            said.append(line.strip())
-            if "[SUCCESSFUL" in line:
-                progress(f"{_count(said)} of {len(jars.sha256)}: {line.split('!')[-1].split('(')[0].strip()}")
+        try:
+            for line in ivy.stdout or ():
+                said.append(line.strip())
+                if "[SUCCESSFUL" in line:
+                    progress(f"{_count(said)} of {len(jars.sha256)}: {line.split('!')[-1].split('(')[0].strip()}")
+        except BaseException:
+            ivy.kill()
+            raise
     if ivy.returncode != 0:
         raise RequirementError(
             f"the jars of the set `{jars.name}` could not be fetched: {_reason(said)}. Check the network "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import psutil
@@ -12,13 +13,26 @@ from tidewire import cli
 from tidewire.settings import load_settings
 from tidewire.stack.child import session_members
 from tidewire.stack.failure import ChildFailedError
+from tidewire.stack.jars import jar_directories, read_jar_sets, require_jars
 from tidewire.stack.running import running_stack
 
 pytestmark = pytest.mark.stack
 
 
-def test_a_real_stack_runs_as_long_as_its_block(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    settings = load_settings(data_dir=tmp_path / "d", broker_port=0, http_port=0, edges=2, virtual_edges=4)
+def copy(files: list[Path], folder: Path) -> None:
+    folder.mkdir(exist_ok=True)
+    for file in files:
+        shutil.copy(file, folder)
+
+
+def test_a_real_stack_runs_as_long_as_its_block_also_in_paths_with_a_blank(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    jars = tmp_path / "my jars"
+    for jar_set in read_jar_sets().values():
+        copy(require_jars(jar_set, jar_directories(tmp_path)), jars)
+    home = tmp_path / "dä ta"
+    settings = load_settings(data_dir=home, jars_dir=jars, broker_port=0, http_port=0, edges=2, virtual_edges=4)
     with running_stack(settings) as status:
         assert cli.run(["status", "--json", "--bootstrap", status["bootstrap"]]) == 0
         seen = json.loads(capsys.readouterr().out)
