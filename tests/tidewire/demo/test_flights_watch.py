@@ -1,0 +1,62 @@
+"""What the demo counts, and how it is shown with and without a terminal."""
+
+from __future__ import annotations
+
+import io
+
+from rich.console import Console
+
+from connectors.kafka import KafkaProperties
+from connectors.topics import Topics
+from operators.control import Progress as EngineProgress
+from tidewire.demo.flights_view import View
+from tidewire.demo.flights_watch import Watch
+from tidewire.records import At, Delivery, Progress
+
+
+def watch() -> Watch:
+    return Watch(KafkaProperties("127.0.0.1:1"), Topics("demo."), "demo.flight")
+
+
+def changed(n: int, offset: int = 0, id: str = "0001 highest JFK 100-200") -> Delivery:
+    return Delivery(id, "change", 0, n, 1, n, At(1, 0, "demo.flight", 0, offset))
+
+
+def test_lag_latency_and_the_newest_answers() -> None:
+    seen = watch()
+    seen.published(0, 0)
+    seen.published(0, 1)
+    seen.told(0, changed(2))
+    seen.told(0, changed(2, id="other"))
+    seen.told(0, changed(3, offset=1))
+    numbers = seen.seen()
+    assert (numbers.published, numbers.deliveries, numbers.changes, numbers.lag) == (2, 3, 3, 2)
+    assert 0 <= numbers.latency_p50 < 1_000
+    assert [delivery.new for delivery in seen.newest_answers()] == [2, 3]
+
+
+def test_it_is_complete_when_edges_have_told_the_batch_that_covers_everything() -> None:
+    seen = watch()
+    seen.published(0, 0)
+    seen.committed(EngineProgress(1, 4, 0, "t", {}, {"demo.flight": {"0": 1}}))
+    assert not seen.complete()
+    seen.told(0, Progress(1, 4))
+    seen.told(1, Progress(1, 3))
+    assert not seen.complete()
+    seen.told(1, Progress(1, 4))
+    assert seen.complete()
+    seen.published(0, 1)
+    assert not seen.complete()
+
+
+def test_lines_without_a_terminal_and_a_table_with_one() -> None:
+    seen = watch()
+    seen.told(0, changed(7))
+    plain, terminal = io.StringIO(), io.StringIO()
+    for console in (Console(file=plain, width=200), Console(file=terminal, force_terminal=True, width=100, height=40)):
+        with View(console) as view:
+            view.show("2013-07-08 10:00", seen)
+            view.show("2013-07-08 10:01", seen)
+    assert plain.getvalue().count("2013-07-08") == 1, "one line in five seconds"
+    assert "0001 highest JFK 100-200: 1 min -> 7 min" in plain.getvalue()
+    assert "flights in the air" in terminal.getvalue() and "7 min" in terminal.getvalue()

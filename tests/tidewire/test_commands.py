@@ -1,0 +1,167 @@
+"""The commands that talk to Kafka, run as a user does, against a real broker; engine and edge are records."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from connectors.kafka import Admin, KafkaProperties, Producer
+from connectors.partitioner import home_partition
+from connectors.record import OutRecord
+from connectors.topics import Topics
+from operators.control import Progress, encode_control
+from tests.conftest import TEST_VIRTUAL_EDGES
+from tidewire.cli import run
+
+DDL = "CREATE TABLE {table} (symbol VARCHAR PRIMARY KEY, price DECIMAL(12,2))"
+Run = Callable[..., tuple[int, list[dict[str, Any]], str]]
+
+
+@pytest.fixture
+def tidewire(broker: str, topics: Topics, capfd: pytest.CaptureFixture[str]) -> Run:
+    """Run a command with --json; return exit code, what it printed, and its remarks."""
+
+    def call(*arguments: str) -> tuple[int, list[dict[str, Any]], str]:
+        code = run([*arguments, "--json", "--bootstrap", broker, "--prefix", topics.prefix])
+        out, err = capfd.readouterr()
+        return code, [json.loads(line) for line in out.splitlines()], err
+
+    return call
+
+
+@pytest.fixture
+def table(topics: Topics, kafka: KafkaProperties, tidewire: Run, tmp_path: Path) -> Iterator[str]:
+    """A table that is applied, and whose catalog version is announced."""
+    name = topics.prefix.replace(".", "_") + "stock"
+    file = tmp_path / "catalog.sql"
+    file.write_text(DDL.format(table=name))
+    progress = Progress(1, 0, 0, "t", {}, {})
+    write(kafka, OutRecord(topics.batches, 0, None, encode_control(progress)))
+    told = encode_control(progress)
+    write(kafka, *(OutRecord(topics.deliveries, edge, b"@progress", told) for edge in range(TEST_VIRTUAL_EDGES)))
+    assert tidewire("apply", str(file))[0] == 0
+    yield name
+    Admin(kafka).delete_topics([name])
+
+
+def write(kafka: KafkaProperties, *records: OutRecord) -> None:
+    producer = Producer(kafka)
+    for record in records:
+        producer.send(record)
+    producer.flush()
+
+
+@pytest.mark.broker
+def test_apply_publish_and_tail(tidewire: Run, table: str, tmp_path: Path) -> None:
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text('{"symbol":"A","price":1.5}\n{"symbol":"B","price":2}\n')
+    code, [said], _ = tidewire("publish", table, str(rows))
+    assert (code, said["rows"], said["skipped"]) == (0, 2, 0)
+    rows.write_text('{"symbol":"C","price":1}\n{"symbol":"D","price":1.555}\n')
+    code, said_nothing, remark = tidewire("publish", table, str(rows))
+    assert code == 2 and not said_nothing
+    assert "line 2" in remark and "1 row(s) before it were published" in remark
+    assert tidewire("publish", table, str(rows), "--skip-bad")[1][0]["skipped"] == 1
+    rows.write_text('"A"\n')
+    assert tidewire("publish", table, str(rows), "--delete")[1][0]["rows"] == 1
+    code, records, _ = tidewire("tail", table, "--from-beginning", "--no-follow")
+    assert code == 0 and len(records) == 5
+    assert {json.dumps(record["key"]) for record in records if record["value"] is None} == {'{"symbol": "A"}'}
+    assert len(tidewire("tail", "catalog", "--from-beginning", "--limit", "1")[1]) == 1
+    code, _, remark = tidewire("tail", "nothing")
+    assert code == 2 and "there is no topic or table `nothing`" in remark
+
+
+@pytest.mark.broker
+def test_subscriptions_are_listed_with_what_became_of_them(
+    tidewire: Run, table: str, topics: Topics, kafka: KafkaProperties
+) -> None:
+    code, _, remark = tidewire("subscribe", "s", f"SELECT MIN(price) FROM {table}", "--timeout", "1")
+    assert code == 1 and "no edge has answered" in remark
+    tidewire(
+        "subscribe",
+        "t",
+        "--template",
+        f"SELECT MIN(price) FROM {table} WHERE price > ?",
+        "--params",
+        "[1]",
+        "--timeout",
+        "1",
+    )
+    edge = home_partition(b"s", TEST_VIRTUAL_EDGES)
+    live = {
+        "id": "s",
+        "version": 0,
+        "status": "live",
+        "at": {"epoch": 1, "batch": 0},
+        "sql": "x",
+        "shape": "y",
+        "cost": "z",
+    }
+    told = {
+        "id": "s",
+        "kind": "snapshot",
+        "version": 0,
+        "n": 1,
+        "old": None,
+        "new": "1.50",
+        "at": {"epoch": 1, "batch": 0},
+    }
+    for topic, body in ((topics.acks, live), (topics.deliveries, told)):
+        write(kafka, OutRecord(topic, edge, b"s", json.dumps(body).encode()))
+    code, found, _ = tidewire("subscriptions")
+    assert code == 0
+    assert [(one["id"], one["status"], one["answer"]) for one in found] == [
+        ("s", "live", "1.50"),
+        ("t", "unanswered", None),
+    ]
+    assert tidewire("unsubscribe", "t")[0] == 0
+    assert [one["id"] for one in tidewire("subscriptions", "--no-answers")[1]] == ["s"]
+
+
+@pytest.mark.broker
+def test_explain_reads_the_catalog_in_force(tidewire: Run, table: str) -> None:
+    code, [said], _ = tidewire("explain", f"SELECT MAX(price) FROM {table} WHERE price >= 1.005", "--id", "s")
+    assert code == 0
+    assert (said["low"], said["high"], said["aggregate"]) == ("1.01", None, "max")
+    code, _, remark = tidewire("explain", f"SELECT MAX(prize) FROM {table}")
+    assert code == 2 and "^" in remark and "`price`" in remark
+
+
+def test_explain_needs_no_broker_with_a_file(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    file = tmp_path / "catalog.sql"
+    file.write_text(DDL.format(table="stock"))
+    assert run(["explain", "SELECT MIN(price) FROM stock WHERE price < 2", "--catalog", str(file)]) == 0
+    assert 'price from the lowest to "1.99"' in capsys.readouterr().out
+    assert run(["explain", "--catalog", str(file)]) == 2
+    assert run(["explain", "SELECT MIN(price) FROM stock", "--catalog", str(tmp_path / "none.sql")]) == 2
+    assert "cannot be read" in capsys.readouterr().err
+
+
+@pytest.mark.broker
+def test_verify_says_what_is_wrong(tidewire: Run, table: str, topics: Topics, kafka: KafkaProperties) -> None:
+    code, [report], _ = tidewire("verify", "--wait", "0")
+    assert (code, report["clean"], report["horizon"]) == (0, True, [1, 0])
+    edge = home_partition(b"s", TEST_VIRTUAL_EDGES)
+    sql = f"SELECT MIN(price) FROM {table}"
+    told = {
+        "id": "s",
+        "kind": "snapshot",
+        "version": 0,
+        "n": 1,
+        "old": None,
+        "new": "1.50",
+        "at": {"epoch": 1, "batch": -1},
+    }
+    write(
+        kafka,
+        OutRecord(topics.subscriptions, edge, b"s", json.dumps({"sql": sql}).encode()),
+        OutRecord(topics.deliveries, edge, b"s", json.dumps(told | {"sql": sql}).encode()),
+    )
+    code, [report], _ = tidewire("verify", "--wait", "0")
+    assert (code, report["clean"], report["wrong"]) == (1, False, 1)
+    assert report["faults"][0]["expected"]["new"] is None

@@ -1,0 +1,88 @@
+"""Publishing JSON lines: order, the first bad line, leaving bad lines out, deletes, a rate."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+from catalog.ddl import apply_ddl
+from catalog.relation import Catalog
+from connectors.record import OutRecord
+from tidewire.publication import BadLine, publish_lines
+
+RELATION = apply_ddl(Catalog(), "CREATE TABLE stock (symbol VARCHAR PRIMARY KEY, price DECIMAL(12,2))", 0).relations[
+    "stock"
+]
+GOOD = [b'{"symbol":"A","price":1.10}\n', b"\n", b'{"symbol":"B","price":"2"}\n', b'{"symbol":"A","price":null}']
+BAD = [GOOD[0], b'{"symbol":"B","price":1.234}\n', GOOD[2]]
+
+
+class Kept:
+    """A producer that keeps what it gets."""
+
+    def __init__(self) -> None:
+        self.records: list[OutRecord] = []
+        self.flushed = 0
+
+    def send(self, record: OutRecord, on_offset: Any = None) -> None:
+        self.records.append(record)
+
+    def flush(self) -> None:
+        self.flushed = len(self.records)
+
+
+def publish(lines: list[bytes], **options: Any) -> tuple[Kept, Any]:
+    kept = Kept()
+    return kept, publish_lines(RELATION, lines, kept, **options)  # type: ignore[arg-type]
+
+
+def test_rows_go_out_in_order_with_exact_numbers() -> None:
+    kept, done = publish(GOOD)
+    assert (done.rows, done.skipped, kept.flushed) == (3, 0, 3)
+    assert [record.value for record in kept.records] == [
+        b'{"symbol":"A","price":"1.10"}',
+        b'{"symbol":"B","price":"2.00"}',
+        b'{"symbol":"A","price":null}',
+    ]
+    assert {record.topic for record in kept.records} == {"stock"}
+
+
+def test_the_first_bad_line_stops_it_and_what_was_before_is_written() -> None:
+    kept = Kept()
+    with pytest.raises(BadLine, match=r"line 2: .*`price`.*\n1 row\(s\) before it were published") as stopped:
+        publish_lines(RELATION, BAD, kept, delete=False)  # type: ignore[arg-type]
+    assert (stopped.value.line, stopped.value.published, kept.flushed) == (2, 1, 1)
+
+
+@pytest.mark.parametrize(
+    "line", [b"{", b"[]", b"1", b"\xff", b'{"symbol":"A","price":NaN}', b'{"symbol":"A","cost":1}']
+)
+def test_every_kind_of_bad_line_is_one(line: bytes) -> None:
+    with pytest.raises(BadLine):
+        publish([line])
+
+
+def test_bad_lines_can_be_left_out() -> None:
+    told: list[tuple[int, str]] = []
+    kept, done = publish(BAD, skip=lambda line, why: told.append((line, why)))
+    assert (done.rows, done.skipped, len(kept.records)) == (2, 1, 2)
+    assert told[0][0] == 2 and "`price`" in told[0][1]
+
+
+def test_keys_are_deleted() -> None:
+    kept, done = publish([b'"A"', b'{"symbol":"B"}'], delete=True)
+    assert done.rows == 2
+    assert [(record.key, record.value) for record in kept.records] == [
+        (b'{"symbol":"A"}', None),
+        (b'{"symbol":"B"}', None),
+    ]
+    with pytest.raises(BadLine):
+        publish([b"1"], delete=True)
+
+
+def test_a_rate_is_kept() -> None:
+    began = time.monotonic()
+    publish([GOOD[0]] * 11, rate=50)
+    assert time.monotonic() - began >= 0.2

@@ -1,0 +1,114 @@
+"""The product's own code, judged: random publications of every type, good and bad, over the pure pipeline."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import Any
+
+import msgspec
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from connectors.json_writer import encode_key, encode_row
+from operators.control import Control, Progress, encode_control
+from tests.tidewire.verification.test_question import VALUES
+from tidewire.pure_pipeline import PurePipeline
+from tidewire.verification.journal import Journal, Record, TopicLog
+from tidewire.verification.verify import verify
+
+EDGES = 2
+DDL = """CREATE TABLE t (k INTEGER PRIMARY KEY, v VARCHAR, b BOOLEAN, l BIGINT, r REAL, d DOUBLE, m DECIMAL(6,2),
+  day DATE, "at" TIMESTAMP) WITH ('absent'='keep')"""
+WIDER = DDL.replace('"at" TIMESTAMP)', '"at" TIMESTAMP, extra BIGINT)')
+MEASURES = ["l", "r", "d", "m", "day", '"at"', "k", "b"]
+CONDITIONS = [
+    "", "WHERE v = 'x'", "WHERE b = TRUE AND d >= 0.1", "WHERE l BETWEEN -1 AND 9007199254740992e0", "WHERE m < 1.005",
+    "WHERE day <= '2024-02-29 12:00:00'", "WHERE \"at\" > '2024-02-29'", "WHERE r <= 0.1 AND v = 'x'",
+    "WHERE l > 5 AND l < 2",
+]  # fmt: skip
+GARBAGE = [b"{", b"[]", b'{"k":1,"l":1.5}', b'{"k":2,"m":"0.001"}', b'{"k":1,"d":1e999}', b"\xff", b'{"k":77}']
+
+
+class Judged(PurePipeline):
+    """Keeps the topic `batches`, which the pure pipeline has no need of."""
+
+    def _announce(self, record: Control) -> None:
+        super()._announce(record)
+        if isinstance(record, Progress):
+            ends = {topic: {str(p): at for (t, p), at in self._read.items() if t == topic} for topic, _ in self._read}
+            start, self._told = getattr(self, "_told", {}), ends
+            whole = msgspec.structs.replace(record, start=start, end=ends)
+            self.append(self.topics.batches, None, encode_control(whole), 0)
+
+    def journal(self) -> Journal:
+        names = self.topics
+        return Journal(
+            catalog=self.log(names.catalog, 1),
+            batches=self.log(names.batches, 1),
+            subscriptions=self.log(names.subscriptions, EDGES),
+            acks=self.log(names.acks, EDGES),
+            deliveries=self.log(names.deliveries, EDGES),
+            dead_letters=self.log(names.dead_letters, 1),
+            relations={"t": self.log("t", 2)},
+        )
+
+    def log(self, topic: str, partitions: int) -> TopicLog:
+        records = [
+            Record(p, offset, self._stamps[topic, p][offset], key, value)
+            for p, pairs in self.logs[topic].items()
+            for offset, (key, value) in enumerate(pairs)
+        ]
+        return TopicLog.of(topic, records, partitions)
+
+
+def random_row(choose: random.Random, relation: Any) -> dict[str, Any]:
+    row: dict[str, Any] = {"k": choose.randrange(6)}
+    for column in relation.columns[1:]:
+        chance = choose.random()
+        if chance < 0.7:
+            row[column.name] = choose.choice(VALUES.get(column.name, [1, 2, 3]))
+        elif chance < 0.85:
+            row[column.name] = None
+    return row
+
+
+def drive(seed: int) -> Judged:
+    choose = random.Random(seed)
+    chain = Judged(virtual_edges=EDGES)
+    chain.append("t", b"1", b"{}", 1)
+    chain.apply(DDL)
+    for _ in range(choose.randrange(10, 40)):
+        relation = chain.catalog.relations["t"]
+        action = choose.random()
+        if action < 0.6:
+            for _ in range(choose.randrange(1, 8)):
+                row = random_row(choose, relation)
+                chain.append("t", encode_key(relation, row), encode_row(relation, row), row["k"] % 2)
+        elif action < 0.7:
+            key = choose.randrange(6)
+            chain.append("t", b'{"k":%d}' % key, None, key % 2)
+        elif action < 0.75:
+            chain.append("t", choose.choice([b'{"k":1}', b"2", b"x", None]), choose.choice(GARBAGE), 1)
+        elif action < 0.9:
+            aggregate, measure = choose.choice(["MIN", "MAX"]), choose.choice(MEASURES)
+            sql = f"SELECT {aggregate}({measure}) FROM t {choose.choice(CONDITIONS)}"
+            id = choose.choice(["s1", "s2", "s3", "s4"])
+            chain.append(chain.topics.subscriptions, id.encode(), json.dumps({"sql": sql}).encode())
+        elif action < 0.93:
+            chain.append(chain.topics.subscriptions, choose.choice([b"s1", b"s2"]), None)
+        elif action < 0.96:
+            chain.restart()
+        elif action < 0.98:
+            chain.apply(choose.choice([WIDER, "DROP TABLE t; " + WIDER]) if "extra" not in str(relation) else WIDER)
+        if choose.random() < 0.6:
+            chain.settle()
+    chain.settle()
+    return chain
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 10**9))
+def test_the_chain_is_clean(seed: int) -> None:
+    report = verify(drive(seed).journal())
+    assert report.clean and report.unjudged == 0, report.faults
