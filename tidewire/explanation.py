@@ -56,7 +56,7 @@ def explain(compiled: Compiled, catalog: Catalog, id: str | None, virtual_edges:
 def lines_of(place: Place) -> list[tuple[str, Any]]:
     """Return (what, value) pairs for a person."""
     group = " and ".join(f"{name} = {_shown(value)}" for name, value in (place.group or {}).items())
-    rows = [
+    rows: list[tuple[str, Any]] = [
         ("answer", f"{place.aggregate.upper()}({place.measure}), {place.type}"),
         ("shard", place.shard),
         ("group", group or "every row"),

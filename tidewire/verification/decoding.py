@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import math
 import re
 import struct
 from collections.abc import Callable, Iterator
 from decimal import Decimal, InvalidOperation
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 from tidewire.verification.declared import Column, Table
@@ -28,6 +30,7 @@ _DECIMAL_TYPE = re.compile(r"DECIMAL\((\d+),(\d+)\)")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _TIMESTAMP = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})[T ]([0-9]{2}:[0-9]{2}:[0-9]{2})(\.[0-9]{1,6})?")
 _INFINITE_REAL = Decimal(2**128 - 2**103)
+_LARGEST_REAL = float(2**128 - 2**104)
 
 
 class Bad(Exception):
@@ -184,12 +187,24 @@ def _double(_: str, value: object) -> str:
 
 
 def _real(type: str, value: object) -> str:
-    """Return the text itself, for DuckDB to round once; a key's text is that of the nearest 32-bit float."""
-    text = _double(type, value)
+    """Return the nearest 32-bit float, rounded once from the text (ties to even)."""
+    double = float(_double(type, value))
     if abs(Decimal(str(value))) >= _INFINITE_REAL:
         raise Bad("infinite")
-    rounded: float = struct.unpack("f", struct.pack("f", float(text)))[0]
-    return repr(rounded + 0.0)
+    if double == 0.0:
+        return "0.0"
+    exact = abs(Fraction(Decimal(str(value))))
+    near: int = struct.unpack("<I", struct.pack("<f", min(abs(double), _LARGEST_REAL)))[0]
+    best = min((near - 1, near, near + 1), key=lambda bits: (abs(_float_of(bits) - exact), bits & 1))
+    return repr(math.copysign(float(_float_of(best)), double) + 0.0)
+
+
+def _float_of(bits: int) -> Fraction:
+    """Return the 32-bit float of these bits; one beyond the largest stands for where the next would be."""
+    largest = 0x7F7FFFFF
+    if bits > largest:
+        return 2 * _float_of(largest) - _float_of(largest - 1)
+    return Fraction(struct.unpack("<f", struct.pack("<I", max(bits, 0)))[0])
 
 
 def _decimal(type: str, value: object) -> str:
