@@ -3,10 +3,11 @@
     service     what to run: how to launch it, how to see that it is ready
     keep        its child now, how often it died, when it is started again
 
-A child that dies is started again after 0.5 s, then 1 s, 2 s ... up to 30 s; one that ran for a minute starts counting
-anew. One that says that something must be mended first (exit codes 2, 3, 7, 9), or died `QUICK_DEATHS` times in a row,
-is not started again: the whole stack stops with the tail of that child's log. All this happens in one thread:
-`step` is called a few times a second, and nothing else starts or stops processes.
+A child that dies is started again after 0.5 s, then 1 s, 2 s ... up to 30 s; one that was ready for `USEFUL_SECONDS`,
+or ran for a minute, starts counting anew: whoever kills one now and then does not end the stack. One that says that
+something must be mended first (exit codes 2, 3, 7, 9), or died `QUICK_DEATHS` times in a row, is not started again: the
+whole stack stops with the tail of that child's log. All this happens in one thread: `step` is called a few times a
+second, and nothing else starts or stops processes.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from tidewire.stack.child import Child
 from tidewire.stack.failure import ChildFailedError
 
 QUICK_DEATHS = 5
+USEFUL_SECONDS = 8.0
 _LONG_LIFE = 60.0
 _FIRST_DELAY = 0.5
 _LONGEST_DELAY = 30.0
@@ -48,6 +50,7 @@ class Keep:
     service: Service
     child: Child | None = None
     ready: bool = False
+    ready_at: float = 0.0
     deaths: int = 0
     restarts: int = 0
     again_at: float = 0.0
@@ -132,7 +135,7 @@ class Supervisor:
             self._bury(keep, keep.child)
             return True
         if not keep.ready and keep.service.ready(keep.child):
-            keep.ready = True
+            keep.ready, keep.ready_at = True, self._clock()
             return True
         return False
 
@@ -146,12 +149,13 @@ class Supervisor:
         exit_code = child.exit_code
         child.kill()
         self._tell_warden("-", child)
+        useful = self._was_useful(keep, child)
         keep.child, keep.ready = None, False
         if exit_code in _HOPELESS:
             raise ChildFailedError(
                 f"the {keep.service.name} cannot run. Its log `{child.log}` ends with:\n{child.tail()}"
             )
-        keep.deaths = 1 if self._clock() - child.started > _LONG_LIFE else keep.deaths + 1
+        keep.deaths = 1 if useful else keep.deaths + 1
         if keep.deaths >= QUICK_DEATHS:
             raise ChildFailedError(
                 f"{keep.service.name} died {keep.deaths} times in a row, the last time with exit code {exit_code}. "
@@ -160,6 +164,11 @@ class Supervisor:
         delay = min(_LONGEST_DELAY, _FIRST_DELAY * 2 ** (keep.deaths - 1))
         keep.again_at = self._clock() + delay
         self._say(f"{keep.service.name} ended (exit code {exit_code}); it starts again in {delay:g} s, log {child.log}")
+
+    def _was_useful(self, keep: Keep, child: Child) -> bool:
+        """Whether its death says nothing about the next start."""
+        now = self._clock()
+        return (keep.ready and now - keep.ready_at >= USEFUL_SECONDS) or now - child.started > _LONG_LIFE
 
     def _tell_warden(self, sign: str, child: Child) -> None:
         if self._warden.stdin is not None:

@@ -12,7 +12,7 @@ import pytest
 
 from tidewire.stack.child import Child
 from tidewire.stack.failure import ChildFailedError
-from tidewire.stack.supervisor import QUICK_DEATHS, Service, Supervisor
+from tidewire.stack.supervisor import QUICK_DEATHS, USEFUL_SECONDS, Service, Supervisor
 
 
 class Clock:
@@ -93,6 +93,35 @@ def test_a_long_life_begins_the_count_anew(tmp_path: Path, supervisor: Superviso
     wait_dead(keep.child)
     supervisor.step()
     assert keep.deaths == 1
+
+
+@pytest.mark.parametrize(("useful", "deaths"), [(USEFUL_SECONDS, 1), (USEFUL_SECONDS - 1, QUICK_DEATHS - 1)])
+def test_a_child_that_was_of_use_before_it_was_killed_begins_the_count_anew(
+    tmp_path: Path, supervisor: Supervisor, clock: Clock, useful: float, deaths: int
+) -> None:
+    keep = supervisor.start(service(tmp_path, "a", "import time; time.sleep(60)"))
+    keep.deaths = QUICK_DEATHS - 2
+    supervisor.step()
+    assert keep.ready and keep.child is not None
+    clock.now += useful
+    keep.child.kill()
+    supervisor.step()
+    assert keep.deaths == deaths
+
+
+def test_a_child_that_is_killed_now_and_then_never_ends_the_stack(
+    tmp_path: Path, supervisor: Supervisor, clock: Clock
+) -> None:
+    keep = supervisor.start(service(tmp_path, "a", "import time; time.sleep(60)"))
+    for _ in range(QUICK_DEATHS + 2):
+        supervisor.step()
+        assert keep.ready and keep.child is not None
+        clock.now += USEFUL_SECONDS
+        keep.child.kill()
+        supervisor.step()
+        clock.now = keep.again_at
+        supervisor.step()
+    assert keep.restarts == QUICK_DEATHS + 2
 
 
 def test_a_child_that_says_something_must_be_mended_is_not_started_again(
