@@ -22,6 +22,8 @@ from connectors.kafka_reader import OffsetTrimmed, record_of
 from connectors.kafka_record import KafkaRecord
 
 _PERSIST_SECONDS = 15.0
+_GATHER_SECONDS = 0.003
+"""After the first record, wait this long for more: a progress reaches all partitions at nearly the same moment."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -114,7 +116,7 @@ class GroupConsumer:
         """
         try:
             first = self._consumer.poll(seconds)
-            messages = [] if first is None else [first, *self._consumer.consume(limit - 1, 0)]
+            messages = [] if first is None else [first, *self._consumer.consume(limit - 1, _GATHER_SECONDS)]
         except KafkaException as error:
             raise self._ear.explain(error, "consuming") from error
         return [record_of(message) for message in messages if self._take(message)]

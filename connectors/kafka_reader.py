@@ -22,6 +22,8 @@ from connectors.kafka_record import KafkaRecord
 
 _AT_ONCE = 1_000
 _GROUP = "tidewire-reader"
+_END_WAIT_MS = 20
+"""The end of a partition shows only in a fetch that brings nothing, which by default the broker holds back 500 ms."""
 
 
 class OffsetTrimmed(KafkaFailure):
@@ -117,7 +119,8 @@ class _Reading:
             "auto.offset.reset": "error",
             "enable.partition.eof": eof,
         }
-        self._consumer = Consumer(configuration(properties, self._ear, own, PREFETCH))
+        defaults = PREFETCH | ({"fetch.wait.max.ms": _END_WAIT_MS} if eof else {})
+        self._consumer = Consumer(configuration(properties, self._ear, own, defaults))
         self._consumer.assign([TopicPartition(topic, number, offset) for (topic, number), offset in starts.items()])
 
     def __enter__(self) -> _Reading:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-FLOOR_BYTES = 4_000_000
+FLOOR_BYTES = 1_000_000
 GROWTH = 2
 
 
