@@ -7,12 +7,14 @@ import numpy as np
 from operators.packed import PackedMessages, PackedSnapshot
 from overlay import ack
 from overlay.batch_buffer import CommittedBatch
-from overlay.delivery import NULL, Position, delivery, json_text, row_position
+from overlay.delivery import NULL, Position, change_tail, delivery, json_text, row_position
 from overlay.edge_counters import EdgeCounters
 from overlay.outbox import Outbox
 from overlay.roster import Roster
 from overlay.transitions import Transitions, transitions
 from state.change_batch import I32, I64, Bool
+
+STEP = 4_096
 
 
 class BatchApplier:
@@ -61,7 +63,7 @@ class BatchApplier:
         text = entry.texts.text(value, known)
         name = key.decode()
         self._outbox.deliver(key, delivery(json_text(name), "snapshot", version, 1, NULL, text, at.text, sql))
-        self._outbox.ack(key, ack.live(name, version, at, sql, entry.shape.key, slots.costs[slot]))
+        self._outbox.ack(key, ack.live(name, version, at, sql, entry.key, slots.costs[slot]))
         self._counters.deliveries += 1
 
     def _resync(self, slot: int, value: int, known: bool, at: Position) -> None:
@@ -82,10 +84,16 @@ class BatchApplier:
         heard = (groups >= 0).nonzero()[0]
         if not len(heard):
             return
+        for start in range(0, len(heard), STEP):
+            self._step(packed, groups, heard[start : start + STEP], position)
+
+    def _step(self, packed: PackedMessages, groups: I64, chosen: I64, position: Position) -> None:
+        """Apply the chosen messages; what a step holds in memory grows with them times the subscriptions."""
+        messages = packed.messages
         bounds = (messages.lo_min, messages.lo_max, messages.hi_min, messages.hi_max)
-        hit, slots = self._roster.index.query(groups[heard], *(bound[heard] for bound in bounds))
+        hit, slots = self._roster.index.query(groups[chosen], *(bound[chosen] for bound in bounds))
         if len(hit):
-            self._deliver(packed, heard[hit], slots.astype(np.int64), position)
+            self._deliver(packed, chosen[hit], slots.astype(np.int64), position)
 
     def _groups(self, packed: PackedMessages) -> I64:
         """Return the index's group number of each message, -1 where nobody is subscribed."""
@@ -117,17 +125,14 @@ class BatchApplier:
     ) -> None:
         table = self._roster.slots
         told, told_of = np.unique(hit, return_inverse=True)
-        heads = self._told(packed, told, position)
+        tails = self._told(packed, told, position)
         olds = self._old_texts(table.shape[slots], moved.old[chosen], moved.old_known[chosen])
         versions, ns = table.version[slots].tolist(), moved.n[chosen].tolist()
-        ids, deliver = table.ids, self._outbox.deliver
-        for slot, message, version, n, old in zip(slots.tolist(), told_of.tolist(), versions, ns, olds, strict=True):
-            key = ids[slot]
-            new, at = heads[message]
-            deliver(key, delivery(json_text(key.decode()), "change", version, n, old, new, at))
+        columns = (slots.tolist(), told_of.tolist(), versions, ns, olds)
+        self._outbox.changes(table.ids, tails, zip(*columns, strict=True))
 
-    def _told(self, packed: PackedMessages, told: I64, position: Position) -> list[tuple[str, str]]:
-        """Return the `new` and `at` of each message that somebody hears."""
+    def _told(self, packed: PackedMessages, told: I64, position: Position) -> list[str]:
+        """Return what all deliveries of a message share, for each message that somebody hears."""
         messages = packed.messages
         entries = [self._roster.shapes.get(shape) for shape in messages.shapes]
         columns = (messages.shape, messages.new, messages.has_new, packed.partition, packed.offset)
@@ -136,7 +141,7 @@ class BatchApplier:
             entry = entries[shape]
             assert entry is not None, "a message was heard by a shape that nobody has"
             at = row_position(position, entry.topic_text, partition, offset)
-            texts.append((entry.texts.text(new, known), at))
+            texts.append(change_tail(entry.texts.text(new, known), at))
         return texts
 
     def _old_texts(self, shapes: I32, old: I64, known: Bool) -> list[str]:

@@ -79,6 +79,16 @@ def delivery(
     return line.encode()
 
 
+def change_tail(new: str, at: str) -> str:
+    """Return the part of a change that all who hear of one message share; see `change_head`."""
+    return f',"new":{new},"at":{at}}}'
+
+
+def change_head(name: str, version: int, n: int, old: str) -> str:
+    """Return the part of a change that is the subscriber's own; with `change_tail` it is what `delivery` makes."""
+    return f'{{"id":{name},"kind":"change","version":{version},"n":{n},"old":{old}'
+
+
 def progress_delivery(position: Position, time: str) -> bytes:
     """Return the record that tells every subscriber of a virtual edge how far it has come."""
     return msgspec.json.encode({"kind": "progress", "epoch": position.epoch, "batch": position.batch, "time": time})

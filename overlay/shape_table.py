@@ -22,10 +22,12 @@ class ShapeEntry:
     topic: str
     type: ColumnType
     count: int = 0
+    key: str = field(init=False)
     texts: ValueTexts = field(init=False)
     topic_text: str = field(init=False)
 
     def __post_init__(self) -> None:
+        self.key = self.shape.key
         self.texts = ValueTexts(self.type)
         self.topic_text = json_text(self.topic)
 
@@ -41,6 +43,8 @@ class ShapeTable:
     def __init__(self) -> None:
         self._by_shape: dict[Shape, ShapeEntry] = {}
         self._by_number: dict[int, ShapeEntry] = {}
+        self._texts: dict[ColumnType, ValueTexts] = {}
+        self._gaps: list[int] = []
 
     def __iter__(self) -> Iterator[ShapeEntry]:
         return iter(self._by_number.values())
@@ -57,19 +61,30 @@ class ShapeTable:
         return self._by_shape.get(shape)
 
     def enter(self, shape: Shape, relation: Relation, type_: ColumnType) -> ShapeEntry:
-        """Return the entry of `shape`, made if need be. Cost: O(shapes) for a new one."""
+        """Return the entry of `shape`, made if need be. Cost: O(1), amortised."""
         entry = self._by_shape.get(shape)
         if entry is None:
-            number = next(i for i in range(len(self._by_number) + 1) if i not in self._by_number)
-            entry = ShapeEntry(number, shape, relation.born, relation.shard, relation.topic, type_)
+            entry = ShapeEntry(self._unused(), shape, relation.born, relation.shard, relation.topic, type_)
             self.put(entry)
         return entry
 
     def put(self, entry: ShapeEntry) -> None:
-        """Take in an entry as it was stored."""
+        """Take in an entry, and let it share its texts with those of the same type."""
+        entry.texts = self._texts.setdefault(entry.type, entry.texts)
         self._by_shape[entry.shape] = entry
         self._by_number[entry.number] = entry
 
     def drop(self, number: int) -> None:
-        """Forget a shape."""
+        """Forget a shape; its number may be given again."""
         del self._by_shape[self._by_number.pop(number).shape]
+        self._gaps.append(number)
+
+    def _unused(self) -> int:
+        while self._gaps:
+            number = self._gaps.pop()
+            if number not in self._by_number:
+                return number
+        number = len(self._by_number)
+        while number in self._by_number:
+            number += 1
+        return number

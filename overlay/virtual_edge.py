@@ -37,7 +37,8 @@ from overlay.batch_applier import BatchApplier
 from overlay.batch_buffer import BatchBuffer, Chunk, MissingChunksError
 from overlay.delivery import NULL, PROGRESS_KEY, Position, delivery, json_text, progress_delivery
 from overlay.edge_counters import EdgeCounters
-from overlay.edge_state import Delta, Head, HeldState, encode_deltas, encode_snapshot, read_back
+from overlay.edge_memory import EdgeMemory
+from overlay.edge_state import Delta, Head, encode_deltas, encode_snapshot
 from overlay.outbox import Outbox
 from overlay.roster import Roster
 from overlay.subscription_request import refuse_id
@@ -62,11 +63,9 @@ class VirtualEdge:
         self._partitions = partitions
         self._topics = topics
         self._catalogs = catalogs
-        self._head = self._kept_head = Head()
-        self._kept_held: set[int] = set()
-        self._snapshot = -1
         self._roster = Roster()
         self._admission = Admission()
+        self._memory = EdgeMemory(self._roster, self._admission)
         self._buffer = BatchBuffer()
         self._outbox = Outbox(topics, number)
         self._applier = BatchApplier(self._roster, self._outbox, self.counters)
@@ -145,7 +144,7 @@ class VirtualEdge:
             roster, topic = self._roster, self._topics.registrations
             catalog = self._admission.catalog
             self._outbox.extend(roster.registrations.records(roster.slots, roster.shapes, catalog, to, topic))
-        delta = self._changes()
+        delta = self._memory.changes()
         if delta != Delta():
             self._outbox.extend([self._state_record(value) for value in encode_deltas(delta)])
         return self._outbox.take()
@@ -170,28 +169,19 @@ class VirtualEdge:
 
         To be called right after `take`. Raises TidewireError otherwise.
         """
-        if len(self._outbox) or self._changes() != Delta():
+        if len(self._outbox) or self._memory.changes() != Delta():
             raise TidewireError(
                 "an edge's snapshot was asked for amid a step: call `take` first, and write what it gives"
             )
-        self._snapshot += 1
-        return [self._state_record(value) for value in encode_snapshot(self._snapshot, self._whole())]
+        self._memory.snapshot += 1
+        return [self._state_record(value) for value in encode_snapshot(self._memory.snapshot, self._memory.whole())]
 
     def restore(self, values: Iterable[bytes]) -> None:
         """Become the machine that wrote `values` (all of this partition of `edge-state`); must be new.
 
         Raises StateError if they cannot be read. Cost: O(records + subscriptions), about 5 us a subscription.
         """
-        deltas, self._snapshot = read_back(values)
-        for delta in deltas:
-            self._roster.apply(delta)
-            self._head = delta.head or self._head
-            for version in delta.unheld:
-                self._admission.held.pop(version, None)
-            for held in delta.held:
-                self._admission.held[held.version] = Held(held.version, held.key, held.value)
-        self._kept_head, self._kept_held = self._head, set(self._admission.held)
-        self._roster.settle(self._head.era)
+        self._memory.restore(values)
         if self._head.catalog > _NO_CATALOG:
             self._admission.announce(self._catalog(self._head.catalog))
 
@@ -239,9 +229,9 @@ class VirtualEdge:
 
     def dump(self) -> dict[str, object]:
         """Return all durable state in a comparable form, for tests and bug reports."""
-        whole = self._roster.whole()
+        whole = self._memory.whole()
         slots = sorted((state.version, state) for state in whole.slots)
-        return {"head": self._head, "held": dict(self._admission.held), "shapes": whole.shapes, "slots": slots}
+        return {"head": whole.head, "held": whole.held, "shapes": whole.shapes, "slots": slots}
 
     # -- subscriptions --------------------------------------------------------------------------------------------
 
@@ -266,7 +256,7 @@ class VirtualEdge:
         slot = self._roster.add(record.key, record.version, compiled, relation)
         if self._head.registered:
             self._roster.registrations.unsent[slot] = None
-        shape = compiled.region.shape.key
+        shape = self._roster.shape_of(slot).key
         text = ack.accepted(record.key.decode(), record.version, compiled.sql, shape, compiled.cost)
         self._outbox.ack(record.key, text)
 
@@ -398,30 +388,15 @@ class VirtualEdge:
 
     # -- state ----------------------------------------------------------------------------------------------------
 
+    @property
+    def _head(self) -> Head:
+        return self._memory.head
+
     def _set(self, **fields: object) -> None:
-        self._head = msgspec.structs.replace(self._head, **fields)
+        self._memory.set(**fields)
 
     def _catalog(self, version: int) -> Catalog:
         return self._catalogs(version) if version >= 0 else Catalog()
-
-    def _changes(self) -> Delta:
-        """Return what changed since the last call, and note it as kept."""
-        delta = self._roster.changes()
-        held = self._admission.held
-        if self._head is not self._kept_head:
-            delta.head = self._kept_head = self._head
-        if held.keys() != self._kept_held:
-            delta.unheld = sorted(self._kept_held - held.keys())
-            delta.held = [HeldState(v, held[v].key, held[v].value) for v in sorted(held.keys() - self._kept_held)]
-            self._kept_held = set(held)
-        return delta
-
-    def _whole(self) -> Delta:
-        whole = self._roster.whole()
-        whole.head = self._head
-        held = self._admission.held
-        whole.held = [HeldState(v, held[v].key, held[v].value) for v in sorted(held)]
-        return whole
 
     def _state_record(self, value: bytes) -> OutRecord:
         return OutRecord(self._topics.edge_state, self.number, str(self.number).encode(), value)

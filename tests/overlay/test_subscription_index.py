@@ -43,7 +43,7 @@ def ask(index: SubscriptionIndex, twin: NaiveSubscriptionIndex, rows: list) -> N
     assert sorted(zip(message.tolist(), slot.tolist(), strict=True)) == twin.query([row[0] for row in rows], bounds)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(steps, st.integers(1, 4), st.integers(2, 4))
 def test_any_history_answers_as_the_dict_does(steps: list, small: int, leaf: int) -> None:
     index, twin = SubscriptionIndex(small, leaf), NaiveSubscriptionIndex()

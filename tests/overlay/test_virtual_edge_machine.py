@@ -201,5 +201,5 @@ def _brief(ack: dict) -> tuple:
 
 TestEdgeMachine = EdgeMachine.TestCase
 TestEdgeMachine.settings = settings(
-    max_examples=80, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=60, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
 )

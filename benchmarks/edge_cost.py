@@ -1,0 +1,119 @@
+"""What an edge costs: time per message against 1,000 to 100,000 subscriptions, and deliveries per second.
+
+    python -m benchmarks.edge_cost
+
+`edge_us_per_message`: a batch of 20,000 messages is fed as packed chunks and applied, outputs taken: unpacking, index,
+state and texts are all in it. A message meets two or three subscriptions, whatever their number
+(`edge_hits_per_message`). `deliveries_per_s`: the same with messages that meet about 1,400 of 100,000 each. Data is
+synthetic and seeded; times are CPU times of this one thread, which neighbours disturb less.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+
+import numpy as np
+
+from catalog.column_type import ColumnType, Kind
+from catalog.relation import Catalog, Column, Relation
+from catalog.shape import Shape
+from connectors.partitioner import home_partition
+from connectors.topics import Topics
+from operators.control import EpochBegins, Progress, RegisterAll, encode_control
+from operators.operator import Messages
+from operators.packed import Header, PackedRegistrations, is_packed, pack_messages, pack_snapshot, unpack
+from overlay.subscription_index import warm
+from overlay.virtual_edge import VirtualEdge
+
+SIZES = (1_000, 10_000, 100_000)
+SPAN = 1_000_000
+CHUNK = 10_000
+NUMBER = ColumnType(Kind.BIGINT)
+MONEY = ColumnType(Kind.DECIMAL, 12, 2)
+TOPICS = Topics()
+STOCK = Relation("stock", (Column("k", NUMBER, False), Column("x", NUMBER), Column("price", MONEY)), ("k",), "stock")
+SHAPE = Shape("stock", "min", "price", (), "x")
+
+
+def subscribed(size: int) -> VirtualEdge:
+    """Return an edge with `size` live subscriptions whose ranges lie anywhere in the span."""
+    source = np.random.default_rng(size)
+    edge = VirtualEdge(0, 1, TOPICS, lambda version: Catalog(version, {"stock": STOCK}))
+    control(edge, EpochBegins(0, 0))
+    control(edge, RegisterAll(0, 0))
+    lows = source.integers(0, SPAN, size).tolist()
+    for i, lo in enumerate(lows):
+        hi = lo + int(source.integers(0, SPAN - lo))
+        sql = b'{"sql":"SELECT MIN(price) FROM stock WHERE x BETWEEN %d AND %d"}' % (lo, hi)
+        edge.subscription(i, b"subscriber-%06d" % i, sql)
+    values = [record.value for record in edge.take() if record.topic == TOPICS.registrations]
+    packed = [unpack(value) for value in values if value is not None and is_packed(value)]
+    versions = [v for part in packed if isinstance(part, PackedRegistrations) for v in part.versions]
+    parts = [versions[i : i + CHUNK] for i in range(0, len(versions), CHUNK)]
+    for i, part in enumerate(parts):
+        header = Header("snapshot", 0, "stock/0", 0, chunk=i, of=len(parts))
+        zeros = np.zeros(len(part), np.int64)
+        edge.notification(i, b"stock/0", pack_snapshot(header, np.array(part), zeros, np.ones(len(part), np.bool_)))
+    control(edge, Progress(0, 0, 0, "t"))
+    edge.take()
+    return edge
+
+
+def control(edge: VirtualEdge, record: EpochBegins | RegisterAll | Progress) -> None:
+    edge.notification(0, b"@control", encode_control(record))
+
+
+def chunks(batch: int, count: int, side: int, seed: int) -> list[bytes]:
+    """Return `count` packed messages with square rectangles of `side`, each with a value of its own."""
+    source = np.random.default_rng(seed)
+    lo = source.integers(0, SPAN, count)
+    hi = lo + (source.random(count) * (SPAN - lo)).astype(np.int64)
+    packed = []
+    for i in range(0, count, CHUNK):
+        n = min(CHUNK, count - i)
+        zeros = np.zeros(n, np.int32)
+        a, c, new = lo[i : i + n], hi[i : i + n], np.arange(1 + i, 1 + i + n)
+        known = np.ones(n, np.bool_)
+        messages = Messages([SHAPE], [b"[]"], zeros, zeros, zeros, new, known, a, a + side, c, c + side)
+        header = Header("messages", 0, "stock/0", batch, chunk=i // CHUNK, of=-(-count // CHUNK), shapes=[SHAPE])
+        packed.append(pack_messages(header, messages, new, zeros, new))
+    return packed
+
+
+def side_for(hits: float, size: int) -> int:
+    """Return the side of a square that meets about `hits` of `size` points (denser near the diagonal's end)."""
+    return max(1, int(SPAN * (hits / size / 2) ** 0.5))
+
+
+def timed(edge: VirtualEdge, batch: int, packed: list[bytes]) -> tuple[float, int]:
+    """Return the seconds that a batch takes, and its deliveries."""
+    before = edge.counters.deliveries
+    start = time.process_time()
+    for i, value in enumerate(packed):
+        edge.notification(i, b"stock/0", value)
+    control(edge, Progress(0, batch, 0, "t"))
+    edge.take()
+    return time.process_time() - start, edge.counters.deliveries - before
+
+
+def measure() -> dict[str, object]:
+    """Return the figures for the table of `make bench`; medians of five batches."""
+    warm()
+    assert home_partition(b"any", 1) == 0
+    per_message: dict[str, float] = {}
+    hits: dict[str, float] = {}
+    rate = 0.0
+    for size in SIZES:
+        edge = subscribed(size)
+        runs = [timed(edge, b, chunks(b, 20_000, side_for(1, size), b)) for b in range(1, 6)]
+        per_message[str(size)] = round(float(np.median([seconds for seconds, _ in runs])) / 20_000 * 1e6, 2)
+        hits[str(size)] = round(sum(made for _, made in runs) / 100_000, 2)
+        if size == SIZES[-1]:
+            many = [timed(edge, b, chunks(b, 200, side_for(1_000, size), b)) for b in range(6, 11)]
+            rate = round(float(np.median([made / seconds for seconds, made in many])))
+    return {"edge_us_per_message": per_message, "edge_hits_per_message": hits, "deliveries_per_s": rate}
+
+
+if __name__ == "__main__":
+    print(json.dumps(measure(), indent=2))

@@ -1,0 +1,67 @@
+"""Records of edge-state: bounded, read back in order, strangers refused."""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+import pytest
+
+from overlay import edge_state
+from overlay.edge_state import (
+    Delta,
+    Head,
+    HeldState,
+    ShapeState,
+    SlotState,
+    columns_of,
+    encode_deltas,
+    encode_snapshot,
+    read_back,
+    values_of,
+)
+from state.errors import StateError
+
+
+def big() -> Delta:
+    slots = [SlotState(i, b"id%d" % i, i, "S" * 500, "c", 0, b"[]", 0, 1, False, 0, False, 0, -1) for i in range(3_000)]
+    n = np.arange(50_000)
+    held = [HeldState(i, b"k" * 500, b"v" * 1_000) for i in range(2_000)]
+    shape = ShapeState(0, "[]", 0, "t/0", "t", ("BIGINT", 0, 0))
+    return Delta(Head(3), [1], [shape], [9, 8], slots, values_of(n, n, n > 0, n, n), [4], held)
+
+
+def merged(parts: list[Delta]) -> dict[str, object]:
+    columns = [
+        np.concatenate(column).tolist() for column in zip(*(columns_of(part.values) for part in parts), strict=True)
+    ]
+    lists = {name: [x for part in parts for x in getattr(part, name)] for name in ("shapes", "freed", "slots", "held")}
+    return {"columns": columns, "head": [part.head for part in parts if part.head], **lists}
+
+
+def test_large_deltas_and_snapshots_are_cut_into_records_of_bounded_size() -> None:
+    for records in (encode_deltas(big()), encode_snapshot(0, big())):
+        assert len(records) > 3 and max(map(len, records)) <= edge_state.MAX_RECORD
+        parts, _ = read_back(records)
+        assert merged(parts) == merged([big()])
+
+
+def test_only_the_last_complete_snapshot_and_what_follows_count() -> None:
+    def delta(epoch: int) -> list[bytes]:
+        return encode_deltas(Delta(Head(epoch)))
+
+    first, second = encode_snapshot(0, Delta(Head(10))), encode_snapshot(1, Delta(Head(20)))
+    epochs = lambda values: [part.head.epoch for part in read_back(values)[0] if part.head]  # noqa: E731
+    assert epochs(delta(1) + first + delta(2)) == [10, 2]
+    assert epochs(first + delta(2) + second + delta(3)) == [20, 3]
+    assert epochs(first + delta(2) + second[:-1] + delta(3)) == [10, 2, 3]
+    assert epochs(second[:-1] + second + delta(3)) == [20, 3]
+    assert epochs(first[1:] + delta(3)) == [3]
+    assert read_back(first + second)[1] == 1 and read_back(delta(1))[1] == -1
+
+
+def test_records_of_others_are_refused() -> None:
+    with pytest.raises(StateError, match="cannot be read"):
+        read_back([b"{}"])
+    other = msgspec.msgpack.encode(edge_state.Record(99, "delta"))
+    with pytest.raises(StateError, match="expected 1, got 99"):
+        read_back([other])
