@@ -16,7 +16,7 @@ Cost: 60 bytes and about 0.1 us a message, plus 0.1 ms a record.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -212,4 +212,8 @@ def _read_registrations(header: Header, table: pa.Table) -> PackedRegistrations:
     return PackedRegistrations(header, table.column("version").to_pylist(), regions)
 
 
-_READERS = {"messages": _read_messages, "snapshot": _read_snapshot, "register": _read_registrations}
+_READERS: Mapping[str, Callable[[Header, pa.Table], Packed]] = {
+    "messages": _read_messages,
+    "snapshot": _read_snapshot,
+    "register": _read_registrations,
+}

@@ -92,7 +92,7 @@ class Encoder:
         parts: dict[int, list[Outgoing]] = {}
         for shapes, edges in route(listeners, outgoing.messages, self._partitions).items():
             chunks = list(_split(_only(outgoing, shapes)))
-            parts |= {ve: chunks for ve in edges}
+            parts.update((ve, chunks) for ve in edges)
         return parts
 
     def _for_edge(

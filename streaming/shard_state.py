@@ -61,7 +61,7 @@ class ShardState:
         if not data:
             return state
         sections = read_blob(data, _MAGIC, _VERSION, relation.shard)
-        memory = msgspec.msgpack.decode(sections["memory"], type=_Memory)
+        memory = msgspec.msgpack.decode(bytes(sections["memory"]), type=_Memory)
         if memory.born != relation.born:
             return state
         state.operator = RangeExtremum.load(relation, bytes(sections["operator"]))

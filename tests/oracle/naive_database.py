@@ -53,8 +53,4 @@ class NaiveDatabase:
         if question.lo is None and question.hi is None:
             return True
         x = row[question.range]
-        return (
-            x is not None
-            and (question.lo is None or x >= question.lo)
-            and (question.hi is None or x <= question.hi)
-        )
+        return x is not None and (question.lo is None or x >= question.lo) and (question.hi is None or x <= question.hi)

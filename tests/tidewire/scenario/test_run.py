@@ -65,9 +65,7 @@ def test_values_are_compared_exactly(tmp_path, answer, expected, holds):
 
 
 def test_a_wrong_count_is_a_failure_that_shows_both(tmp_path):
-    failure = run(
-        tmp_path, Scripted([snapshot(3)]), SUBSCRIBE, '{"expect": "a", "rows": [[3]], "notified": 0}'
-    )
+    failure = run(tmp_path, Scripted([snapshot(3)]), SUBSCRIBE, '{"expect": "a", "rows": [[3]], "notified": 0}')
     assert failure is not None
     assert failure.step == "line 3: expect a"
     assert failure.expected == {"rows": [[3]], "notified": 0} and failure.got == {"rows": [[3]], "notified": 1}
