@@ -10,6 +10,7 @@ from catalog.ddl import apply_ddl
 from catalog.relation import Catalog
 from connectors.dead_letter import RecordFault
 from connectors.json_record import JsonRecordDecoder
+from state.order_code import double_of_code
 from tidewire.verification.declared import Declared
 from tidewire.verification.decoding import decode
 from tidewire.verification.journal import Record
@@ -174,3 +175,25 @@ json_values = st.recursive(
 @given(st.dictionaries(st.sampled_from([c.name for c in TABLES["t"].columns]), json_values, max_size=6))
 def test_any_row(members: dict[str, object]) -> None:
     agree("t", b'"a"', json.dumps({"k": "a", "must": 1} | members).encode())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "16777217",
+        "16777217.000000000001",
+        "0.1",
+        "1e-45",
+        "7e-46",
+        "7.1e-46",
+        "3.4028235677973365e38",
+        "1.17549435e-38",
+    ],
+)
+def test_a_real_is_rounded_once(text: str) -> None:
+    row = decode(TABLES["t"], b'"a"', b'{"k":"a","must":1,"r":%s}' % text.encode(), False)
+    theirs = JsonRecordDecoder(RELATIONS["t"]).decode(b'"a"', b'{"k":"a","must":1,"r":%s}' % text.encode())
+    place = [c.name for c in TABLES["t"].columns].index("r")
+    code = theirs.values[place]
+    assert row is not None and isinstance(code, int)
+    assert float(row.values[place] or "nan") == double_of_code(code)

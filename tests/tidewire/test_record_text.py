@@ -1,0 +1,22 @@
+"""Any record as JSON and as a line."""
+
+import numpy as np
+
+from connectors.kafka import KafkaRecord
+from operators.packed import Header, pack_snapshot
+from tidewire.record_text import describe, readable, to_json
+
+
+def test_json_text_and_bytes() -> None:
+    record = KafkaRecord("t", 1, 2, 3, b"key", b'{"a":1}')
+    assert to_json(record)["value"] == {"a": 1}
+    assert describe(record) == 't/1/2  key  {"a":1}'
+    assert describe(KafkaRecord("t", 1, 2, 3, None, None)) == "t/1/2  (none)  (none)"
+    assert readable(b"\xfe\x00") == "0xfe00"
+
+
+def test_packed_records_by_their_header() -> None:
+    packed = pack_snapshot(Header("snapshot", 4, "t/0"), np.array([7]), np.array([1]), np.array([True]))
+    found = readable(packed)
+    assert (found["packed"]["kind"], found["packed"]["epoch"], found["entries"]) == ("snapshot", 4, 1)
+    assert "unreadable" in readable(b"\xff\xff")["packed"]

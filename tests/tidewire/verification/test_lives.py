@@ -1,0 +1,48 @@
+"""Lives put together from three topics: versions, successors, progress."""
+
+import json
+
+from tests.tidewire.verification.simulated_engine import Asked, SimulatedEngine
+from tidewire.verification.lives import read_lives, read_query
+from tidewire.verification.question import Query
+
+
+def test_versions_successors_and_what_follows() -> None:
+    engine = SimulatedEngine()
+    engine.subscribe("s", Asked())
+    engine.run_batch()
+    engine.subscribe("s", Asked("MAX"))
+    engine.subscribe("s", Asked("MIN", 0, 1))
+    engine.run_batch()
+    engine.unsubscribe("s")
+    lives = read_lives(engine.journal())
+    first, refused, last = lives.lives
+    assert (first.replaced_at, first.next_record) == ((3, 0), "query")
+    assert (refused.delivered, refused.replaced_at) == ([], (3, 0))
+    assert ([d.kind for d in last.delivered], last.replaced_at, last.next_record) == (
+        ["snapshot", "ended"],
+        None,
+        "tombstone",
+    )
+    assert last.live_at == (3, 0)
+    assert last.query == Query(Asked("MIN", 0, 1).sql)
+    assert lives.latest(0) == (3, 1)
+
+
+def test_a_life_is_known_by_its_snapshot_alone() -> None:
+    engine = SimulatedEngine()
+    engine.subscribe("s", Asked())
+    engine.run_batch()
+    engine.logs["subscriptions"].clear()
+    engine.logs["acks"].clear()
+    [life] = read_lives(engine.journal()).lives
+    assert life.query == Query(Asked().sql)
+
+
+def test_malformed_records_are_told() -> None:
+    engine = SimulatedEngine()
+    engine._append("deliveries", 0, b"s", b"{}")
+    assert len(read_lives(engine.journal()).malformed) == 1
+    assert read_query(b"{}") is None and read_query(b"\xff") is None
+    template = json.dumps({"template": "x = ?", "params": [1]}).encode()
+    assert read_query(template) == Query("x = ?", (1,))
