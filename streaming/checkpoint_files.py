@@ -8,7 +8,10 @@ from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import unquote, urlsplit
 
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
+
+from state.errors import StateError
 
 
 class Files(Protocol):
@@ -72,8 +75,10 @@ class LocalFiles:
 
 
 class HadoopFiles:
-    """Files behind a URI, through the very class that writes the query's own checkpoint.
+    """Files behind a URI, through the classes that write the query's own checkpoint.
 
+    Writing goes through Hadoop's FileContext where the store has one: its rename replaces a file, which that of the
+    older FileSystem does not everywhere (seen with `file:`).
     *Cost*: one request to the store, and 1 ms between Python and the JVM, for every call.
     """
 
@@ -86,6 +91,10 @@ class HadoopFiles:
         self._jvm = jvm
         self._uri = uri.rstrip("/")
         self._store = getattr(getattr(package, "CheckpointFileManager$"), "MODULE$").create(self._path(""), conf)
+        try:
+            self._replacing = package.FileContextBasedCheckpointFileManager(self._path(""), conf)
+        except Py4JJavaError:
+            self._replacing = self._store
 
     def _path(self, path: str) -> Any:
         return self._jvm.org.apache.hadoop.fs.Path(f"{self._uri}/{path}")
@@ -101,15 +110,20 @@ class HadoopFiles:
             stream.close()
 
     def write(self, path: str, data: bytes) -> None:
-        """Replace the file as the store does it atomically (rename, or one upload)."""
+        """Replace the file as the store does it atomically (rename, or one upload).
+
+        Raises StateError if the old one is still there afterwards.
+        """
         self._store.mkdirs(self._path(path).getParent())
-        stream = self._store.createAtomic(self._path(path), True)
+        stream = self._replacing.createAtomic(self._path(path), True)
         try:
             stream.write(bytearray(data))
             stream.close()
         except BaseException:
             stream.cancel()
             raise
+        if self.read(path) != data:
+            raise StateError(f"`{self._uri}/{path}` could not be replaced: the store does not overwrite. Use another.")
 
     def exists(self, path: str) -> bool:
         """Whether the file is there."""

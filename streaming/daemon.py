@@ -4,18 +4,25 @@
 after a pause meets a new one: forked from here it begins at once, otherwise it first imports pandas, pyarrow and
 numba and loads the kernels (1.5-2.5 s, measured). What has threads at the fork takes care of it: Arrow's pools and
 allocator register fork handlers, and OpenBLAS is held to one thread by Spark's OMP_NUM_THREADS.
+
+Compiling the kernels, which an executor without a warm cache does, takes 7 s of a core. Should the JVM die in
+that time nobody would end this process: `parent_watched` does.
 """
 
 from __future__ import annotations
 
 import importlib
+import os
+import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from pyspark.daemon import manager
 
 MODULES = ("pandas", "pyarrow", "pyspark.worker", "streaming.adapter")
 KERNELS = ("operators.range_extremum",)
+_LOOK_SECONDS = 0.5
 
 
 def preload(modules: Sequence[str] = MODULES, kernels: Sequence[str] = KERNELS) -> list[str]:
@@ -34,7 +41,26 @@ def preload(modules: Sequence[str] = MODULES, kernels: Sequence[str] = KERNELS) 
     return failed
 
 
+@contextmanager
+def parent_watched() -> Iterator[None]:
+    """Exit at once if the parent process dies meanwhile; by a timer signal, as no thread may be there at a fork."""
+    parent = os.getppid()
+
+    def look(*_: object) -> None:
+        if os.getppid() != parent:
+            os._exit(0)
+
+    before = signal.signal(signal.SIGALRM, look)
+    signal.setitimer(signal.ITIMER_REAL, _LOOK_SECONDS, _LOOK_SECONDS)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
 if __name__ == "__main__":
-    for message in preload():
-        print(message, file=sys.stderr)
+    with parent_watched():
+        for message in preload():
+            print(message, file=sys.stderr)
     manager()

@@ -68,12 +68,12 @@ def error_of(causes: list[tuple[str, str]]) -> QueryFailedError:
 
 
 def last_line(traceback: str) -> str:
-    """Return the exception that a Python traceback ends with, all its lines.
+    """Return the exception that a Python traceback ends with, all its lines but the SQLSTATE that Spark adds.
 
     >>> last_line("Traceback (most recent call last):\\n  File x\\n    y\\nValueError: no\\n")
     'ValueError: no'
     """
-    lines = traceback.strip().splitlines()
+    lines = [line for line in traceback.strip().splitlines() if not line.strip().startswith("SQLSTATE:")]
     start = max((i for i, line in enumerate(lines) if line.startswith("  ")), default=-1) + 1
     return "\n".join(lines[start:])[:_LONGEST]
 

@@ -80,7 +80,7 @@ def start_match(spark: SparkSession, config: MatchConfig) -> StreamingQuery:
     rows = written.where(F.col("topic") != FILLER_TOPIC).withColumn(
         "partition", F.nullif("partition", F.lit(NO_PARTITION))
     )
-    writer = rows.writeStream.format("kafka").queryName(QUERY_NAME).outputMode("append")
+    writer = rows.writeStream.format("kafka").queryName(f"{QUERY_NAME}-{config.epoch}").outputMode("append")
     return writer.options(**_sink_options(config)).option("checkpointLocation", config.checkpoint).start()
 
 

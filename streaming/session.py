@@ -9,11 +9,9 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import zipfile
 from collections.abc import Mapping, Sequence
@@ -116,12 +114,12 @@ def close_session(spark: SparkSession) -> None:
 
 
 def _ship_rooms(spark: SparkSession) -> None:
-    """Send our rooms to every executor; the zip lands in its folder, where the daemon's PYTHONPATH looks."""
-    folder = Path(tempfile.mkdtemp(prefix="tidewire-rooms-"))
-    try:
-        spark.sparkContext.addPyFile(str(zip_rooms(folder)))
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    """Send our rooms to every executor; the zip lands in its folder, where the daemon's PYTHONPATH looks.
+
+    Executors fetch it whenever they start, so it stays in PySpark's own temporary folder until the session ends.
+    """
+    context = spark.sparkContext
+    context.addPyFile(str(zip_rooms(Path(context._temp_dir))))
 
 
 def zip_rooms(folder: Path) -> Path:

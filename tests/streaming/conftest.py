@@ -62,7 +62,7 @@ class RunningEngine:
         self._thread.join(60)
         assert not self._thread.is_alive()
 
-    def failure(self, seconds: float = 60) -> BaseException:
+    def failure(self, seconds: float = 120) -> BaseException:
         """Wait until the engine ends by itself and return why."""
         self._thread.join(seconds)
         assert not self._thread.is_alive(), "the engine goes on"

@@ -1,8 +1,13 @@
 from __future__ import annotations
 
+import signal
+import subprocess
 import sys
+import time
 
-from streaming.daemon import KERNELS, MODULES, preload
+import psutil
+
+from streaming.daemon import KERNELS, MODULES, parent_watched, preload
 
 
 def test_what_is_preloaded_can_be() -> None:
@@ -20,3 +25,28 @@ def test_what_cannot_be_loaded_is_said_and_ends_nothing() -> None:
 
 def test_the_kernels_are_there() -> None:
     assert KERNELS == ("operators.range_extremum",)
+
+
+def test_it_does_not_outlive_a_parent_that_dies_while_it_loads() -> None:
+    child = (
+        "from streaming.daemon import parent_watched as w; import time\nwith w(): print(1, flush=True); time.sleep(60)"
+    )
+    parent = (
+        "import subprocess, sys\n"
+        f"made = subprocess.Popen([sys.executable, '-c', {child!r}], stdout=subprocess.PIPE)\n"
+        "made.stdout.readline(); print(made.pid)"
+    )
+    started = subprocess.run([sys.executable, "-c", parent], stdout=subprocess.PIPE, text=True, timeout=120, check=True)
+    orphan = int(started.stdout)
+    deadline = time.monotonic() + 40
+    while psutil.pid_exists(orphan) and psutil.Process(orphan).status() != psutil.STATUS_ZOMBIE:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+def test_the_timer_is_gone_afterwards() -> None:
+    before = signal.getsignal(signal.SIGALRM)
+    with parent_watched():
+        assert signal.getitimer(signal.ITIMER_REAL)[1] > 0
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+    assert signal.getsignal(signal.SIGALRM) == before

@@ -10,7 +10,13 @@ TRACE = "Traceback (most recent call last):\n  File x, line 3\n    f()\n"
 
 
 def test_a_workers_exception_is_its_last_line() -> None:
-    error = error_of([OUTER, ("org.apache.spark.SparkException", "Task failed"), (PYTHON, TRACE + "ValueError: no\n")])
+    error = error_of(
+        [
+            OUTER,
+            ("org.apache.spark.SparkException", "Task failed"),
+            (PYTHON, TRACE + "ValueError: no\n SQLSTATE: 38000"),
+        ]
+    )
     assert str(error) == "the query `match` has stopped: in a worker: ValueError: no"
     assert error.retry_helps
 

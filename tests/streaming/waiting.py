@@ -8,7 +8,7 @@ from typing import Any
 
 
 def eventually(
-    what: Callable[[], Any], seconds: float = 60, failure: Callable[[], BaseException | None] = lambda: None
+    what: Callable[[], Any], seconds: float = 120, failure: Callable[[], BaseException | None] = lambda: None
 ) -> Any:
     """Return the first true value of `what`; fail after `seconds`, or at once with what `failure` returns."""
     deadline = time.monotonic() + seconds
