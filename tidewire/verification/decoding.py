@@ -71,7 +71,7 @@ def _decode(table: Table, key: bytes | None, value: bytes | None, keyless: bool)
     if not isinstance(members, dict):
         raise Bad("no object")
     values = [_column(table, column, members, stated) for column in table.columns]
-    present = [column.name in members for column in table.columns]
+    present = [column.name in members or column.name in table.key for column in table.columns]
     own = [text for column, text in zip(table.columns, values, strict=True) if column.name in table.key]
     if stated is not None and own != stated:
         raise Bad("key and row disagree")

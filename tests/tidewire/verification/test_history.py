@@ -42,6 +42,15 @@ def test_absent_members_keep_what_was_stored_in_this_life_of_the_row() -> None:
     assert [m is None for *_, m in versions(sent, "m")] == [False, True, True, True, False, True]
 
 
+def test_a_key_that_only_the_kafka_key_says_is_the_rows_key() -> None:
+    made = history(["1"], DDL + " WITH ('absent'='keep')")
+    assert versions(made, "k") == []
+    [table] = Declared([Record(0, 0, 0, None, f"{DDL} WITH ('absent'='keep')".encode())]).at(0).values()
+    sequence = Sequence(1, table)
+    sequence.add(0, table, [Record(0, 0, 0, b"1", b"{}")])
+    assert versions(build(connect(), sequence, Rows({}), ("k",)), "k, __rank_0") == [(1, FOREVER, 1, 1)]
+
+
 def test_values_look_as_in_a_delivery() -> None:
     rows = [{"k": 1, "at": "2026-03-01 23:59:59.99999", "r": 0.1}, {"k": 2, "at": "2026-03-01T00:00:00", "r": -0.0}]
     made = history(list(rows), measures=("at", "r"))
