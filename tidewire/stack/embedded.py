@@ -18,7 +18,7 @@ from typing import Any
 import tidewire
 from connectors.kafka import Admin, KafkaFailure, KafkaProperties
 from connectors.topics import Topics
-from tidewire.settings import Settings
+from tidewire.settings import ENV_PREFIX, Settings
 from tidewire.stack.broker import Broker
 from tidewire.stack.child import Child
 from tidewire.stack.data_directory import DEFAULT_DIRECTORY, DataDirectory, remember
@@ -245,7 +245,8 @@ def child_environment(settings: Settings) -> dict[str, str]:
     """Return the environment in which a child has our settings, our code and our interpreter, wherever it runs."""
     rooms = str(Path(tidewire.__file__).resolve().parent.parent)
     path = [rooms, *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
-    kept = {name: value for name, value in os.environ.items() if name != "TIDEWIRE_CONFIG"}
+    told = {ENV_PREFIX + name.upper() for name in (*Settings.model_fields, "config")}
+    kept = {name: value for name, value in os.environ.items() if name not in told}
     own = {"PYTHONPATH": os.pathsep.join(path), "PYTHONUNBUFFERED": "1", "PYSPARK_PYTHON": sys.executable}
     return kept | settings.as_environment() | own
 
