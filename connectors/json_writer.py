@@ -13,6 +13,7 @@ import math
 import numbers
 from collections.abc import Mapping
 from decimal import Decimal
+from functools import lru_cache
 from json.encoder import encode_basestring
 
 from catalog.column_type import Kind
@@ -80,14 +81,17 @@ class RowEncoder:
         return RowError(f"cannot encode a row of table `{self.relation.name}`: {what}")
 
 
+_encoder = lru_cache(maxsize=64)(RowEncoder)
+
+
 def encode_row(relation: Relation, row: Mapping[str, object]) -> bytes:
     """Return the JSON of one row; for many, see `RowEncoder`. Raises RowError."""
-    return RowEncoder(relation).record(row)[1]
+    return _encoder(relation).record(row)[1]
 
 
 def encode_key(relation: Relation, row: Mapping[str, object]) -> bytes:
     """Return the canonical key of one row; for many, see `RowEncoder`. Raises RowError."""
-    return RowEncoder(relation).key(row)
+    return _encoder(relation).key(row)
 
 
 class _Member:

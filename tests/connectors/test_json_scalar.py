@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from catalog.column_type import ColumnType, Kind
+from catalog.value import code_of, from_json, to_json, value_of
 from connectors.dead_letter import RecordFault
 from connectors.json_document import Members, Number, parse_document
 from connectors.json_scalar import expected, nearest_real, read_scalar, scalar_text
@@ -68,11 +69,16 @@ def codes_of(column_type):
 
 @given(st.sampled_from(TYPES).flatmap(lambda column_type: st.tuples(st.just(column_type), codes_of(column_type))))
 @settings(max_examples=200, deadline=None)
-def test_canonical_text_is_read_as_what_it_was_written_from(typed):
+def test_canonical_text_is_read_as_what_it_was_written_from_and_as_the_catalog_does(typed):
     column_type, coded = typed
     text = scalar_text(column_type, coded)
     assert read_scalar(column_type, parse_document(text.encode())) == coded
     assert json.dumps(json.loads(text), ensure_ascii=False) == text
+    value = from_json(column_type, json.loads(text))
+    assert json.dumps(to_json(column_type, value), ensure_ascii=False) == text
+    if column_type.coded:
+        assert code_of(column_type, value) == coded
+        assert value_of(column_type, coded) == value
 
 
 def test_decimals_are_never_expanded_beyond_the_column():
