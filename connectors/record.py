@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import msgspec
+
 from state.change_batch import I32, I64
 
 
@@ -22,9 +24,11 @@ class RawRecords:
         return len(self.keys)
 
 
-@dataclass(frozen=True, slots=True)
-class OutRecord:
-    """A record to write; `partition` None means the partition of the key (murmur2, as all Kafka clients do)."""
+class OutRecord(msgspec.Struct, frozen=True, gc=False):
+    """A record to write; `partition` None means the partition of the key (murmur2, as all Kafka clients do).
+
+    A struct that the garbage collector does not track: millions are alive for a moment, at 0.1 us each.
+    """
 
     topic: str
     partition: int | None

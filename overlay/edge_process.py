@@ -17,6 +17,7 @@ from overlay.edge_answers import EdgeAnswers
 from overlay.edge_config import EdgeConfig
 from overlay.edge_member import EdgeMember
 from overlay.ownership import Ownership
+from overlay.subscription_index import warm
 
 WAIT_SECONDS = 0.5
 _ADMIN_SECONDS = 5.0
@@ -46,6 +47,7 @@ class EdgeProcess:
         address = self._config.advertised or http.address
         self._log = self._log.bind(edge=address)
         self._log.info("listening", http=http.address)
+        warm()  # before joining: compiling within a step would outlast its transaction
         try:
             partitions = self._await_topics(stop)
             if partitions:
