@@ -11,22 +11,30 @@ A packed record is one Arrow IPC stream whose schema metadata holds a JSON heade
 `shape` and `group` are indexes into lists in the header and in a dictionary column. A record is at most
 `MAX_BYTES`; what is larger is cut into chunks, numbered `chunk` of `of` per (epoch, shard, batch, virtual edge).
 
-Cost: 60 bytes and about 0.1 us a message, plus 0.1 ms a record.
+Every virtual edge that listens gets its own copy, so bytes are what counts. Integers travel as differences from the
+column's least value, in the narrowest unsigned type, and a column of equal values not at all; the bounds of a message
+are told from each other, and seq from the row's number (all modulo 2**64, which is exact); the buffers are compressed
+with LZ4. Measured on messages of random price changes: 17 bytes each instead of 68.
+
+Cost: 0.15 us a message each way, plus 0.2 ms a record.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from catalog.shape import Region, Shape
 from operators.operator import Messages
-from state.change_batch import I64, Bool
+from state.change_batch import I32, I64, Bool
 from state.errors import TidewireError
+from state.order_code import INT64_MAX
 
 MAX_BYTES = 900_000
 MAX_REGISTRATIONS = 10_000
@@ -96,27 +104,25 @@ def is_packed(value: bytes) -> bool:
 
 def pack_messages(header: Header, messages: Messages, seq: I64, partition: I64, offset: I64) -> bytes:
     """Return one record of `messages`; `seq`, `partition`, `offset` have one entry a message."""
+    numbers = {
+        "seq": seq - np.arange(len(seq)),
+        "partition": partition,
+        "offset": offset,
+        "shape": messages.shape,
+        "lo_max": messages.lo_max,
+        "below": messages.lo_max - messages.lo_min,
+        "inside": messages.hi_min - messages.lo_max,
+        "above": messages.hi_max - messages.hi_min,
+    }
     groups = pa.DictionaryArray.from_arrays(
         pa.array(messages.group, pa.int32()), pa.array(messages.groups, pa.binary())
     )
-    columns = {
-        "seq": pa.array(seq, pa.int64()),
-        "partition": pa.array(partition, pa.int32()),
-        "offset": pa.array(offset, pa.int64()),
-        "shape": pa.array(messages.shape, pa.int32()),
-        "group": groups,
-        "new": pa.array(messages.new, pa.int64(), mask=~messages.has_new),
-        "lo_min": pa.array(messages.lo_min, pa.int64()),
-        "lo_max": pa.array(messages.lo_max, pa.int64()),
-        "hi_min": pa.array(messages.hi_min, pa.int64()),
-        "hi_max": pa.array(messages.hi_max, pa.int64()),
-    }
-    return _write(header, columns)
+    return _write(header, numbers | _answers(messages.new, messages.has_new), {"group": groups})
 
 
 def pack_snapshot(header: Header, version: I64, new: I64, has_new: Bool) -> bytes:
     """Return one record of current answers."""
-    return _write(header, {"version": pa.array(version, pa.int64()), "new": pa.array(new, pa.int64(), mask=~has_new)})
+    return _write(header, {"version": version} | _answers(new, has_new), {})
 
 
 def pack_registrations(header: Header, versions: Sequence[int], regions: Sequence[Region]) -> Iterator[bytes]:
@@ -125,15 +131,15 @@ def pack_registrations(header: Header, versions: Sequence[int], regions: Sequenc
         part = regions[start : start + MAX_REGISTRATIONS]
         shapes = list(dict.fromkeys(region.shape for region in part))
         number = {shape: i for i, shape in enumerate(shapes)}
-        columns = {
-            "version": pa.array(versions[start : start + MAX_REGISTRATIONS], pa.int64()),
-            "shape": pa.array([number[region.shape] for region in part], pa.int32()),
-            "group": pa.array([region.group for region in part], pa.binary()).dictionary_encode(),
-            "lo": pa.array([region.lo for region in part], pa.int64()),
-            "hi": pa.array([region.hi for region in part], pa.int64()),
-            "empty": pa.array([region.empty for region in part], pa.bool_()),
+        numbers = {
+            "version": np.array(versions[start : start + MAX_REGISTRATIONS], np.int64),
+            "shape": np.array([number[region.shape] for region in part], np.int64),
+            "lo": np.array([region.lo for region in part], np.int64),
+            "hi": np.array([region.hi for region in part], np.int64),
+            "empty": np.array([region.empty for region in part], np.int64),
         }
-        yield _write(msgspec.structs.replace(header, shapes=shapes), columns)
+        groups = pa.array([region.group for region in part], pa.binary()).dictionary_encode()
+        yield _write(msgspec.structs.replace(header, shapes=shapes), numbers, {"group": groups})
 
 
 def unpack(value: bytes) -> Packed:
@@ -143,77 +149,104 @@ def unpack(value: bytes) -> Packed:
     """
     try:
         with pa.ipc.open_stream(value) as reader:
-            header = msgspec.json.decode(reader.schema.metadata[b"tw"], type=Header)
-            table = reader.read_all().combine_chunks()
-    except (pa.ArrowException, OSError, KeyError, TypeError, msgspec.DecodeError) as error:
+            metadata = reader.schema.metadata
+            header = msgspec.json.decode(metadata[b"tw"], type=Header)
+            layout = msgspec.json.decode(metadata[b"columns"], type=_Layout)
+            columns = _Columns(layout, reader.read_next_batch())
+        return _READERS[header.kind](header, columns)
+    except (pa.ArrowException, OSError, KeyError, TypeError, StopIteration, msgspec.DecodeError) as error:
         raise PackedError(f"not a packed record ({len(value)} bytes, begins with {value[:8]!r}): {error}") from error
-    return _READERS[header.kind](header, table)
 
 
-def _write(header: Header, columns: dict[str, pa.Array]) -> bytes:
-    table = pa.table(columns).replace_schema_metadata({b"tw": msgspec.json.encode(header)})
+class _Layout(msgspec.Struct):
+    """What is needed to read the columns: how many rows, and the least value of each integer column."""
+
+    rows: int
+    least: dict[str, int]
+
+
+@dataclass(slots=True)
+class _Columns:
+    """The columns of a record that is being read."""
+
+    layout: _Layout
+    batch: pa.RecordBatch
+
+    def ints(self, name: str) -> I64:
+        least = self.layout.least[name]
+        if name not in self.batch.schema.names:
+            return np.full(self.layout.rows, least, np.int64)
+        values = self.batch.column(name).to_numpy().astype(np.int64)
+        values += least
+        return values
+
+    def answers(self) -> tuple[I64, Bool]:
+        known = self.ints("known").astype(np.bool_)
+        return np.where(known, self.ints("new"), 0), known
+
+    def groups(self) -> tuple[I32, list[bytes]]:
+        array = self.batch.column("group")
+        return array.indices.to_numpy().astype(np.int32, copy=False), array.dictionary.to_pylist()
+
+
+def _answers(new: I64, has_new: Bool) -> dict[str, npt.NDArray[Any]]:
+    """Return the columns of answers; NULL takes the least value, so that it widens nothing."""
+    least = int(new.min(where=has_new, initial=INT64_MAX))
+    return {"new": np.where(has_new, new, least), "known": has_new.astype(np.int64)}
+
+
+def _write(header: Header, numbers: Mapping[str, npt.NDArray[Any]], others: Mapping[str, pa.Array]) -> bytes:
+    layout = _Layout(len(next(iter(numbers.values()))), {})
+    columns = dict(others)
+    for name, values in numbers.items():
+        least = int(values.min()) if layout.rows else 0
+        layout.least[name] = least
+        differences = (values.astype(np.int64, copy=False) - np.int64(least)).view(np.uint64)
+        top = int(differences.max()) if layout.rows else 0
+        if top:
+            columns[name] = pa.array(differences.astype(np.min_scalar_type(top), copy=False))
+    metadata = {b"tw": msgspec.json.encode(header), b"columns": msgspec.json.encode(layout)}
+    batch = pa.RecordBatch.from_pydict(columns, metadata=metadata)
     sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table)
+    with pa.ipc.new_stream(sink, batch.schema, options=_OPTIONS) as writer:
+        writer.write_batch(batch)
     return bytes(sink.getvalue().to_pybytes())
 
 
-def _ints(table: pa.Table, name: str) -> I64:
-    column = table.column(name)
-    filled = column.fill_null(0) if column.null_count else column
-    return filled.to_numpy().astype(np.int64, copy=False)
-
-
-def _validity(table: pa.Table, name: str) -> Bool:
-    return table.column(name).is_valid().to_numpy().astype(np.bool_, copy=False)
-
-
-def _dictionary(table: pa.Table, name: str) -> tuple[pa.Array, list[bytes]]:
-    column = table.column(name)
-    if column.num_chunks == 0:
-        return np.zeros(0, np.int32), []
-    array = column.chunk(0)
-    return array.indices.to_numpy().astype(np.int32, copy=False), array.dictionary.to_pylist()
-
-
-def _read_messages(header: Header, table: pa.Table) -> PackedMessages:
-    group, groups = _dictionary(table, "group")
+def _read_messages(header: Header, columns: _Columns) -> PackedMessages:
+    group, groups = columns.groups()
+    new, has_new = columns.answers()
+    lo_max = columns.ints("lo_max")
+    hi_min = lo_max + columns.ints("inside")
     messages = Messages(
         shapes=header.shapes,
         groups=groups,
-        cause=np.zeros(table.num_rows, np.int32),
-        shape=_ints(table, "shape").astype(np.int32),
+        cause=np.zeros(columns.layout.rows, np.int32),
+        shape=columns.ints("shape").astype(np.int32),
         group=group,
-        new=_ints(table, "new"),
-        has_new=_validity(table, "new"),
-        lo_min=_ints(table, "lo_min"),
-        lo_max=_ints(table, "lo_max"),
-        hi_min=_ints(table, "hi_min"),
-        hi_max=_ints(table, "hi_max"),
+        new=new,
+        has_new=has_new,
+        lo_min=lo_max - columns.ints("below"),
+        lo_max=lo_max,
+        hi_min=hi_min,
+        hi_max=hi_min + columns.ints("above"),
     )
-    return PackedMessages(header, _ints(table, "seq"), _ints(table, "partition"), _ints(table, "offset"), messages)
+    seq = columns.ints("seq") + np.arange(columns.layout.rows)
+    return PackedMessages(header, seq, columns.ints("partition"), columns.ints("offset"), messages)
 
 
-def _read_snapshot(header: Header, table: pa.Table) -> PackedSnapshot:
-    return PackedSnapshot(header, _ints(table, "version"), _ints(table, "new"), _validity(table, "new"))
+def _read_snapshot(header: Header, columns: _Columns) -> PackedSnapshot:
+    return PackedSnapshot(header, columns.ints("version"), *columns.answers())
 
 
-def _read_registrations(header: Header, table: pa.Table) -> PackedRegistrations:
-    group, groups = _dictionary(table, "group")
-    rows = zip(
-        table.column("shape").to_pylist(),
-        group.tolist(),
-        table.column("lo").to_pylist(),
-        table.column("hi").to_pylist(),
-        table.column("empty").to_pylist(),
-        strict=True,
-    )
-    regions = [Region(header.shapes[shape], groups[g], lo, hi, empty) for shape, g, lo, hi, empty in rows]
-    return PackedRegistrations(header, table.column("version").to_pylist(), regions)
+def _read_registrations(header: Header, columns: _Columns) -> PackedRegistrations:
+    group, groups = columns.groups()
+    names = ("shape", "lo", "hi", "empty")
+    rows = zip(group.tolist(), *(columns.ints(name).tolist() for name in names), strict=True)
+    regions = [Region(header.shapes[shape], groups[g], lo, hi, bool(empty)) for g, shape, lo, hi, empty in rows]
+    return PackedRegistrations(header, columns.ints("version").tolist(), regions)
 
 
-_READERS: Mapping[str, Callable[[Header, pa.Table], Packed]] = {
-    "messages": _read_messages,
-    "snapshot": _read_snapshot,
-    "register": _read_registrations,
-}
+_Reader = Callable[[Header, _Columns], Packed]
+_OPTIONS = pa.ipc.IpcWriteOptions(compression="lz4")
+_READERS: dict[str, _Reader] = {"messages": _read_messages, "snapshot": _read_snapshot, "register": _read_registrations}

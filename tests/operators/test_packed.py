@@ -1,5 +1,7 @@
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from catalog.shape import Region, Shape, group_key
 from operators.operator import Messages
@@ -56,6 +58,35 @@ def test_the_same_messages_give_the_same_bytes():
     header = Header("messages", 5, "t/0", 3, 8, 9, shapes=[SHAPE])
     arguments = (np.array([8, 9]), np.array([0, 2]), np.array([70, 80]))
     assert pack_messages(header, messages(), *arguments) == pack_messages(header, messages(), *arguments)
+
+
+INT64 = st.one_of(st.integers(-3, 3), st.sampled_from([INT64_MIN, INT64_MAX]), st.integers(INT64_MIN, INT64_MAX))
+
+
+@given(rows=st.lists(st.tuples(*[INT64] * 6, st.booleans(), st.integers(0, 2)), min_size=1, max_size=6))
+@settings(max_examples=150, deadline=None)
+def test_any_numbers_come_back_exactly(rows):
+    offset, new, lo_min, lo_max, hi_min, hi_max, known, group = (np.array(column) for column in zip(*rows, strict=True))
+    index, seq = np.zeros(len(rows), np.int32), np.arange(len(rows)) * 3 + 7
+    groups = [group_key((i,)) for i in range(3)]
+    sent = Messages([SHAPE], groups, index, index, group.astype(np.int32), new, known, lo_min, lo_max, hi_min, hi_max)
+    read = unpack(pack_messages(Header("messages", 5, "t/0"), sent, seq, index, offset))
+    assert isinstance(read, PackedMessages)
+    assert (read.seq.tolist(), read.offset.tolist()) == (seq.tolist(), offset.tolist())
+    assert read.messages.new.tolist() == np.where(known, new, 0).tolist()
+    for name in ("has_new", "group", "lo_min", "lo_max", "hi_min", "hi_max"):
+        assert getattr(read.messages, name).tolist() == getattr(sent, name).tolist()
+
+
+def test_a_column_of_equal_values_takes_no_room():
+    def size(m: int, step: int) -> int:
+        same = np.full(m, 2**60)
+        index = np.zeros(m, np.int32)
+        bounds = [same + np.arange(m) * step * 2**20] * 4
+        part = Messages([SHAPE], [b"[]"], index, index, index, same, np.ones(m, np.bool_), *bounds)
+        return len(pack_messages(Header("messages", 5, "t/0"), part, np.arange(m), index, same))
+
+    assert size(10_000, 0) < 2_000 < 20_000 < size(10_000, 1)
 
 
 def test_a_snapshot_keeps_null_apart_from_every_code():
