@@ -75,7 +75,7 @@ def _finish(read: JsonColumns, c: int, column: Column, layout: ByteLayout, out: 
 def nearest_doubles(numbers: ByteLayout) -> F64:
     """Return the double nearest to each of some JSON numbers, infinite beyond the largest. Cost: 40 ns each.
 
-    Arrow's parser rounds as exactly as Python's, but refuses what is not finite: then Python reads them all.
+    Arrow's parser rounds as exactly as Python's; should a version of it refuse what is not finite, Python reads all.
     """
     texts = numbers.arrow_texts()
     try:
