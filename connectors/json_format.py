@@ -195,11 +195,14 @@ def _spread_list(part: list[str | None], which: I64, m: int) -> list[str | None]
 
 
 def _drop_dead(batch: _Batch) -> None:
+    """Leave out what is dead. Selected columns come in another memory order, and kernels want rows of columns."""
     taken = batch.taken
     batch.keys = list(compress(batch.keys, taken))
     batch.texts = {c: list(compress(texts, taken)) for c, texts in batch.texts.items()}
-    batch.live, batch.codes, batch.valid = batch.live[taken], batch.codes[:, taken], batch.valid[:, taken]
-    batch.present = batch.present[:, taken]
+    batch.live = batch.live[taken]
+    batch.codes = np.ascontiguousarray(batch.codes[:, taken])
+    batch.valid = np.ascontiguousarray(batch.valid[:, taken])
+    batch.present = np.ascontiguousarray(batch.present[:, taken])
 
 
 def _letter(records: RawRecords, i: int, fault: RecordFault) -> DeadLetter:

@@ -27,6 +27,8 @@ def check_against_the_twin(relation, keyless, pairs):
     assert got == dead, [pairs[offset - 100] for offset in set(got) ^ set(dead)]
     alive = [(100 + i, found) for i, found in enumerate(meanings) if found is not None]
     changes = decoded.changes
+    arrays = (changes.codes, changes.valid, changes.live, changes.partition, changes.offset, changes.kept)
+    assert all(array is None or array.flags.c_contiguous for array in arrays)
     assert changes.offset.tolist() == [offset for offset, _ in alive]
     assert changes.keys == [found.key for _, found in alive]
     assert changes.live.tolist() == [found.live for _, found in alive]
