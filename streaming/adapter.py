@@ -2,12 +2,8 @@
 
 A group of `applyInPandasWithState` is a shard. Its rows come in any number of pandas chunks; the answer may not
 depend on where they are cut, so all are collected first and handed over as pieces. What the shard writes goes
-back as rows of the Kafka sink, with two safeguards:
-
-* no number passes through a pandas default type: every integer column is free of NULLs (a missing partition is
-  `NO_PARTITION`, and becomes NULL in the JVM), and keys and values stay `bytes` or None;
-* Spark's serializer flushes by row count only, so records of 900 kB could pile up to an Arrow batch of gigabytes.
-  After every `FLUSH_BYTES` filler rows (topic "") push the count over its limit; the JVM filters them out.
+back as rows of the sink (`streaming/sink_rows.py`). No number passes through a pandas default type: every integer
+column is free of NULLs, and keys and values stay `bytes` or None.
 """
 
 from __future__ import annotations
@@ -22,13 +18,10 @@ import pandas as pd
 from pyspark import TaskContext
 
 from catalog.relation import Catalog
-from connectors.record import OutRecord, RawRecords
+from connectors.record import RawRecords
 from connectors.topics import Topics
 from streaming.shard import ShardResult, ShardSpec
-
-FLUSH_BYTES = 32_000_000
-NO_PARTITION = -1
-FILLER_TOPIC = ""
+from streaming.sink_rows import frames
 
 Process = Callable[[ShardSpec, int, bytes | None, Sequence[RawRecords]], ShardResult]
 
@@ -108,35 +101,3 @@ def current_batch() -> int:
     if batch is None:
         raise RuntimeError("not inside a streaming batch: `streaming.sql.batchId` is not set")
     return int(batch)
-
-
-def frames(out: Sequence[OutRecord], flush_rows: int) -> Iterator[pd.DataFrame]:
-    """Yield `out` as frames of at most about `FLUSH_BYTES`, fillers behind each but the last.
-
-    Cost: O(records), and `flush_rows` filler rows (2 ms for 10,000) every `FLUSH_BYTES`.
-    """
-    start, size = 0, 0
-    for place, record in enumerate(out):
-        size += len(record.key or b"") + len(record.value or b"")
-        if size >= FLUSH_BYTES and place + 1 < len(out):
-            yield _frame(out[start : place + 1])
-            yield _fillers(flush_rows + 1)
-            start, size = place + 1, 0
-    if start < len(out):
-        yield _frame(out[start:])
-
-
-def _frame(out: Sequence[OutRecord]) -> pd.DataFrame:
-    partitions = [NO_PARTITION if record.partition is None else record.partition for record in out]
-    return pd.DataFrame(
-        {
-            "topic": pd.Series([record.topic for record in out], dtype=object),
-            "partition": np.array(partitions, np.int32),
-            "key": pd.Series([record.key for record in out], dtype=object),
-            "value": pd.Series([record.value for record in out], dtype=object),
-        }
-    )
-
-
-def _fillers(rows: int) -> pd.DataFrame:
-    return _frame([OutRecord(FILLER_TOPIC, None, None, None)] * rows)

@@ -1,6 +1,6 @@
 """The `match` query: every topic of the catalog and the registrations, through the shards, to Kafka.
 
-    one Kafka source (by pattern) -> shard of each record -> ShardFunction (stateful) -> one Kafka sink
+    one Kafka source (by pattern) -> shard of each record -> ShardFunction (stateful) -> explode -> one Kafka sink
 
 One source, because a checkpointed union refuses another one while a pattern picks up new topics. The JVM only
 carries bytes and groups them: a relation's record by its topic, a registration by its key, which names the shard.
@@ -19,11 +19,11 @@ from pyspark.sql.streaming.state import GroupStateTimeout
 
 from catalog.relation import Catalog
 from connectors.topics import Topics
-from streaming.adapter import FILLER_TOPIC, NO_PARTITION, Process, ShardFunction
+from streaming.adapter import Process, ShardFunction
+from streaming.sink_rows import COLUMNS, NO_PARTITION
 
 QUERY_NAME = "match"
 MAX_REQUEST_BYTES = 16_777_216
-_OUTPUT = "topic string, partition int, key binary, value binary"
 _STATE = "state binary"
 
 
@@ -75,9 +75,10 @@ def start_match(spark: SparkSession, config: MatchConfig) -> StreamingQuery:
     """Start the query and return it; it works in the background until it is stopped or fails."""
     out = _sharded(_source(spark, config), config).groupBy("shard")
     written = out.applyInPandasWithState(
-        _function(spark, config), _OUTPUT, _STATE, "append", GroupStateTimeout.NoTimeout
+        _function(spark, config), COLUMNS, _STATE, "append", GroupStateTimeout.NoTimeout
     )
-    rows = written.where(F.col("topic") != FILLER_TOPIC).withColumn(
+    partition = F.explode("partitions").alias("partition")
+    rows = written.select("topic", partition, "key", "value").withColumn(
         "partition", F.nullif("partition", F.lit(NO_PARTITION))
     )
     writer = rows.writeStream.format("kafka").queryName(f"{QUERY_NAME}-{config.epoch}").outputMode("append")

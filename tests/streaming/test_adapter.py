@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 
 from catalog.relation import Catalog
-from connectors.record import OutRecord, RawRecords
+from connectors.record import RawRecords
 from connectors.topics import Topics
 from streaming import adapter
-from streaming.adapter import FILLER_TOPIC, ShardFunction, current_batch, frames
+from streaming.adapter import ShardFunction, current_batch
 from streaming.shard import ShardResult, ShardSpec
 
 TOPICS = Topics("t.")
@@ -113,28 +113,6 @@ def test_a_shard_may_be_new_and_may_be_forgotten() -> None:
 @pytest.mark.parametrize(("batch", "version"), [(0, 1), (9, 1), (10, 4), (11, 4), (12, 6), (99, 6)])
 def test_the_batch_chooses_the_catalog(batch: int, version: int) -> None:
     assert make_function(None).catalog_of(batch).version == version
-
-
-def test_records_become_rows_without_nulls_in_number_columns() -> None:
-    (frame,) = frames([OutRecord("a", None, None, b"v"), OutRecord("b", 3, b"k", None)], 10)
-    assert frame["partition"].tolist() == [-1, 3]
-    assert frame["partition"].dtype == np.int32
-    assert frame["topic"].tolist() == ["a", "b"]
-    assert frame["key"].tolist() == [None, b"k"]
-    assert frame["value"].tolist() == [b"v", None]
-
-
-def test_nothing_to_write_is_no_frame() -> None:
-    assert list(frames([], 10)) == []
-
-
-def test_fillers_stand_between_frames_of_bounded_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(adapter, "FLUSH_BYTES", 10)
-    out = [OutRecord("a", 0, b"k", bytes([number]) * 4) for number in range(5)]
-    made = list(frames(out, 3))
-    assert [len(frame) for frame in made] == [2, 4, 2, 4, 1]
-    assert set(made[1]["topic"]) == {FILLER_TOPIC}
-    assert [v for frame in made if frame["topic"][0] for v in frame["value"]] == [record.value for record in out]
 
 
 def test_outside_of_a_batch_there_is_no_number(monkeypatch: pytest.MonkeyPatch) -> None:
