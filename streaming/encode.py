@@ -36,14 +36,17 @@ class Outgoing:
         partition = changes.partition[messages.cause].astype(np.int64)
         return cls(messages, seq, partition, changes.offset[messages.cause])
 
-    def take(self, rows: I64) -> Outgoing:
-        """Return the messages at `rows`, with only the groups they name."""
+    def take(self, rows: I64 | slice) -> Outgoing:
+        """Return the messages at `rows`, with only the groups they name; a slice is not copied."""
         messages = self.messages
-        used, group = np.unique(messages.group[rows], return_inverse=True)
+        group, groups = messages.group[rows], messages.groups
+        if len(groups) > 1:
+            used, group = np.unique(group, return_inverse=True)
+            groups = [groups[i] for i in used.tolist()]
         part = Messages(
             shapes=messages.shapes,
-            groups=[messages.groups[i] for i in used.tolist()],
-            group=group.astype(np.int32),
+            groups=groups,
+            group=group.astype(np.int32, copy=False),
             **{name: getattr(messages, name)[rows] for name in _COLUMNS},
         )
         return Outgoing(part, self.seq[rows], self.partition[rows], self.offset[rows])
@@ -124,8 +127,8 @@ def _split(outgoing: Outgoing) -> Iterator[Outgoing]:
         yield outgoing
         return
     middle = (rows + 1) // 2
-    yield from _split(outgoing.take(np.arange(middle)))
-    yield from _split(outgoing.take(np.arange(middle, rows)))
+    yield from _split(outgoing.take(slice(middle)))
+    yield from _split(outgoing.take(slice(middle, rows)))
 
 
 def _pack(header: Header, part: Outgoing, chunk: int, of: int) -> bytes:
