@@ -41,12 +41,12 @@ class Outgoing:
         messages = self.messages
         group, groups = messages.group[rows], messages.groups
         if len(groups) > 1:
-            used, group = np.unique(group, return_inverse=True)
-            groups = [groups[i] for i in used.tolist()]
+            used, places = np.unique(group, return_inverse=True)
+            group, groups = places.astype(np.int32), [groups[i] for i in used.tolist()]
         part = Messages(
             shapes=messages.shapes,
             groups=groups,
-            group=group.astype(np.int32, copy=False),
+            group=group,
             **{name: getattr(messages, name)[rows] for name in _COLUMNS},
         )
         return Outgoing(part, self.seq[rows], self.partition[rows], self.offset[rows])

@@ -24,7 +24,7 @@ def order_records(parts: Sequence[RawRecords]) -> RawRecords:
     records = parts[0] if len(parts) == 1 else _concatenate(parts)
     by_offset = np.lexsort((records.offset, records.partition))
     stamps = _running_maximum(records.timestamp[by_offset], records.partition[by_offset])
-    order = by_offset[np.lexsort((records.offset[by_offset], records.partition[by_offset], stamps))]
+    order = by_offset[np.argsort(stamps, kind="stable")]
     if np.array_equal(order, np.arange(len(order))):
         return records
     return _take(records, order)
