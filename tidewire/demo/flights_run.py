@@ -49,7 +49,7 @@ class Plan:
 
 
 def run_demo(settings: Settings, plan: Plan, view: View, say: Callable[[str], None]) -> tuple[Seen, Report]:
-    """Run the demo in a data directory of its own, which is removed if all went well.
+    """Run the demo in a data directory of its own, which is removed if all went well or it was stopped.
 
     Raises TidewireError.
     """
@@ -59,9 +59,13 @@ def run_demo(settings: Settings, plan: Plan, view: View, say: Callable[[str], No
         update={"bootstrap": None, "data_dir": home, "prefix": "demo.", "broker_port": 0, "http_port": 0, "edges": 1}
     )
     say(f"starting broker, engine and edge in `{home}` (about 20 s)")
-    with running_stack(own, _START_SECONDS) as status:
-        properties = KafkaProperties(str(status["bootstrap"]))
-        seen, report = _show(properties, Topics(own.prefix), flights, plan, view, say)
+    try:
+        with running_stack(own, _START_SECONDS) as status:
+            properties = KafkaProperties(str(status["bootstrap"]))
+            seen, report = _show(properties, Topics(own.prefix), flights, plan, view, say)
+    except KeyboardInterrupt:
+        _remove(home)
+        raise
     if report.clean:
         _remove(home)
     else:
