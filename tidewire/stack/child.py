@@ -68,6 +68,13 @@ class Child:
     def stop(self, patience: float = 10.0) -> None:
         """Ask with SIGTERM, kill after `patience` seconds, and leave nothing of its session."""
         self.ask_to_stop()
+        self.await_end(patience)
+
+    def await_end(self, patience: float) -> None:
+        """Wait for a child that was asked to stop; kill it after `patience` seconds, and all of its session.
+
+        It is not asked again: a second SIGTERM while it is already ending would cut its ending short.
+        """
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(patience)
         self.kill()

@@ -121,7 +121,7 @@ class Supervisor:
                 child.ask_to_stop()
             deadline = self._clock() + _STOP_SECONDS
             for child in children:
-                child.stop(max(0.0, deadline - self._clock()))
+                child.await_end(max(0.0, deadline - self._clock()))
                 self._tell_warden("-", child)
 
     def _look_after(self, keep: Keep) -> bool:

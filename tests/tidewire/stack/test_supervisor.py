@@ -143,7 +143,7 @@ def test_stop_is_in_order_and_leaves_nothing(tmp_path: Path, supervisor: Supervi
         time.sleep(0.02)
     supervisor.stop([["b", "c"], ["a"]])
     assert (tmp_path / "order").read_text()[-1] == "a"
-    assert all(keep.child is not None and keep.child.exit_code == 0 for keep in keeps)
+    assert [keep.child and keep.child.exit_code for keep in keeps] == [0, 0, 0]
 
 
 def test_leaving_kills_what_was_not_stopped(tmp_path: Path, said: list[str]) -> None:
