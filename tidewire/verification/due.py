@@ -2,6 +2,10 @@
 
 An edge or engine that is only behind shows up here, not as a missed delivery; whoever waits until nothing is behind
 and still finds something due has found a loss.
+
+A resync is due of versions that still live, in the last epoch. One that was replaced or ended in the new epoch may have
+been so before its edge registered it again, and an epoch may have ended before that; it cannot be told from outside, so
+such a missing resync is no fault (changes without one are, and gaps in `n`).
 """
 
 from __future__ import annotations
@@ -35,10 +39,12 @@ def _due(life: Life, horizon: Position) -> str | None:
     if not life.delivered:
         settled = status in ("refused", "live", "ended") or life.next_record is not None or life.replaced_at is not None
         return None if settled else f"no snapshot, no refusal; the newest ack is {status or 'none'}"
-    if "ended" in kinds or life.replaced_at is not None:
+    if "ended" in kinds:
         return None
     if life.next_record == "tombstone":
         return "it was unsubscribed and has no `ended`"
+    if life.replaced_at is not None:
+        return None
     begun = max((d.at.epoch for d in life.delivered if d.kind in ("snapshot", "resync")), default=None)
     if begun is not None and begun < horizon.epoch:
         return f"no resync in epoch {horizon.epoch}"
