@@ -1,0 +1,63 @@
+"""One suite for what an engine asks of a cluster, run against the one in memory and against Kafka."""
+
+from __future__ import annotations
+
+import pytest
+
+from connectors.kafka import Admin, KafkaProperties
+from connectors.record import OutRecord
+from connectors.topics import Topics
+from streaming.cluster import Cluster
+from streaming.kafka_cluster import KafkaCluster
+from tests.streaming.memory_cluster import MemoryCluster
+from tests.streaming.waiting import eventually
+
+
+def check_contract(cluster: Cluster, topics: Topics) -> None:
+    """What every implementation keeps; `topics` exist, with at least two virtual edges, and are empty."""
+    batches, edges = topics.batches, topics.notifications
+    assert cluster.end(batches) == 0
+    assert cluster.append([]) == []
+    written = [OutRecord(batches, 0, None, b"0"), OutRecord(edges, 1, b"k", None), OutRecord(batches, 0, b"", b"1")]
+    assert cluster.append(written) == [0, 0, 1]
+    assert cluster.append([OutRecord(batches, 0, None, b"2")]) == [2]
+    assert cluster.end(batches) == 3
+    assert {partition: end for partition, end in cluster.ends(edges).items() if end} == {1: 1}
+    assert set(cluster.begins(edges).values()) == {0}
+    assert [(r.offset, r.key, r.value) for r in cluster.read(batches, 1, 3)] == [(1, b"", b"1"), (2, None, b"2")]
+    assert cluster.read(batches, 3, 3) == []
+    missing = topics.prefix + "missing"
+    assert (cluster.ends(missing), cluster.begins(missing)) == ({}, {})
+    ids = cluster.ids([batches, edges, missing])
+    assert ids.keys() == {batches, edges}
+    assert ids[batches] != ids[edges]
+
+
+def test_in_memory() -> None:
+    topics = Topics("t.")
+    check_contract(MemoryCluster(topics), topics)
+
+
+@pytest.mark.broker
+def test_in_kafka(kafka: KafkaProperties, topics: Topics) -> None:
+    check_contract(KafkaCluster(kafka), topics)
+
+
+@pytest.mark.broker
+def test_what_was_trimmed_is_left_out_and_a_topic_created_again_is_another(
+    kafka: KafkaProperties, topics: Topics
+) -> None:
+    cluster, admin = KafkaCluster(kafka), Admin(kafka)
+    cluster.append([OutRecord(topics.batches, 0, None, b"%d" % number) for number in range(4)])
+    admin.delete_records({(topics.batches, 0): 2})
+    assert cluster.begins(topics.batches) == {0: 2}
+    assert [record.offset for record in cluster.read(topics.batches, 0, 4)] == [2, 3]
+    name = topics.prefix + "stock"
+    admin.create_topic(name)
+    before = cluster.ids([name])
+    admin.delete_topics([name])
+    eventually(lambda: not cluster.ids([name]))
+    admin.create_topic(name)
+    assert cluster.ids([name]).keys() == before.keys()
+    assert cluster.ids([name]) != before
+    assert cluster.ensure_topics(topics) == 4
