@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from connectors.byte_column import ByteColumn
 from connectors.json_scan import BACKSLASH, LOWER_B, LOWER_F, LOWER_N, LOWER_R, LOWER_T, LOWER_U, U8, compiled, hex4
 from state.change_batch import I64, Bool
 
@@ -39,8 +40,8 @@ class ByteLayout:
 
     @classmethod
     def of_nullable(cls, values: Sequence[bytes | None]) -> tuple[ByteLayout, Bool]:
-        """Lay out Python values, and say which of them are not None."""
-        array = pa.array(values, pa.large_binary())
+        """Lay out byte strings, and say which of them are not None. Cost: 30 ns each, nothing for a ByteColumn."""
+        array = ByteColumn.of(values).array
         return cls._of_arrow(array), np.asarray(array.is_valid().to_numpy(zero_copy_only=False), np.bool_)
 
     @classmethod

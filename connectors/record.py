@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -11,11 +12,14 @@ from state.change_batch import I32, I64
 
 @dataclass(slots=True)
 class RawRecords:
-    """m records of one topic, as columns. `timestamp` is in microseconds; a value of None is a tombstone."""
+    """m records of one topic, as columns. `timestamp` is in microseconds; a value of None is a tombstone.
+
+    Keys and values are lists, or what Arrow holds of them (`connectors/byte_column.py`).
+    """
 
     topic: str
-    keys: list[bytes | None]
-    values: list[bytes | None]
+    keys: Sequence[bytes | None]
+    values: Sequence[bytes | None]
     partition: I32
     offset: I64
     timestamp: I64

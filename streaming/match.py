@@ -1,6 +1,6 @@
 """The `match` query: every topic of the catalog and the registrations, through the shards, to Kafka.
 
-    one Kafka source (by pattern) -> shard of each record -> ShardFunction (stateful) -> explode -> one Kafka sink
+    one Kafka source (by pattern) -> parcels (by shard) -> ShardFunction (stateful) -> one Kafka sink
 
 One source, because a checkpointed union refuses another one while a pattern picks up new topics. The JVM only
 carries bytes and groups them: a relation's record by its topic, a registration by its key, which names the shard.
@@ -12,13 +12,14 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (the name everyone knows)
 from pyspark.sql.streaming import StreamingQuery
 from pyspark.sql.streaming.state import GroupStateTimeout
 
 from catalog.relation import Catalog
 from connectors.topics import Topics
+from streaming import parcel
 from streaming.adapter import Process, ShardFunction
 from streaming.sink_rows import COLUMNS, NO_PARTITION
 
@@ -76,7 +77,7 @@ def shards_of_topics(catalogs: Iterable[Catalog]) -> dict[str, list[str]]:
 
 def start_match(spark: SparkSession, config: MatchConfig) -> StreamingQuery:
     """Start the query and return it; it works in the background until it is stopped or fails."""
-    out = _sharded(_source(spark, config), config).groupBy("shard")
+    out = _wrapped(_source(spark, config), config).groupBy("shard")
     written = out.applyInPandasWithState(
         _function(spark, config), COLUMNS, _STATE, "append", GroupStateTimeout.NoTimeout
     )
@@ -130,37 +131,16 @@ def _sources(config: MatchConfig) -> tuple[str, ...]:
     return (config.topics.registrations, *shards_of_topics(catalog for _, catalog in config.catalogs))
 
 
-def _sharded(source: DataFrame, config: MatchConfig) -> DataFrame:
-    """Give each record its shard and the number of its topic; what belongs to no shard is left out.
-
-    A registration whose key names no shard of these catalogs is dropped here: it would make a group of its own.
-    """
-    mapping = shards_of_topics(catalog for _, catalog in config.catalogs)
-    numbers = _lookup({name: F.lit(number) for number, name in enumerate(_sources(config))}, "int")
-    key = F.col("key").cast("string")
-    known = sorted({shard for shards in mapping.values() for shard in shards})
-    registered = F.when((F.col("topic") == config.topics.registrations) & key.isin(known), key)
-    columns = ["shard", "source", "key", "value", "partition", "offset", F.unix_micros("timestamp").alias("micros")]
-    shard = _shard(mapping, registered)
-    return (
-        source.withColumn("shard", shard)
-        .withColumn("source", numbers)
-        .where(F.col("shard").isNotNull())
-        .select(*columns)
+def _wrapped(source: DataFrame, config: MatchConfig) -> DataFrame:
+    """Give each record the number of its topic, and wrap what belongs to a shard."""
+    shards = shards_of_topics(catalog for _, catalog in config.catalogs)
+    names = _sources(config)
+    numbers = F.lit(None).cast("int")
+    for number, name in enumerate(names):
+        numbers = F.when(F.col("topic") == name, number).otherwise(numbers)
+    wrap = parcel.Wrap(
+        shards=tuple(tuple(shards.get(name, ())) for name in names),
+        known=tuple(sorted({shard for fed in shards.values() for shard in fed})),
     )
-
-
-def _shard(mapping: Mapping[str, list[str]], registered: Column) -> Column:
-    """The shard column; exploded only where some topic feeds several shards, as that costs a pass over the rows."""
-    if all(len(shards) == 1 for shards in mapping.values()):
-        return F.coalesce(registered, _lookup({topic: F.lit(shards[0]) for topic, shards in mapping.items()}, "string"))
-    fed = _lookup({topic: F.array(*map(F.lit, shards)) for topic, shards in mapping.items()}, "array<string>")
-    return F.explode(F.when(registered.isNotNull(), F.array(registered)).otherwise(fed))
-
-
-def _lookup(values: Mapping[str, Column], kind: str) -> Column:
-    """CASE topic WHEN ... : NULL for any other topic."""
-    result = F.lit(None).cast(kind)
-    for topic, value in values.items():
-        result = F.when(F.col("topic") == topic, value).otherwise(result)
-    return result
+    records = source.withColumn("source", numbers).withColumn("micros", F.unix_micros("timestamp"))
+    return records.where(F.col("source").isNotNull()).select(*parcel.RECORDS).mapInArrow(wrap, parcel.PARCELS)

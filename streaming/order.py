@@ -12,6 +12,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from connectors.byte_column import ByteColumn
 from connectors.record import RawRecords
 from state.change_batch import I64
 
@@ -42,8 +43,8 @@ def _running_maximum(timestamp: I64, partition: np.ndarray) -> I64:
 def _concatenate(parts: Sequence[RawRecords]) -> RawRecords:
     return RawRecords(
         topic=parts[0].topic,
-        keys=[key for part in parts for key in part.keys],
-        values=[value for part in parts for value in part.values],
+        keys=ByteColumn.joined([part.keys for part in parts]),
+        values=ByteColumn.joined([part.values for part in parts]),
         partition=np.concatenate([part.partition for part in parts]),
         offset=np.concatenate([part.offset for part in parts]),
         timestamp=np.concatenate([part.timestamp for part in parts]),
@@ -51,11 +52,10 @@ def _concatenate(parts: Sequence[RawRecords]) -> RawRecords:
 
 
 def _take(records: RawRecords, order: I64) -> RawRecords:
-    places = order.tolist()
     return RawRecords(
         topic=records.topic,
-        keys=[records.keys[i] for i in places],
-        values=[records.values[i] for i in places],
+        keys=ByteColumn.of(records.keys).taken(order),
+        values=ByteColumn.of(records.values).taken(order),
         partition=records.partition[order],
         offset=records.offset[order],
         timestamp=records.timestamp[order],

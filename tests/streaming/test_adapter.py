@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from catalog.relation import Catalog
@@ -12,6 +13,7 @@ from connectors.record import RawRecords
 from connectors.topics import Topics
 from streaming import adapter
 from streaming.adapter import ShardFunction, current_batch
+from streaming.parcel import Wrap
 from streaming.shard import ShardResult, ShardSpec
 
 TOPICS = Topics("t.")
@@ -66,17 +68,16 @@ def make_function(process: Any, **changes: Any) -> ShardFunction:
 
 def chunk(*rows: tuple[int, bytes | None, bytes | None, int]) -> pd.DataFrame:
     source, keys, values, offsets = zip(*rows, strict=True)
-    return pd.DataFrame(
-        {
-            "shard": "stock/0",
-            "source": np.array(source, np.int32),
-            "key": pd.Series(keys, dtype=object),
-            "value": pd.Series(values, dtype=object),
-            "partition": np.zeros(len(rows), np.int32),
-            "offset": np.array(offsets, np.int64),
-            "micros": np.array(offsets, np.int64) + 2**60,
-        }
-    )
+    columns = {
+        "source": pa.array(source, pa.int32()),
+        "key": pa.array(keys, pa.binary()),
+        "value": pa.array(values, pa.binary()),
+        "partition": pa.array([0] * len(rows), pa.int32()),
+        "offset": pa.array(offsets, pa.int64()),
+        "micros": pa.array([2**60 + offset for offset in offsets], pa.int64()),
+    }
+    wrap = Wrap(((), ("stock/0",)), ("stock/0",))
+    return pd.concat([parcels.to_pandas() for parcels in wrap([pa.RecordBatch.from_pydict(columns)])])
 
 
 @pytest.fixture(autouse=True)
@@ -93,12 +94,12 @@ def test_all_chunks_are_handed_over_by_topic_with_exact_numbers() -> None:
     assert (spec.epoch, spec.shard, spec.catalog.version, spec.partitions) == (5, "stock/0", 4, 2)
     assert (batch, before, state.value) == (11, b"before", b"after")
     assert [(r.topic, r.keys, r.values, r.offset.tolist()) for r in records] == [
-        (TOPICS.registrations, [b"stock/0"], [b"r"], [7]),
         ("stock", [b"a"], [None], [2**53 + 1]),
+        (TOPICS.registrations, [b"stock/0"], [b"r"], [7]),
         ("stock", [None], [b""], [9]),
     ]
-    assert records[1].timestamp.tolist() == [2**60 + 2**53 + 1]
-    assert records[1].partition.dtype == np.int32
+    assert records[0].timestamp.tolist() == [2**60 + 2**53 + 1]
+    assert records[0].partition.dtype == np.int32
 
 
 def test_a_shard_may_be_new_and_may_be_forgotten() -> None:
