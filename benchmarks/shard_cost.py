@@ -1,0 +1,140 @@
+"""Where the time of a batch goes inside a shard: one process, no Spark, no Kafka.
+
+    python -m benchmarks.shard_cost [--profile]
+
+100,000 publications on 50,000 rows with 100,000 subscriptions behind 16 virtual edges (stock_workload). Times
+are medians of several runs of one batch on one state, in milliseconds: opening the state, each stage, writing the state, and
+what the adapter adds on both sides of Arrow.
+"""
+
+from __future__ import annotations
+
+import cProfile
+import json
+import pstats
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from benchmarks.stock_workload import Audience, Market, catalog_of
+from connectors.record import OutRecord, RawRecords
+from connectors.topics import Topics
+from operators.packed import PackedMessages, unpack
+from operators.range_extremum import warm
+from streaming import shard
+from streaming.sink_rows import frames
+from streaming.shard import ShardResult, ShardSpec, Turn, process_shard
+from streaming.shard_state import ShardState
+
+PARTITIONS = 16
+RUNS = 5
+TOPICS = Topics()
+SINK = pa.schema(
+    [("topic", pa.string()), ("partitions", pa.list_(pa.int32())), ("key", pa.binary()), ("value", pa.binary())]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Dump:
+    """A batch as a shard finds it."""
+
+    spec: ShardSpec
+    state: bytes
+    records: list[RawRecords]
+
+    def run(self) -> ShardResult:
+        return process_shard(self.spec, 2, self.state, self.records)
+
+
+def raw(records: Sequence[OutRecord], topic: str) -> RawRecords:
+    """Return records as Spark hands them over: four partitions, in turn."""
+    m = len(records)
+    places = np.arange(m)
+    keys, values = [record.key for record in records], [record.value for record in records]
+    return RawRecords(topic, keys, values, (places % 4).astype(np.int32), places // 4, places // 100 * 1000)
+
+
+def dump_of(rows: int, subscriptions: int, changes: int) -> Dump:
+    """Load a table, register an audience, and return the state with the next batch."""
+    catalog = catalog_of("stock")
+    relation = catalog.relations["stock"]
+    market, audience = Market(relation, rows), Audience(subscriptions)
+    spec = ShardSpec(0, relation.shard, catalog, TOPICS, PARTITIONS)
+    loaded = process_shard(spec, 0, None, [raw(list(market.load()), relation.topic)])
+    registered = raw(list(audience.registrations(TOPICS, 0, relation, PARTITIONS)), TOPICS.registrations)
+    before = process_shard(spec, 1, loaded.state, [registered])
+    assert before.state is not None, "a table that is declared keeps its state"
+    return Dump(spec, before.state, [raw(list(market.changes(changes)), relation.topic)])
+
+
+def stages(dump: Dump) -> dict[str, float]:
+    """Run the batch once, stage by stage; return the seconds of each."""
+    assert dump.spec.relation is not None, "the table is declared"
+    marks = [("", time.process_time())]
+
+    def passed(name: str) -> None:
+        marks.append((name, time.process_time()))
+
+    turn = Turn(dump.spec, 2, dump.records, ShardState.open(dump.spec.relation, dump.state))
+    passed("open")
+    for stage in shard.STAGES:
+        stage(turn)
+        passed(stage.__name__.lstrip("_"))
+    turn.state.dump()
+    passed("dump")
+    whole = list(frames(turn.out, 10_000))
+    passed("frames")
+    for frame in whole:
+        to_arrow(frame)
+    passed("arrow_out")
+    return {name: then - before for (_, before), (name, then) in pairwise(marks)}
+
+
+def to_arrow(frame: pd.DataFrame) -> int:
+    """Serialise as Spark's worker does; return the bytes."""
+    batch = pa.RecordBatch.from_pandas(frame, schema=SINK, preserve_index=False)
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+    return int(sink.getvalue().size)
+
+
+def measure(rows: int = 50_000, subscriptions: int = 100_000, changes: int = 100_000) -> dict[str, object]:
+    """Return the table of stages, in milliseconds, and what the batch is like."""
+    warm()
+    dump = dump_of(rows, subscriptions, changes)
+    runs = [stages(dump) for _ in range(RUNS)]
+    result = dump.run()
+    packed = [r.value for r in result.out if r.topic == TOPICS.notifications and r.value is not None]
+    first = [r.value for r in result.out if r.topic == TOPICS.notifications and r.partition == 0 and r.value is not None]
+    messages = [part for part in map(unpack, first) if isinstance(part, PackedMessages)]
+    return {
+        "shard_ms": {name: round(float(np.median([run[name] for run in runs])) * 1e3, 1) for name in runs[0]},
+        "shard_ms_whole": round(float(np.median([sum(run.values()) for run in runs])) * 1e3, 1),
+        "messages_per_publication": round(sum(len(part.messages) for part in messages) / changes, 3),
+        "affected_per_publication": round(Audience(subscriptions).affected(messages) / changes, 3),
+        "state_mb": round(len(result.state or b"") / 1e6, 2),
+        "notifications_mb": round(sum(map(len, packed)) / 1e6, 1),
+        "bytes_per_message": round(sum(map(len, first)) / sum(len(part.messages) for part in messages), 1),
+    }
+
+
+def profile(dump: Dump) -> None:
+    """Print where one batch spends its time."""
+    profiler = cProfile.Profile()
+    profiler.runcall(dump.run)
+    pstats.Stats(profiler).sort_stats("tottime").print_stats(25)
+
+
+if __name__ == "__main__":
+    if "--profile" in sys.argv:
+        warm()
+        profile(dump_of(50_000, 100_000, 100_000))
+    else:
+        print(json.dumps(measure(), indent=2))
