@@ -34,8 +34,9 @@ class RegisterAll(msgspec.Struct, frozen=True, tag="register", tag_field="kind")
 class Progress(msgspec.Struct, frozen=True, tag="progress", tag_field="kind", omit_defaults=True):
     """Batch `batch` of `epoch` is committed (repeated while idle; then only `time` differs).
 
-    `catalog` is the version that is announced: edges compile with it. `start` and `end` stand only in the
-    topic `batches`: the half-open offset range of every topic-partition that the batch read.
+    `catalog` is the version that is announced: edges compile with it. Only in the topic `batches` stand `start`
+    and `end`, the half-open offset range of every topic-partition that the batch read, and `holds`, the catalog
+    version that it ran under (older than the announced one where a restart with a new catalog came between).
     """
 
     epoch: int
@@ -44,6 +45,7 @@ class Progress(msgspec.Struct, frozen=True, tag="progress", tag_field="kind", om
     time: str
     start: Offsets = {}
     end: Offsets = {}
+    holds: int = -1
 
 
 class Withdraw(msgspec.Struct, frozen=True, tag="withdraw", tag_field="kind"):

@@ -68,6 +68,10 @@ class Desk:
     opening: Opening
     poll_seconds: float
 
+    def version_of(self, batch: int) -> int:
+        """Return the catalog version under which `batch` runs."""
+        return entries_from(self.sidecar.catalogs, batch)[0].version
+
 
 class Attendant:
     """Runs and attends one query after the other until told to stop.
@@ -96,7 +100,7 @@ class Attendant:
             finally:
                 run.stop()
             if not stop.is_set():
-                self._desk.writer.write_committed(self._desk.sidecar.announced)
+                self._desk.writer.write_committed(self._desk.sidecar.announced, self._desk.version_of)
 
     def _start(self) -> QueryRun:
         """Enter the newest catalog, look at its topics, begin the epoch if that is still to do, start the query."""
@@ -128,7 +132,7 @@ class Attendant:
         desk = self._desk
         if desk.writer.pending():
             self._check_topics()
-            desk.writer.write_committed(desk.sidecar.announced)
+            desk.writer.write_committed(desk.sidecar.announced, desk.version_of)
             self._postpone("idle", IDLE_SECONDS)
             self._register()
             if self._settled(run):

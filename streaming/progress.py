@@ -81,13 +81,16 @@ class ProgressWriter:
         """Whether a batch is committed and not yet told."""
         return self._checkpoint.is_committed(self.last + 1)
 
-    def write_committed(self, catalog: int) -> int:
-        """Write the progress of every committed batch after `last`; return how many there were."""
+    def write_committed(self, catalog: int, holds: Callable[[int], int]) -> int:
+        """Write the progress of every committed batch after `last`; return how many there were.
+
+        `catalog` is the version announced, `holds` tells under which one a batch ran.
+        """
         count = 0
         while self.pending():
             batch = self.last + 1
             start, end = self._checkpoint.ranges(batch)
-            self.write(Progress(self._epoch, batch, catalog, self._now(), start, end))
+            self.write(Progress(self._epoch, batch, catalog, self._now(), start, end, holds(batch)))
             count += 1
         return count
 
@@ -109,7 +112,7 @@ class ProgressWriter:
 
     def write(self, progress: Progress) -> None:
         """Write one progress record everywhere; the topic `batches` comes when all edges have theirs."""
-        plain = msgspec.structs.replace(progress, start={}, end={})
+        plain = msgspec.structs.replace(progress, start={}, end={}, holds=-1)
         self._cluster.append(to_every_edge(self._topics, self._partitions, PROGRESS_KEY, plain))
         self._cluster.append([OutRecord(self._topics.batches, 0, None, encode_control(progress))])
         self._newest = progress

@@ -16,6 +16,11 @@ from tests.streaming.spark_logs import commit, plan
 TOPICS = Topics("t.")
 
 
+def held(batch: int) -> int:
+    """The catalog changed between the first batch and the second."""
+    return 3 if batch == 0 else 4
+
+
 @pytest.fixture
 def cluster() -> MemoryCluster:
     return MemoryCluster(TOPICS)
@@ -39,10 +44,10 @@ def test_each_committed_batch_goes_to_every_edge_and_then_to_batches(cluster: Me
     plan(tmp_path, 2, {"a": {"0": 9}})
     writer = make_writer(cluster, tmp_path)
     writer.recover()
-    assert writer.write_committed(catalog=4) == 2
+    assert writer.write_committed(4, held) == 2
     assert cluster.controls(TOPICS.batches) == [
-        Progress(7, 0, 4, "now", {"a": {"0": 0}}, {"a": {"0": 3}}),
-        Progress(7, 1, 4, "now", {"a": {"0": 3}}, {"a": {"0": 5}}),
+        Progress(7, 0, 4, "now", {"a": {"0": 0}}, {"a": {"0": 3}}, holds=3),
+        Progress(7, 1, 4, "now", {"a": {"0": 3}}, {"a": {"0": 5}}, holds=4),
     ]
     for edge in (0, 1):
         assert cluster.controls(TOPICS.notifications, edge) == [Progress(7, 0, 4, "now"), Progress(7, 1, 4, "now")]
@@ -54,13 +59,13 @@ def test_a_start_tells_what_was_committed_and_not_told(cluster: MemoryCluster, t
     commit(tmp_path, 0, {"a": {"0": 3}})
     first = make_writer(cluster, tmp_path)
     first.recover()
-    first.write_committed(4)
+    first.write_committed(4, held)
     commit(tmp_path, 1, {"a": {"0": 5}})
     commit(tmp_path, 2, {"a": {"0": 6}})
     second = make_writer(cluster, tmp_path)
     second.recover()
     assert second.last == 0
-    second.write_committed(4)
+    second.write_committed(4, held)
     assert batches(cluster) == [0, 1, 2]
 
 
@@ -84,7 +89,7 @@ def test_a_batch_that_was_told_may_run_again(cluster: MemoryCluster, tmp_path: P
     writer = make_writer(cluster, tmp_path)
     writer.recover()
     assert writer.last == 1
-    assert writer.write_committed(0) == 0
+    assert writer.write_committed(0, held) == 0
 
 
 def test_other_epochs_do_not_count(cluster: MemoryCluster, tmp_path: Path) -> None:
@@ -101,7 +106,7 @@ def test_repeats_differ_in_time_and_catalog_only(cluster: MemoryCluster, tmp_pat
     writer.recover()
     writer.repeat(0)
     commit(tmp_path, 0, {"a": {"0": 3}})
-    writer.write_committed(0)
+    writer.write_committed(0, held)
     writer.repeat(1)
     ranges = ({"a": {"0": 0}}, {"a": {"0": 3}})
     assert cluster.controls(TOPICS.batches) == [
@@ -116,7 +121,7 @@ def test_where_batches_was_trimmed_what_the_log_still_has_is_told(cluster: Memor
         commit(tmp_path, batch, {"a": {"0": batch}})
     writer = make_writer(cluster, tmp_path)
     writer.recover()
-    writer.write_committed(0)
+    writer.write_committed(0, held)
     assert batches(cluster) == [41, 42]
 
 
@@ -129,7 +134,7 @@ def test_batches_that_left_the_log_untold_are_told_without_their_ranges(cluster:
     assert not writer.pending()
     assert writer.write_overtaken(0) == 3
     assert writer.write_overtaken(0) == 0
-    assert writer.write_committed(0) == 1
+    assert writer.write_committed(0, held) == 1
     assert [(p.batch, p.end) for p in cluster.controls(TOPICS.batches) if isinstance(p, Progress)][1:] == [
         (38, {}),
         (39, {}),

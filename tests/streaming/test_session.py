@@ -48,4 +48,5 @@ def test_the_zip_holds_what_a_worker_imports(tmp_path: Path) -> None:
 @pytest.mark.spark
 def test_a_session_has_as_many_shuffle_partitions_as_cores_and_leaves_ctrl_c_alone(spark: SparkSession) -> None:
     assert spark.conf.get("spark.sql.shuffle.partitions") == "2"
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    inherited = signal.SIG_IGN, signal.default_int_handler  # a job in the background inherits the first
+    assert signal.getsignal(signal.SIGINT) in inherited
