@@ -111,8 +111,8 @@ def test_repeats_differ_in_time_and_catalog_only(cluster: MemoryCluster, tmp_pat
     ranges = ({"a": {"0": 0}}, {"a": {"0": 3}})
     assert cluster.controls(TOPICS.batches) == [
         Progress(7, -1, 0, "now"),
-        Progress(7, 0, 0, "now", *ranges),
-        Progress(7, 0, 1, "now", *ranges),
+        Progress(7, 0, 0, "now", *ranges, holds=3),
+        Progress(7, 0, 1, "now", *ranges, holds=3),
     ]
 
 
