@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -12,10 +10,11 @@ from connectors.kafka import KafkaProperties
 from connectors.topics import Topics
 from tidewire.options import BootstrapOption, ConfigOption, DataDirOption, JsonOption, PrefixOption
 from tidewire.service import configure_logs, run_service
-from tidewire.settings import Settings, load_settings
+from tidewire.settings import load_settings
 from tidewire.stack.jars import jar_directories, read_jar_sets, require_jars
 from tidewire.stack.java import find_java
 from tidewire.stack.user import require_named_user
+from tidewire.stack.working_folder import working_folder
 from tidewire.terminal import Terminal
 
 
@@ -62,16 +61,6 @@ def engine(
         spark=settings.spark,
         take_over=take_over,
         max_offsets=settings.max_offsets_per_trigger,
-        local_dir=_working_folder(settings),
+        local_dir=working_folder(settings.data_dir),
     )
     run_service(Engine(made).run)
-
-
-def _working_folder(settings: Settings) -> Path | None:
-    """Return an empty folder of the data directory for Spark's working files; Spark's own choice without one."""
-    if not settings.data_dir.is_dir():
-        return None
-    folder = settings.data_dir / "spark"
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(exist_ok=True)
-    return folder
