@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,7 +78,12 @@ class Publisher:
         self.admin = Admin(self.kafka)
         self._producer = Producer(self.kafka)
 
-    def send(self, records: Sequence[OutRecord] | Iterator[OutRecord]) -> int:
+    def offer(self, records: Iterable[OutRecord]) -> None:
+        """Hand records to the client, and do not wait for them."""
+        for record in records:
+            self._producer.send(record)
+
+    def send(self, records: Iterable[OutRecord]) -> int:
         """Write all and return how many, once the broker has them."""
         count = 0
         for record in records:

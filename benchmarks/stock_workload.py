@@ -4,8 +4,8 @@
     SELECT MIN(price) FROM stock WHERE risk BETWEEN lo AND hi
 
 Each publication changes the price of a random stock by at most `STEP` cents, down ("good") and up ("bad") equally
-often, and is about 85 bytes. Whoever asks for k of n rows is affected by about 2 / n of such changes, however large k is,
-so 100,000 subscriptions on 50,000 rows make about 2 answers change with a publication; `affected` counts it.
+often, and is about 85 bytes. Whoever asks for k of n rows is affected by about 2 / n of such changes, however large k
+is, so 100,000 subscriptions on 50,000 rows make about 2 answers change with a publication; `affected` counts it.
 
 Everything is synthetic, made from a seed: the same seed gives the same bytes.
 """
@@ -36,7 +36,6 @@ EXCHANGES = ("NYSE", "NASDAQ", "XETRA", "TSE")
 RISKS = 1_000_000
 STEP = 500
 LOWEST, HIGHEST = 10_000, 1_000_000
-NARROWEST = 1e-5
 
 
 def catalog_of(topic: str, version: int = 0) -> Catalog:
@@ -84,12 +83,15 @@ class Market:
 
 
 class Audience:
-    """Subscribers: ranges of `risk` whose widths run evenly over the orders of magnitude, from a few rows to all."""
+    """Subscribers to a table of `rows`: ranges of `risk` over one row to `widest`, evenly over the orders of magnitude.
 
-    def __init__(self, size: int, seed: int = 2) -> None:
+    Wide ranges hear of the lowest rows only; the narrower they are, the more publications change something.
+    """
+
+    def __init__(self, size: int, rows: int, widest: int | None = None, seed: int = 2) -> None:
         source = np.random.default_rng(seed)
         top = RISKS / 1_000
-        width = top * np.exp(source.uniform(np.log(NARROWEST), 0, size))
+        width = top / rows * np.exp(source.uniform(0, np.log(widest or rows), size))
         self.lo: list[float] = np.round(source.uniform(0, top - width), 3).tolist()
         self.hi: list[float] = np.round(np.array(self.lo) + width, 3).tolist()
 

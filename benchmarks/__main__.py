@@ -1,0 +1,86 @@
+"""All benchmarks, one after the other; `make bench`.
+
+    python -m benchmarks [--quick] [--only NAME ...]
+
+Prints a table and writes `benchmarks/results/latest.json`, the figures that were asked for at its top level; what
+`--only` leaves out is kept as it stands there. Takes about ten minutes, with `--quick` (small sizes, to see that it
+works; the figures mean nothing) two, and writes `local-quick.json` then.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from benchmarks import decode_cost, edge_cost, latency, match_rate, operator_cost, shard_cost, whole_rate
+from benchmarks.bench import QUICK, Bench, Sizes
+from benchmarks.report import as_table, circumstances, write
+
+RESULTS = Path(__file__).parent / "results"
+
+PARTS: dict[str, Callable[[Bench], Mapping[str, Any]]] = {
+    "operator": lambda bench: operator(),
+    "decode": lambda bench: {"decode": decode_cost.measure()},
+    "edge": lambda bench: edge_cost.measure(),
+    "shard": lambda bench: shard_cost.measure(bench.sizes.rows, bench.sizes.subscriptions, bench.sizes.batch),
+    "match": match_rate.measure,
+    "whole": whole_rate.measure,
+    "latency": latency.measure,
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run what is asked for; return the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure tidewire on this machine.")
+    parser.add_argument("--only", action="append", choices=sorted(PARTS), help="run this part; may be repeated")
+    parser.add_argument("--quick", action="store_true", help="small sizes, to see that everything works")
+    chosen = parser.parse_args(arguments)
+    console, sizes = Console(), QUICK if chosen.quick else Sizes()
+    target = RESULTS / ("local-quick.json" if chosen.quick else "latest.json")
+    figures = run(chosen.only or list(PARTS), sizes, console)
+    kept = json.loads(target.read_text(encoding="utf-8")) if chosen.only and target.exists() else {}
+    whole = kept | figures
+    write(whole, target)
+    console.print(as_table(whole))
+    console.print(f"written to {target}", highlight=False)
+    return 0
+
+
+def operator() -> dict[str, Any]:
+    """Return the operator's costs; `operator_us` has the goals: 50,000 rows, 1,000 changes, no load, no dump."""
+    costs = operator_cost.measure()
+    cells: Any = costs["rows"]
+    at = cells["50000"]["1000"]
+    worst = max(at["good"]["operator_us"], at["bad"]["operator_us"])
+    return {"operator_us": {"value_change": worst, "move": at["move"]["operator_us"]}, "operator_cost": costs}
+
+
+def run(names: Sequence[str], sizes: Sizes, console: Console) -> dict[str, Any]:
+    """Run the parts `names` one after the other, each in a folder of its own; return all their figures."""
+    began, clock = datetime.now(UTC), time.monotonic()
+    figures: dict[str, Any] = circumstances(sizes, began)
+    for name in names:
+        folder = Path(tempfile.mkdtemp(prefix="tidewire-bench-"))
+
+        def say(text: str, name: str = name) -> None:
+            console.print(f"[dim]{time.monotonic() - clock:6.1f} s[/] {name}: {text}", highlight=False)
+
+        say("...")
+        try:
+            figures |= PARTS[name](Bench(folder, sizes, say))
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+    return figures | {"minutes": round((time.monotonic() - clock) / 60, 1)}
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,176 @@
+"""How long a subscriber waits: from Kafka's append of a publication until a consumer here has the delivery.
+
+    python -m benchmarks --only latency
+
+A stack as `tidewire up` runs it; its table's topic keeps `LogAppendTime`. For a minute 2,000 publications a second go
+in, as evenly as one thread can; a consumer of committed records reads all deliveries and notes the time of each. Each
+delivery names the publication that caused it. The first seconds are not counted.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import msgspec
+import numpy as np
+from confluent_kafka import Consumer, TopicPartition
+
+from benchmarks.bench import Bench, Publisher
+from benchmarks.stock_workload import DDL, Audience, Market, catalog_of
+from connectors.kafka import Reader
+from connectors.record import OutRecord
+from connectors.topics import Topics
+from operators.control import Progress, decode_control
+from state.change_batch import I64
+from tidewire.settings import load_settings
+from tidewire.stack.running import running_stack
+
+TOPIC = "stock"
+TICK_SECONDS = 0.01
+WARM_SECONDS = 10.0
+WIDEST = 5
+PATIENCE = 120.0
+
+
+class At(msgspec.Struct):
+    epoch: int
+    batch: int
+    partition: int = -1
+    offset: int = -1
+
+
+class Change(msgspec.Struct):
+    kind: str
+    at: At | None = None
+
+
+@dataclass(slots=True)
+class Listener:
+    """A thread that notes when each change arrives: partition and offset of its cause, and milliseconds."""
+
+    bootstrap: str
+    topic: str
+    partitions: int
+    partition: list[int] = field(default_factory=list)
+    offset: list[int] = field(default_factory=list)
+    arrived: list[float] = field(default_factory=list)
+    snapshots: int = 0
+    stop: threading.Event = field(default_factory=threading.Event)
+
+    def run(self) -> None:
+        options = {"bootstrap.servers": self.bootstrap, "group.id": "benchmark", "isolation.level": "read_committed"}
+        consumer = Consumer(options | {"enable.auto.commit": False})
+        consumer.assign([TopicPartition(self.topic, number, 0) for number in range(self.partitions)])
+        decode = msgspec.json.Decoder(Change).decode
+        while not self.stop.is_set():
+            messages = consumer.consume(10_000, 0.02)
+            now = time.time() * 1000
+            for message in messages:
+                change = None if message.error() else decode(message.value())
+                if change is not None and change.kind == "change" and change.at is not None:
+                    self.partition.append(change.at.partition)
+                    self.offset.append(change.at.offset)
+                    self.arrived.append(now)
+                elif change is not None:
+                    self.snapshots += change.kind == "snapshot"
+        consumer.close()
+
+
+def measure(bench: Bench) -> dict[str, object]:
+    """Return the quantiles in milliseconds, and how much was heard."""
+    sizes, say = bench.sizes, bench.say
+    settings = load_settings(data_dir=bench.folder / "up", broker_port=0, http_port=0)
+    market = Market(catalog_of(TOPIC).relations["stock"], sizes.latency_rows)
+    audience = Audience(sizes.latency_subscriptions, sizes.latency_rows, WIDEST)
+    say("starting `tidewire up`")
+    with running_stack(settings) as status:
+        publisher, topics = Publisher(status["bootstrap"]), Topics(settings.prefix)
+        publisher.admin.create_topic(TOPIC, sizes.partitions, {"message.timestamp.type": "LogAppendTime"})
+        publisher.send([OutRecord(topics.catalog, 0, None, DDL.format(topic=TOPIC).encode()), *market.load()])
+        _await_catalog(publisher, topics)
+        listener = Listener(status["bootstrap"], topics.deliveries, settings.virtual_edges)
+        thread = threading.Thread(target=listener.run, daemon=True)
+        thread.start()
+        publisher.send(audience.subscriptions(topics))
+        _await(lambda: listener.snapshots >= sizes.latency_subscriptions, "the subscriptions to be live")
+        say(f"publishing {sizes.latency_rate:,} a second")
+        sent = _publish(publisher, market.changes(int(sizes.latency_rate * sizes.latency_seconds)), sizes.latency_rate)
+        _await_silence(listener)
+        listener.stop.set()
+        thread.join()
+        return _figures(listener, _appended(publisher, sizes.partitions), sent)
+
+
+def _publish(publisher: Publisher, changes: Iterator[OutRecord], rate: int) -> float:
+    """Send `changes` at `rate` a second; return the rate that was reached."""
+    began, count = time.monotonic(), 0
+    due: list[OutRecord] = []
+    for change in changes:
+        due.append(change)
+        if len(due) == int(rate * TICK_SECONDS):
+            time.sleep(max(0.0, began + count / rate - time.monotonic()))
+            publisher.offer(due)
+            count += len(due)
+            due = []
+    publisher.send(due)
+    return count / (time.monotonic() - began)
+
+
+def _await_catalog(publisher: Publisher, topics: Topics) -> None:
+    """Wait until the engine has announced the table."""
+    deadline = time.monotonic() + PATIENCE
+    for record in Reader(publisher.kafka).tail(topics.batches, {0: 0}):
+        told = decode_control(record.value) if record is not None and record.value is not None else None
+        if isinstance(told, Progress) and told.catalog >= 0:
+            return
+        assert time.monotonic() < deadline, "the table was not announced"
+
+
+def _await(holds: Callable[[], bool], what: str) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < deadline, f"waited {PATIENCE:g} s for {what}"
+        time.sleep(0.1)
+
+
+def _await_silence(listener: Listener) -> None:
+    """Wait until nothing has arrived for three seconds."""
+    while not listener.arrived or time.time() * 1000 - listener.arrived[-1] < 3_000:
+        time.sleep(0.2)
+
+
+def _appended(publisher: Publisher, partitions: int) -> list[I64]:
+    """Return the append time of each publication, by partition and offset."""
+    times: list[list[int]] = [[] for _ in range(partitions)]
+    for record in Reader(publisher.kafka).read_to_end(TOPIC):
+        part = times[record.partition]
+        part += [0] * (record.offset - len(part)) + [record.timestamp]
+    return [np.array(part, np.int64) for part in times]
+
+
+def _figures(listener: Listener, appended: list[I64], sent: float) -> dict[str, object]:
+    partition, offset = np.array(listener.partition), np.array(listener.offset)
+    arrived = np.array(listener.arrived)
+    since = np.zeros(len(arrived))
+    for number, times in enumerate(appended):
+        of = partition == number
+        since[of] = times[offset[of]]
+    counted = since > since.min() + WARM_SECONDS * 1000 if np.ptp(since) > 2_000 * WARM_SECONDS else since > 0
+    waited = arrived[counted] - since[counted]
+    publications = len(np.unique(partition[counted] * 2**40 + offset[counted]))
+    spread = (since[counted].max() - since[counted].min()) / 1000
+    return {
+        "latency_ms": {
+            "p50": round(float(np.quantile(waited, 0.5))),
+            "p90": round(float(np.quantile(waited, 0.9))),
+            "p99": round(float(np.quantile(waited, 0.99))),
+            "max": round(float(waited.max())),
+            "deliveries": len(waited),
+            "publications_per_s": round(sent),
+            "publications_heard_per_s": round(publications / spread),
+            "deliveries_per_s": round(len(waited) / spread),
+        }
+    }

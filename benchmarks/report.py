@@ -1,0 +1,109 @@
+"""What a run of the benchmarks says: a table for people, and `latest.json`."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+from collections.abc import Mapping
+from dataclasses import asdict
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import psutil
+from rich.table import Table
+
+from benchmarks.bench import Sizes
+
+PACKAGES = ("pyspark", "pyarrow", "pandas", "numpy", "numba", "msgspec", "confluent-kafka")
+GOALS: dict[str, tuple[str, float]] = {
+    "match_over_floor": (">=", 0.9),
+    "match_over_copy": (">=", 0.6),
+    "whole_over_match": (">=", 0.6),
+    "latency_ms.p50": ("<=", 1_000),
+    "latency_ms.p99": ("<=", 3_000),
+    "operator_us.value_change": ("<=", 1),
+    "operator_us.move": ("<=", 3),
+}
+SHOWN = (
+    "match_over_floor",
+    "match_over_copy",
+    "match_over_plain_floor",
+    "match_over_plain_copy",
+    "rows_per_s",
+    "affected_per_publication",
+    "whole_over_match",
+    "whole_rows_per_s",
+    "registrations_per_s",
+    "latency_ms",
+    "operator_us",
+    "edge_us_per_message",
+    "deliveries_per_s",
+    "memory_mb",
+    "shard_ms",
+)
+
+
+def circumstances(sizes: Sizes, began: datetime) -> dict[str, object]:
+    """Return where, when and with what a run was made."""
+    return {
+        "date": began.isoformat(timespec="seconds"),
+        "minutes": round((datetime.now(UTC) - began).total_seconds() / 60, 1),
+        "commit": _commit(),
+        "cores": os.cpu_count(),
+        "memory_gb": round(psutil.virtual_memory().total / 1e9),
+        "machine": f"{platform.system()} {platform.release()} {platform.machine()}",
+        "load_before": [round(load, 1) for load in os.getloadavg()],
+        "python": platform.python_version(),
+        "versions": {name: version(name) for name in PACKAGES},
+        "sizes": asdict(sizes),
+    }
+
+
+def _commit() -> str | None:
+    """Return the commit that runs; None outside of a repository."""
+    try:
+        asked = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short", "HEAD"]
+        return subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return None
+
+
+def lines(figures: Mapping[str, Any]) -> list[tuple[str, str, str, str]]:
+    """Return name, figure, goal and verdict of everything shown; structures are spread over several lines."""
+    leaves = [leaf for name in SHOWN for leaf in _leaves(name, figures.get(name))]
+    return [(path, f"{value:,}", *_judged(path, value)) for path, value in leaves]
+
+
+def _judged(path: str, value: float) -> tuple[str, str]:
+    """Return the goal and whether it is met; nothing where there is no goal."""
+    if path not in GOALS:
+        return "", ""
+    sign, limit = GOALS[path]
+    return f"{sign} {limit:,g}", "yes" if (value >= limit if sign == ">=" else value <= limit) else "no"
+
+
+def _leaves(path: str, value: Any) -> list[tuple[str, float]]:
+    if isinstance(value, Mapping):
+        return [leaf for name, inner in value.items() for leaf in _leaves(f"{path}.{name}", inner)]
+    return [(path, value)] if isinstance(value, int | float) else []
+
+
+def as_table(figures: Mapping[str, Any]) -> Table:
+    """Return the table for the terminal."""
+    table = Table("figure", "value", "goal", "met", title="tidewire benchmarks")
+    table.columns[1].justify = "right"
+    for line in lines(figures):
+        table.add_row(*line)
+    return table
+
+
+def write(figures: Mapping[str, Any], target: Path) -> None:
+    """Write all figures as JSON, whole or not at all."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    beside = target.with_suffix(".new")
+    beside.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+    beside.replace(target)

@@ -1,0 +1,118 @@
+"""The whole chain against the match query alone, on the same cores: what it costs that somebody hears of it.
+
+    python -m benchmarks --only whole
+
+The same engine, the same table and the same audience, once with the edge stopped and once with it at work. All
+publications of a run become visible in one moment (they are one transaction). *Match* takes until the last batch is
+told as committed, *whole* until the edge has committed the last delivery. The ratio is the median over the rounds. An
+edge that comes back first takes up what it missed; that, and a batch to warm up, is not measured.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from statistics import median
+
+from benchmarks.bench import Bench, hidden_until_the_end
+from benchmarks.chain import TOPIC, Chain, running_chain
+from benchmarks.stock_workload import Audience, Market, catalog_of
+from connectors.kafka import Reader
+
+
+@dataclass(slots=True)
+class Times:
+    """Seconds of each round."""
+
+    match: list[float] = field(default_factory=list)
+    match_beside: list[float] = field(default_factory=list)
+    whole: list[float] = field(default_factory=list)
+
+
+def measure(bench: Bench) -> dict[str, object]:
+    """Return the ratio and the figures behind it, and the memory of each process at the end."""
+    sizes, say = bench.sizes, bench.say
+    market = Market(catalog_of(TOPIC).relations["stock"], sizes.rows)
+    audience = Audience(sizes.subscriptions, sizes.rows)
+    with running_chain(bench) as chain:
+        say("starting engine and edge")
+        chain.prepare(sizes.partitions)
+        chain.start("engine")
+        chain.await_engine(lambda told: told.catalog >= 0)
+        chain.start("edge")
+        chain.publisher.send(market.load())
+        chain.await_read()
+        registered = _register(chain, audience)
+        say(f"{sizes.subscriptions:,} subscriptions are live, {registered:,.0f} a second")
+        times = Times()
+        for number in range(sizes.rounds):
+            for part in (_match, _whole) if number % 2 else (_whole, _match):
+                part(bench, chain, market, times)
+        _with_edge(chain)
+        return _figures(bench, times) | {"registrations_per_s": round(registered), "memory_mb": chain.memory_mb()}
+
+
+def _register(chain: Chain, audience: Audience) -> float:
+    began = time.monotonic()
+    chain.publisher.send(audience.subscriptions(chain.topics))
+    chain.await_live(len(audience))
+    return len(audience) / (time.monotonic() - began)
+
+
+def _match(bench: Bench, chain: Chain, market: Market, times: Times) -> None:
+    chain.stop("edge")
+    _warm(bench, chain, market)
+    began = _show(bench, chain, market)
+    times.match.append(chain.await_read() - began)
+    bench.say(f"match {times.match[-1]:.2f} s")
+
+
+def _whole(bench: Bench, chain: Chain, market: Market, times: Times) -> None:
+    _with_edge(chain)
+    _warm(bench, chain, market)
+    chain.await_edges()
+    before = _deliveries(chain)
+    began = _show(bench, chain, market)
+    times.match_beside.append(chain.await_read() - began)
+    times.whole.append(chain.await_edges() - began)
+    made = (_deliveries(chain) - before) / times.whole[-1]
+    bench.say(f"whole {times.whole[-1]:.2f} s, of which match {times.match_beside[-1]:.2f} s; {made:,.0f} deliveries/s")
+
+
+def _with_edge(chain: Chain) -> None:
+    if "edge" not in chain.children:
+        chain.start("edge")
+    chain.await_edges()
+
+
+def _warm(bench: Bench, chain: Chain, market: Market) -> None:
+    chain.publisher.send(market.changes(bench.sizes.batch))
+    chain.await_read()
+
+
+def _show(bench: Bench, chain: Chain, market: Market) -> float:
+    """Publish the measured batches; return the moment in which they can be seen."""
+    count = (bench.sizes.batches - 1) * bench.sizes.batch
+    with hidden_until_the_end(chain.publisher.kafka, market.changes(count)):
+        shown = time.time()
+    return shown  # noqa: RET504 (the moment just before the commit)
+
+
+def _deliveries(chain: Chain) -> int:
+    return sum(Reader(chain.publisher.kafka).admin.end_offsets(chain.topics.deliveries).values())
+
+
+def _figures(bench: Bench, times: Times) -> dict[str, object]:
+    rows = (bench.sizes.batches - 1) * bench.sizes.batch
+    pairs = zip(times.match, times.whole, strict=True)
+    beside = zip(times.match_beside, times.whole, strict=True)
+    return {
+        "whole_over_match": round(median(match / whole for match, whole in pairs), 3),
+        "whole_rows_per_s": {
+            "match": round(rows / median(times.match)),
+            "match_beside_edge": round(rows / median(times.match_beside)),
+            "whole": round(rows / median(times.whole)),
+        },
+        "whole_seconds": {name: [round(s, 2) for s in getattr(times, name)] for name in Times.__slots__},
+        "match_share_of_whole": round(median(match / whole for match, whole in beside), 3),
+    }
