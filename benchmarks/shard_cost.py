@@ -28,6 +28,7 @@ from connectors.topics import Topics
 from operators.packed import PackedMessages, unpack
 from operators.range_extremum import warm
 from streaming import shard
+from streaming.parcel import Wrap, unwrap
 from streaming.shard import ShardResult, ShardSpec, Turn, process_shard
 from streaming.shard_state import ShardState
 from streaming.sink_rows import frames
@@ -46,18 +47,41 @@ class Dump:
 
     spec: ShardSpec
     state: bytes
-    records: list[RawRecords]
+    parcels: list[bytes]
+
+    def records(self) -> list[RawRecords]:
+        return [unwrap(parcel, "stock") for parcel in self.parcels]
 
     def run(self) -> ShardResult:
-        return process_shard(self.spec, 2, self.state, self.records)
+        return process_shard(self.spec, 2, self.state, self.records())
+
+
+def parcels_of(records: Sequence[OutRecord]) -> list[bytes]:
+    """Return records as Spark brings them: those of each of four partitions in turn, at most 10,000 in a parcel."""
+    parcels: list[bytes] = []
+    for partition in range(4):
+        own = records[partition::4]
+        for start in range(0, len(own), 10_000):
+            part = own[start : start + 10_000]
+            offset = np.arange(start, start + len(part))
+            columns = {
+                "source": pa.array(np.ones(len(part), np.int32)),
+                "key": pa.array([record.key for record in part], pa.large_binary()),
+                "value": pa.array([record.value for record in part], pa.large_binary()),
+                "partition": pa.array(np.full(len(part), partition, np.int32)),
+                "offset": pa.array(offset),
+                "micros": pa.array((offset * 4 + partition) // 100 * 1000),
+            }
+            wrapped = Wrap(((), ("stock/0",)), ("stock/0",))([pa.RecordBatch.from_pydict(columns)])
+            parcels += [row["parcel"] for batch in wrapped for row in batch.to_pylist()]
+    return parcels
 
 
 def raw(records: Sequence[OutRecord], topic: str) -> RawRecords:
-    """Return records as Spark hands them over: four partitions, in turn."""
-    m = len(records)
-    places = np.arange(m)
+    """Return records as one piece of one partition."""
+    places = np.arange(len(records))
     keys, values = [record.key for record in records], [record.value for record in records]
-    return RawRecords(topic, keys, values, (places % 4).astype(np.int32), places // 4, places // 100 * 1000)
+    return RawRecords(topic, keys, values, np.zeros(len(records), np.int32), places, places)
 
 
 def dump_of(rows: int, subscriptions: int, changes: int) -> Dump:
@@ -70,7 +94,7 @@ def dump_of(rows: int, subscriptions: int, changes: int) -> Dump:
     registered = raw(list(audience.registrations(TOPICS, 0, relation, PARTITIONS)), TOPICS.registrations)
     before = process_shard(spec, 1, loaded.state, [registered])
     assert before.state is not None, "a table that is declared keeps its state"
-    return Dump(spec, before.state, [raw(list(market.changes(changes)), relation.topic)])
+    return Dump(spec, before.state, parcels_of(list(market.changes(changes))))
 
 
 def stages(dump: Dump) -> dict[str, float]:
@@ -81,7 +105,9 @@ def stages(dump: Dump) -> dict[str, float]:
     def passed(name: str) -> None:
         marks.append((name, time.process_time()))
 
-    turn = Turn(dump.spec, 2, dump.records, ShardState.open(dump.spec.relation, dump.state))
+    records = dump.records()
+    passed("unwrap")
+    turn = Turn(dump.spec, 2, records, ShardState.open(dump.spec.relation, dump.state))
     passed("open")
     for stage in shard.STAGES:
         stage(turn)

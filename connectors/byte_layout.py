@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from connectors.byte_column import ByteColumn
 from connectors.json_scan import BACKSLASH, LOWER_B, LOWER_F, LOWER_N, LOWER_R, LOWER_T, LOWER_U, U8, compiled, hex4
+from state.arrow_strings import ArrowStrings
 from state.change_batch import I64, Bool
 
 _UNESCAPED = np.arange(256, dtype=np.uint8)
@@ -40,8 +40,8 @@ class ByteLayout:
 
     @classmethod
     def of_nullable(cls, values: Sequence[bytes | None]) -> tuple[ByteLayout, Bool]:
-        """Lay out byte strings, and say which of them are not None. Cost: 30 ns each, nothing for a ByteColumn."""
-        array = ByteColumn.of(values).array
+        """Lay out byte strings, and say which of them are not None. Cost: 30 ns each, nothing for ArrowStrings."""
+        array = ArrowStrings.of_bytes(values).array
         return cls._of_arrow(array), np.asarray(array.is_valid().to_numpy(zero_copy_only=False), np.bool_)
 
     @classmethod
@@ -49,7 +49,7 @@ class ByteLayout:
         _, offsets, data = array.buffers()
         return cls(
             np.frombuffer(data, np.uint8) if data else np.zeros(0, np.uint8),
-            np.frombuffer(offsets, np.int64) if offsets else np.zeros(1, np.int64),
+            np.frombuffer(offsets, np.int64, len(array) + 1) if offsets else np.zeros(1, np.int64),
         )
 
     @classmethod
@@ -65,9 +65,9 @@ class ByteLayout:
         """The length of each string in bytes."""
         return np.diff(self.offsets)
 
-    def texts(self, valid: Bool) -> list[str | None]:
-        """Return the strings as text, None where not `valid`. Cost: 35 ns each."""
-        return self._arrow(pa.large_string(), valid).to_pylist()
+    def texts(self, valid: Bool) -> ArrowStrings[str]:
+        """Return the strings as text, None where not `valid`. Cost: nothing until they are looked at."""
+        return ArrowStrings(self._arrow(pa.large_string(), valid))
 
     def byte_strings(self) -> list[bytes]:
         """Return the strings. Cost: 25 ns each."""

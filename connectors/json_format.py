@@ -15,6 +15,7 @@ Cost, measured with benchmarks/decode_cost.py on stock(symbol, exchange, risk, p
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import compress
 from typing import TypeVar, cast
@@ -31,6 +32,7 @@ from connectors.json_plan import Plan
 from connectors.json_record import JsonRecordDecoder, JsonRow
 from connectors.key_writer import KeyWriter
 from connectors.record import RawRecords
+from state.arrow_strings import ArrowStrings
 from state.change_batch import I64, Bool, ChangeBatch
 
 Part = TypeVar("Part", I64, Bool)
@@ -41,17 +43,33 @@ _SAMPLED_CHARACTERS = 64
 
 @dataclass(slots=True)
 class _Batch:
-    """m records on their way: what is known of each so far. `taken` = its change stands in the columns."""
+    """m records on their way: what is known of each so far. `taken` = its change stands in the columns.
 
-    keys: list[bytes | None]
+    Keys and texts may be Arrow's until one of them must be written.
+    """
+
+    keys: Sequence[bytes | None]
     live: Bool
     codes: I64
     valid: Bool
     present: Bool
-    texts: dict[int, list[str | None]]
+    texts: dict[int, Sequence[str | None]]
     taken: Bool
     unknown: Bool
     dead: list[DeadLetter] = field(default_factory=list)
+
+    def key_list(self) -> list[bytes | None]:
+        """Return the keys as the list that they are from now on."""
+        listed = self.keys if isinstance(self.keys, list) else list(self.keys)
+        self.keys = listed
+        return listed
+
+    def text_list(self, column: int) -> list[str | None]:
+        """Return the texts of a column as the list that they are from now on."""
+        texts = self.texts[column]
+        listed = texts if isinstance(texts, list) else list(texts)
+        self.texts[column] = listed
+        return listed
 
 
 def warm() -> None:
@@ -94,7 +112,7 @@ class JsonFormat:
     def _place(self, records: RawRecords, live: Bool, which: I64, rows: JsonColumns) -> _Batch:
         """Spread the rows read over the places of their records."""
         m = len(records)
-        texts = {c: layout.texts(rows.valid[c]) for c, layout in rows.texts.items()}
+        texts: dict[int, Sequence[str | None]] = {c: part.texts(rows.valid[c]) for c, part in rows.texts.items()}
         unknown = np.zeros(m, np.bool_)
         unknown[which] = rows.unknown
         taken = np.zeros(m, np.bool_)
@@ -104,7 +122,8 @@ class JsonFormat:
             codes, valid = _spread(rows.codes, which, m), _spread(rows.valid, which, m)
             present = _spread(rows.present, which, m)
             texts = {c: _spread_list(part, which, m) for c, part in texts.items()}
-        return _Batch(list(records.keys), live, codes, valid, present, texts, taken, unknown)
+        keys = records.keys if isinstance(records.keys, ArrowStrings) else list(records.keys)
+        return _Batch(keys, live, codes, valid, present, texts, taken, unknown)
 
     def _settle_keys(
         self, batch: _Batch, rows: JsonColumns, which: I64, keys: ByteLayout, keyed: Bool, small: Bool
@@ -141,14 +160,14 @@ class JsonFormat:
                 batch.dead.append(_letter(records, i, fault))
 
     def _put(self, batch: _Batch, i: int, row: JsonRow) -> None:
-        batch.keys[i] = row.key
+        batch.key_list()[i] = row.key
         batch.taken[i] = True
         batch.unknown[i] = bool(row.unknown)
         for c, value in enumerate(row.values):
             batch.valid[c, i] = value is not None
             batch.present[c, i] = row.present[c]
             if c in batch.texts:
-                batch.texts[c][i] = None if value is None else str(value)
+                batch.text_list(c)[i] = None if value is None else str(value)
             else:
                 batch.codes[c, i] = value or 0
 
@@ -158,7 +177,7 @@ class JsonFormat:
         if batch.dead:
             partition, offset = partition[batch.taken], offset[batch.taken]
             _drop_dead(batch)
-        keys = cast("list[bytes]", batch.keys)  # what is not dead has its canonical key by now
+        keys = cast("Sequence[bytes]", batch.keys)  # what is not dead has its canonical key by now
         kept = ~batch.present & batch.live if self.relation.absent == "keep" else None
         changes = ChangeBatch(keys, batch.live, batch.codes, batch.valid, batch.texts, partition, offset, kept)
         columns = self.relation.columns
@@ -177,9 +196,9 @@ class JsonFormat:
 def _note_keys(batch: _Batch, keys: ByteLayout, at: I64, which: I64) -> None:
     """Note canonical key number at[j] as that of record which[at[j]]."""
     if len(at):
-        strings = keys.byte_strings()
+        strings, listed = keys.byte_strings(), batch.key_list()
         for j, i in zip(at.tolist(), which[at].tolist(), strict=True):
-            batch.keys[i] = strings[j]
+            listed[i] = strings[j]
 
 
 def _spread(part: Part, which: I64, m: int) -> Part:
@@ -188,9 +207,9 @@ def _spread(part: Part, which: I64, m: int) -> Part:
     return whole
 
 
-def _spread_list(part: list[str | None], which: I64, m: int) -> list[str | None]:
+def _spread_list(part: Sequence[str | None], which: I64, m: int) -> list[str | None]:
     whole = np.full(m, None, np.object_)
-    whole[which] = part
+    whole[which] = list(part)
     return list(whole.tolist())
 
 

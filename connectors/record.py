@@ -14,7 +14,7 @@ from state.change_batch import I32, I64
 class RawRecords:
     """m records of one topic, as columns. `timestamp` is in microseconds; a value of None is a tombstone.
 
-    Keys and values are lists, or what Arrow holds of them (`connectors/byte_column.py`).
+    Keys and values are lists, or what Arrow holds of them (`state/arrow_strings.py`).
     """
 
     topic: str

@@ -25,6 +25,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from state.arrow_strings import ArrowStrings
 from state.change_batch import I32, I64, Bool
 
 U8 = npt.NDArray[np.uint8]
@@ -139,12 +140,15 @@ class Strings:
         return self.data[self.starts[i] : self.stops[i]].tobytes()
 
     @classmethod
-    def of(cls, values: Sequence[bytes] | Sequence[str]) -> Strings:
-        """Lay out Python strings end to end; text as UTF-8. Cost: 30 ns each."""
-        text = bool(values) and isinstance(values[0], str)
-        array = pa.array(values, pa.large_string() if text else pa.large_binary())
-        _, offsets, data = array.buffers()
-        edges = np.frombuffer(offsets, np.int64, len(values) + 1) if values else np.zeros(1, np.int64)
+    def of(cls, values: Sequence[bytes] | Sequence[str] | pa.Array) -> Strings:
+        """Lay out strings end to end; text as UTF-8. Cost: 30 ns each, nothing for what Arrow has already."""
+        if isinstance(values, ArrowStrings):
+            values = values.array
+        if not isinstance(values, pa.Array):
+            text = bool(values) and isinstance(values[0], str)
+            values = pa.array(values, pa.large_string() if text else pa.large_binary())
+        _, offsets, data = values.buffers()
+        edges = np.frombuffer(offsets, np.int64, len(values) + 1) if len(values) else np.zeros(1, np.int64)
         flat = np.frombuffer(data, np.uint8, int(edges[-1])) if data is not None else np.zeros(0, np.uint8)
         return cls(flat, edges[:-1], edges[1:])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,11 +27,11 @@ class ChangeBatch:
     kept: None, or bool[columns, m]: members that were absent and keep the stored value (NULL in a new row).
     """
 
-    keys: list[bytes]
+    keys: Sequence[bytes]
     live: Bool
     codes: I64
     valid: Bool
-    texts: dict[int, list[str | None]]
+    texts: dict[int, Sequence[str | None]]
     partition: I32
     offset: I64
     kept: Bool | None = None

@@ -23,7 +23,7 @@ keeps the numbers' order, so orderings by number stay sorted.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,6 +31,7 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
+from state.arrow_strings import ArrowStrings
 from state.blob import Section
 from state.byte_table import ByteTable, Strings
 from state.change_batch import I32, I64, Bool, ChangeBatch
@@ -244,8 +245,7 @@ class RowStore:
             codes[column, rows:] = 0
             there = np.flatnonzero(valid[column, rows:])
             texts = changes.texts[column]
-            held = [text for text in map(texts.__getitem__, there.tolist()) if text is not None]
-            codes[column, rows + there] = dictionary.intern(Strings.of(held))
+            codes[column, rows + there] = dictionary.intern(_held(texts, there))
         return codes, valid
 
     def _sweep(self, column: int, dictionary: ByteTable) -> None:
@@ -253,6 +253,13 @@ class RowStore:
         count = np.bincount(self._codes[column][valid], minlength=len(dictionary))
         if not count.all() or not dictionary.strings.dense:
             self._codes[column][valid] = dictionary.keep(count > 0)[self._codes[column][valid]]
+
+
+def _held(texts: Sequence[str | None], there: I64) -> Strings:
+    """Return the texts at the places `there`, none of which is None."""
+    if isinstance(texts, ArrowStrings):
+        return Strings.of(texts if len(there) == len(texts) else texts.taken(there))
+    return Strings.of([text for text in map(texts.__getitem__, there.tolist()) if text is not None])
 
 
 def _narrow(values: npt.NDArray[np.signedinteger]) -> npt.NDArray[np.signedinteger]:

@@ -12,8 +12,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from connectors.byte_column import ByteColumn
 from connectors.record import RawRecords
+from state.arrow_strings import ArrowStrings
 from state.change_batch import I64
 
 
@@ -43,8 +43,8 @@ def _running_maximum(timestamp: I64, partition: np.ndarray) -> I64:
 def _concatenate(parts: Sequence[RawRecords]) -> RawRecords:
     return RawRecords(
         topic=parts[0].topic,
-        keys=ByteColumn.joined([part.keys for part in parts]),
-        values=ByteColumn.joined([part.values for part in parts]),
+        keys=ArrowStrings.joined([part.keys for part in parts]),
+        values=ArrowStrings.joined([part.values for part in parts]),
         partition=np.concatenate([part.partition for part in parts]),
         offset=np.concatenate([part.offset for part in parts]),
         timestamp=np.concatenate([part.timestamp for part in parts]),
@@ -54,8 +54,8 @@ def _concatenate(parts: Sequence[RawRecords]) -> RawRecords:
 def _take(records: RawRecords, order: I64) -> RawRecords:
     return RawRecords(
         topic=records.topic,
-        keys=ByteColumn.of(records.keys).taken(order),
-        values=ByteColumn.of(records.values).taken(order),
+        keys=ArrowStrings.of_bytes(records.keys).taken(order),
+        values=ArrowStrings.of_bytes(records.values).taken(order),
         partition=records.partition[order],
         offset=records.offset[order],
         timestamp=records.timestamp[order],

@@ -19,8 +19,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from connectors.byte_column import ByteColumn
 from connectors.record import RawRecords
+from state.arrow_strings import ArrowStrings
 
 RECORDS = ("source", "key", "value", "partition", "offset", "micros")
 """Columns of the rows that are wrapped: `source` numbers the topic, `micros` is the timestamp."""
@@ -66,8 +66,8 @@ def unwrap(parcel: bytes, topic: str) -> RawRecords:
         batch = reader.read_next_batch()
     return RawRecords(
         topic=topic,
-        keys=ByteColumn.of(batch.column("key")),
-        values=ByteColumn.of(batch.column("value")),
+        keys=ArrowStrings.of_bytes(batch.column("key")),
+        values=ArrowStrings.of_bytes(batch.column("value")),
         partition=batch.column("partition").to_numpy().astype(np.int32, copy=False),
         offset=batch.column("offset").to_numpy().astype(np.int64, copy=False),
         timestamp=batch.column("micros").to_numpy().astype(np.int64, copy=False),
