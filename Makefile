@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: setup demo test check bench clean
+.PHONY: setup demo test ordeal check bench clean
 
 setup: $(STAMP)
 
@@ -19,7 +19,11 @@ demo: setup
 
 test: setup
 	$(BIN)/python -m pytest -m 'not broker and not spark and not stack' --cov --cov-report=term:skip-covered
-	$(BIN)/python -m pytest -m 'broker or spark or stack'
+	$(BIN)/python -m pytest -m 'broker or spark or stack' --ignore=tests/stack
+
+# Minutes of SIGKILL on a whole stack, then the verification; not part of `test` until it has passed for a while.
+ordeal: setup
+	$(BIN)/python -m pytest tests/stack
 
 check: setup
 	$(BIN)/ruff check .
