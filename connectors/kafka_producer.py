@@ -11,6 +11,7 @@ from typing import TypeVar
 from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
 from confluent_kafka import Producer as Client
 
+from connectors.bounded_call import CallStuckError, bounded
 from connectors.kafka_admin import Place
 from connectors.kafka_client import REQUEST_SECONDS, Ear, configuration
 from connectors.kafka_failure import KafkaFailure, StepAborted
@@ -18,6 +19,7 @@ from connectors.kafka_properties import KafkaProperties
 from connectors.record import OutRecord
 
 T = TypeVar("T")
+_OFFSETS_SECONDS, _STUCK_SECONDS = 4.0, 1.0
 MESSAGE_MAX_BYTES = 16_777_216
 _OWN = {"acks": "all", "enable.idempotence": True, "partitioner": "murmur2_random"}
 _DEFAULTS = {
@@ -90,7 +92,7 @@ class TransactionalProducer:
     through, tried).
 
     Args:
-        name: the transactional id; two living producers of one name fence each other.
+        name: the transactional id; of two producers of one name the older one is fenced.
         open_seconds: how long a transaction may stay open; then the broker aborts it.
     """
 
@@ -104,6 +106,14 @@ class TransactionalProducer:
         self._client = Client(configuration(properties, self._ear, own, _DEFAULTS))
         self._open_seconds = open_seconds
         self._ready = False
+        self._stuck = False
+
+    def prepare(self) -> None:
+        """End what a former producer of this name has left open; `commit` would do it, too. *Raises* KafkaFailure."""
+        try:
+            self._prepare()
+        except KafkaException as problem:
+            raise self._ear.explain(problem, "beginning transactions") from problem
 
     def commit(
         self, records: Iterable[OutRecord], positions: Mapping[Place, int], group: object, watch: str = ""
@@ -135,11 +145,21 @@ class TransactionalProducer:
             self._client.begin_transaction()
             for record in records:
                 _enqueue(self._client, record, written if record.topic == watch else None, deadline)
-            self._persist(lambda: self._client.send_offsets_to_transaction(offsets, group, REQUEST_SECONDS), deadline)
+            self._persist(lambda: self._send_offsets(offsets, group), deadline)
             self._persist(lambda: self._client.commit_transaction(self._open_seconds), deadline + self._open_seconds)
-        except (KafkaException, BufferError) as problem:
+        except (KafkaException, BufferError, CallStuckError) as problem:
             raise self._give_up(problem) from problem
         return first
+
+    def _send_offsets(self, offsets: list[TopicPartition], group: object) -> None:
+        """Add the positions to the transaction.
+
+        Where the group's coordinator was started again meanwhile, the client now and then waits for ever, whatever
+        its time-out (librdkafka's issues 5456 and 5511; as a rule after a broker was killed). Then this producer is
+        given up. The broker aborts the transaction that it holds open when the next producer of its name begins.
+        """
+        send = self._client.send_offsets_to_transaction
+        bounded(lambda: send(offsets, group, _OFFSETS_SECONDS), _OFFSETS_SECONDS + _STUCK_SECONDS)
 
     def _prepare(self) -> None:
         if not self._ready:
@@ -156,11 +176,12 @@ class TransactionalProducer:
                     raise
             time.sleep(0.02)
 
-    def _give_up(self, problem: KafkaException | BufferError) -> StepAborted:
+    def _give_up(self, problem: KafkaException | BufferError | CallStuckError) -> StepAborted:
         """Abort, and say what happened; a producer whose abort fails as well is lost."""
+        self._stuck = isinstance(problem, CallStuckError)
         explained = self._ear.explain(problem, "a transaction") if isinstance(problem, KafkaException) else problem
         aborted = StepAborted(f"the step was given up and will be done again: {explained}")
-        aborted.producer_lost = isinstance(problem, KafkaException) and bool(problem.args[0].fatal())
+        aborted.producer_lost = self._stuck or (isinstance(problem, KafkaException) and problem.args[0].fatal())
         if not aborted.producer_lost:
             try:
                 self._persist(lambda: self._client.abort_transaction(REQUEST_SECONDS), time.monotonic() + 10)
@@ -169,7 +190,9 @@ class TransactionalProducer:
         return aborted
 
     def close(self) -> None:
-        """Drop what is queued. A fenced client complains even of that."""
+        """Drop what is queued. A fenced client complains even of that; one that is stuck is left alone."""
+        if self._stuck:
+            return
         with contextlib.suppress(KafkaException):
             self._client.purge()
             self._client.flush(0)

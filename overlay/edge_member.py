@@ -17,8 +17,10 @@ So memory is ahead of the log only within a step, and no step of a former owner 
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
+import uuid
 from collections.abc import Iterator
 
 from structlog.typing import FilteringBoundLogger
@@ -77,6 +79,7 @@ class EdgeMember:
         self._adopted = False
         self._committed: dict[Place, int | None] = {}
         self._open_seconds = OPEN_SECONDS
+        self._name = f"tidewire-{uuid.uuid4()}"
         self._producer = self._new_producer()
 
     def turn(self, stop: threading.Event) -> None:
@@ -226,7 +229,10 @@ class EdgeMember:
         self._adopted = False
 
     def _after_abort(self, aborted: StepAborted, seconds: float) -> None:
-        """Replace the producer where it is lost, or where a step needs longer than its transaction may be open."""
+        """Replace the producer where it is lost, or where a step needs longer than its transaction may be open.
+
+        The new one has the same name, so that what the old one has left open is aborted now, and not by its time-out.
+        """
         self._answers.counters.aborted += 1
         slow = seconds > 0.8 * self._open_seconds
         if slow:
@@ -234,9 +240,11 @@ class EdgeMember:
         if slow or aborted.producer_lost:
             self._producer.close()
             self._producer = self._new_producer()
+            with contextlib.suppress(KafkaFailure):
+                self._producer.prepare()
 
     def _new_producer(self) -> TransactionalProducer:
-        return TransactionalProducer(self._config.kafka, open_seconds=self._open_seconds)
+        return TransactionalProducer(self._config.kafka, self._name, self._open_seconds)
 
     def _notification_ends(self, numbers: list[int]) -> dict[int, int]:
         return self._reader.admin.end_offsets(self._topics.notifications, numbers)

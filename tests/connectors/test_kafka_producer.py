@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterator
 
@@ -10,6 +11,7 @@ import pytest
 from connectors.kafka import Admin, GroupConsumer, KafkaProperties, Producer, Reader, TransactionalProducer
 from connectors.kafka_failure import BrokerUnavailable, KafkaFailure, StepAborted, TopicUnknown
 from connectors.record import OutRecord
+from tidewire.stack.broker import Broker
 
 
 @pytest.fixture
@@ -95,3 +97,46 @@ def test_a_second_producer_of_the_same_name_takes_over(
     assert aborted.value.producer_lost
     first.close()
     assert [record.value for record in Reader(kafka).read_to_end(topic)] == [b"1", b"2"]
+
+
+def test_a_client_that_never_returns_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As librdkafka does when the group's coordinator was started again in between."""
+    forever = threading.Event()
+
+    class StuckClient:
+        def __getattr__(self, name: str) -> object:
+            return (lambda *_: forever.wait()) if name == "send_offsets_to_transaction" else lambda *_, **__: None
+
+    monkeypatch.setattr("connectors.kafka_producer._OFFSETS_SECONDS", 0.0)
+    monkeypatch.setattr("connectors.kafka_producer._STUCK_SECONDS", 0.1)
+    producer = TransactionalProducer(KafkaProperties("127.0.0.1:1"))
+    monkeypatch.setattr(producer, "_client", StuckClient())
+    with pytest.raises(StepAborted, match="has not returned") as aborted:
+        producer.commit([], {("t", 0): 1}, object())
+    assert aborted.value.producer_lost
+    producer.close()
+    forever.set()
+
+
+@pytest.mark.broker
+@pytest.mark.timeout(90)
+def test_a_broker_that_was_killed_holds_no_step_up_for_long(mortal_broker: Broker) -> None:
+    """The client waits for ever here (see `_send_offsets`); its successor goes on at once."""
+    kafka = KafkaProperties(mortal_broker.bootstrap)
+    Admin(kafka).create_topic("t")
+    member = GroupConsumer(kafka, "g", ["t"], "m")
+    while not member.assignment.places:
+        member.poll(0.1, 10)
+    step = [OutRecord("t", 0, None, b"v")], {("t", 0): 0}, member.assignment.group
+    producer = TransactionalProducer(kafka, "name")
+    producer.commit(*step)
+    mortal_broker.kill()
+    mortal_broker.start()
+    began = time.monotonic()
+    try:
+        producer.commit(*step)
+    except StepAborted:
+        producer.close()
+        TransactionalProducer(kafka, "name").prepare()
+    assert len(list(Reader(kafka).read_to_end("t"))) in (1, 2)
+    assert time.monotonic() - began < 9
