@@ -31,8 +31,8 @@ GOALS: dict[str, tuple[str, float]] = {
 SHOWN = (
     "match_over_floor",
     "match_over_copy",
-    "match_over_plain_floor",
-    "match_over_plain_copy",
+    "match_over_tuned_floor",
+    "match_over_tuned_copy",
     "rows_per_s",
     "affected_per_publication",
     "whole_over_match",
