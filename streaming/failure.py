@@ -53,6 +53,15 @@ def explain_failure(query: StreamingQuery) -> QueryFailedError | None:
     return error_of([(cause.getClass().getName(), cause.getMessage() or "") for cause in _causes(found.get())])
 
 
+def jvm_ended(reason: Exception) -> QueryFailedError:
+    """Return the error to raise when Spark's JVM does not answer any more."""
+    return _failed(
+        f"Spark's JVM has ended ({reason}): it was killed, or had too little memory. "
+        "The engine goes on where it was when it is started again.",
+        retry=True,
+    )
+
+
 def error_of(causes: list[tuple[str, str]]) -> QueryFailedError:
     """Return the error for a chain of (class, message), outermost first."""
     whole = "\n".join(f"{name}: {message}" for name, message in causes)

@@ -11,13 +11,17 @@ import contextlib
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from py4j.protocol import Py4JNetworkError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
 from operators.control import Offsets
-from streaming.failure import explain_failure
+from streaming.failure import explain_failure, jvm_ended
 from streaming.match import MatchConfig, start_match
+
+_JVM_GONE = (Py4JNetworkError, OSError)
+"""What a call into a JVM that was killed raises."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +60,15 @@ class QueryRun:
         self._query: StreamingQuery = start_match(spark, config)
 
     def check(self) -> None:
-        """Raise QueryFailedError if the query has stopped by itself."""
-        if not self._query.isActive:
-            failure = explain_failure(self._query)
-            if failure is not None:
-                raise failure
+        """Raise QueryFailedError if the query has stopped by itself, or Spark's JVM is no more."""
+        try:
+            failure = None if self._query.isActive else explain_failure(self._query)
+        except _JVM_GONE as gone:
+            failure = jvm_ended(gone)
+        if failure is not None:
+            raise failure
 
     def stop(self) -> None:
         """Stop the query, also in the middle of a batch (which then runs again)."""
-        with contextlib.suppress(PySparkException):
+        with contextlib.suppress(PySparkException, *_JVM_GONE):
             self._query.stop()

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from streaming.query_run import Reading
+from streaming.failure import QueryFailedError
+from streaming.query_run import QueryRun, Reading
 
 
 def test_a_first_run_is_strict() -> None:
@@ -42,3 +43,23 @@ def test_a_run_is_settled_once_a_batch_has_the_topics_wanted() -> None:
     assert not reading.settled({"r": {}})
     assert reading.settled({"a": {}, "r": {}})
     assert reading.settled({"a": {}, "b": {}, "r": {}})
+
+
+class DeadJvm:
+    """A query whose JVM was killed."""
+
+    @property
+    def isActive(self) -> bool:  # noqa: N802 (Spark's name)
+        raise ConnectionRefusedError(111, "Connection refused")
+
+    def stop(self) -> None:
+        raise ConnectionRefusedError(111, "Connection refused")
+
+
+def test_a_jvm_that_was_killed_is_named_and_a_new_start_helps() -> None:
+    run = QueryRun.__new__(QueryRun)
+    run._query = DeadJvm()  # type: ignore[assignment]
+    with pytest.raises(QueryFailedError, match="Spark's JVM has ended") as failure:
+        run.check()
+    assert failure.value.retry_helps
+    run.stop()
