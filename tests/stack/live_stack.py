@@ -92,6 +92,9 @@ class LiveStack:
         members = [psutil.Process(pid) for pid in session_members(before)] if pick else [psutil.Process(before)]
         victim = next((process for process in members if pick is None or pick(process)), psutil.Process(before))
         self._shoot([victim.pid])
+        self.await_restart(name, before)
+
+    def await_restart(self, name: str, before: int) -> None:
         eventually(lambda: self.child(name)["pid"] not in (before, None), f"{name} to be started again")
 
     def kill_session(self, name: str) -> None:

@@ -1,0 +1,296 @@
+"""Bad input to a running stack: the stream goes on where it can, nothing is silently wrong, everything is counted.
+
+One stack serves the whole module; the tests build on each other's tables and run in the order in which they stand.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from confluent_kafka.admin import AdminClient, NewPartitions
+
+from connectors.kafka import Admin, Producer, Reader
+from connectors.partitioner import home_partition
+from connectors.record import OutRecord
+from state.order_code import INT64_MAX, INT64_MIN
+from tests.stack.live_stack import LiveStack, eventually
+from tidewire import cli
+from tidewire.client import Client
+from tidewire.records import Delivery, Refused
+from tidewire.stack.failure import ChildFailedError
+from tidewire.verification.reading import verify_kafka
+
+pytestmark = [pytest.mark.stack, pytest.mark.timeout(600)]
+THING = """CREATE TABLE thing (id BIGINT PRIMARY KEY, name VARCHAR, size DOUBLE, price DECIMAL(6,2), big BIGINT,
+  day DATE, flag BOOLEAN)"""
+BAD: list[tuple[bytes | None, bytes | None, str]] = [
+    (b'{"id":1}', b"{", "malformed_json"),
+    (b'{"id":1}', b"", "malformed_json"),
+    (b'{"id":1}', b'{"id":1,}', "malformed_json"),
+    (b'{"id":1}', b"{'id':1}", "malformed_json"),
+    (b'{"id":1}', b'{"id":1} and more', "malformed_json"),
+    (b'{"id":1}', b'{"id":1}{"id":1}', "malformed_json"),
+    (b'{"id":1}', b'{"id":1,"size":NaN}', "malformed_json"),
+    (b'{"id":1}', b'{"id":1,"size":Infinity}', "malformed_json"),
+    (b'{"id":1}', b'{"id":1,"size":-Infinity}', "malformed_json"),
+    (b'{"id":1}', b'{"id":1,"size":1e400}', "out_of_range"),
+    (b'{"id":1}', b'{"id":1,"price":"NaN"}', "malformed_value"),
+    (b'{"id":1}', b'{"id":1,"price":"1e400"}', "out_of_range"),
+    (b'{"id":1}', b'{"id":1,"price":1.005}', "out_of_scale"),
+    (b'{"id":1}', b'{"id":1,"price":"1.001"}', "out_of_scale"),
+    (b'{"id":1}', b'{"id":1,"price":12345.6}', "out_of_range"),
+    (b'{"id":1}', b'{"id":1,"big":9223372036854775808}', "out_of_range"),
+    (b'{"id":1}', b'{"id":1,"big":-9223372036854775809}', "out_of_range"),
+    (b'{"id":1}', b'{"id":1,"big":1.0}', "wrong_type"),
+    (b'{"id":1}', b'{"id":1,"big":"1"}', "wrong_type"),
+    (b'{"id":1}', b'{"id":1,"flag":0}', "wrong_type"),
+    (b'{"id":1}', b'{"id":1,"day":"2026-02-30"}', "malformed_value"),
+    (b'{"id":1}', b'{"id":1,"name":{}}', "wrong_type"),
+    (b'{"id":1}', b"[1]", "not_an_object"),
+    (b'{"id":1}', b"null", "not_an_object"),
+    (b'{"id":1}', b'{"id":1,"name":"\xff"}', "invalid_utf8"),
+    (b'{"id":1}', b'{"id":1,"name":"\xc0\x80"}', "invalid_utf8"),
+    (b'{"id":1}', b'{"id":1,"name":"\\ud800"}', "lone_surrogate"),
+    (b'{"id":1}', b'\xef\xbb\xbf{"id":1}', "byte_order_mark"),
+    (b'{"id":1}', b'{"id":1,"x":' + b"[" * 100_000, "too_large"),
+    (b'{"id":1}', b'{"id":1,"x":' + b"[" * 70 + b"]" * 70 + b"}", "too_deep"),
+    (b'{"id":1}', b'{"name":"no id"}', "missing_column"),
+    (b'{"id":1}', b'{"id":null}', "null_not_allowed"),
+    (b'{"id":1}', b'{"id":2}', "key_disagrees"),
+    (b'{"id":1}', b'{"id":1,"id":2}', "key_disagrees"),
+    (b'{"id":9223372036854775808}', None, "malformed_key"),
+    (b"one", b'{"id":1}', "malformed_key"),
+    (b"", b'{"id":1}', "malformed_key"),
+    (b"\xff", None, "malformed_key"),
+    (None, b'{"id":1}', "missing_key"),
+    (None, None, "missing_key"),
+]  # fmt: skip
+ASKED = {
+    "least": "SELECT MIN(big) FROM thing",
+    "most": "SELECT MAX(big) FROM thing",
+    "dear": "SELECT MAX(price) FROM thing WHERE size BETWEEN 0 AND 1e300",
+    "at the top": "SELECT MIN(id) FROM thing WHERE big >= 9223372036854775807",
+    "beyond": "SELECT MIN(id) FROM thing WHERE big > 9223372036854775807",
+    "far beyond": "SELECT MAX(id) FROM thing WHERE big < 1e100",
+    "yes": "SELECT MAX(day) FROM thing WHERE flag = TRUE",
+}
+Status = Callable[[], dict[str, Any]]
+
+
+class World:
+    """The running stack, and what is sent to it."""
+
+    def __init__(self, stack: LiveStack) -> None:
+        self.stack = stack
+        self.admin = Admin(stack.kafka)
+        self.client = Client(stack.settings.address)
+        self._producer = Producer(stack.kafka)
+
+    def send(self, topic: str, *pairs: tuple[bytes | None, bytes | None], partition: int | None = 0) -> list[int]:
+        """Write records and return their offsets."""
+        written: list[int] = []
+        for key, value in pairs:
+            self._producer.send(OutRecord(topic, partition, key, value), lambda _, offset: written.append(offset))
+        self._producer.flush()
+        return written
+
+    def answer(self, id: str) -> Any:
+        found = self.client.answer(id)
+        assert isinstance(found, Delivery)
+        return found.new
+
+    def await_answer(self, id: str, value: object) -> None:
+        eventually(lambda: self.answer(id) == value, f"`{id}` to be {value}, it is {self.answer(id)}", 60)
+
+    def dead_letters(self) -> dict[tuple[str, int, int], dict[str, Any]]:
+        records = Reader(self.stack.kafka).read_to_end(self.stack.topics.dead_letters)
+        bodies = [json.loads(record.value or b"") for record in records]
+        return {(body["topic"], body["partition"], body["offset"]): body for body in bodies}
+
+    def acks(self) -> list[dict[str, Any]]:
+        records = Reader(self.stack.kafka).read_to_end(self.stack.topics.acks)
+        return [json.loads(record.value) for record in records if record.value is not None]
+
+    def assert_verified(self) -> None:
+        report = verify_kafka(self.stack.kafka, self.stack.topics, 60)
+        assert report.clean and report.unjudged == 0, (report, report.faults)
+        assert report.dead_letters == len(self.dead_letters())
+
+    def close(self) -> None:
+        self.client.close()
+        with contextlib.suppress(ChildFailedError):
+            self.stack.stop()
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    stack = LiveStack(tmp_path_factory.mktemp("bad") / "data", edges=1, virtual_edges=2)
+    stack.start()
+    made = World(stack)
+    made.client.apply(THING, partitions=2)
+    made.client.subscribe_all(ASKED)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def status(world: World, capsys: pytest.CaptureFixture[str]) -> Status:
+    """`tidewire status --json` once everything is read."""
+
+    def ask() -> dict[str, Any]:
+        world.stack.await_all_read()
+        capsys.readouterr()
+        assert cli.run(["status", "--json", "--bootstrap", world.stack.settings.address]) == 0
+        seen: dict[str, Any] = json.loads(capsys.readouterr().out)
+        return seen
+
+    return ask
+
+
+def counters(seen: dict[str, Any], table: str) -> dict[str, Any]:
+    found: dict[str, Any] = next(one["counters"] for one in seen["tables"] if one["name"] == table)
+    return found
+
+
+def test_what_cannot_be_read_is_a_dead_letter_and_what_stands_around_it_is_taken(world: World, status: Status) -> None:
+    before = b'{"id":1,"size":2,"price":"9999.99","big":5,"day":"2026-03-01","flag":true}'
+    world.send("thing", (b'{"id":1}', before))
+    offsets = world.send("thing", *[(key, value) for key, value, _ in BAD])
+    world.send("thing", (b'{"id":2}', b'{"id":7,"size":1,"size":3,"price":8.5,"id":2,"colour":"red"}'))
+    seen = status()
+    codes = {offset: letter["code"] for (_, _, offset), letter in world.dead_letters().items()}
+    assert codes == {offset: code for offset, (_, _, code) in zip(offsets, BAD, strict=True)}
+    counted = counters(seen, "thing")
+    assert (counted["dead"], counted["decoded"], counted["rows"]) == (len(BAD), 2, 2)
+    assert counted["unknown_members"] == ["colour"]
+    assert seen["dead_letters"] == len(BAD)
+    assert any(f"`thing`: {len(BAD)} records did not decode" in warning for warning in seen["warnings"])
+    world.await_answer("dear", "9999.99")
+    world.await_answer("yes", "2026-03-01")
+
+
+def test_a_record_of_10_mb_is_counted_and_passed_over(world: World, status: Status) -> None:
+    huge = b'{"id":3,"price":"1.00","name":"' + b"x" * 10_000_000 + b'"}'
+    [offset] = world.send("thing", (b'{"id":3}', huge), partition=1)
+    world.send("thing", (b'{"id":4}', b'{"id":4,"big":4}'), partition=1)
+    assert counters(status(), "thing")["dead"] == len(BAD) + 1
+    letter = world.dead_letters()["thing", 1, offset]
+    assert (letter["code"], letter["length"]) == ("too_large", len(huge))
+    assert len(letter["value"]) < 400_000
+    world.await_answer("least", 4)
+
+
+def test_bigint_is_exact_over_its_whole_range(world: World) -> None:
+    for id, big in ((5, INT64_MIN), (6, INT64_MAX), (7, INT64_MAX - 1)):
+        world.send("thing", (b'{"id":%d}' % id, b'{"id":%d,"big":%d}' % (id, big)))
+    expected = {"least": INT64_MIN, "most": INT64_MAX, "at the top": 6, "beyond": None, "far beyond": 7}
+    for id, value in expected.items():
+        world.await_answer(id, value)
+    world.send("thing", (b'{"id":6}', None), (b'{"id":5}', None))
+    for id, value in {"least": 4, "most": INT64_MAX - 1, "at the top": None}.items():
+        world.await_answer(id, value)
+
+
+@pytest.mark.parametrize(
+    ("sql", "code"),
+    [
+        ("SELECT MIN(price) FROM nothing", "unknown_table"),
+        ("SELECT MIN(prize) FROM thing", "unknown_column"),
+        ("SELECT MIN(price) FROM thing WHERE weight > 1", "unknown_column"),
+        ("SELECT MIN(price FROM thing", "syntax"),
+        ("SELECT AVG(price) FROM thing", "unsupported"),
+        ("SELECT MIN(name) FROM thing", "unsupported_type"),
+        ("SELECT MIN(price) FROM thing WHERE day > 'tomorrow'", "type_mismatch"),
+    ],
+)
+def test_a_bad_subscription_is_refused_with_a_reason(world: World, sql: str, code: str) -> None:
+    with pytest.raises(Refused) as refused:
+        world.client.subscribe("bad", sql)
+    assert refused.value.ack.code == code
+    assert refused.value.ack.message
+
+
+def test_subscription_records_that_are_none_are_refused_or_passed_over(world: World, status: Status) -> None:
+    id = b"some"
+    home, topic = home_partition(id, 2), world.stack.topics.subscriptions
+    good = json.dumps({"sql": "SELECT MIN(price) FROM thing"}).encode()
+    bad = [
+        b"",
+        b"{",
+        b"[]",
+        b"null",
+        b"\xff",
+        b'{"sql":7}',
+        b'{"template":"SELECT MIN(price) FROM thing WHERE id = ?"}',
+    ]
+    world.send(topic, *[(id, value) for value in bad], (None, good), (b"\xff\xfe", good), partition=home)
+    world.send(topic, (id, good), partition=1 - home)
+    world.send(topic, (id, good), partition=home)
+    eventually(lambda: any((a["id"], a["status"]) == ("some", "live") for a in world.acks()), "`some` to be live", 60)
+    codes = [ack["code"] for ack in world.acks() if ack["id"] == "some" and ack["status"] == "refused"]
+    assert sorted(codes) == ["malformed"] * len(bad) + ["wrong_partition"]
+    assert status()["edges"][0]["health"]["state"] == "running"
+
+
+def test_a_catalog_text_and_registrations_that_are_none_are_passed_over(world: World, status: Status) -> None:
+    topics = world.stack.topics
+    world.send(topics.catalog, (None, b"CREATE NONSENSE"), (None, b"\xff"), (None, None), (None, b""))
+    world.send(topics.registrations, (b"thing/0", b"garbage"), (b"thing/0", None), (b"nothing/0", b"x"), (None, b"x"))
+    world.client.apply("CREATE TABLE late (id INTEGER PRIMARY KEY, v REAL)", create_topics=False)
+    world.client.subscribe("late", "SELECT MAX(v) FROM late")
+    assert world.answer("late") is None
+    eventually(lambda: counters(status(), "thing")["ignored_registrations"] >= 1, "garbage to be counted", 60)
+
+
+def test_a_topic_may_come_after_its_table_and_be_empty(world: World, status: Status) -> None:
+    seen = status()
+    assert next(table["lag"] for table in seen["tables"] if table["name"] == "late") is None
+    assert any("the topic `late` of table `late` does not exist" in warning for warning in seen["warnings"])
+    world.admin.create_topic("late", 2)
+    eventually(lambda: not any("`late`" in warning for warning in status()["warnings"]), "the topic to be seen", 60)
+    assert world.answer("late") is None
+    world.send("late", (b'{"id":1}', b'{"id":1,"v":0.5}'), partition=1)
+    world.await_answer("late", 0.5)
+    world.client.apply("CREATE TABLE empty (id INTEGER PRIMARY KEY, v BIGINT)")
+    world.client.subscribe("none", "SELECT MIN(v) FROM empty")
+    assert world.answer("none") is None
+
+
+def test_partitions_may_be_added_and_rows_that_move_are_counted(world: World, status: Status) -> None:
+    client = AdminClient({"bootstrap.servers": world.stack.settings.address})
+    for future in client.create_partitions([NewPartitions("thing", 4)]).values():
+        future.result(20)
+    eventually(lambda: world.admin.partitions("thing") == 4, "the partitions", 20)
+    world.send("thing", (b'{"id":8}', b'{"id":8,"big":-8}'), (b'{"id":4}', b'{"id":4,"big":-4}'), partition=3)
+    world.await_answer("least", -8)
+    world.send("thing", (b'{"id":8}', None), (b'{"id":1}', b"{"), partition=3)
+    world.await_answer("least", -4)
+    seen = status()
+    assert counters(seen, "thing")["moved_partitions"] == 1
+    assert counters(seen, "thing")["dead"] == len(BAD) + 2
+    assert any("1 rows came from another partition than before" in warning for warning in seen["warnings"])
+
+
+def test_all_of_it_is_verified(world: World) -> None:
+    world.assert_verified()
+
+
+def test_a_topic_that_was_created_again_stops_the_engine_which_names_the_remedies(world: World) -> None:
+    """Last, as the stack ends with it."""
+    world.admin.delete_topics(["thing"])
+    world.admin.create_topic("thing", 2)
+    world.send("thing", (b'{"id":1}', b'{"id":1,"big":1}'))
+    eventually(lambda: world.stack.directory.read_status() is None, "the stack to end", 60)
+    said = world.stack.said()
+    assert "the topic `thing` was deleted and created again" in said
+    assert "DROP TABLE thing" in said and "a new checkpoint" in said
+    world.stack.stop()
+    shutil.rmtree(world.stack.settings.checkpoint_location)
+    world.stack.start()
+    world.await_answer("least", 1)
+    world.await_answer("late", 0.5)
