@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Iterable
 
 from catalog.ddl import apply_ddl
 from catalog.relation import Catalog, Relation
+from connectors.catalog_versions import CatalogFold
 from connectors.light_kafka import LightKafka
 from connectors.topics import Topics
-from state.errors import TidewireError, UserError
+from state.errors import UserError
 
 
 class UnknownTable(UserError):
@@ -17,17 +19,9 @@ class UnknownTable(UserError):
     code = "unknown_table"
 
 
-def fold(records: list[tuple[int, bytes | None]], catalog: Catalog | None = None) -> Catalog:
+def fold(records: Iterable[tuple[int, bytes | None]]) -> Catalog:
     """Return what (offset, text) records declare, in order; a record that does not apply is skipped by everyone."""
-    folded = Catalog() if catalog is None else catalog
-    for offset, text in records:
-        if text is None:
-            continue
-        try:
-            folded = apply_ddl(folded, text.decode(), offset)
-        except (TidewireError, UnicodeDecodeError):
-            continue
-    return folded
+    return CatalogFold().add_all(records).newest
 
 
 class CatalogLog:
