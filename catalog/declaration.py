@@ -76,7 +76,7 @@ def _refuse_other_forms(statement: exp.Create, source: StatementText) -> None:
 
 
 def _checked(identifier: exp.Expr, source: StatementText) -> str:
-    name = folded(identifier)
+    name = folded(identifier) if isinstance(identifier, exp.Identifier) else ""
     if not name or len(name) > _LONGEST_NAME or not name.isprintable():
         what = f"a name has 1 to {_LONGEST_NAME} printable characters, got {name[:40]!r}"
         raise source.refusal("malformed", what, identifier, "Choose another name.")
