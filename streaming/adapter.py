@@ -19,6 +19,7 @@ from catalog.relation import Catalog
 from connectors.record import RawRecords
 from connectors.topics import Topics
 from streaming.parcel import unwrap
+from streaming.partition_count import Several, several_at
 from streaming.shard import ShardResult, ShardSpec
 from streaming.sink_rows import frames
 
@@ -46,7 +47,8 @@ class ShardFunction:
 
     `sources` are the topics by the number that the plan gives them; `catalogs` are (first batch, catalog) in
     ascending order, so that a batch that is replayed finds the catalog it was planned with; `flush_rows` is the
-    session's `spark.sql.execution.arrow.maxRecordsPerBatch`.
+    session's `spark.sql.execution.arrow.maxRecordsPerBatch`; `several` says by batch which
+    topics have several partitions.
     """
 
     process: Process
@@ -56,13 +58,15 @@ class ShardFunction:
     topics: Topics
     partitions: int
     flush_rows: int
+    several: Several = ()
 
     def __call__(self, key: tuple[str], chunks: Iterable[pd.DataFrame], state: GroupState) -> Iterator[pd.DataFrame]:
         """Run one batch of the shard `key`; yield the rows to write. `chunks` are rows of parcels."""
         batch = current_batch()
         parcels = [pair for chunk in chunks for pair in zip(chunk["parcel"], chunk["source"], strict=True)]
         records = [unwrap(parcel, self.sources[source]) for parcel, source in parcels]
-        spec = ShardSpec(self.epoch, key[0], self.catalog_of(batch), self.topics, self.partitions)
+        several = several_at(self.several, batch)
+        spec = ShardSpec(self.epoch, key[0], self.catalog_of(batch), self.topics, self.partitions, several)
         before = bytes(state.get[0]) if state.exists else None
         result = self.process(spec, batch, before, records)
         if result.state is not None:

@@ -27,6 +27,7 @@ from streaming.claim import ClaimWatch, Opening
 from streaming.cluster import Cluster
 from streaming.failure import QueryFailedError
 from streaming.match import topics_read
+from streaming.partition_count import Several, record_several, several_from, with_several
 from streaming.progress import ProgressWriter
 from streaming.query_run import QueryRun, Reading
 from streaming.topic_identity import check_present, compare_ids
@@ -109,7 +110,8 @@ class Attendant:
         self._check_topics()
         wanted = topics_read(self._catalog(), desk.topics)
         last = self._last_offsets()
-        reading = Reading.plan(wanted, desk.cluster.ids(wanted), desk.sidecar.resets, last)
+        several = self._count_partitions(wanted, last)
+        reading = Reading.plan(wanted, desk.cluster.ids(wanted), desk.sidecar.resets, last, several)
         self._report_trimmed(reading.existing, last)
         desk.opening.begin(desk.sidecar, desk.sidecar.announced, wanted)
         run = self._start_query(self._plan_catalogs(), reading)
@@ -135,7 +137,7 @@ class Attendant:
             desk.writer.write_committed(desk.sidecar.announced, desk.version_of)
             self._postpone("idle", IDLE_SECONDS)
             self._register()
-            if self._settled(run):
+            if self._settled(run) or run.reading.outgrown(desk.checkpoint.end_offsets(desk.writer.last)):
                 return True
         if self._is_due("watch", WATCH_SECONDS):
             self._check_query(run)
@@ -201,6 +203,15 @@ class Attendant:
         desk = self._desk
         entries = entries_from(desk.sidecar.catalogs, desk.checkpoint.last_committed() + 1)
         return tuple((entry.first, desk.catalogs.at(entry.version)) for entry in entries)
+
+    def _count_partitions(self, wanted: Iterable[str], last: Offsets) -> Several:
+        """Record which topics have several partitions now; those of the `last` planned batch do, unless made anew."""
+        desk = self._desk
+        before = with_several(last) - set(desk.sidecar.resets)
+        found = {topic for topic in wanted if topic in before or len(desk.cluster.ends(topic)) > 1}
+        if record_several(desk.sidecar, found, desk.checkpoint.last_planned() + 1):
+            desk.checkpoint.store(desk.sidecar)
+        return several_from(desk.sidecar.several, desk.checkpoint.last_committed() + 1)
 
     def _last_offsets(self) -> Offsets:
         planned = self._desk.checkpoint.last_planned()

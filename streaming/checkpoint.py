@@ -32,6 +32,13 @@ class CatalogFrom(msgspec.Struct, frozen=True):
     version: int
 
 
+class SeveralFrom(msgspec.Struct, frozen=True):
+    """From batch `first` until the next entry, `topics` are those with several partitions."""
+
+    first: int
+    topics: list[str]
+
+
 class Sidecar(msgspec.Struct, kw_only=True):
     """What the engine remembers beside Spark's logs.
 
@@ -42,6 +49,7 @@ class Sidecar(msgspec.Struct, kw_only=True):
     registered  `register` stands in every notifications partition
     announced   newest catalog version that may be announced
     catalogs    which version holds from which batch, ascending
+    several     which topics have several partitions from which batch, ascending
     topic_ids   the id of each topic when it was first seen
     resets      topics of tables that were dropped and created again: to be read from their beginning
     """
@@ -54,6 +62,7 @@ class Sidecar(msgspec.Struct, kw_only=True):
     registered: bool = False
     announced: int = -1
     catalogs: list[CatalogFrom] = []
+    several: list[SeveralFrom] = []
     topic_ids: dict[str, str] = {}
     resets: list[str] = []
 

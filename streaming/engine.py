@@ -167,6 +167,7 @@ class Engine:
                 checkpoint=self._config.checkpoint,
                 max_offsets=self._config.max_offsets,
                 relaxed=reading.relaxed,
+                several=reading.several,
             )
             return QueryRun(spark, config, reading)
 

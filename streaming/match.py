@@ -21,6 +21,7 @@ from catalog.relation import Catalog
 from connectors.topics import Topics
 from streaming import parcel
 from streaming.adapter import Process, ShardFunction
+from streaming.partition_count import Several
 from streaming.sink_rows import COLUMNS, NO_PARTITION
 
 QUERY_NAME = "match"
@@ -37,7 +38,8 @@ class MatchConfig:
 
     `catalogs` are (first batch, catalog) in ascending order; the earlier ones are for batches that were planned
     before. `reads` are the topics to read from now on. `kafka` are the Java client's properties. `relaxed` switches
-    `failOnDataLoss` off for a run whose topics differ from the last committed offsets'.
+    `failOnDataLoss` off for a run whose topics differ from the last committed offsets'. `several` says by batch which
+    topics have several partitions.
     """
 
     process: Process
@@ -50,6 +52,7 @@ class MatchConfig:
     checkpoint: str
     max_offsets: int = 100_000
     relaxed: bool = False
+    several: Several = ()
 
 
 def topics_read(catalog: Catalog, topics: Topics) -> list[str]:
@@ -123,6 +126,7 @@ def _function(spark: SparkSession, config: MatchConfig) -> ShardFunction:
         catalogs=config.catalogs,
         topics=config.topics,
         partitions=config.partitions,
+        several=config.several,
         flush_rows=int(spark.conf.get("spark.sql.execution.arrow.maxRecordsPerBatch") or 10_000),
     )
 

@@ -19,6 +19,7 @@ from pyspark.sql.streaming import StreamingQuery
 from operators.control import Offsets
 from streaming.failure import explain_failure, jvm_ended
 from streaming.match import MatchConfig, start_match
+from streaming.partition_count import Several, with_several
 
 _JVM_GONE = (Py4JNetworkError, OSError)
 """What a call into a JVM that was killed raises."""
@@ -29,23 +30,35 @@ class Reading:
     """Which topics a run reads: those `wanted`, and which of them exist. `relaxed`: see above.
 
     `again` says that the run ends once the topics are as wanted, because topics are to be read from their
-    beginning (they are left out of this run) or because it is relaxed.
+    beginning (they are left out of this run) or because it is relaxed. `several` says by batch which topics have
+    several partitions.
     """
 
     wanted: frozenset[str]
     existing: frozenset[str]
     relaxed: bool
     again: bool
+    several: Several = ()
 
     @classmethod
     def plan(
-        cls, wanted: Collection[str], existing: Collection[str], resets: Collection[str], last: Offsets
+        cls,
+        wanted: Collection[str],
+        existing: Collection[str],
+        resets: Collection[str],
+        last: Offsets,
+        several: Several = (),
     ) -> Reading:
         """Compare what is `wanted`, less the topics to reset, with the `last` planned offsets ({}: none)."""
         names = frozenset(wanted) - frozenset(resets)
         there = names & frozenset(existing)
         relaxed = bool(last) and last.keys() != there
-        return cls(names, there, relaxed, relaxed or bool(resets))
+        return cls(names, there, relaxed, relaxed or bool(resets), several)
+
+    def outgrown(self, offsets: Offsets) -> bool:
+        """Whether a batch that ends at `offsets` has read several partitions of a topic taken for one with one."""
+        known = self.several[-1][1] if self.several else frozenset()
+        return not with_several(offsets) & self.wanted <= known
 
     def settled(self, offsets: Offsets) -> bool:
         """Whether a batch that ends at `offsets` has the topics wanted."""

@@ -27,13 +27,17 @@ from streaming.shard_state import UNKNOWN_NAMES_KEPT, ShardState
 
 @dataclass(frozen=True, slots=True)
 class ShardSpec:
-    """What a shard must know: the epoch, its name, the catalog of this batch, the topics, the virtual edges."""
+    """What a shard must know: the epoch, its name, the catalog of this batch, the topics, the virtual edges.
+
+    `several` are the topics that are known to have several partitions.
+    """
 
     epoch: int
     shard: str
     catalog: Catalog
     topics: Topics
     partitions: int
+    several: frozenset[str] = frozenset()
 
     @property
     def relation(self) -> Relation | None:
@@ -94,12 +98,12 @@ def _register(turn: Turn) -> None:
 
 
 def _decode(turn: Turn) -> None:
-    """A record without a key is taken only while all of the shard's records came from one partition."""
+    """A row without a key is taken only from a topic of one partition, and never after records of another one."""
     if turn.rows is None or not len(turn.rows):
         return
     state = turn.state
     state.highest_partition = max(state.highest_partition, int(turn.rows.partition.max()))
-    keyless = state.highest_partition == 0
+    keyless = state.highest_partition == 0 and state.relation.topic not in turn.spec.several
     turn.decoded = format_of(state.relation, keyless=keyless).decode(turn.rows)
 
 

@@ -134,7 +134,9 @@ def test_progress_is_told_and_repeated_while_nothing_comes(stage: Stage) -> None
     stage.cluster.create("s")
     stage.create("s")
     run = stage.start()
-    assert run.reading == Reading(frozenset({"s", TOPICS.registrations}), run.reading.wanted, False, False)
+    assert run.reading == Reading(
+        frozenset({"s", TOPICS.registrations}), run.reading.wanted, False, False, run.reading.several
+    )
     eventually(lambda: [p.batch for p in stage.progress()][:2] == [-1, -1])
     stage.commit(0, s=3)
     eventually(lambda: [p.batch for p in stage.progress()].count(0) > 2)
@@ -168,6 +170,16 @@ def test_a_new_version_holds_from_the_batch_after_the_last_planned(stage: Stage)
     eventually(lambda: stage.announced() == 1)
     stage.commit(1, s=1, u=0)
     assert not stage.run(3).reading.relaxed
+
+
+def test_a_topic_that_gets_more_partitions_is_known_from_the_next_batch_on(stage: Stage) -> None:
+    stage.cluster.create("s")
+    stage.create("s")
+    assert stage.start().reading.several == ((0, frozenset({TOPICS.registrations})),)
+    stage.cluster.logs["s"].append([])
+    commit(stage.folder, 0, REGISTRATIONS | {"s": {"0": 1, "1": 0}})
+    assert stage.run(2).reading.several == ((1, frozenset({"s", TOPICS.registrations})),)
+    assert stage.runs[0].stopped
 
 
 def test_a_planned_batch_keeps_its_catalog(stage: Stage) -> None:

@@ -45,6 +45,13 @@ def test_a_run_is_settled_once_a_batch_has_the_topics_wanted() -> None:
     assert reading.settled({"a": {}, "b": {}, "r": {}})
 
 
+def test_a_run_is_outgrown_when_a_topic_of_one_partition_has_got_more() -> None:
+    reading = Reading.plan("ar", "ar", [], {}, ((0, frozenset("r")), (3, frozenset("rx"))))
+    assert not reading.outgrown({"a": {"0": 1}, "r": {"0": 1, "1": 1}, "z": {"0": 1, "1": 1}})
+    assert reading.outgrown({"a": {"0": 1, "1": 0}, "r": {"0": 1, "1": 1}})
+    assert Reading.plan("a", "a", [], {}).outgrown({"a": {"0": 1, "1": 0}})
+
+
 class DeadJvm:
     """A query whose JVM was killed."""
 

@@ -100,6 +100,12 @@ def test_a_record_without_a_key_is_taken_until_a_second_partition_shows():
     assert (counters(second)["decoded"], counters(second)["dead"]) == (2, 1)
 
 
+def test_a_row_without_a_key_is_refused_where_the_topic_is_known_to_have_several_partitions():
+    keyless = [(None, b'{"id":1,"x":1,"y":5}')]
+    result = process_shard(replace(SPEC, several=frozenset({"t"})), 0, None, [records("t", keyless)])
+    assert (counters(result)["decoded"], counters(result)["dead"]) == (0, 1)
+
+
 def test_a_dropped_table_forgets_its_state():
     first = process_shard(SPEC, 0, None, [rows((1, 3, 30))])
     result = process_shard(replace(SPEC, catalog=Catalog(1)), 1, first.state, [rows((1, 3, 10), first=1)])

@@ -47,16 +47,14 @@ class History:
 class Rows:
     """Decodes records, each once for each declaration, however many epochs read it."""
 
-    def __init__(self, partitions: dict[str, int]) -> None:
-        self._partitions = partitions
-        self._known: dict[tuple[Table, int, int], Row | None] = {}
+    def __init__(self) -> None:
+        self._known: dict[tuple[Table, int, int, bool], Row | None] = {}
 
     def __call__(self, taken: Taken) -> Row | None:
         """Return what the record does, None if it is a dead letter."""
-        record = taken.record
-        place = (taken.table, record.partition, record.offset)
+        record, keyless = taken.record, taken.partitions == 1
+        place = (taken.table, record.partition, record.offset, keyless)
         if place not in self._known:
-            keyless = self._partitions.get(taken.table.topic, 1) == 1
             self._known[place] = decode(taken.table, record.key, record.value, keyless)
         return self._known[place]
 

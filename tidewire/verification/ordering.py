@@ -19,11 +19,12 @@ from tidewire.verification.journal import Record, TopicLog
 
 
 class Taken(NamedTuple):
-    """A record as a shard took it: under which declaration, in which batch."""
+    """A record as a shard took it: under which declaration, in which batch, of a topic of how many partitions then."""
 
     table: Table
     batch: int
     record: Record
+    partitions: int = 1
 
 
 @dataclass(slots=True)
@@ -41,10 +42,10 @@ class Sequence:
     _ends: list[int] = field(default_factory=list)
     _places: dict[tuple[int, int], int] = field(default_factory=dict)
 
-    def add(self, batch: int, table: Table, records: Iterable[Record]) -> None:
+    def add(self, batch: int, table: Table, records: Iterable[Record], partitions: int = 1) -> None:
         """Append a batch's records, which are in order."""
         for record in records:
-            self.taken.append(Taken(table, batch, record))
+            self.taken.append(Taken(table, batch, record, partitions))
             self._places[record.partition, record.offset] = len(self.taken)
         self._batches.append(batch)
         self._ends.append(len(self.taken))
@@ -81,17 +82,17 @@ def sequences(declared: Declared, batches: Batches, logs: dict[str, TopicLog]) -
 
 def _take(sequence: Sequence, table: Table, batch: Batch, log: TopicLog, first: bool) -> None:
     parts = []
-    for (topic, partition), end in batch.end.items():
-        if topic != table.topic:
-            continue
-        start = batch.start.get((topic, partition), 0)
+    ends = {partition: end for (topic, partition), end in batch.end.items() if topic == table.topic}
+    partitions = max(ends, default=0) + 1
+    for partition, end in ends.items():
+        start = batch.start.get((table.topic, partition), 0)
         if first and batch.at.batch > 0 and start > 0:
             # the topic `batches` begins here: all that was read before counts as one batch before it
             _limit(sequence, log, partition, 0, start)
-            sequence.add(batch.at.batch - 1, table, slice_of(log, partition, 0, start))
+            sequence.add(batch.at.batch - 1, table, slice_of(log, partition, 0, start), partitions)
         _limit(sequence, log, partition, start, end)
         parts.append(slice_of(log, partition, start, end))
-    sequence.add(batch.at.batch, table, in_order(parts))
+    sequence.add(batch.at.batch, table, in_order(parts), partitions)
 
 
 def in_order(parts: Iterable[list[Record]]) -> list[Record]:

@@ -42,7 +42,7 @@ def verify(journal: Journal) -> Report:
 
 def _verify(journal: Journal, batches: Batches, declared: Declared, lives: Lives, report: Report) -> None:
     taken = sequences(declared, batches, journal.relations)
-    rows = Rows({name: len(log.begin) for name, log in journal.relations.items()})
+    rows = Rows()
     recomputation = Recomputation(taken, batches, declared, rows, lives)
     judgement = Judgement(lives, batches, recomputation, report)
     for note in lives.malformed:

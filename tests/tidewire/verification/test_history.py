@@ -20,7 +20,7 @@ def history(rows: list[dict[str, Any] | int | str], ddl: str = DDL, measures: tu
         value = json.dumps(row).encode() if isinstance(row, dict) else None
         records.append(Record(0, offset, 0, json.dumps(key).encode(), value))
     sequence.add(0, table, records)
-    return build(connect(), sequence, Rows({}), measures)
+    return build(connect(), sequence, Rows(), measures)
 
 
 def versions(made: History, columns: str) -> list[tuple[Any, ...]]:
@@ -48,7 +48,7 @@ def test_a_key_that_only_the_kafka_key_says_is_the_rows_key() -> None:
     [table] = Declared([Record(0, 0, 0, None, f"{DDL} WITH ('absent'='keep')".encode())]).at(0).values()
     sequence = Sequence(1, table)
     sequence.add(0, table, [Record(0, 0, 0, b"1", b"{}")])
-    assert versions(build(connect(), sequence, Rows({}), ("k",)), "k, __rank_0") == [(1, FOREVER, 1, 1)]
+    assert versions(build(connect(), sequence, Rows(), ("k",)), "k, __rank_0") == [(1, FOREVER, 1, 1)]
 
 
 def test_values_look_as_in_a_delivery() -> None:

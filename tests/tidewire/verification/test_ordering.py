@@ -49,6 +49,14 @@ def test_seqs_positions_and_places() -> None:
     assert (sequence.seq_of(0, 3), sequence.seq_of(0, 5), sequence.limit, sequence.last_batch) == (4, None, None, 2)
 
 
+def test_how_many_partitions_the_topic_had_is_known_by_batch() -> None:
+    bodies = [{"epoch": 1, "batch": i, "catalog": 0, "start": {}, "end": {"points": end}}
+              for i, end in enumerate([{"0": 1}, {"0": 2, "1": 0}])]  # fmt: skip
+    told = Batches([Record(0, i, 0, None, json.dumps(body).encode()) for i, body in enumerate(bodies)])
+    [sequence] = sequences(DECLARED, told, {"points": log(1)}).values()
+    assert [taken.partitions for taken in sequence.taken] == [1, 2]
+
+
 def test_limits_name_what_is_gone() -> None:
     def limit(log: TopicLog) -> str:
         [sequence] = sequences(DECLARED, batches(3, 5), {"points": log}).values()
