@@ -100,6 +100,21 @@ def to_json(type_: ColumnType, value: Value | None) -> JsonValue:
     return value
 
 
+def json_of_code(type_: ColumnType, code: int) -> JsonValue:
+    """Return the JSON form of the value whose order code is `code`: `to_json` of `value_of`, for decimals at once.
+
+    >>> json_of_code(ColumnType(Kind.DECIMAL, 12, 2), -50)
+    '-0.50'
+
+    Raises ValueRefused if no value of the type has this code.
+    """
+    if type_.kind is Kind.DECIMAL and type_.coded:
+        low, high = type_.reach
+        if low <= code <= high:
+            return _scaled_text(code, type_.scale)
+    return to_json(type_, value_of(type_, code))
+
+
 def from_json(type_: ColumnType, json: object) -> Value | None:
     """Return the value that the JSON value `json` stands for (null is None).
 
@@ -115,7 +130,13 @@ def decimal_text(value: Decimal, scale: int) -> str:
     >>> decimal_text(Decimal("-0.5"), 2)
     '-0.50'
     """
-    unscaled = _unscaled(value, scale)
+    return _scaled_text(_unscaled(value, scale), scale)
+
+
+def _scaled_text(unscaled: int, scale: int) -> str:
+    text = str(unscaled)
+    if scale and len(text) > scale + 1:
+        return f"{text[:-scale]}.{text[-scale:]}"
     digits = str(abs(unscaled)).rjust(scale + 1, "0")
     sign = "-" if unscaled < 0 else ""
     return f"{sign}{digits[:-scale]}.{digits[-scale:]}" if scale else sign + digits

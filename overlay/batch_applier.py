@@ -7,7 +7,7 @@ import numpy as np
 from operators.packed import PackedMessages, PackedSnapshot
 from overlay import ack
 from overlay.batch_buffer import CommittedBatch
-from overlay.delivery import NULL, Position, change_tail, delivery, json_text, row_position
+from overlay.delivery import NULL, Position, change_tail, delivery, json_text, row_start
 from overlay.edge_counters import EdgeCounters
 from overlay.outbox import Outbox
 from overlay.roster import Roster
@@ -15,6 +15,8 @@ from overlay.transitions import Transitions, transitions
 from state.change_batch import I32, I64, Bool
 
 STEP = 4_096
+
+_NOBODY = -1
 
 
 class BatchApplier:
@@ -126,30 +128,31 @@ class BatchApplier:
         table = self._roster.slots
         told, told_of = np.unique(hit, return_inverse=True)
         tails = self._told(packed, told, position)
-        olds = self._old_texts(table.shape[slots], moved.old[chosen], moved.old_known[chosen])
-        versions, ns = table.version[slots].tolist(), moved.n[chosen].tolist()
-        columns = (slots.tolist(), told_of.tolist(), versions, ns, olds)
-        self._outbox.changes(table.ids, tails, zip(*columns, strict=True))
+        olds = self._texts(table.shape[slots], moved.old[chosen], moved.old_known[chosen])
+        columns = (slots.tolist(), told_of.tolist(), moved.n[chosen].tolist(), olds)
+        self._outbox.changes(table.ids, table.heads_for(columns[0]), tails, zip(*columns, strict=True))
 
     def _told(self, packed: PackedMessages, told: I64, position: Position) -> list[str]:
         """Return what all deliveries of a message share, for each message that somebody hears."""
         messages = packed.messages
         entries = [self._roster.shapes.get(shape) for shape in messages.shapes]
-        columns = (messages.shape, messages.new, messages.has_new, packed.partition, packed.offset)
-        texts = []
-        for shape, new, known, partition, offset in zip(*(column[told].tolist() for column in columns), strict=True):
-            entry = entries[shape]
-            assert entry is not None, "a message was heard by a shape that nobody has"
-            at = row_position(position, entry.topic_text, partition, offset)
-            texts.append(change_tail(entry.texts.text(new, known), at))
-        return texts
+        numbers = np.array([_NOBODY if entry is None else entry.number for entry in entries], np.int32)
+        starts = {entry.number: row_start(position, entry.topic_text) for entry in entries if entry is not None}
+        shapes = numbers[messages.shape[told]]
+        texts = self._texts(shapes, messages.new[told], messages.has_new[told])
+        places = zip(shapes.tolist(), packed.partition[told].tolist(), packed.offset[told].tolist(), strict=True)
+        return [
+            change_tail(new, starts[shape], partition, offset)
+            for new, (shape, partition, offset) in zip(texts, places, strict=True)
+        ]
 
-    def _old_texts(self, shapes: I32, old: I64, known: Bool) -> list[str]:
+    def _texts(self, shapes: I32, codes: I64, known: Bool) -> list[str]:
+        """Return the texts of answers, each of the shape with this number."""
         numbers = np.unique(shapes).tolist()
         if len(numbers) == 1:
-            return self._roster.shapes[numbers[0]].texts.texts(old, known)
-        texts = np.empty(len(old), object)
+            return self._roster.shapes[numbers[0]].texts.texts(codes, known)
+        texts = np.empty(len(codes), object)
         for number in numbers:
             at = (shapes == number).nonzero()[0]
-            texts[at] = self._roster.shapes[number].texts.texts(old[at], known[at])
+            texts[at] = self._roster.shapes[number].texts.texts(codes[at], known[at])
         return list(texts)

@@ -10,16 +10,18 @@ are *synced*: their value follows, and they stand in the index.
 Invariants (`check`): 1 a slot is free, waiting or live, and the maps by id agree with the columns; 2 a waiting slot is
 not synced and is newer than the live one of its id; 3 `awaiting` holds exactly the used slots that are not synced;
 4 unknown values have code 0.
-Cost: O(1) an operation; about 67 bytes of columns a slot, plus its id, SQL and group.
+Cost: O(1) an operation; about 67 bytes of columns a slot, plus its id, SQL, group, and the text with which its changes
+begin once there was one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from catalog.shape import Region, Shape
+from overlay.delivery import change_head, json_text
 from state.change_batch import I32, I64, Bool
 
 NEVER = -1
@@ -41,6 +43,7 @@ class SlotTable:
         self.shape: I32 = np.zeros(_FIRST_CAPACITY, np.int32)
         self.empty: Bool = np.zeros(_FIRST_CAPACITY, np.bool_)
         self.ids: list[bytes | None] = []
+        self.heads: list[str] = []
         self.groups: list[bytes] = []
         self.sqls: list[str] = []
         self.costs: list[str] = []
@@ -66,6 +69,14 @@ class SlotTable:
         assert key is not None, f"slot {slot} is free"
         return key
 
+    def heads_for(self, slots: Iterable[int]) -> list[str]:
+        """Return `heads`, in which every one of `slots` has its text: how its changes begin."""
+        heads = self.heads
+        for slot in slots:
+            if not heads[slot]:
+                heads[slot] = change_head(json_text(self.key(slot).decode()), int(self.version[slot]))
+        return heads
+
     def region(self, slot: int, shape: Shape) -> Region:
         """Return the slot's region; `shape` is the one that its number stands for."""
         return Region(shape, self.groups[slot], int(self.lo[slot]), int(self.hi[slot]), bool(self.empty[slot]))
@@ -80,6 +91,7 @@ class SlotTable:
     def fill(self, slot: int, key: bytes, version: int, shape: int, region: Region, sql: str, cost: str) -> None:
         """Write the columns of a new, waiting subscription."""
         self.ids[slot], self.groups[slot], self.sqls[slot], self.costs[slot] = key, region.group, sql, cost
+        self.heads[slot] = ""
         self.version[slot], self.shape[slot] = version, shape
         self.lo[slot], self.hi[slot], self.empty[slot] = region.lo, region.hi, region.empty
         self.value[slot], self.known[slot], self.n[slot], self.eras[slot] = 0, False, 0, NEVER
@@ -137,6 +149,7 @@ class SlotTable:
 
     def _grow(self, slot: int) -> int:
         self.ids.append(None)
+        self.heads.append("")
         self.groups.append(b"")
         self.sqls.append("")
         self.costs.append("")

@@ -21,6 +21,7 @@ Promises, numbered as the tests that crash it:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 
 import msgspec
 
@@ -46,6 +47,10 @@ from overlay.subscription_view import SubscriptionView
 from state.errors import TidewireError
 
 _NO_CATALOG = -2
+_CHUNKS_SHARED = 48
+
+_unpack_shared = lru_cache(_CHUNKS_SHARED)(unpack)
+"""Virtual edges that want the same shapes are sent the very same chunks: a process unpacks them once."""
 
 
 class NotificationError(TidewireError):
@@ -95,7 +100,7 @@ class VirtualEdge:
         Raises NotificationError or PackedError for what no engine writes, MissingChunksError where records are lost.
         """
         if is_packed(value):
-            packed = unpack(value)
+            packed = _unpack_shared(value)
             if isinstance(packed, PackedRegistrations):
                 raise NotificationError(f"offset {offset} of notifications holds registrations, expected messages")
             self._chunk(offset, packed)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from catalog.value import ValueRefused, code_of, decimal_text, from_json, to_json, value_of
+from catalog.value import ValueRefused, code_of, decimal_text, from_json, json_of_code, to_json, value_of
 from state.order_code import INT64_MAX, INT64_MIN
 from tests.catalog.sample import of
 
@@ -36,6 +36,7 @@ coded = st.one_of(
 def test_a_value_survives_its_code_and_its_json(typed) -> None:
     type_, value = typed
     assert value_of(type_, code_of(type_, value)) == value
+    assert json_of_code(type_, code_of(type_, value)) == to_json(type_, value)
     text = json.dumps(to_json(type_, value))
     assert from_json(type_, json.loads(text)) == value
 
@@ -158,6 +159,12 @@ def test_codes_only_of_values_of_the_type() -> None:
         code_of(DATE, dt.datetime(2026, 3, 1))
     with pytest.raises(ValueRefused, match="a date or datetime"):
         code_of(TIMESTAMP, dt.date(2026, 3, 1))
+
+
+@pytest.mark.parametrize("code", [-(10**12), 10**12, INT64_MAX])
+def test_no_json_of_codes_beyond_the_type(code: int) -> None:
+    with pytest.raises(ValueRefused, match="order codes"):
+        json_of_code(PRICE, code)
 
 
 def test_a_long_value_is_shown_short() -> None:

@@ -13,15 +13,17 @@ from overlay import delivery as deliveries
 from overlay.delivery import (
     Position,
     ValueTexts,
+    change,
     change_head,
     change_tail,
     delivery,
     json_text,
     progress_delivery,
-    row_position,
+    row_start,
 )
 
-AT = row_position(Position(1, 2), json_text("t"), 3, 4)
+START = row_start(Position(1, 2), json_text("t"))
+AT = START + '3,"offset":4}'
 
 
 @given(st.text(), st.integers(0, 2**40), st.integers(1, 2**40))
@@ -34,7 +36,7 @@ def test_any_id_makes_a_line_that_reads_back(name: str, version: int, n: int) ->
 
 def test_head_and_tail_of_a_change_make_the_same_line() -> None:
     whole = delivery(json_text("a"), "change", 7, 2, "1", "2", AT)
-    assert (change_head(json_text("a"), 7, 2, "1") + change_tail("2", AT)).encode() == whole
+    assert change(change_head(json_text("a"), 7), 2, "1", change_tail("2", START, 3, 4)) == whole
 
 
 def test_sql_and_reason_come_last() -> None:
@@ -56,6 +58,15 @@ def test_a_column_of_texts_is_the_texts_one_by_one(type_: ColumnType, monkeypatc
     one_by_one = [ValueTexts(type_).text(int(c), bool(k)) for c, k in zip(codes, known, strict=True)]
     assert ValueTexts(type_).texts(codes, known) == one_by_one
     assert one_by_one[2] == "null"
+
+
+@pytest.mark.parametrize("type_", [ColumnType(Kind.DECIMAL, 12, 2), ColumnType(Kind.DATE)])
+def test_texts_stay_right_when_they_are_forgotten(type_: ColumnType, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(deliveries, "_REMEMBERED", 3)
+    texts = ValueTexts(type_)
+    for codes in ([1, 2], [2, 3], [3, 4, 1], [9], [1, 2, 3, 4, 5], [5, 1]):
+        expected = [ValueTexts(type_).text(code, True) for code in codes]
+        assert texts.texts(np.array(codes), np.ones(len(codes), np.bool_)) == expected
 
 
 def test_decimals_have_all_digits_of_their_scale() -> None:

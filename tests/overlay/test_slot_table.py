@@ -31,6 +31,16 @@ def test_freed_slots_are_used_again_and_forget_everything() -> None:
     table.check()
 
 
+def test_changes_begin_with_id_and_version_of_who_has_the_slot_now() -> None:
+    table = SlotTable()
+    region = Region(SHAPE, b"[]")
+    slot = table.add(b'"a', 1, 0, region, "S", "c")
+    assert table.heads_for([slot])[slot] == '{"id":"\\"a","kind":"change","version":1'
+    table.free(slot)
+    assert table.add(b"b", 2, 0, region, "S", "c") == slot
+    assert table.heads_for([slot, slot])[slot] == '{"id":"b","kind":"change","version":2'
+
+
 def test_a_table_that_is_read_back_finds_its_maps_and_gaps() -> None:
     table = SlotTable()
     table.reserve(4)
