@@ -33,6 +33,7 @@ class Sizes:
     latency_rate: int = 2_000
     latency_rows: int = 1_000
     latency_subscriptions: int = 2_000
+    crowd: int = 1_000_000
 
 
 QUICK = Sizes(
@@ -42,6 +43,7 @@ QUICK = Sizes(
     batches=3,
     rounds=2,
     latency_seconds=10.0,
+    crowd=100_000,
 )
 
 

@@ -56,7 +56,7 @@ class Chain:
         """Create the topics and declare the table."""
         admin = self.publisher.admin
         admin.ensure_topics(self.topics, self.settings.virtual_edges)
-        admin.create_topic(TOPIC, partitions)
+        admin.create_topic(TOPIC, partitions, {"message.timestamp.type": "LogAppendTime"})
         self.publisher.send([OutRecord(self.topics.catalog, 0, None, DDL.format(topic=TOPIC).encode())])
         self._told = self._reader.tail(self.topics.batches, {0: 0}, idle=LOOK_SECONDS)
 
@@ -111,6 +111,10 @@ class Chain:
         while self._live() < subscriptions:
             self._check(deadline, f"{subscriptions} subscriptions to be live, {self._live()} are")
             time.sleep(0.2)
+
+    def deliveries(self) -> int:
+        """Return how many records stand in `deliveries`, transaction markers and progress included."""
+        return sum(self.publisher.admin.end_offsets(self.topics.deliveries).values())
 
     def memory_mb(self) -> dict[str, int]:
         """Return the resident memory of each process, in MB."""

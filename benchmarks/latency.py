@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import msgspec
@@ -49,11 +49,15 @@ class Change(msgspec.Struct):
 
 @dataclass(slots=True)
 class Listener:
-    """A thread that notes when each change arrives: partition and offset of its cause, and milliseconds."""
+    """A thread that notes when each change arrives: partition and offset of its cause, and milliseconds.
+
+    It reads each partition from `starts`, or from its beginning.
+    """
 
     bootstrap: str
     topic: str
     partitions: int
+    starts: Mapping[int, int] = field(default_factory=dict)
     partition: list[int] = field(default_factory=list)
     offset: list[int] = field(default_factory=list)
     arrived: list[float] = field(default_factory=list)
@@ -63,7 +67,7 @@ class Listener:
     def run(self) -> None:
         options = {"bootstrap.servers": self.bootstrap, "group.id": "benchmark", "isolation.level": "read_committed"}
         consumer = Consumer(options | {"enable.auto.commit": False})
-        consumer.assign([TopicPartition(self.topic, number, 0) for number in range(self.partitions)])
+        consumer.assign([TopicPartition(self.topic, n, self.starts.get(n, 0)) for n in range(self.partitions)])
         decode = msgspec.json.Decoder(Change).decode
         while not self.stop.is_set():
             messages = consumer.consume(10_000, 0.02)
@@ -97,14 +101,16 @@ def measure(bench: Bench) -> dict[str, object]:
         publisher.send(audience.subscriptions(topics))
         _await(lambda: listener.snapshots >= sizes.latency_subscriptions, "the subscriptions to be live")
         say(f"publishing {sizes.latency_rate:,} a second")
-        sent = _publish(publisher, market.changes(int(sizes.latency_rate * sizes.latency_seconds)), sizes.latency_rate)
-        _await_silence(listener)
+        sent = publish_steadily(
+            publisher, market.changes(int(sizes.latency_rate * sizes.latency_seconds)), sizes.latency_rate
+        )
+        await_silence(listener)
         listener.stop.set()
         thread.join()
-        return _figures(listener, _appended(publisher, sizes.partitions), sent)
+        return {"latency_ms": latency_figures(listener, publisher, TOPIC, sizes.partitions, sent)}
 
 
-def _publish(publisher: Publisher, changes: Iterator[OutRecord], rate: int) -> float:
+def publish_steadily(publisher: Publisher, changes: Iterator[OutRecord], rate: int) -> float:
     """Send `changes` at `rate` a second; return the rate that was reached."""
     began, count = time.monotonic(), 0
     due: list[OutRecord] = []
@@ -136,22 +142,26 @@ def _await(holds: Callable[[], bool], what: str) -> None:
         time.sleep(0.1)
 
 
-def _await_silence(listener: Listener) -> None:
+def await_silence(listener: Listener) -> None:
     """Wait until nothing has arrived for three seconds."""
     while not listener.arrived or time.time() * 1000 - listener.arrived[-1] < 3_000:
         time.sleep(0.2)
 
 
-def _appended(publisher: Publisher, partitions: int) -> list[I64]:
+def _appended(publisher: Publisher, topic: str, partitions: int) -> list[I64]:
     """Return the append time of each publication, by partition and offset."""
     times: list[list[int]] = [[] for _ in range(partitions)]
-    for record in Reader(publisher.kafka).read_to_end(TOPIC):
+    for record in Reader(publisher.kafka).read_to_end(topic):
         part = times[record.partition]
         part += [0] * (record.offset - len(part)) + [record.timestamp]
     return [np.array(part, np.int64) for part in times]
 
 
-def _figures(listener: Listener, appended: list[I64], sent: float) -> dict[str, object]:
+def latency_figures(
+    listener: Listener, publisher: Publisher, topic: str, partitions: int, sent: float
+) -> dict[str, float]:
+    """Return the quantiles of what `listener` noted against the append times in `topic`, in milliseconds."""
+    appended = _appended(publisher, topic, partitions)
     partition, offset = np.array(listener.partition), np.array(listener.offset)
     arrived = np.array(listener.arrived)
     since = np.zeros(len(arrived))
@@ -163,14 +173,12 @@ def _figures(listener: Listener, appended: list[I64], sent: float) -> dict[str, 
     publications = len(np.unique(partition[counted] * 2**40 + offset[counted]))
     spread = (since[counted].max() - since[counted].min()) / 1000
     return {
-        "latency_ms": {
-            "p50": round(float(np.quantile(waited, 0.5))),
-            "p90": round(float(np.quantile(waited, 0.9))),
-            "p99": round(float(np.quantile(waited, 0.99))),
-            "max": round(float(waited.max())),
-            "deliveries": len(waited),
-            "publications_per_s": round(sent),
-            "publications_heard_per_s": round(publications / spread),
-            "deliveries_per_s": round(len(waited) / spread),
-        }
+        "p50": round(float(np.quantile(waited, 0.5))),
+        "p90": round(float(np.quantile(waited, 0.9))),
+        "p99": round(float(np.quantile(waited, 0.99))),
+        "max": round(float(waited.max())),
+        "deliveries": len(waited),
+        "publications_per_s": round(sent),
+        "publications_heard_per_s": round(publications / spread),
+        "deliveries_per_s": round(len(waited) / spread),
     }

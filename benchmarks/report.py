@@ -27,6 +27,12 @@ GOALS: dict[str, tuple[str, float]] = {
     "latency_ms.p99": ("<=", 3_000),
     "operator_us.value_change": ("<=", 1),
     "operator_us.move": ("<=", 3),
+    "subs_1m_over_1k": (">=", 0.9),
+    "registration_s": ("<=", 45),
+    "restart_s": ("<=", 30),
+    "edge_bytes_per_subscription": ("<=", 200),
+    "latency_1m_over_1k.p50": ("<=", 1.5),
+    "latency_1m_over_1k.p99": ("<=", 1.5),
 }
 SHOWN = (
     "match_over_floor",
@@ -42,6 +48,12 @@ SHOWN = (
     "operator_us",
     "edge_us_per_message",
     "deliveries_per_s",
+    "subs_1m_over_1k",
+    "registration_s",
+    "restart_s",
+    "edge_bytes_per_subscription",
+    "latency_1m_over_1k",
+    "million",
     "memory_mb",
     "shard_ms",
 )

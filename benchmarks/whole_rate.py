@@ -17,7 +17,6 @@ from statistics import median
 from benchmarks.bench import Bench, hidden_until_the_end
 from benchmarks.chain import TOPIC, Chain, running_chain
 from benchmarks.stock_workload import Audience, Market, catalog_of
-from connectors.kafka import Reader
 
 
 @dataclass(slots=True)
@@ -71,11 +70,11 @@ def _whole(bench: Bench, chain: Chain, market: Market, times: Times) -> None:
     _with_edge(chain)
     _warm(bench, chain, market)
     chain.await_edges()
-    before = _deliveries(chain)
+    before = chain.deliveries()
     began = _show(bench, chain, market)
     times.match_beside.append(chain.await_read() - began)
     times.whole.append(chain.await_edges() - began)
-    made = (_deliveries(chain) - before) / times.whole[-1]
+    made = (chain.deliveries() - before) / times.whole[-1]
     bench.say(f"whole {times.whole[-1]:.2f} s, of which match {times.match_beside[-1]:.2f} s; {made:,.0f} deliveries/s")
 
 
@@ -96,10 +95,6 @@ def _show(bench: Bench, chain: Chain, market: Market) -> float:
     with hidden_until_the_end(chain.publisher.kafka, market.changes(count)):
         shown = time.time()
     return shown  # noqa: RET504 (the moment just before the commit)
-
-
-def _deliveries(chain: Chain) -> int:
-    return sum(Reader(chain.publisher.kafka).admin.end_offsets(chain.topics.deliveries).values())
 
 
 def _figures(bench: Bench, times: Times) -> dict[str, object]:

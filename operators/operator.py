@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
-from catalog.shape import Region, Shape
+from catalog.shape import Channel, Region, Shape
+from operators.answer import Parts
 from state.change_batch import I32, I64, Bool, ChangeBatch
 
 
@@ -14,47 +15,85 @@ from state.change_batch import I32, I64, Bool, ChangeBatch
 class Messages:
     """Reformulated messages as columns, in causal order (those of one change are adjacent).
 
-    A message says: every subscription of `shapes[shape]` in group `groups[group]` whose closed range
-    [lo, hi] has lo_min <= lo <= lo_max and hi_min <= hi <= hi_max now has the answer `new` (an order code;
-    NULL where `has_new` is False). Interface paper 2.4.1: OUTER_L < lo <= INNER_L, INNER_R <= hi < OUTER_R,
-    with open bounds made closed. `cause[i]` is the index of the change in its batch.
+    A message says to every subscription that has the channel `channels[channel]`, is of the group `groups[group]`, and
+    whose range [lo, hi] has lo_min <= lo <= lo_max and hi_min <= hi <= hi_max (Interface paper 2.4.1: OUTER_L < lo <=
+    INNER_L, INNER_R <= hi < OUTER_R, with open bounds made closed):
+
+    kind       rows   means
+    min, max    0     the answer is now `new` (NULL where `has_new` is False)
+    distinct   +1     the value `new` is now in the answer (NULL where `has_new` is False)
+               -1     the value `old` is not in it any more (NULL where `has_old` is False)
+    rows       +1 -1  a row has come, has gone
+    values     +1 -1  a row with the value `new` has come, with `old` has gone;  0: one has `new` instead of `old`
+
+    `old` and `new` are order codes, or places in `texts` where the channel's column has none; unused ones are 0.
+    The messages of one channel and cause have disjoint rectangles, except those of `distinct` for different values and
+    those of different groups: a subscription meets at most one of them, for `distinct` at most two (one goes, one comes).
+    Where the range attribute has no order codes, the bounds are places in `texts`, -1 for none, and what is met is
+    lo > texts[lo_min], lo <= texts[lo_max], hi > texts[hi_min], hi <= texts[hi_max], compared as order keys.
+    `cause[i]` is the index of the change in its batch.
     """
 
-    shapes: list[Shape]
+    channels: list[Channel]
     groups: list[bytes]
     cause: I32
-    shape: I32
+    channel: I32
     group: I32
+    rows: I64
+    old: I64
+    has_old: Bool
     new: I64
     has_new: Bool
     lo_min: I64
     lo_max: I64
     hi_min: I64
     hi_max: I64
+    texts: list[str] = field(default_factory=list)
 
     def __len__(self) -> int:
         return len(self.cause)
 
 
+@dataclass(slots=True)
+class Answers:
+    """Current answers of n regions.
+
+    A region whose shape is a single MIN or MAX of a column with order codes has its answer in `new`, `has_new` (False:
+    NULL); every other one has `parts[i]`, in the order of its shape's channels.
+    """
+
+    new: I64
+    has_new: Bool
+    parts: dict[int, Parts]
+
+    def __len__(self) -> int:
+        return len(self.new)
+
+
 class Operator(Protocol):
     """What a shard runs. Pure: no I/O, no clock, no random; same state and input, same bytes out."""
 
-    def listen(self, shapes: Sequence[Shape]) -> None:
-        """Make the orderings that `shapes` need; those already there cost nothing."""
+    def listen(self, channels: Sequence[Channel]) -> None:
+        """Make the orderings that `channels` need; those already there cost nothing."""
         ...
 
-    def forget(self, shapes: Sequence[Shape]) -> None:
-        """Drop `shapes`, and the orderings that no other shape needs."""
+    def forget(self, channels: Sequence[Channel]) -> None:
+        """Drop `channels`, and the orderings that no other channel needs."""
         ...
 
-    def snapshot(self, regions: Sequence[Region]) -> tuple[I64, Bool]:
-        """Return the current answers of `regions` (order codes and validity); their shapes must be listened to."""
+    def snapshot(self, regions: Sequence[Region]) -> Answers:
+        """Return the current answers of `regions`; the channels of their shapes must be listened to."""
         ...
 
     def apply(self, changes: ChangeBatch) -> Messages:
-        """Apply `changes` one by one and return the messages they cause for the shapes listened to."""
+        """Apply `changes` one by one and return the messages they cause for the channels listened to."""
         ...
 
     def dump(self) -> bytes:
         """Return the whole state; the class's `load` reads it back."""
         ...
+
+
+def is_plain(shape: Shape, coded: bool) -> bool:
+    """Whether answers of `shape` are one order code; `coded`: whether its (first) column has them."""
+    return coded and len(shape.outputs) == 1 and shape.outputs[0].function in ("min", "max")
