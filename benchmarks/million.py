@@ -44,8 +44,8 @@ def sections_of(subscribers: int) -> list[Section]:
 def measure(bench: Bench) -> dict[str, object]:
     """Return the ratio, the curve, and what registering and restarting took."""
     few, many = 1_000, bench.sizes.crowd
-    small = _measure_size(bench, few, (0, K))
-    large = _measure_size(bench, many, CURVE)
+    small = _measure_size(bench, few)
+    large = _measure_size(bench, many)
     before = small["memory_edge_mb"]
     per_subscription = (large["memory_edge_mb"] - before) * 1e6 / (many - few)
     return {
@@ -60,7 +60,7 @@ def measure(bench: Bench) -> dict[str, object]:
     }
 
 
-def _measure_size(bench: Bench, subscribers: int, points: tuple[int, ...]) -> dict[str, Any]:
+def _measure_size(bench: Bench, subscribers: int) -> dict[str, Any]:
     sizes, crowd = bench.sizes, Crowd(sections_of(subscribers), bench.sizes.rows, TOPIC)
     with running_chain(bench) as chain:
         chain.prepare(sizes.partitions)
@@ -72,7 +72,7 @@ def _measure_size(bench: Bench, subscribers: int, points: tuple[int, ...]) -> di
         figures: dict[str, Any] = {"registration_s": _register(bench, chain, crowd)}
         bench.say(f"{crowd.subscribers:,} live after {figures['registration_s']} s")
         figures["memory_edge_mb"] = chain.memory_mb()["edge"]
-        figures["rates"] = {k: _rate(bench, chain, crowd, k) for k in points}
+        figures["rates"] = {k: _rate(bench, chain, crowd, k) for k in crowd.sections}
         figures["latency_ms"] = _latency(bench, chain, crowd)
         figures["restart_s"] = _restart(bench, chain, crowd)
         figures["memory_mb"] = chain.memory_mb()
