@@ -28,7 +28,8 @@ class Messages:
 
     `old` and `new` are order codes, or places in `texts` where the channel's column has none; unused ones are 0.
     The messages of one channel and cause have disjoint rectangles, except those of `distinct` for different values and
-    those of different groups: a subscription meets at most one of them, for `distinct` at most two (one goes, one comes).
+    those of different groups: a subscription meets at most one of them, for `distinct` at most two (one goes, one
+    comes).
     Where the range attribute has no order codes, the bounds are places in `texts`, -1 for none, and what is met is
     lo > texts[lo_min], lo <= texts[lo_max], hi > texts[hi_min], hi <= texts[hi_max], compared as order keys.
     `cause[i]` is the index of the change in its batch.
