@@ -1,8 +1,11 @@
 """Deliveries: what a subscriber is told, as one JSON object a record, members always in the same order.
 
     {"id", "kind": "snapshot" | "change" | "resync" | "ended", "version", "n", "old", "new",
-     "at": {"epoch", "batch"[, "topic", "partition", "offset"]}[, "sql"][, "reason"]}
+     "at": {"epoch", "batch"[, "topic", "partition", "offset"]}[, "changes"][, "sql"][, "reason"]}
 
+A SELECT list of several items has arrays as `old` and `new`. A DISTINCT has `removed` and `added` in their place,
+arrays of values: what a subscriber holds is always what it held - removed + added, from nothing before its snapshot to
+nothing after its end. `changes` is how many changes of the answer a conflated delivery stands for (left out where 1).
 `version` is the offset of the subscription's record, `n` counts gaplessly within it. `at` is the position at
 which `new` holds: of the batch before for a snapshot and a resync, of the causing row for a change, the last
 one that was applied for an end.
@@ -59,23 +62,33 @@ def row_start(position: Position, topic: str) -> str:
     return f'{{"epoch":{position.epoch},"batch":{position.batch},"topic":{topic},"partition":'
 
 
+def row_at(start: str, partition: int, offset: int) -> str:
+    """Return the `at` of a change, with the row behind `row_start`."""
+    return f'{start}{partition},"offset":{offset}}}'
+
+
 def delivery(
     name: str,
     kind: str,
     version: int,
     n: int,
-    old: str,
-    new: str,
+    body: str,
     at: str,
     sql: str | None = None,
     reason: str | None = None,
 ) -> bytes:
-    """Return one delivery. `name`, `old`, `new`, `at` are JSON texts, `sql` and `reason` plain ones."""
+    """Return one delivery. `name`, `at` are JSON texts, `sql` and `reason` plain ones; `body` is made by `moved`, or
+    by `AnswerPlan.body`.
+    """
     tail = "" if sql is None else f',"sql":{json_text(sql)}'
     if reason is not None:
         tail += f',"reason":{json_text(reason)}'
-    line = f'{{"id":{name},"kind":"{kind}","version":{version},"n":{n},"old":{old},"new":{new},"at":{at}{tail}}}'
-    return line.encode()
+    return f'{{"id":{name},"kind":"{kind}","version":{version},"n":{n},{body},"at":{at}{tail}}}'.encode()
+
+
+def moved(old: str, new: str) -> str:
+    """Return what a delivery says of an answer that is no DISTINCT, from JSON texts."""
+    return f'"old":{old},"new":{new}'
 
 
 def change_head(name: str, version: int) -> str:
@@ -86,6 +99,15 @@ def change_head(name: str, version: int) -> str:
 def change(head: str, n: int, old: str, tail: str) -> bytes:
     """Return what `delivery` makes, put together from `change_head` and `change_tail`."""
     return f'{head},"n":{n},"old":{old}{tail}'.encode()
+
+
+def changed(head: str, n: int, body: str, at: str, changes: int = 1) -> bytes:
+    """Return what `delivery` makes of a change, put together from `change_head`, a body and `row_at`.
+
+    `changes`: how many changes of the answer it stands for; not written where it is one.
+    """
+    told = f',"changes":{changes}' if changes > 1 else ""
+    return f'{head},"n":{n},{body},"at":{at}{told}}}'.encode()
 
 
 def change_tail(new: str, start: str, partition: int, offset: int) -> str:

@@ -11,11 +11,15 @@ class EdgeCounters:
 
     `suppressed`: messages that brought the value already held. `dropped_old_epoch`: records of a lower epoch.
     `repeats`: chunks and progress records seen before. `stale_snapshots`: answers that no registration waited for.
+    `conflated`: changes that no delivery of their own told. `expired`, `over_quota`: subscriptions that ended so.
     `ignored`: records without a key, unsubscriptions of unknown ids.
     """
 
     deliveries: int = 0
     suppressed: int = 0
+    conflated: int = 0
+    expired: int = 0
+    over_quota: int = 0
     messages: int = 0
     refused: int = 0
     ignored: int = 0

@@ -2,33 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from catalog.column_type import ColumnType
 from catalog.relation import Catalog, Relation
-from catalog.shape import Shape
+from catalog.shape import Channel, Shape
+from operators.operator import is_plain
+from overlay.composite import AnswerPlan
 from overlay.delivery import ValueTexts, json_text
 
 
 @dataclass(slots=True)
 class ShapeEntry:
-    """One shape in use. `born` tells its relation from a later one of the same name; `count` its subscriptions."""
+    """One shape in use.
+
+    `born` tells its relation from a later one of the same name; `count` counts its subscriptions. `types` are those of
+    the outputs' columns (None for COUNT(*)); `range_type` is the range attribute's, where it has no order codes and
+    bounds are bytes, else None. A *plain* shape's answers are one order code, written by `texts`; all others, and those
+    told by MIN CHANGE, are read by `plan`.
+    """
 
     number: int
     shape: Shape
     born: int
     shard: str
     topic: str
-    type: ColumnType
+    types: tuple[ColumnType | None, ...]
+    range_type: ColumnType | None = None
     count: int = 0
     key: str = field(init=False)
+    plain: bool = field(init=False)
+    plan: AnswerPlan = field(init=False)
     texts: ValueTexts = field(init=False)
     topic_text: str = field(init=False)
 
     def __post_init__(self) -> None:
+        first = self.types[0]
         self.key = self.shape.key
-        self.texts = ValueTexts(self.type)
+        self.plain = first is not None and is_plain(self.shape, first.coded)
+        self.plan = AnswerPlan(self.shape, self.types)
+        if first is not None:
+            self.texts = ValueTexts(first)
         self.topic_text = json_text(self.topic)
 
     def stands(self, catalog: Catalog) -> bool:
@@ -38,11 +53,12 @@ class ShapeEntry:
 
 
 class ShapeTable:
-    """Shapes by number and by value. Numbers are small and are used again."""
+    """Shapes by number, by value and by the channels they are answered from. Numbers are small and are used again."""
 
     def __init__(self) -> None:
         self._by_shape: dict[Shape, ShapeEntry] = {}
         self._by_number: dict[int, ShapeEntry] = {}
+        self._by_channel: dict[Channel, dict[int, ShapeEntry]] = {}
         self._texts: dict[ColumnType, ValueTexts] = {}
         self._gaps: list[int] = []
 
@@ -60,23 +76,41 @@ class ShapeTable:
         """Return the entry of `shape`, or None where no subscription has it."""
         return self._by_shape.get(shape)
 
-    def enter(self, shape: Shape, relation: Relation, type_: ColumnType) -> ShapeEntry:
-        """Return the entry of `shape`, made if need be. Cost: O(1), amortised."""
+    def hearing(self, channel: Channel) -> list[ShapeEntry]:
+        """Return the shapes whose answers are made from `channel`; an edge withdraws it when there are none."""
+        return list(self._by_channel.get(channel, {}).values())
+
+    def enter(self, shape: Shape, relation: Relation, types: Sequence[ColumnType | None]) -> ShapeEntry:
+        """Return the entry of `shape`, made if need be; `types` are those of its outputs. Cost: O(1), amortised."""
         entry = self._by_shape.get(shape)
         if entry is None:
-            entry = ShapeEntry(self._unused(), shape, relation.born, relation.shard, relation.topic, type_)
+            range_type = None if shape.range is None else relation.column(shape.range).type
+            if range_type is not None and range_type.coded:
+                range_type = None
+            names = (relation.born, relation.shard, relation.topic)
+            entry = ShapeEntry(self._unused(), shape, *names, tuple(types), range_type)
             self.put(entry)
         return entry
 
     def put(self, entry: ShapeEntry) -> None:
         """Take in an entry, and let it share its texts with those of the same type."""
-        entry.texts = self._texts.setdefault(entry.type, entry.texts)
+        first = entry.types[0]
+        if first is not None:
+            entry.texts = self._texts.setdefault(first, entry.texts)
         self._by_shape[entry.shape] = entry
         self._by_number[entry.number] = entry
+        for channel in entry.plan.channels:
+            self._by_channel.setdefault(channel, {})[entry.number] = entry
 
     def drop(self, number: int) -> None:
         """Forget a shape; its number may be given again."""
-        del self._by_shape[self._by_number.pop(number).shape]
+        entry = self._by_number.pop(number)
+        del self._by_shape[entry.shape]
+        for channel in entry.plan.channels:
+            others = self._by_channel[channel]
+            del others[number]
+            if not others:
+                del self._by_channel[channel]
         self._gaps.append(number)
 
     def _unused(self) -> int:

@@ -66,6 +66,11 @@ class SubscriptionIndex:
         """Return all slots that are in. Cost: O(slots)."""
         return (self._store.hung[:, kernels.POINT] >= 0).nonzero()[0].tolist()
 
+    def point(self, slot: int) -> tuple[int, int]:
+        """Return the point (lo, hi) of a slot that is in."""
+        lo, hi = self._store.xy[self._store.point_of(slot)].tolist()
+        return lo, hi
+
     def number(self, shape: int, group: bytes) -> int:
         """Return the number of a group, -1 where nobody is in it; it holds until something is inserted or removed."""
         return self._numbers.get((shape, group), -1)

@@ -27,19 +27,20 @@ import msgspec
 
 from catalog.compiler import Compiled
 from catalog.relation import Catalog
-from catalog.value import to_json, value_of
 from connectors.record import OutRecord
 from connectors.topics import Topics
 from operators.control import Control, EpochBegins, Progress, RegisterAll, Withdraw, decode_control
-from operators.packed import Header, PackedRegistrations, is_packed, unpack
-from overlay import ack
+from operators.packed import Header, PackedMessages, PackedSnapshot, is_packed, unpack
+from overlay import ack, quota
 from overlay.admission import Admission, Held
 from overlay.batch_applier import BatchApplier
 from overlay.batch_buffer import BatchBuffer, Chunk, MissingChunksError
-from overlay.delivery import NULL, PROGRESS_KEY, Position, delivery, json_text, progress_delivery
+from overlay.current_answer import current_answer
+from overlay.delivery import PROGRESS_KEY, Position, delivery, json_text, progress_delivery
 from overlay.edge_counters import EdgeCounters
 from overlay.edge_memory import EdgeMemory
 from overlay.edge_state import Delta, Head, encode_deltas, encode_snapshot
+from overlay.expiry import Expiry
 from overlay.outbox import Outbox
 from overlay.roster import Roster
 from overlay.subscription_request import refuse_id
@@ -74,6 +75,7 @@ class VirtualEdge:
         self._buffer = BatchBuffer()
         self._outbox = Outbox(topics, number)
         self._applier = BatchApplier(self._roster, self._outbox, self.counters)
+        self._expiry = Expiry(self._roster)
 
     # -- what comes in --------------------------------------------------------------------------------------------
 
@@ -101,7 +103,7 @@ class VirtualEdge:
         """
         if is_packed(value):
             packed = _unpack_shared(value)
-            if isinstance(packed, PackedRegistrations):
+            if not isinstance(packed, PackedMessages | PackedSnapshot):
                 raise NotificationError(f"offset {offset} of notifications holds registrations, expected messages")
             self._chunk(offset, packed)
             return
@@ -187,6 +189,7 @@ class VirtualEdge:
         Raises StateError if they cannot be read. Cost: O(records + subscriptions), about 5 us a subscription.
         """
         self._memory.restore(values)
+        self._expiry.restore()
         if self._head.catalog > _NO_CATALOG:
             self._admission.announce(self._catalog(self._head.catalog))
 
@@ -259,6 +262,7 @@ class VirtualEdge:
         self._admission.forget(record.key, record.version)
         relation = self._admission.catalog.relations[compiled.region.shape.relation]
         slot = self._roster.add(record.key, record.version, compiled, relation)
+        self._expiry.begin(slot, compiled.ttl)
         if self._head.registered:
             self._roster.registrations.unsent[slot] = None
         shape = self._roster.shape_of(slot).key
@@ -282,10 +286,9 @@ class VirtualEdge:
         key, version, n = slots.key(slot), int(slots.version[slot]), int(slots.n[slot])
         name = key.decode()
         if n:
-            old = self._roster.shape_of(slot).texts.text(int(slots.value[slot]), bool(slots.known[slot]))
+            body = self._roster.shape_of(slot).plan.body(current_answer(self._roster, slot), None)
             at = self._followed(slot).text
-            line = delivery(json_text(name), "ended", version, n + 1, old, NULL, at, reason=reason)
-            self._outbox.deliver(key, line)
+            self._outbox.deliver(key, delivery(json_text(name), "ended", version, n + 1, body, at, reason=reason))
             self.counters.deliveries += 1
         self._outbox.ack(key, ack.ended(name, version, reason))
         self._roster.retire(slot)
@@ -301,11 +304,10 @@ class VirtualEdge:
         slots = self._roster.slots
         name, version, n = slots.key(slot).decode(), int(slots.version[slot]), int(slots.n[slot])
         if not n:
-            return SubscriptionView(name, version, "accepted", slots.sqls[slot])
-        type_ = self._roster.shape_of(slot).type
-        answer = to_json(type_, value_of(type_, int(slots.value[slot]))) if slots.known[slot] else None
+            return SubscriptionView(name, version, "accepted", slots.sql(slot))
+        text = self._roster.shape_of(slot).plan.text(current_answer(self._roster, slot))
         at = self._followed(slot)
-        return SubscriptionView(name, version, "live", slots.sqls[slot], n, answer, at, replaced_by)
+        return SubscriptionView(name, version, "live", slots.sql(slot), n, msgspec.json.decode(text), at, replaced_by)
 
     # -- notifications --------------------------------------------------------------------------------------------
 
@@ -377,6 +379,9 @@ class VirtualEdge:
                 return
         else:
             self._apply(progress.batch)
+        for slot in self._expiry.due(progress.time):
+            self._end(slot, "expired")
+            self.counters.expired += 1
         position = Position(progress.epoch, progress.batch)
         self._outbox.deliver(PROGRESS_KEY, progress_delivery(position, progress.time))
 
@@ -388,8 +393,11 @@ class VirtualEdge:
                 "notifications lost records; begin a new epoch"
             )
         position = Position(self._head.epoch, batch)
-        self._applier.apply(self._buffer.take(batch, lenient=self._head.unsure), position)
+        over_quota = self._applier.apply(self._buffer.take(batch, lenient=self._head.unsure), position)
         self._set(applied=batch, position=(position.epoch, batch), unsure=False)
+        for slot in over_quota:
+            self._end(slot, quota.REASON)
+            self.counters.over_quota += 1
 
     # -- state ----------------------------------------------------------------------------------------------------
 

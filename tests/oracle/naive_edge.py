@@ -8,11 +8,16 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
+from catalog.notify import Notify
 from catalog.relation import Catalog
 from catalog.shape import Region
-from tests.oracle.naive_shard import Taken, answer
+from tests.oracle.naive_answer import Exact, Naive
+from tests.oracle.naive_channels import Taken
+
+Answer = tuple[Exact, ...]
 
 
 @dataclass(frozen=True)
@@ -23,17 +28,32 @@ class Wanted:
     region: Region | None
     code: str = ""
     columns: tuple[str, ...] = ()
+    notify: Notify = Notify("every")  # noqa: RUF009
+    ttl: int | None = None
 
 
 @dataclass
 class Subscription:
+    """`value` is the exact answer, `told` what the subscriber was told last, `changes` how many came since."""
+
     version: int
     wanted: Wanted
     region: Region
-    value: int | None = None
+    naive: Naive
+    born: int
+    value: Answer = ()
+    told: Answer | None = None
+    changes: int = 0
+    caused: dict[str, Any] | None = None
     n: int = 0
     at: tuple[int, int] = (-1, -1)
     synced: bool = False
+    expires: int | None = None
+
+    @property
+    def json(self) -> Any:
+        """The answer as a view shows it."""
+        return self.naive.json(self.region.shape, self.value)
 
 
 class NaiveEdge:
@@ -85,7 +105,7 @@ class NaiveEdge:
         for group in (self.live, self.waiting):
             for name, one in list(group.items()):
                 relation = catalog.relations.get(one.region.shape.relation)
-                if relation is None or relation.born != one.born:  # type: ignore[attr-defined]
+                if relation is None or relation.born != one.born:
                     self._end(name, group.pop(name), "table dropped")
         waiting, self.held = self.held, []
         for version, name, wanted in waiting:
@@ -102,48 +122,86 @@ class NaiveEdge:
         if self.applied is not None and batch <= self.applied:
             return
         for part in taken:
-            for version, value in part.snapshots:
-                self._snapshot(version, value, batch)
+            for version, region, rows in part.snapshots:
+                self._snapshot(version, part.naive.answer(region, rows), batch)
         for part in taken:
             for publication, before, after in part.steps:
+                at = {"epoch": self.epoch, "batch": batch, "topic": publication.relation}
+                at |= {"partition": 0, "offset": publication.offset}
                 for name, one in self.live.items():
                     if one.synced and one.region.shape.relation == publication.relation:
-                        old, new = answer(one.region, before), answer(one.region, after)
+                        old, new = (one.naive.answer(one.region, rows) for rows in (before, after))
+                        assert old == one.value, (name, old, one.value)
                         if old != new:
-                            at = {"epoch": self.epoch, "batch": batch, "topic": publication.relation}
-                            at |= {"partition": 0, "offset": publication.offset}
-                            self._hear(name, one, "change", new, at)
+                            self._changed(name, one, new, at)
         self.applied, self.position = batch, (self.epoch, batch)
-        for one in self.live.values():
+        for name, one in self.live.items():
             if one.synced:
                 one.at = self.position
+            if one.wanted.notify.kind == "latest":
+                if one.caused is not None and one.value != one.told:
+                    self._hear(name, one, "change", one.caused)
+                one.changes, one.caused = 0, None
 
-    def _snapshot(self, version: int, value: int | None, batch: int) -> None:
+    def expire(self, now: int) -> None:
+        """End what is over at `now`; a TTL begins with the first progress that is seen."""
+        for group in (self.live, self.waiting):
+            for name, one in list(group.items()):
+                if one.wanted.ttl is not None:
+                    one.expires = now + one.wanted.ttl if one.expires is None else one.expires
+                    if one.expires <= now:
+                        self._end(name, group.pop(name), "expired")
+
+    def _changed(self, name: str, one: Subscription, new: Answer, at: dict[str, Any]) -> None:
+        one.value, one.caused = new, at
+        one.changes += 1
+        notify = one.wanted.notify
+        if notify.kind == "every" or (notify.kind == "min_change" and self._far(one, notify)):
+            self._hear(name, one, "change", at)
+
+    def _far(self, one: Subscription, notify: Notify) -> bool:
+        (output,) = one.region.shape.outputs
+        assert one.told is not None
+        numbers = []
+        for (exact,) in (one.told, one.value):
+            if exact is not None and output.function in ("min", "max"):
+                exact = one.naive.number(output.column or "", exact)  # type: ignore[arg-type]
+            numbers.append(exact)
+        told, new = numbers
+        if told is None or new is None:
+            return told is not new
+        least = Fraction(notify.amount) * (abs(told) / 100 if notify.percent else 1)
+        return told != new and abs(new - told) >= least
+
+    def _snapshot(self, version: int, answer: Answer, batch: int) -> None:
         at = {"epoch": self.epoch, "batch": batch - 1}
         for name, one in list(self.waiting.items()):
             if one.version == version:
                 self.live[name] = self.waiting.pop(name)
-                one.synced = True
-                self._hear(name, one, "snapshot", value, at)
+                one.synced, one.value = True, answer
+                self._hear(name, one, "snapshot", at)
                 self.acks[name].append((version, "live", (self.epoch, batch - 1)))
         for name, one in self.live.items():
             if one.version == version and not one.synced:
-                one.synced = True
-                self._hear(name, one, "resync", value, at)
+                one.synced, one.value = True, answer
+                self._hear(name, one, "resync", at)
 
-    def _hear(self, name: str, one: Subscription, kind: str, new: int | None, at: dict[str, Any]) -> None:
-        one.n += kind != "resync" or new != one.value
-        told = {"id": name, "kind": kind, "version": one.version, "n": one.n, "old": one.value, "new": new, "at": at}
+    def _hear(self, name: str, one: Subscription, kind: str, at: dict[str, Any]) -> None:
+        one.n += kind != "resync" or one.value != one.told
+        told = {"id": name, "kind": kind, "version": one.version, "n": one.n} | _body(one, one.told, one.value)
+        told["at"] = at
         if kind == "snapshot":
             told["sql"] = one.wanted.sql
+        if kind == "change" and one.changes > 1:
+            told["changes"] = one.changes
         self.heard[name].append(told)
-        one.value = new
+        one.told, one.changes, one.caused = one.value, 0, None
 
     def _end(self, name: str, one: Subscription, reason: str) -> None:
         if one.n:
             at = {"epoch": one.at[0], "batch": one.at[1]}
-            told = {"id": name, "kind": "ended", "version": one.version, "n": one.n + 1, "old": one.value}
-            self.heard[name].append(told | {"new": None, "at": at, "reason": reason})
+            told = {"id": name, "kind": "ended", "version": one.version, "n": one.n + 1}
+            self.heard[name].append(told | _body(one, one.value, None) | {"at": at, "reason": reason})
         self.acks[name].append((one.version, "ended", reason))
 
     def _verdict(self, wanted: Wanted, final: bool = False) -> str | None:
@@ -161,7 +219,20 @@ class NaiveEdge:
     def _accept(self, version: int, name: str, wanted: Wanted) -> None:
         self.held = [held for held in self.held if held[1] != name or held[0] > version]
         assert wanted.region is not None and self.catalog is not None
-        one = Subscription(version, wanted, wanted.region)
-        one.born = self.catalog.relations[wanted.region.shape.relation].born  # type: ignore[attr-defined]
+        relation = self.catalog.relations[wanted.region.shape.relation]
+        one = Subscription(version, wanted, wanted.region, Naive(relation), relation.born)
         self.waiting[name] = one
         self.acks[name].append((version, "accepted", None))
+
+
+def _body(one: Subscription, old: Answer | None, new: Answer | None) -> dict[str, Any]:
+    shape, naive = one.region.shape, one.naive
+    function, column = shape.outputs[0].function, shape.outputs[0].column
+    if function == "distinct":
+        before, after = (frozenset() if answer is None else answer[0] for answer in (old, new))
+        assert isinstance(before, frozenset) and isinstance(after, frozenset)
+        return {
+            "removed": naive.values_json(column or "", before - after),
+            "added": naive.values_json(column or "", after - before),
+        }
+    return {"old": old and naive.json(shape, old), "new": new and naive.json(shape, new)}

@@ -7,11 +7,12 @@ import numpy as np
 
 from catalog.column_type import ColumnType, Kind
 from catalog.relation import Catalog, Column, Relation
-from catalog.shape import Shape
+from catalog.shape import Output, Shape
 from connectors.record import OutRecord
 from connectors.topics import Topics
+from operators.answer import Parts
 from operators.control import Control, EpochBegins, Progress, RegisterAll, encode_control
-from operators.operator import Messages
+from operators.operator import Answers, Messages
 from operators.packed import Header, pack_messages, pack_snapshot
 from overlay.virtual_edge import VirtualEdge
 from state.order_code import INT64_MAX, INT64_MIN
@@ -31,7 +32,7 @@ CATALOGS = {
     1: Catalog(1, {"stock": STOCK, "bond": BOND}),
     2: Catalog(2, {"bond": BOND}),
 }
-PRICE = Shape("stock", "min", "price", (), None)
+PRICE = Shape("stock", (Output("min", "price"),), (), None)
 ASK = "SELECT MIN(price) FROM stock"
 
 
@@ -64,11 +65,15 @@ class Bench:
     def lines(self, topic: str = "deliveries") -> list[dict]:
         return [msgspec.json.decode(record.value) for record in self.take().get(topic, []) if record.value]
 
-    def snapshot(self, batch: int, answers: dict[int, int | None], epoch: int = 5, chunk: int = 0, of: int = 1) -> None:
+    def snapshot(
+        self, batch: int, answers: dict[int, int | None], epoch: int = 5, chunk: int = 0, of: int = 1,
+        parts: dict[int, Parts] | None = None,
+    ) -> None:  # fmt: skip
+        """Answers by version; `parts` by place among them, where the answer is not an order code."""
         header = Header("snapshot", epoch, "stock/0", batch, chunk=chunk, of=of)
         new = np.array([value or 0 for value in answers.values()], np.int64)
         known = np.array([value is not None for value in answers.values()])
-        packed = pack_snapshot(header, np.array(list(answers), np.int64), new, known)
+        packed = pack_snapshot(header, np.array(list(answers), np.int64), Answers(new, known, parts or {}))
         self.edge.notification(self.offset, b"stock/0", packed)
         self.offset += 1
 
@@ -78,8 +83,12 @@ class Bench:
         zeros, everywhere = np.zeros(m, np.int32), np.full((4, m), INT64_MIN)
         everywhere[1] = everywhere[3] = INT64_MAX
         codes, known = np.array([v or 0 for v in new], np.int64), np.array([v is not None for v in new])
-        messages = Messages([shape], [b"[]"], zeros, zeros, zeros, codes, known, *everywhere)
-        header = Header("messages", 5, "stock/0", batch, chunk=chunk, of=of, shapes=[shape])
+        nothing = zeros.astype(np.int64)
+        messages = Messages(
+            list(shape.channels), [b"[]"], zeros, zeros, zeros,
+            nothing, nothing, known & False, codes, known, *everywhere,
+        )  # fmt: skip
+        header = Header("messages", 5, "stock/0", batch, chunk=chunk, of=of, channels=messages.channels)
         packed = pack_messages(header, messages, np.arange(m), zeros + 3, np.arange(100, 100 + m))
         self.edge.notification(self.offset, b"stock/0", packed)
         self.offset += 1

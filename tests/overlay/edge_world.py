@@ -6,25 +6,42 @@ import msgspec
 
 from catalog.column_type import ColumnType, Kind
 from catalog.relation import Catalog, Column, Relation
-from catalog.shape import Region, Shape
+from catalog.shape import Region
 from connectors.record import OutRecord
 from connectors.topics import Topics
 from operators.control import Control, EpochBegins, Progress, RegisterAll, Withdraw, decode_control, encode_control
 from operators.packed import PackedRegistrations, is_packed, unpack
+from overlay.expiry import seconds
 from overlay.virtual_edge import VirtualEdge
+from tests.oracle.naive_answer import Rows
+from tests.oracle.naive_channels import NaiveChannels, Publication, Taken
 from tests.oracle.naive_edge import NaiveEdge, Wanted
-from tests.oracle.naive_shard import NaiveShard, Publication, Rows, Taken
 
 TOPICS = Topics()
 BIGINT = ColumnType(Kind.BIGINT)
+TEXT = ColumnType(Kind.VARCHAR)
+TYPES = {
+    "k": TEXT,
+    "g": BIGINT,
+    "x": BIGINT,
+    "m": BIGINT,
+    "s": TEXT,
+    "d": ColumnType(Kind.DOUBLE),
+    "w": ColumnType(Kind.DECIMAL, 20, 2),
+    "e": BIGINT,
+}
 KEYS = {EpochBegins: b"@epoch", RegisterAll: b"@register", Progress: b"@progress"}
 
 
 def table(name: str, born: int, extra: bool = False) -> Relation:
-    """Return a relation of BIGINTs; `extra` appends a column."""
-    names = ["k", "g", "x", "m", *(["e"] if extra else [])]
-    columns = tuple(Column(c, ColumnType(Kind.VARCHAR) if c == "k" else BIGINT, c != "k") for c in names)
-    return Relation(name, columns, ("k",), name, born=born)
+    """Return a relation as `naive_channels.full_row` fills it; `extra` appends a column."""
+    columns = [Column(name, type_, name != "k") for name, type_ in TYPES.items() if extra or name != "e"]
+    return Relation(name, tuple(columns), ("k",), name, born=born)
+
+
+def moment(second: int) -> str:
+    """Return a time of progress."""
+    return f"2026-03-01T00:{second // 60:02}:{second % 60:02}.250Z"
 
 
 class EdgeWorld:
@@ -44,8 +61,8 @@ class EdgeWorld:
         self.acks: dict[str, list[dict]] = {}
         self.twin = NaiveEdge()
         self.edge = self._new_edge()
-        self.epoch, self.batch, self.announced = -1, -1, -1
-        self.shards: dict[str, NaiveShard] = {}
+        self.epoch, self.batch, self.announced, self.clock = -1, -1, -1, 0
+        self.shards: dict[str, NaiveChannels] = {}
         self.read = 0
         self.offset = 0
         self.fed = {"subscriptions": 0, "notifications": 0}
@@ -89,21 +106,22 @@ class EdgeWorld:
 
     def announce(self, repeat: bool) -> None:
         """Write the next progress record, or an old one again."""
+        self.clock += 1
         if repeat and self.announced >= 0:
-            self._control(Progress(self.epoch, self.announced, self.catalog.version, "t"))
+            self._control(Progress(self.epoch, self.announced, self.catalog.version, moment(self.clock)))
         elif self.announced < self.batch:
             self.announced += 1
-            self._control(Progress(self.epoch, self.announced, self.catalog.version, "t"))
+            self._control(Progress(self.epoch, self.announced, self.catalog.version, moment(self.clock)))
 
     def zombie(self) -> None:
         """An older engine writes once more."""
         if self.epoch > 0:
             self._control(Progress(self.epoch - 1, 99, self.catalog.version, "t"))
 
-    def _shard(self, relation: Relation) -> NaiveShard:
+    def _shard(self, relation: Relation) -> NaiveChannels:
         shard = self.shards.get(relation.name)
         if shard is None or shard.relation.born != relation.born:
-            shard = NaiveShard(relation, self.epoch, self.data.get((relation.name, relation.born), {}))
+            shard = NaiveChannels(relation, self.epoch, self.data.get((relation.name, relation.born), {}))
         self.shards[relation.name] = shard
         shard.relation = relation
         return shard
@@ -127,7 +145,7 @@ class EdgeWorld:
         assert isinstance(record, Withdraw)
         shard = self.shards.get(name.split("/")[0])
         if record.epoch == self.epoch and shard is not None:
-            shard.shapes = [shape for shape in shard.shapes if shape not in record.shapes]
+            shard.channels = [channel for channel in shard.channels if channel not in record.channels]
 
     def _control(self, record: Control) -> None:
         self.notifications.append((KEYS[type(record)], encode_control(record)))
@@ -210,7 +228,11 @@ class EdgeWorld:
             self.twin.begin(control.epoch)
         self.twin.announce(self.catalogs[control.catalog])
         if isinstance(control, Progress):
+            passed = self.twin.applied is not None and control.batch < self.twin.applied
             self.twin.apply(control.batch, self.truth[control.epoch, control.batch])
+            now = seconds(control.time)
+            if now is not None and not passed:
+                self.twin.expire(now)
 
     def _commit(self, records: list[OutRecord]) -> None:
         for record in records:
@@ -232,7 +254,3 @@ class EdgeWorld:
             marks = {(packed.header.epoch, version) for version in packed.versions}
             assert len(marks) == len(packed.versions) and not marks & self.registered, (marks, self.registered)
             self.registered |= marks
-
-
-def shape(relation: str, aggregate: str, grouped: bool, ranged: bool) -> Shape:
-    return Shape(relation, aggregate, "m", ("g",) if grouped else (), "x" if ranged else None)

@@ -11,13 +11,13 @@ from collections import defaultdict
 import msgspec
 import numpy as np
 
-from catalog.shape import Shape
+from catalog.shape import Channel
 from connectors.kafka import KafkaProperties, Producer, Reader
 from connectors.partitioner import home_partition
 from connectors.record import OutRecord
 from connectors.topics import Topics
 from operators.control import Control, EpochBegins, Progress, RegisterAll, encode_control
-from operators.operator import Messages
+from operators.operator import Answers, Messages
 from operators.packed import Header, PackedRegistrations, is_packed, pack_messages, pack_snapshot, unpack
 from state.order_code import INT64_MAX, INT64_MIN
 
@@ -97,7 +97,8 @@ class HandEngine:
         if versions:
             header = Header("snapshot", self.epoch, SHARD, self.batch, chunk=0, of=of, ve=number)
             new = np.full(len(versions), self.value, np.int64)
-            packed = pack_snapshot(header, np.array(versions, np.int64), new, np.ones(len(versions), np.bool_))
+            answers = Answers(new, np.ones(len(versions), np.bool_), {})
+            packed = pack_snapshot(header, np.array(versions, np.int64), answers)
             self._send(self._topics.notifications, number, SHARD.encode(), packed)
         if values:
             header = Header("messages", self.epoch, SHARD, self.batch, chunk=of - 1, of=of, ve=number)
@@ -106,11 +107,11 @@ class HandEngine:
     def _messages(self, header: Header, values: tuple[int, ...]) -> bytes:
         count = len(values)
         lowest, highest = np.full(count, INT64_MIN, np.int64), np.full(count, INT64_MAX, np.int64)
-        zeros = np.zeros(count, np.int32)
-        header.shapes = [Shape("t", "min", "v", (), None)]
+        zeros, nothing, known = np.zeros(count, np.int32), np.zeros(count, np.int64), np.ones(count, np.bool_)
+        header.channels = [Channel("t", "min", "v", (), None)]
         messages = Messages(
-            header.shapes, [b"[]"], np.arange(count, dtype=np.int32), zeros, zeros,
-            np.array(values, np.int64), np.ones(count, np.bool_), lowest, highest, lowest, highest,
+            header.channels, [b"[]"], np.arange(count, dtype=np.int32), zeros, zeros,
+            nothing, nothing, ~known, np.array(values, np.int64), known, lowest, highest, lowest, highest,
         )  # fmt: skip
         at = np.arange(count, dtype=np.int64)
         return pack_messages(header, messages, at, np.zeros(count, np.int64), at)

@@ -16,9 +16,12 @@ from overlay.delivery import (
     change,
     change_head,
     change_tail,
+    changed,
     delivery,
     json_text,
+    moved,
     progress_delivery,
+    row_at,
     row_start,
 )
 
@@ -28,21 +31,24 @@ AT = START + '3,"offset":4}'
 
 @given(st.text(), st.integers(0, 2**40), st.integers(1, 2**40))
 def test_any_id_makes_a_line_that_reads_back(name: str, version: int, n: int) -> None:
-    line = msgspec.json.decode(delivery(json_text(name), "change", version, n, "1", "null", AT))
+    line = msgspec.json.decode(delivery(json_text(name), "change", version, n, moved("1", "null"), AT))
     at = {"epoch": 1, "batch": 2, "topic": "t", "partition": 3, "offset": 4}
     assert line == {"id": name, "kind": "change", "version": version, "n": n, "old": 1, "new": None, "at": at}
     assert list(line) == ["id", "kind", "version", "n", "old", "new", "at"]
 
 
 def test_head_and_tail_of_a_change_make_the_same_line() -> None:
-    whole = delivery(json_text("a"), "change", 7, 2, "1", "2", AT)
-    assert change(change_head(json_text("a"), 7), 2, "1", change_tail("2", START, 3, 4)) == whole
+    whole = delivery(json_text("a"), "change", 7, 2, moved("1", "2"), AT)
+    head = change_head(json_text("a"), 7)
+    assert change(head, 2, "1", change_tail("2", START, 3, 4)) == whole
+    assert changed(head, 2, moved("1", "2"), row_at(START, 3, 4)) == whole
+    assert changed(head, 2, moved("1", "2"), row_at(START, 3, 4), 5) == whole[:-1] + b',"changes":5}'
 
 
 def test_sql_and_reason_come_last() -> None:
-    line = delivery(json_text("a"), "snapshot", 7, 1, "null", "2", Position(1, 2).text, sql='SELECT "x"')
+    line = delivery(json_text("a"), "snapshot", 7, 1, moved("null", "2"), Position(1, 2).text, sql='SELECT "x"')
     assert line.endswith(b'"at":{"epoch":1,"batch":2},"sql":"SELECT \\"x\\""}')
-    assert delivery("1", "ended", 7, 1, "1", "2", "{}", reason="why").endswith(b',"reason":"why"}')
+    assert delivery("1", "ended", 7, 1, moved("1", "2"), "{}", reason="why").endswith(b',"reason":"why"}')
 
 
 def test_progress_has_its_position_and_time() -> None:

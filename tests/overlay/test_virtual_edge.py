@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from catalog.shape import Region, Shape
+from catalog.shape import Channel, Region
 from connectors.partitioner import home_partition
 from operators.control import EpochBegins, Progress, Withdraw, decode_control
 from operators.operator import Messages
@@ -36,7 +36,7 @@ def test_from_subscription_to_change_byte_by_byte() -> None:
         out["acks"][0].value
         == (
             '{"id":"näme\\"","version":7,"status":"accepted","sql":"SELECT MIN(price) FROM stock",'
-            '"shape":"[\\"stock\\",\\"min\\",\\"price\\",[],null]","cost":"reformulated"}'
+            '"shape":"[\\"stock\\",[[\\"min\\",\\"price\\"]],[],null]","cost":"reformulated"}'
         ).encode()
     )
     packed = unpack(out["registrations"][0].value or b"")
@@ -162,7 +162,7 @@ def test_the_last_of_a_shape_withdraws_it_before_later_registrations() -> None:
     bench.ask(7, "c", "SELECT MAX(price) FROM stock")
     first, second = bench.take()["registrations"]
     control = decode_control(first.value or b"")
-    assert control == Withdraw(5, 0, [PRICE]) and first.key == b"stock/0"
+    assert control == Withdraw(5, 0, list(PRICE.channels)) and first.key == b"stock/0"
     assert is_packed(second.value or b"")
 
 
@@ -212,7 +212,7 @@ def test_a_batch_whose_predecessor_never_came_stops_the_edge() -> None:
         bench.control(Progress(5, 2, 0, "t"))
 
 
-@pytest.mark.parametrize("value", [b"", b"{}", b'{"kind":"withdraw","epoch":5,"ve":0,"shapes":[]}'])
+@pytest.mark.parametrize("value", [b"", b"{}", b'{"kind":"withdraw","epoch":5,"ve":0,"channels":[]}'])
 def test_a_record_that_no_engine_writes_stops_the_edge(value: bytes) -> None:
     with pytest.raises(NotificationError):
         Bench().edge.notification(3, b"k", value)
@@ -333,11 +333,12 @@ def test_several_shapes_and_types_in_one_chunk() -> None:
     bench.snapshot(0, {0: 1, 1: 1})
     bench.control(Progress(5, 0, 0, "t"))
     bench.take()
-    shapes = [PRICE, Shape("stock", "min", "day", (), None), Shape("stock", "max", "day", (), None)]
+    channels = [Channel("stock", *what, (), None) for what in (("min", "price"), ("min", "day"), ("max", "day"))]
     which, zeros = np.array([0, 1, 2], np.int32), np.zeros(3, np.int32)
     bounds = np.array([[INT64_MIN] * 3, [INT64_MAX] * 3] * 2)
-    messages = Messages(shapes, [b"[]"], zeros, which, zeros, np.array([2, 2, 9]), np.ones(3, np.bool_), *bounds)
-    header = Header("messages", 5, "stock/0", 1, shapes=shapes)
+    new, known, nothing = np.array([2, 2, 9]), np.ones(3, np.bool_), np.zeros(3, np.int64)
+    messages = Messages(channels, [b"[]"], zeros, which, zeros, nothing, nothing, ~known, new, known, *bounds)
+    header = Header("messages", 5, "stock/0", 1, channels=channels)
     bench.edge.notification(99, b"stock/0", pack_messages(header, messages, zeros, zeros, zeros))
     bench.control(Progress(5, 1, 0, "t"))
     told = [(d["id"], d["old"], d["new"]) for d in bench.lines() if d["kind"] == "change"]

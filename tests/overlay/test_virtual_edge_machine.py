@@ -2,55 +2,106 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import msgspec
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
-from catalog.shape import Region
+from catalog.notify import Notify
+from catalog.order_key import after, order_key
+from catalog.shape import BEYOND_KEYS, LOWEST_KEY, Output, Region, Shape
 from state.order_code import INT64_MAX, INT64_MIN
+from tests.oracle.naive_channels import DOMAIN, TEXTS, WIDE, Publication, full_row
 from tests.oracle.naive_edge import Wanted
-from tests.oracle.naive_shard import DOMAIN, Publication
-from tests.overlay.edge_world import EdgeWorld, shape, table
+from tests.overlay.edge_world import TYPES, EdgeWorld, table
 
-names = st.sampled_from(["a", "b", "c"])
+names = st.sampled_from(["a", "b", "c", "d", "e"])
 tables = st.sampled_from(["t", "u"])
 values = st.sampled_from(DOMAIN)
 
 
+functions = st.sampled_from(["min", "max", "count", "sum", "avg", "count *"])
+NUMBERS = ("m", "m", "d", "w")
+POLICIES = [
+    (Notify("every"), ""),
+    (Notify("every"), " NOTIFY EVERY CHANGE"),
+    (Notify("latest"), " NOTIFY LATEST"),
+    (Notify("min_change", Decimal("0.5")), " NOTIFY MIN CHANGE 0.5"),
+    (Notify("min_change", Decimal(2)), " NOTIFY MIN CHANGE 2"),
+    (Notify("min_change", Decimal(60), True), " NOTIFY MIN CHANGE 60 %"),
+]
+
+
+@st.composite
+def outputs(draw: st.DrawFn) -> tuple[Output, ...]:
+    """A SELECT list: DISTINCT alone, or one to three others."""
+    if draw(st.integers(0, 4)) == 0:
+        return (Output("distinct", draw(st.sampled_from(["m", "d", "w", "s", "e"]))),)
+    items = []
+    for function in draw(st.lists(functions, min_size=1, max_size=3)):
+        column = draw(st.sampled_from([*NUMBERS, "e"] if function in ("sum", "avg") else [*NUMBERS, "s", "e"]))
+        items.append(Output("count", None) if function == "count *" else Output(function, column))
+    return tuple(items)
+
+
 @st.composite
 def wanted(draw: st.DrawFn) -> Wanted:
-    """A question: of several shapes and ranges, now and then one that cannot be answered."""
-    kind = draw(st.integers(0, 15))
-    if kind == 0:
+    """A question: of any shape, range and policy, now and then one that cannot be answered."""
+    if draw(st.integers(0, 15)) == 0:
         return Wanted("SELECT MIN(m FROM t", None, "syntax")
-    relation, grouped, ranged = draw(tables), draw(st.booleans()), draw(st.integers(0, 3))
-    aggregate = draw(st.sampled_from(["min", "max"]))
-    column = "e" if kind == 1 else "m"
+    relation, grouped, ranged = draw(tables), draw(st.booleans()), draw(st.sampled_from([None, "x", "x", "s", "w"]))
+    items = draw(outputs() | st.just((Output("min", "m"),)))
     clauses, group, lo, hi = [], b"[]", INT64_MIN, INT64_MAX
     if grouped:
         g = draw(values)
         clauses.append(f"g = {g}")
         group = b"[%d]" % g
     if ranged:
-        lo, hi, clause = _range(draw(values), draw(values), ranged)
+        lo, hi, clause = _range(ranged, draw(values), draw(values), draw(st.integers(1, 3)))
         clauses.append(clause)
-    sql = f"SELECT {aggregate.upper()}({column}) FROM {relation}"
+    number = len(items) == 1 and items[0].function != "distinct" and items[0].column != "s"
+    notify, said = draw(st.sampled_from(POLICIES if number else POLICIES[:3]))
+    ttl = draw(st.sampled_from([None] * 7 + [2, 9]))
+    sql = f"SELECT {', '.join(map(_item, items))} FROM {relation}"
     sql += f" WHERE {' AND '.join(clauses)}" if clauses else ""
-    kind_of = msgspec.structs.replace(shape(relation, aggregate, grouped, bool(ranged)), measure=column)
-    return Wanted(sql, Region(kind_of, group, lo, hi, lo > hi), columns=(column,))
+    sql += said + ("" if ttl is None else f" TTL {ttl} SECONDS")
+    shape = Shape(relation, items, ("g",) if grouped else (), ranged)
+    columns = tuple({output.column for output in items if output.column is not None})
+    return Wanted(
+        sql, Region(shape, group, lo, hi, lo >= hi if ranged in ("s", "w") else lo > hi), "", columns, notify, ttl
+    )
 
 
-def _range(a: int, b: int, how: int) -> tuple[int, int, str]:
+def _item(output: Output) -> str:
+    if output.function == "distinct":
+        return f"DISTINCT {output.column}"
+    return f"{output.function.upper()}({output.column or '*'})"
+
+
+def _range(column: str, a: int, b: int, how: int) -> tuple[int | bytes, int | bytes, str]:
+    if column == "x":
+        if how == 1:
+            return a, INT64_MAX, f"x >= {a}"
+        return (INT64_MIN, b - 1, f"x < {b}") if how == 2 else (a, b, f"x BETWEEN {a} AND {b}")
+    texts = TEXTS if column == "s" else WIDE
+    low, high = (order_key(TYPES[column], texts[i]) for i in (a, b))
+    first, last = (f"'{texts[i]}'" if column == "s" else texts[i] for i in (a, b))
     if how == 1:
-        return a, INT64_MAX, f"x >= {a}"
+        return after(low), BEYOND_KEYS, f"{column} > {first}"
     if how == 2:
-        return INT64_MIN, b - 1, f"x < {b}"
-    return a, b, f"x BETWEEN {a} AND {b}"
+        return LOWEST_KEY, after(high), f"{column} <= {last}"
+    return low, high, f"{column} >= {first} AND {column} < {last}"
 
 
+maybe = st.none() | values
 rows = st.lists(
-    st.tuples(tables, st.sampled_from("pqr"), st.none() | st.tuples(values, values, values)), min_size=4, max_size=9
+    st.tuples(
+        tables, st.sampled_from("pqr"), st.none() | st.tuples(maybe, maybe, maybe) | st.tuples(values, values, values)
+    ),
+    min_size=4,
+    max_size=9,
 )
 chunks = st.sampled_from([1, 2, 50])
 flows = st.sampled_from(["all", "all", "all", "read", "no"])
@@ -59,7 +110,7 @@ flows = st.sampled_from(["all", "all", "all", "read", "no"])
 class EdgeMachine(RuleBasedStateMachine):
     """`flow` says how far an event is followed at once: not at all, read by the edge, or committed too."""
 
-    @initialize(both=st.booleans(), early=st.lists(st.tuples(names, wanted()), max_size=3), begun=st.booleans())
+    @initialize(both=st.booleans(), early=st.lists(st.tuples(names, wanted()), max_size=6), begun=st.booleans())
     def start(self, both: bool, early: list[tuple[str, Wanted]], begun: bool) -> None:
         self.world = EdgeWorld()
         self.world.apply_catalog({"t": table("t", 0)} | ({"u": table("u", 0)} if both else {}))
@@ -122,7 +173,7 @@ class EdgeMachine(RuleBasedStateMachine):
         made = []
         for relation, key, row in rows:
             if relation in self.world.catalog.relations:
-                content = None if row is None else dict(zip("gxm", row, strict=True))
+                content = None if row is None else full_row(*row)
                 made.append(Publication(relation, key, content, self.world.offset))
                 self.world.offset += 1
         self.world.run_batch(made, chunk, ends)
@@ -130,18 +181,23 @@ class EdgeMachine(RuleBasedStateMachine):
             self.world.announce(repeat=False)
         self.flow(how)
 
-    @rule(rows=rows, chunk=chunks)
-    def keep_up(self, rows: list, chunk: int) -> None:
+    @rule(batches=st.lists(rows, min_size=1, max_size=3), chunk=chunks)
+    def keep_up(self, batches: list[list], chunk: int) -> None:
         """Everybody is registered and everything is announced before rows are published."""
         self.world.register()
         self.flow("all")
-        self.run_batch([], chunk, [], 9, "all")
-        self.run_batch(rows, chunk, [], 9, "all")
+        for rows in [[], *batches]:
+            self.run_batch(rows, chunk, [], 9, "all")
 
-    @rule(name=names, wanted=wanted(), rows=rows, chunk=chunks)
-    def ask_and_keep_up(self, name: str, wanted: Wanted, rows: list, chunk: int) -> None:
-        self.ask(name, wanted)
-        self.keep_up(rows, chunk)
+    @rule(
+        asked=st.lists(st.tuples(names, wanted()), min_size=1, max_size=5),
+        batches=st.lists(rows, min_size=1, max_size=3),
+        chunk=chunks,
+    )
+    def ask_and_keep_up(self, asked: list[tuple[str, Wanted]], batches: list[list], chunk: int) -> None:
+        for name, wanted in asked:
+            self.ask(name, wanted)
+        self.keep_up(batches, chunk)
 
     @rule()
     def repeat_progress(self) -> None:
@@ -180,7 +236,7 @@ class EdgeMachine(RuleBasedStateMachine):
         assert world.edge.counters.suppressed == 0
         for name, one in world.twin.live.items():
             view = world.edge.find(name.encode())
-            assert view is not None and (view.status, view.answer, view.n) == ("live", one.value, one.n)
+            assert view is not None and (view.status, view.answer, view.n) == ("live", one.json, one.n)
             assert view.at is not None and (view.at.epoch, view.at.batch) == one.at
 
     def teardown(self) -> None:

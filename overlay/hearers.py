@@ -1,0 +1,66 @@
+"""Which group of which shape each message must be asked for in: a message is about a channel, the index knows shapes.
+
+    messages   (min price) NYSE   (rows *) NYSE   (min price) LSE
+    shapes     0: MIN(price)      1: MIN(price), COUNT(*)               both have the channel (min price)
+    hearings   message 0 in (0, NYSE) and (1, NYSE), message 1 in (1, NYSE); nobody is subscribed to LSE
+
+Where the range attribute has no order codes, a hearing's rectangle is in labels of its shape.
+Cost: O(messages + hearings) in numpy, and 1 us for each distinct (channel, group) and shape.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from operators.operator import Messages
+from overlay.range_index import RangeIndex
+from overlay.shape_table import ShapeTable
+from state.change_batch import I64
+
+
+@dataclass(slots=True)
+class Hearings:
+    """Pairs of a message and a group of the index, in the order of messages; `bounds` are closed rectangles."""
+
+    message: I64
+    group: I64
+    bounds: I64
+
+    def __len__(self) -> int:
+        return len(self.message)
+
+
+def hearings(messages: Messages, shapes: ShapeTable, index: RangeIndex) -> Hearings:
+    """Return who must be asked for `messages`."""
+    width = max(len(messages.groups), 1)
+    pairs, place = np.unique(messages.channel.astype(np.int64) * width + messages.group, return_inverse=True)
+    heard = [shapes.hearing(channel) for channel in messages.channels]
+    counts = np.zeros(len(pairs), np.int64)
+    groups: list[int] = []
+    numbers: list[int] = []
+    for i, pair in enumerate(pairs.tolist()):
+        for entry in heard[pair // width]:
+            group = index.number(entry.number, messages.groups[pair % width])
+            if group >= 0:
+                counts[i] += 1
+                groups.append(group)
+                numbers.append(entry.number)
+    times = counts[place]
+    message = np.repeat(np.arange(len(place)), times)
+    within = np.arange(len(message)) - np.repeat(np.cumsum(times) - times, times)
+    at = np.repeat((np.cumsum(counts) - counts)[place], times) + within
+    bounds = _bounds(messages, message, np.array(numbers, np.int64)[at], shapes, index)
+    return Hearings(message, np.array(groups, np.int64)[at], bounds)
+
+
+def _bounds(messages: Messages, message: I64, numbers: I64, shapes: ShapeTable, index: RangeIndex) -> I64:
+    columns = (messages.lo_min, messages.lo_max, messages.hi_min, messages.hi_max)
+    bounds = np.stack([column[message] for column in columns])
+    for number in np.unique(numbers).tolist():
+        range_type = shapes[number].range_type
+        if range_type is not None:
+            mine = (numbers == number).nonzero()[0]
+            bounds[:, mine] = np.stack(index.rectangles(number, range_type, messages, message[mine]))
+    return bounds
