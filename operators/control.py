@@ -4,14 +4,14 @@ epoch     engine -> every virtual edge    from here on lower epochs are void
 register  engine -> every virtual edge    register every subscription again, stating this epoch
 progress  engine -> every virtual edge    the batch is committed; all its messages stand before this record
 progress  engine -> topic `batches`       the same with offset vectors, written last
-withdraw  edge -> shard                   these shapes have no subscription left at this virtual edge
+withdraw  edge -> shard                   this virtual edge has no use for these channels any more
 """
 
 from __future__ import annotations
 
 import msgspec
 
-from catalog.shape import Shape
+from catalog.shape import Channel
 
 Offsets = dict[str, dict[str, int]]
 """topic -> partition (as text) -> offset."""
@@ -49,11 +49,11 @@ class Progress(msgspec.Struct, frozen=True, tag="progress", tag_field="kind", om
 
 
 class Withdraw(msgspec.Struct, frozen=True, tag="withdraw", tag_field="kind"):
-    """Virtual edge `ve` has no subscription of `shapes` any more."""
+    """Virtual edge `ve` has no subscription that needs `channels` any more."""
 
     epoch: int
     ve: int
-    shapes: list[Shape]
+    channels: list[Channel]
 
 
 Control = EpochBegins | RegisterAll | Progress | Withdraw

@@ -4,12 +4,14 @@ A packed record is one Arrow IPC stream whose schema metadata holds a JSON heade
 (`operators/control.py`) are JSON objects, so the first byte tells the two apart.
 
     kind      from -> to       columns
-    messages  shard -> edge    seq partition offset shape group new lo_min lo_max hi_min hi_max
-    snapshot  shard -> edge    version new            (version: of the registration that is answered)
-    register  edge -> shard    version shape group lo hi empty
+    messages  shard -> edge    seq partition offset channel group rows old new lo_min lo_max hi_min hi_max [texts]
+    snapshot  shard -> edge    version new [parts]    (version: of the registration that is answered)
+    register  edge -> shard    version shape group lo hi empty [low high]
+    summary   edge -> shard    boxes                  (a row for each channel of the header: state/boxes.py)
 
-`shape` and `group` are indexes into lists in the header and in a dictionary column. A record is at most
-`MAX_BYTES`; what is larger is cut into chunks, numbered `chunk` of `of` per (epoch, shard, batch, virtual edge).
+`channel`, `shape` and `group` are indexes into lists in the header and in a dictionary column. `parts` has the answers
+that are not one order code (`operators/answer.py`); `low` and `high` have the bounds that are bytes. A record is at
+most `MAX_BYTES`; what is larger is cut into chunks, numbered `chunk` of `of` per (epoch, shard, batch, virtual edge).
 
 Every virtual edge that listens gets its own copy, so bytes are what counts. Integers travel as differences from the
 column's least value, in the narrowest unsigned type, and a column of equal values not at all; the bounds of a message
@@ -30,15 +32,17 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from catalog.shape import Region, Shape
-from operators.operator import Messages
+from catalog.shape import Channel, Region, Shape
+from operators.answer import Parts, decode_parts, encode_parts
+from operators.operator import Answers, Messages
+from state.boxes import Boxes
 from state.change_batch import I32, I64, Bool
 from state.errors import TidewireError
 from state.order_code import INT64_MAX
 
 MAX_BYTES = 900_000
 MAX_REGISTRATIONS = 10_000
-BYTES_PER_MESSAGE = 80
+BYTES_PER_MESSAGE = 96
 BYTES_PER_ANSWER = 24
 
 
@@ -62,6 +66,7 @@ class Header(msgspec.Struct, omit_defaults=True):
     ve: int = -1
     catalog: int = -1
     shapes: list[Shape] = []
+    channels: list[Channel] = []
 
 
 @dataclass(slots=True)
@@ -77,12 +82,16 @@ class PackedMessages:
 
 @dataclass(slots=True)
 class PackedSnapshot:
-    """Answers to registrations: `new[i]` (NULL where not `has_new[i]`) for the registration `version[i]`."""
+    """Answers to registrations: for the registration `version[i]` it is `parts[i]` where there are parts.
+
+    Elsewhere it is `new[i]`, NULL where not `has_new[i]`.
+    """
 
     header: Header
     version: I64
     new: I64
     has_new: Bool
+    parts: dict[int, Parts]
 
 
 @dataclass(slots=True)
@@ -94,7 +103,15 @@ class PackedRegistrations:
     regions: list[Region]
 
 
-Packed = PackedMessages | PackedSnapshot | PackedRegistrations
+@dataclass(slots=True)
+class PackedSummary:
+    """All that a virtual edge wants of `header.channels`, in their order; earlier registrations of them are void."""
+
+    header: Header
+    boxes: list[Boxes]
+
+
+Packed = PackedMessages | PackedSnapshot | PackedRegistrations | PackedSummary
 
 
 def is_packed(value: bytes) -> bool:
@@ -103,26 +120,36 @@ def is_packed(value: bytes) -> bool:
 
 
 def pack_messages(header: Header, messages: Messages, seq: I64, partition: I64, offset: I64) -> bytes:
-    """Return one record of `messages`; `seq`, `partition`, `offset` have one entry a message."""
+    """Return one record of `messages`; `seq`, `partition`, `offset` have one entry a message.
+
+    The header's `channels` is filled in here.
+    """
     numbers = {
         "seq": seq - np.arange(len(seq)),
         "partition": partition,
         "offset": offset,
-        "shape": messages.shape,
+        "channel": messages.channel,
+        "rows": messages.rows,
         "lo_max": messages.lo_max,
         "below": messages.lo_max - messages.lo_min,
         "inside": messages.hi_min - messages.lo_max,
         "above": messages.hi_max - messages.hi_min,
     }
-    groups = pa.DictionaryArray.from_arrays(
-        pa.array(messages.group, pa.int32()), pa.array(messages.groups, pa.binary())
-    )
-    return _write(header, numbers | _answers(messages.new, messages.has_new), {"group": groups})
+    numbers |= _values("old", messages.old, messages.has_old) | _values("new", messages.new, messages.has_new)
+    others = {"group": _dictionary(messages.group, pa.array(messages.groups, pa.binary()))}
+    if messages.texts:
+        unused = pa.nulls(len(seq), pa.int8())
+        others["texts"] = pa.DictionaryArray.from_arrays(unused, pa.array(messages.texts, pa.string()))
+    return _write(msgspec.structs.replace(header, channels=messages.channels), numbers, others)
 
 
-def pack_snapshot(header: Header, version: I64, new: I64, has_new: Bool) -> bytes:
-    """Return one record of current answers."""
-    return _write(header, {"version": version} | _answers(new, has_new), {})
+def pack_snapshot(header: Header, version: I64, answers: Answers) -> bytes:
+    """Return one record of current answers; `version[i]` is that of the registration which `answers` has at i."""
+    others = {}
+    if answers.parts:
+        parts = [encode_parts(answers.parts[i]) if i in answers.parts else None for i in range(len(version))]
+        others["parts"] = pa.array(parts, pa.binary())
+    return _write(header, {"version": version} | _values("new", answers.new, answers.has_new), others)
 
 
 def pack_registrations(header: Header, versions: Sequence[int], regions: Sequence[Region]) -> Iterator[bytes]:
@@ -134,12 +161,21 @@ def pack_registrations(header: Header, versions: Sequence[int], regions: Sequenc
         numbers = {
             "version": np.array(versions[start : start + MAX_REGISTRATIONS], np.int64),
             "shape": np.array([number[region.shape] for region in part], np.int64),
-            "lo": np.array([region.lo for region in part], np.int64),
-            "hi": np.array([region.hi for region in part], np.int64),
             "empty": np.array([region.empty for region in part], np.int64),
         }
         groups = pa.array([region.group for region in part], pa.binary()).dictionary_encode()
-        yield _write(msgspec.structs.replace(header, shapes=shapes), numbers, {"group": groups})
+        bounds, keys = _bounds([region.lo for region in part], [region.hi for region in part])
+        yield _write(msgspec.structs.replace(header, shapes=shapes), numbers | bounds, {"group": groups} | keys)
+
+
+def pack_summary(header: Header, summaries: Mapping[Channel, Boxes]) -> bytes:
+    """Return the record that says what virtual edge `header.ve` wants of these channels, all of it.
+
+    The header's `channels` is filled in here.
+    """
+    boxes = pa.array([boxes.dump() for boxes in summaries.values()], pa.binary())
+    layout = {"channel": np.arange(len(summaries))}
+    return _write(msgspec.structs.replace(header, channels=list(summaries)), layout, {"boxes": boxes})
 
 
 def unpack(value: bytes) -> Packed:
@@ -180,19 +216,44 @@ class _Columns:
         values += least
         return values
 
-    def answers(self) -> tuple[I64, Bool]:
-        known = self.ints("known").astype(np.bool_)
-        return np.where(known, self.ints("new"), 0), known
+    def values(self, name: str) -> tuple[I64, Bool]:
+        known = self.ints(f"has_{name}").astype(np.bool_)
+        return np.where(known, self.ints(name), 0), known
 
     def groups(self) -> tuple[I32, list[bytes]]:
         array = self.batch.column("group")
         return array.indices.to_numpy().astype(np.int32, copy=False), array.dictionary.to_pylist()
 
+    def optional(self, name: str) -> list[Any]:
+        """Return the values of a column that need not be there; without it, none."""
+        return self.batch.column(name).to_pylist() if name in self.batch.schema.names else []
 
-def _answers(new: I64, has_new: Bool) -> dict[str, npt.NDArray[Any]]:
-    """Return the columns of answers; NULL takes the least value, so that it widens nothing."""
-    least = int(new.min(where=has_new, initial=INT64_MAX))
-    return {"new": np.where(has_new, new, least), "known": has_new.astype(np.int64)}
+    def texts(self) -> list[str]:
+        names = self.batch.schema.names
+        return self.batch.column("texts").dictionary.to_pylist() if "texts" in names else []
+
+
+def _values(name: str, values: I64, known: Bool) -> dict[str, npt.NDArray[Any]]:
+    """Return the columns of values that may be NULL; NULL takes the least value, so that it widens nothing."""
+    least = int(values.min(where=known, initial=INT64_MAX))
+    return {name: np.where(known, values, least), f"has_{name}": known.astype(np.int64)}
+
+
+def _dictionary(places: I32, values: pa.Array) -> pa.DictionaryArray:
+    return pa.DictionaryArray.from_arrays(pa.array(places, pa.int32()), values)
+
+
+_Numbers = dict[str, npt.NDArray[Any]]
+
+
+def _bounds(lows: list[int | bytes], highs: list[int | bytes]) -> tuple[_Numbers, dict[str, pa.Array]]:
+    """Return the columns of bounds: integers, and where some are bytes, columns of those (NULL elsewhere)."""
+    numbers, keys = {}, {}
+    for name, text, bounds in (("lo", "low", lows), ("hi", "high", highs)):
+        numbers[name] = np.array([0 if isinstance(bound, bytes) else bound for bound in bounds], np.int64)
+        if any(isinstance(bound, bytes) for bound in bounds):
+            keys[text] = pa.array([bound if isinstance(bound, bytes) else None for bound in bounds], pa.binary())
+    return numbers, keys
 
 
 def _write(header: Header, numbers: Mapping[str, npt.NDArray[Any]], others: Mapping[str, pa.Array]) -> bytes:
@@ -215,38 +276,60 @@ def _write(header: Header, numbers: Mapping[str, npt.NDArray[Any]], others: Mapp
 
 def _read_messages(header: Header, columns: _Columns) -> PackedMessages:
     group, groups = columns.groups()
-    new, has_new = columns.answers()
+    old, has_old = columns.values("old")
+    new, has_new = columns.values("new")
     lo_max = columns.ints("lo_max")
     hi_min = lo_max + columns.ints("inside")
     messages = Messages(
-        shapes=header.shapes,
+        channels=header.channels,
         groups=groups,
         cause=np.zeros(columns.layout.rows, np.int32),
-        shape=columns.ints("shape").astype(np.int32),
+        channel=columns.ints("channel").astype(np.int32),
         group=group,
+        rows=columns.ints("rows"),
+        old=old,
+        has_old=has_old,
         new=new,
         has_new=has_new,
         lo_min=lo_max - columns.ints("below"),
         lo_max=lo_max,
         hi_min=hi_min,
         hi_max=hi_min + columns.ints("above"),
+        texts=columns.texts(),
     )
     seq = columns.ints("seq") + np.arange(columns.layout.rows)
     return PackedMessages(header, seq, columns.ints("partition"), columns.ints("offset"), messages)
 
 
 def _read_snapshot(header: Header, columns: _Columns) -> PackedSnapshot:
-    return PackedSnapshot(header, columns.ints("version"), *columns.answers())
+    parts = {i: decode_parts(data) for i, data in enumerate(columns.optional("parts")) if data is not None}
+    return PackedSnapshot(header, columns.ints("version"), *columns.values("new"), parts)
 
 
 def _read_registrations(header: Header, columns: _Columns) -> PackedRegistrations:
     group, groups = columns.groups()
-    names = ("shape", "lo", "hi", "empty")
-    rows = zip(group.tolist(), *(columns.ints(name).tolist() for name in names), strict=True)
-    regions = [Region(header.shapes[shape], groups[g], lo, hi, bool(empty)) for g, shape, lo, hi, empty in rows]
+    shapes, empty = columns.ints("shape").tolist(), columns.ints("empty").tolist()
+    lows, highs = (_either(columns, *names) for names in (("lo", "low"), ("hi", "high")))
+    rows = zip(shapes, group.tolist(), lows, highs, empty, strict=True)
+    regions = [Region(header.shapes[shape], groups[g], lo, hi, bool(e)) for shape, g, lo, hi, e in rows]
     return PackedRegistrations(header, columns.ints("version").tolist(), regions)
+
+
+def _either(columns: _Columns, number: str, key: str) -> list[Any]:
+    """Return a bound of each row: the bytes where there are any, else the integer."""
+    numbers, keys = columns.ints(number).tolist(), columns.optional(key)
+    return numbers if not keys else [n if k is None else k for n, k in zip(numbers, keys, strict=True)]
+
+
+def _read_summary(header: Header, columns: _Columns) -> PackedSummary:
+    return PackedSummary(header, [Boxes.load(data) for data in columns.optional("boxes")])
 
 
 _Reader = Callable[[Header, _Columns], Packed]
 _OPTIONS = pa.ipc.IpcWriteOptions(compression="lz4")
-_READERS: dict[str, _Reader] = {"messages": _read_messages, "snapshot": _read_snapshot, "register": _read_registrations}
+_READERS: dict[str, _Reader] = {
+    "messages": _read_messages,
+    "snapshot": _read_snapshot,
+    "register": _read_registrations,
+    "summary": _read_summary,
+}

@@ -1,6 +1,6 @@
 """One batch of one shard, from raw records to records to write: a visible tuple of pure stages.
 
-    order -> register -> decode -> reformulate -> encode -> count
+    order -> register -> decode -> reformulate -> route -> encode -> count
 
 The same function runs in Spark's stateful operator, in a scenario and in a test. It reads no clock and no
 random: the same state and records give the same bytes, which is what makes a replayed batch harmless
@@ -19,9 +19,11 @@ from connectors.record import OutRecord, RawRecords
 from connectors.record_format import Decoded, format_of
 from connectors.topics import Topics
 from operators.packed import Header
-from streaming.encode import Encoder, Outgoing
+from streaming.encode import Encoder
 from streaming.order import order_records
+from streaming.outgoing import Outgoing
 from streaming.register import Snapshot, take_registrations
+from streaming.route import Route, route
 from streaming.shard_state import UNKNOWN_NAMES_KEPT, ShardState
 
 
@@ -66,6 +68,7 @@ class Turn:
     snapshots: dict[int, Snapshot] = field(default_factory=dict)
     decoded: Decoded | None = None
     outgoing: Outgoing | None = None
+    routed: Route = field(default_factory=Route)
     out: list[OutRecord] = field(default_factory=list)
 
 
@@ -110,14 +113,19 @@ def _decode(turn: Turn) -> None:
 def _reformulate(turn: Turn) -> None:
     if turn.decoded is not None and len(turn.decoded.changes):
         messages = turn.state.operator.apply(turn.decoded.changes)
-        turn.outgoing = Outgoing.of(messages, turn.decoded.changes, turn.state.seq)
+        turn.outgoing = Outgoing.of(messages, turn.decoded.changes, turn.state.seq, turn.state.relation)
         turn.state.seq += len(messages)
+
+
+def _route(turn: Turn) -> None:
+    if turn.outgoing is not None:
+        turn.routed = route(turn.state.listeners, turn.outgoing.messages, turn.spec.partitions)
 
 
 def _encode(turn: Turn) -> None:
     header = Header("messages", turn.spec.epoch, turn.spec.shard, turn.batch)
-    encoder = Encoder(turn.spec.topics.notifications, header, turn.spec.partitions)
-    turn.out += encoder.encode(turn.snapshots, turn.outgoing, turn.state.listeners)
+    encoder = Encoder(turn.spec.topics.notifications, header)
+    turn.out += encoder.encode(turn.snapshots, turn.outgoing, turn.routed)
     if turn.decoded is not None:
         turn.out += [letter.record(turn.spec.topics) for letter in turn.decoded.dead]
 
@@ -134,10 +142,13 @@ def _count(turn: Turn) -> None:
             counters.seen[column] = counters.seen.get(column, 0) + rows
     if turn.outgoing is not None:
         counters.messages += len(turn.outgoing.seq)
+        counters.suppressed += turn.routed.suppressed
+        counters.routed += turn.routed.routed
+        counters.spared += turn.routed.spared
     counters.moved_partitions = turn.state.operator.moved_partitions
     report = {"kind": "counters", "epoch": turn.spec.epoch, "shard": turn.spec.shard, "batch": turn.batch}
     report |= {"rows": turn.state.operator.rows, "bytes": turn.state.operator.bytes} | msgspec.structs.asdict(counters)
     turn.out.append(OutRecord(turn.spec.topics.engines, 0, turn.spec.shard.encode(), msgspec.json.encode(report)))
 
 
-STAGES: tuple[Callable[[Turn], None], ...] = (_order, _register, _decode, _reformulate, _encode, _count)
+STAGES: tuple[Callable[[Turn], None], ...] = (_order, _register, _decode, _reformulate, _route, _encode, _count)

@@ -5,22 +5,30 @@ from __future__ import annotations
 import msgspec
 
 from catalog.relation import Relation
-from catalog.shape import Shape
-from operators.range_extremum import RangeExtremum
+from catalog.shape import Channel
+from operators.range_questions import RangeQuestions
 from state.blob import read_blob, write_blob
+from state.boxes import Boxes
 
 _MAGIC = b"tw-shard"
-_VERSION = 1
+_VERSION = 2
 UNKNOWN_NAMES_KEPT = 20
 
 
 class Counters(msgspec.Struct):
-    """Cumulative since the shard began. Emitted to `engines` whenever the shard is touched; `status` reads them."""
+    """Cumulative since the shard began. Emitted to `engines` whenever the shard is touched; `status` reads them.
+
+    `messages` were caused; `suppressed` of them met no box of any virtual edge and were not sent. `routed` counts each
+    message once for every virtual edge that it went to, `spared` once for every listener that its boxes kept it from.
+    """
 
     decoded: int = 0
     dead: int = 0
     deletes: int = 0
     messages: int = 0
+    suppressed: int = 0
+    routed: int = 0
+    spared: int = 0
     registrations: int = 0
     ignored_registrations: int = 0
     moved_partitions: int = 0
@@ -32,23 +40,24 @@ class _Memory(msgspec.Struct):
     born: int
     seq: int
     highest_partition: int
-    listeners: dict[str, int]
+    listeners: dict[str, dict[int, bytes]]
     counters: Counters
 
 
 class ShardState:
     """The state of one shard, opened for one batch.
 
-    `listeners` maps a shape to a bit mask of virtual edges; `seq` is the number of the last message sent.
+    `listeners` has, by channel and virtual edge, the boxes of all that the edge wants of the channel; `seq` is the
+    number of the last message.
     Cost: `open` and `dump` are O(bytes of the state); 2 MB is the design point.
     """
 
     def __init__(self, relation: Relation) -> None:
         self.relation = relation
-        self.operator = RangeExtremum(relation)
+        self.operator = RangeQuestions(relation)
         self.seq = -1
         self.highest_partition = 0
-        self.listeners: dict[Shape, int] = {}
+        self.listeners: dict[Channel, dict[int, Boxes]] = {}
         self.counters = Counters()
 
     @classmethod
@@ -64,16 +73,22 @@ class ShardState:
         memory = msgspec.msgpack.decode(bytes(sections["memory"]), type=_Memory)
         if memory.born != relation.born:
             return state
-        state.operator = RangeExtremum.load(relation, bytes(sections["operator"]))
+        state.operator = RangeQuestions.load(relation, bytes(sections["operator"]))
         state.seq = memory.seq
         state.highest_partition = memory.highest_partition
-        state.listeners = {Shape.from_key(key): mask for key, mask in memory.listeners.items()}
+        state.listeners = {
+            Channel.from_key(key): {ve: Boxes.load(data) for ve, data in edges.items()}
+            for key, edges in memory.listeners.items()
+        }
         state.counters = memory.counters
         return state
 
     def dump(self) -> bytes:
         """Return the whole state as bytes, the same for the same history."""
-        listeners = {shape.key: mask for shape, mask in sorted(self.listeners.items(), key=lambda item: item[0].key)}
+        listeners = {
+            key: {ve: boxes.dump() for ve, boxes in sorted(edges.items())}
+            for key, edges in sorted((channel.key, edges) for channel, edges in self.listeners.items())
+        }
         memory = _Memory(self.relation.born, self.seq, self.highest_partition, listeners, self.counters)
         sections = {"memory": msgspec.msgpack.encode(memory), "operator": self.operator.dump()}
         return write_blob(_MAGIC, _VERSION, self.relation.shard, sections)

@@ -1,7 +1,7 @@
 import msgspec
 import pytest
 
-from catalog.shape import Shape
+from catalog.shape import Channel
 from operators.control import EpochBegins, Progress, RegisterAll, Withdraw, decode_control, encode_control
 from operators.packed import is_packed
 
@@ -13,7 +13,7 @@ from operators.packed import is_packed
         RegisterAll(3, 1),
         Progress(3, 9, 1, "2026-03-01T00:00:00Z"),
         Progress(3, 9, 1, "2026-03-01T00:00:00Z", {"t": {"0": 4}}, {"t": {"0": 2**53 + 1}}),
-        Withdraw(3, 7, [Shape("t", "max", "y", (), None)]),
+        Withdraw(3, 7, [Channel("t", "max", "y", (), None)]),
     ],
 )
 def test_control_records_come_back_as_they_went(record):

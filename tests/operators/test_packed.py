@@ -1,10 +1,13 @@
+from dataclasses import fields
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from catalog.shape import Region, Shape, group_key
-from operators.operator import Messages
+from catalog.shape import BEYOND_KEYS, LOWEST_KEY, Channel, Output, Region, Shape, group_key
+from operators.answer import Extremum, Members, Tally
+from operators.operator import Answers, Messages
 from operators.packed import (
     MAX_REGISTRATIONS,
     Header,
@@ -12,88 +15,98 @@ from operators.packed import (
     PackedMessages,
     PackedRegistrations,
     PackedSnapshot,
+    PackedSummary,
     is_packed,
     pack_messages,
     pack_registrations,
     pack_snapshot,
+    pack_summary,
     unpack,
 )
+from state.boxes import Boxes, hashes_of
 from state.order_code import INT64_MAX, INT64_MIN
 
-SHAPE = Shape("t", "min", "y", ("g",), "x")
+SHAPE = Shape("t", (Output("min", "y"),), ("g",), "x")
+NAMED = Shape("t", (Output("count", None), Output("max", "name")), (), "name")
+CHANNELS = [*SHAPE.channels, *NAMED.channels]
 EXTREMES = np.array([INT64_MIN, INT64_MAX], np.int64)
 
-
-def messages() -> Messages:
-    index = np.array([0, 0], np.int32)
-    return Messages(
-        [SHAPE],
-        [group_key(("ä",))],
-        index,
-        index,
-        index,
-        EXTREMES,
-        np.array([True, False]),
-        EXTREMES,
-        EXTREMES,
-        EXTREMES,
-        EXTREMES,
-    )
+INT64 = st.one_of(st.integers(-3, 3), st.sampled_from([INT64_MIN, INT64_MAX]), st.integers(INT64_MIN, INT64_MAX))
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=4)
+ROW = st.fixed_dictionaries(
+    dict.fromkeys(("old", "new", "lo_min", "lo_max", "hi_min", "hi_max"), INT64)
+    | {"has_old": st.booleans(), "has_new": st.booleans(), "rows": st.integers(-1, 1)}
+    | {"channel": st.integers(0, 2), "group": st.integers(0, 2), "offset": INT64}
+)
 
 
-def test_messages_come_back_as_they_went():
-    header = Header("messages", 5, "t/0", 3, 8, 9, 1, 2, shapes=[SHAPE])
-    value = pack_messages(header, messages(), np.array([8, 9]), np.array([0, 2]), np.array([70, 80]))
+def messages(rows: list[dict], texts: list[str]) -> Messages:
+    index = {"cause": np.int32, "channel": np.int32, "group": np.int32, "has_old": np.bool_, "has_new": np.bool_}
+    columns = {
+        column.name: np.array([row.get(column.name, 0) for row in rows], index.get(column.name, np.int64))
+        for column in fields(Messages)
+        if column.name not in ("channels", "groups", "texts")
+    }
+    return Messages(CHANNELS, [group_key(("ä", i)) for i in range(3)], texts=texts, **columns)
+
+
+@given(rows=st.lists(ROW, min_size=1, max_size=6), texts=st.lists(TEXT, unique=True, max_size=300))
+@settings(max_examples=150, deadline=None)
+def test_any_messages_come_back_exactly(rows, texts):
+    sent, seq = messages(rows, texts), np.arange(len(rows)) * 3 + 7
+    offset = np.array([row["offset"] for row in rows], np.int64)
+    value = pack_messages(Header("messages", 5, "t/0", 3, 8, 9, 1, 2), sent, seq, seq % 2, offset)
     assert is_packed(value)
     read = unpack(value)
     assert isinstance(read, PackedMessages)
-    assert read.header == header
-    assert read.seq.tolist() == [8, 9] and read.partition.tolist() == [0, 2] and read.offset.tolist() == [70, 80]
-    assert read.messages.groups == [group_key(("ä",))]
-    assert read.messages.has_new.tolist() == [True, False] and read.messages.new[0] == INT64_MIN
-    assert read.messages.lo_min.tolist() == read.messages.hi_max.tolist() == EXTREMES.tolist()
+    assert read.header == Header("messages", 5, "t/0", 3, 8, 9, 1, 2, channels=CHANNELS)
+    assert (read.seq.tolist(), read.partition.tolist()) == (seq.tolist(), (seq % 2).tolist())
+    assert read.offset.tolist() == offset.tolist()
+    got = read.messages
+    assert (got.channels, got.groups, got.texts) == (CHANNELS, sent.groups, texts)
+    for name in ("channel", "group", "rows", "has_old", "has_new", "lo_min", "lo_max", "hi_min", "hi_max"):
+        assert getattr(got, name).tolist() == getattr(sent, name).tolist(), name
+        assert getattr(got, name).dtype == getattr(sent, name).dtype, name
+    for name in ("old", "new"):
+        known = getattr(sent, f"has_{name}")
+        assert getattr(got, name).tolist() == np.where(known, getattr(sent, name), 0).tolist()
 
 
 def test_the_same_messages_give_the_same_bytes():
-    header = Header("messages", 5, "t/0", 3, 8, 9, shapes=[SHAPE])
+    rows = [{"new": INT64_MIN, "has_new": True}, {"new": 3}]
     arguments = (np.array([8, 9]), np.array([0, 2]), np.array([70, 80]))
-    assert pack_messages(header, messages(), *arguments) == pack_messages(header, messages(), *arguments)
-
-
-INT64 = st.one_of(st.integers(-3, 3), st.sampled_from([INT64_MIN, INT64_MAX]), st.integers(INT64_MIN, INT64_MAX))
-
-
-@given(rows=st.lists(st.tuples(*[INT64] * 6, st.booleans(), st.integers(0, 2)), min_size=1, max_size=6))
-@settings(max_examples=150, deadline=None)
-def test_any_numbers_come_back_exactly(rows):
-    offset, new, lo_min, lo_max, hi_min, hi_max, known, group = (np.array(column) for column in zip(*rows, strict=True))
-    index, seq = np.zeros(len(rows), np.int32), np.arange(len(rows)) * 3 + 7
-    groups = [group_key((i,)) for i in range(3)]
-    sent = Messages([SHAPE], groups, index, index, group.astype(np.int32), new, known, lo_min, lo_max, hi_min, hi_max)
-    read = unpack(pack_messages(Header("messages", 5, "t/0"), sent, seq, index, offset))
-    assert isinstance(read, PackedMessages)
-    assert (read.seq.tolist(), read.offset.tolist()) == (seq.tolist(), offset.tolist())
-    assert read.messages.new.tolist() == np.where(known, new, 0).tolist()
-    for name in ("has_new", "group", "lo_min", "lo_max", "hi_min", "hi_max"):
-        assert getattr(read.messages, name).tolist() == getattr(sent, name).tolist()
+    header = Header("messages", 5, "t/0", 3, 8, 9)
+    assert pack_messages(header, messages(rows, ["a"]), *arguments) == pack_messages(
+        header, messages(rows, ["a"]), *arguments
+    )
 
 
 def test_a_column_of_equal_values_takes_no_room():
     def size(m: int, step: int) -> int:
-        same = np.full(m, 2**60)
-        index = np.zeros(m, np.int32)
-        bounds = [same + np.arange(m) * step * 2**20] * 4
-        part = Messages([SHAPE], [b"[]"], index, index, index, same, np.ones(m, np.bool_), *bounds)
-        return len(pack_messages(Header("messages", 5, "t/0"), part, np.arange(m), index, same))
+        part = messages([{"new": 2**60 + i * step * 2**20, "has_new": True} for i in range(m)], [])
+        return len(pack_messages(Header("messages", 5, "t/0"), part, np.arange(m), part.rows, part.rows))
 
-    assert size(10_000, 0) < 2_000 < 20_000 < size(10_000, 1)
+    assert size(5_000, 0) < 2_500 < 10_000 < size(5_000, 1)
 
 
 def test_a_snapshot_keeps_null_apart_from_every_code():
-    value = pack_snapshot(Header("snapshot", 1, "t/0", 4), np.array([7, 8]), EXTREMES, np.array([True, False]))
-    read = unpack(value)
-    assert isinstance(read, PackedSnapshot)
+    answers = Answers(EXTREMES, np.array([True, False]), {})
+    read = unpack(pack_snapshot(Header("snapshot", 1, "t/0", 4), np.array([7, 8]), answers))
+    assert isinstance(read, PackedSnapshot) and read.parts == {}
     assert read.version.tolist() == [7, 8] and read.has_new.tolist() == [True, False] and read.new[0] == INT64_MIN
+
+
+def test_a_snapshot_has_the_parts_of_answers_that_are_not_one_code():
+    parts = {
+        1: (Tally.of(3, -(2**90)), Extremum("ä")),
+        2: (Members((None, "b", INT64_MIN)),),
+        3: (Extremum(None), Extremum(INT64_MAX)),
+    }
+    answers = Answers(np.array([5, 0, 0, 0]), np.array([True, False, False, False]), parts)
+    read = unpack(pack_snapshot(Header("snapshot", 1, "t/0", 4), np.arange(4), answers))
+    assert isinstance(read, PackedSnapshot)
+    assert read.parts == parts and read.new[0] == 5 and read.has_new.tolist() == [True, False, False, False]
+    assert read.parts[1][0].total == -(2**90)
 
 
 def test_registrations_are_cut_at_ten_thousand():
@@ -104,6 +117,36 @@ def test_registrations_are_cut_at_ten_thousand():
     assert first.regions + second.regions == regions
     assert first.versions + second.versions == list(range(len(regions)))
     assert second.header == Header("register", 2, "t/0", ve=3, catalog=6, shapes=[SHAPE])
+
+
+BOUNDS = st.one_of(st.tuples(INT64, INT64), st.tuples(*[st.one_of(st.just(LOWEST_KEY), st.binary(max_size=3))] * 2))
+
+
+@given(bounds=st.lists(st.tuples(BOUNDS, st.booleans()), min_size=1, max_size=6))
+@settings(max_examples=100, deadline=None)
+def test_bounds_come_back_as_integers_or_bytes(bounds):
+    regions = [Region(NAMED if isinstance(lo, bytes) else SHAPE, b"[]", lo, hi, e) for (lo, hi), e in bounds]
+    (value,) = pack_registrations(Header("register", 2, "t/0"), range(len(regions)), regions)
+    read = unpack(value)
+    assert isinstance(read, PackedRegistrations) and read.regions == regions
+
+
+def test_the_ends_of_order_keys_come_back():
+    (value,) = pack_registrations(Header("register", 2, "t/0"), [1], [Region(NAMED, b"[]", LOWEST_KEY, BEYOND_KEYS)])
+    read = unpack(value)
+    assert isinstance(read, PackedRegistrations)
+    assert (read.regions[0].lo, read.regions[0].hi) == (LOWEST_KEY, BEYOND_KEYS)
+
+
+def test_a_summary_says_what_is_wanted_of_each_channel():
+    some = Boxes.of(hashes_of([b"[1]", b"[2]"]), np.array([INT64_MIN, 3]), np.array([7, INT64_MAX]))
+    summaries: dict[Channel, Boxes] = dict(
+        zip(CHANNELS, (some, Boxes.none(), Boxes.of(hashes_of([b"[]"]))), strict=True)
+    )
+    read = unpack(pack_summary(Header("summary", 2, "t/0", ve=3, catalog=6), summaries))
+    assert isinstance(read, PackedSummary)
+    assert read.header == Header("summary", 2, "t/0", ve=3, catalog=6, channels=CHANNELS)
+    assert [boxes.dump() for boxes in read.boxes] == [boxes.dump() for boxes in summaries.values()]
 
 
 @pytest.mark.parametrize("value", [b"", b"\xff", b"{}", b"\xff\xff\xff\xff\x00\x00\x00\x00", b"PK\x03\x04"])

@@ -5,7 +5,7 @@ import numpy as np
 
 from catalog.ddl import apply_ddl
 from catalog.relation import Catalog
-from catalog.shape import Region, Shape, group_key
+from catalog.shape import Output, Region, Shape, group_key
 from connectors.record import RawRecords
 from connectors.topics import Topics
 from operators.packed import Header, PackedMessages, PackedSnapshot, pack_registrations, unpack
@@ -14,7 +14,7 @@ from streaming.shard import ShardSpec, process_shard
 TOPICS = Topics()
 CATALOG = apply_ddl(Catalog(), "CREATE TABLE t (id INTEGER PRIMARY KEY, x INTEGER, y INTEGER)", 0)
 SPEC = ShardSpec(7, "t/0", CATALOG, TOPICS, 4)
-SHAPE = Shape("t", "min", "y", (), "x")
+SHAPE = Shape("t", (Output("min", "y"),), (), "x")
 
 
 def records(topic: str, pairs: list[tuple[bytes | None, bytes | None]], partition: int = 0, first: int = 0):
@@ -35,9 +35,9 @@ def rows(*values: tuple[int, int, int], **where) -> RawRecords:
     return records("t", pairs, **where)
 
 
-def registration(ve: int = 2) -> RawRecords:
+def registration(ve: int = 2, lo: int = 0, hi: int = 9) -> RawRecords:
     header = Header("register", 7, "t/0", ve=ve, catalog=0)
-    (value,) = pack_registrations(header, [11], [Region(SHAPE, group_key(()), 0, 9)])
+    (value,) = pack_registrations(header, [11], [Region(SHAPE, group_key(()), lo, hi)])
     return records(TOPICS.registrations, [(b"t/0", value)], partition=ve)
 
 
@@ -80,6 +80,16 @@ def test_seq_goes_on_without_a_gap():
             assert record.seq.tolist() == list(range(last + 1, last + 1 + len(record.seq)))
             last = record.header.last_seq
     assert last > 0
+
+
+def test_what_no_range_wants_is_counted_and_not_sent():
+    first = process_shard(SPEC, 0, None, [registration(ve=2, lo=3, hi=4), registration(ve=0, lo=3, hi=4)])
+    result = process_shard(SPEC, 1, first.state, [rows((1, 3, 30), (2, 7, 20), (3, 8, 10))])
+    assert [record.partition for record in result.out if record.topic == TOPICS.notifications] == [0, 2]
+    assert [message.offset.tolist() for message in sent(result)] == [[0], [0]]
+    report = counters(result)
+    assert report["messages"] > 1 and report["suppressed"] == report["messages"] - 1
+    assert (report["routed"], report["spared"]) == (2, 2 * report["suppressed"])
 
 
 def test_a_bad_record_is_a_dead_letter_and_the_rest_goes_on():

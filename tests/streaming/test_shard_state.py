@@ -2,20 +2,22 @@ from dataclasses import replace
 
 import pytest
 
-from catalog.shape import Shape
+from state.boxes import Boxes, hashes_of
 from state.errors import StateError
 from streaming.shard_state import ShardState
-from tests.streaming.test_register import RELATION, state
+from tests.streaming.test_register import LOW, RELATION, ROWS, state
 
 
 def test_dump_and_open_keep_everything():
     shard = state()
     shard.seq, shard.highest_partition = 41, 3
-    shard.listeners = {Shape("t", "min", "y", (), "x"): 0b101}
+    shard.listeners = {ROWS: {2: Boxes.none()}, LOW: {5: Boxes.of(hashes_of([b"[]"])), 0: Boxes.none()}}
     shard.operator.listen(list(shard.listeners))
     shard.counters.unknown_members = ["extra"]
     again = ShardState.open(RELATION, shard.dump())
-    assert (again.seq, again.highest_partition, again.listeners) == (41, 3, shard.listeners)
+    assert (again.seq, again.highest_partition) == (41, 3)
+    assert {channel: list(edges) for channel, edges in again.listeners.items()} == {LOW: [0, 5], ROWS: [2]}
+    assert again.listeners[LOW][5].dump() == shard.listeners[LOW][5].dump()
     assert again.counters == shard.counters and again.operator.rows == 2
     assert again.dump() == shard.dump()
 

@@ -1,0 +1,84 @@
+"""Stage `route`: which virtual edges get which messages.
+
+A message goes to a virtual edge where its rectangle meets a box of the edge's summary (state/boxes.py); what meets
+no box of any edge is not sent (Interface paper 2.4.1, active ranges). Edges that get the same messages share the bytes.
+An edge that wants nearly all (`NEARLY` and more) of what is sent to edges with the same channels gets all of it: to
+pack a part of its own would cost the shard more than the few messages cost the edge, which drops them.
+
+Cost: O(messages * virtual edges), 2 to 30 ns each (state/box_sieve.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from catalog.shape import Channel
+from operators.operator import Messages
+from state.box_sieve import Sieve
+from state.boxes import Boxes, hashes_of
+from state.change_batch import I64, Bool
+
+NEARLY = 0.875
+
+Listeners = Mapping[Channel, Mapping[int, Boxes]]
+"""For each channel, the virtual edges that listen, and what each wants of it."""
+
+
+@dataclass(slots=True)
+class Route:
+    """`parts`: rows of messages, and the virtual edges that get them.
+
+    suppressed: messages that no edge gets.  routed: messages that edges get, counted once for each.
+    spared: the same for those that an edge would get if it had no boxes.
+    """
+
+    parts: list[tuple[I64, list[int]]] = field(default_factory=list)
+    suppressed: int = 0
+    routed: int = 0
+    spared: int = 0
+
+
+def route(listeners: Listeners, messages: Messages, partitions: int) -> Route:
+    """Return which of the virtual edges below `partitions` get which messages."""
+    if not len(messages):
+        return Route()
+    heard = [listeners.get(channel, {}) for channel in messages.channels]
+    wanted = _wanted(heard, messages, partitions)
+    present = np.unique(messages.channel).tolist()
+    alike: dict[tuple[int, ...], list[int]] = {}
+    for ve in np.flatnonzero(wanted.any(axis=1)).tolist():
+        alike.setdefault(tuple(number for number in present if ve in heard[number]), []).append(ve)
+    shares: dict[bytes, list[int]] = {}
+    for edges in alike.values():
+        _level(wanted, edges)
+        for ve in edges:
+            shares.setdefault(np.packbits(wanted[ve]).tobytes(), []).append(ve)
+    counts = np.bincount(messages.channel, minlength=len(heard))
+    listened = sum(int(counts[number]) * len(heard[number]) for number in present)
+    routed = int(np.count_nonzero(wanted))
+    return Route(
+        parts=[(np.flatnonzero(wanted[edges[0]]), edges) for edges in shares.values()],
+        suppressed=int(np.count_nonzero(~wanted.any(axis=0))),
+        routed=routed,
+        spared=listened - routed,
+    )
+
+
+def _wanted(heard: list[Mapping[int, Boxes]], messages: Messages, partitions: int) -> Bool:
+    """Return bool[virtual edges, messages]."""
+    none = Boxes.none()
+    sieve = Sieve([[boxes.get(ve, none) for ve in range(partitions)] for boxes in heard])
+    rectangles = (messages.lo_min, messages.lo_max, messages.hi_min, messages.hi_max)
+    return sieve.meets(hashes_of(messages.groups), messages.channel, messages.group, rectangles)
+
+
+def _level(wanted: Bool, edges: list[int]) -> None:
+    """Give those of `edges` that want nearly all that any of them wants, all of it."""
+    union = wanted[edges].any(axis=0)
+    total = int(np.count_nonzero(union))
+    for ve in edges:
+        if np.count_nonzero(wanted[ve]) >= NEARLY * total:
+            wanted[ve] = union
