@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: setup demo test ordeal check bench clean
+.PHONY: setup demo test ordeal check bench peers clean
 
 setup: $(STAMP)
 
@@ -33,6 +33,10 @@ check: setup
 
 bench: setup
 	$(BIN)/python -m benchmarks
+
+# Other engines on the same questions (docs/peers.md); fetches theirs with pip into ~/.cache/tidewire/peers.
+peers: setup
+	$(BIN)/python -m benchmarks.peers $(if $(QUICK),--quick)
 
 clean:
 	rm -rf .venv build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .numba_cache htmlcov .coverage
