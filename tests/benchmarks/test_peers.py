@@ -6,9 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from rich.console import Console
 
-from benchmarks.peers.__main__ import SMALL, Scale, as_figures, as_table, cell, notes, whole_chain
-from benchmarks.peers.contestant import PEERS
+from benchmarks.peers.__main__ import SMALL, Contest, Scale, as_figures, as_table, cell, notes, whole_chain
+from benchmarks.peers.contestant import PEERS, NotInstalled
 from benchmarks.peers.measured import Expected, Limits, Measured, measure
 from benchmarks.peers.numpy_each import NumpyEach
 from benchmarks.peers.worker import run
@@ -120,6 +121,28 @@ def test_a_worker_that_fails_leaves_its_last_line(folder: Path, workload: Worklo
     (folder / "workload.npz").write_bytes(b"")
     failed = measure(BY_MODULE["numpy_scan"], Path(sys.executable), folder, Expected.of(workload), Limits())
     assert failed.verdict == "failed" and failed.note.startswith("EOFError")
+
+
+def test_a_peer_that_does_not_install_is_reported_with_its_error(tmp_path: Path, monkeypatch) -> None:
+    def refuse(package: str | None) -> Path:
+        raise NotInstalled("ERROR: No matching distribution found for apache-flink==2.3.0")
+
+    monkeypatch.setattr("benchmarks.peers.__main__.python_of", refuse)
+    done = Contest(SMALL, Limits(), tmp_path, Console(quiet=True)).run(BY_MODULE["flink_sql"])
+    assert done[10].figures() == {
+        "verdict": "not installed",
+        "publications": 0,
+        "peak_mb": 0.0,
+        "note": "ERROR: No matching distribution found for apache-flink==2.3.0",
+    }
+
+
+def test_a_contest_ends_with_the_size_that_takes_too_long(tmp_path: Path) -> None:
+    scale = Scale(rows=50, publications=40, batch=10, subscriptions=(5, 50, 500))
+    contest = Contest(scale, Limits(), tmp_path, Console(quiet=True))
+    assert [m.verdict for m in contest.run(BY_MODULE["numpy_table"]).values()] == ["equal"] * 3
+    contest.limits = Limits(run=0.0)
+    assert [m.verdict for m in contest.run(BY_MODULE["numpy_table"]).values()] == ["slow"]
 
 
 def test_the_table_says_why_there_is_no_figure() -> None:
