@@ -1,15 +1,27 @@
-"""Sieve: rectangles of several channels against the boxes of several edges at once.
+"""Sieve: rectangles of several channels against the boxes of many edges at once, by bits.
 
-The boxes of all (channel, edge) pairs lie behind each other; a rectangle is compared with its channel's boxes of one
-edge until it meets one. Whether a box has a group is looked up in a table of bits, boxes by groups that are named
-anywhere; groups that are named nowhere share one place in it.
+A bit for every box of a channel, `LANE` bits for every edge. A rectangle meets a box if five things hold: its lo_min
+is at most the box's lo_max, its lo_max at least the box's lo_min, the same of hi, and the box has its group. For each
+of the five, the set of boxes for which it holds depends on one number, and changes only where that passes a bound of
+some box; so all such sets are laid out in order, and found by a binary search:
 
-Cost: O(groups * log(groups named)) to look groups up; then 2 ns a comparison, at most boxes for each (rectangle, edge).
+    bounds lo_max      3     5     9          a rectangle with lo_min = 4 may meet b and c: set 1
+    sets           abc    bc     c     -      and all five sets' common bits are the boxes that it meets
+    number          0      1     2     3
+
+Groups are looked up once a batch; those that no box names have the set of the boxes that stand for any group.
+
+Cost: O(groups * log(groups named)), and for each rectangle four searches in (boxes of all edges) bounds and
+5 * edges / 4 words to join: 6 ns for each (rectangle, edge) with 16 edges of 16 boxes each, however many it meets.
+To set up: O(boxes * edges) words a channel.
+
+Source: bit vectors of packet classification (Lakshman and Stiliadis, 1998).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numba
@@ -21,70 +33,153 @@ from state.change_batch import I32, I64, Bool
 if TYPE_CHECKING:
     from state.boxes import Boxes
 
+LANE = 16
+"""Bits of an edge: at most how many boxes it may have."""
+
 U32 = npt.NDArray[np.uint32]
+U64 = npt.NDArray[np.uint64]
 Rectangles = tuple[I64, I64, I64, I64]
 """lo_min, lo_max, hi_min, hi_max of each, closed."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """The sets of one channel. Sets are rows of words; axis 0 is lo, 1 is hi.
+
+    starts, ends: sorted bounds.  begun[k]: boxes that start at one of the first k.  open[k]: that end at the k-th or
+    later.  named: sorted hashes.  having[k]: boxes that have the k-th; the last row: those of any group.
+    """
+
+    starts: I64
+    ends: I64
+    begun: U64
+    open: U64
+    named: U32
+    having: U64
+
+    @classmethod
+    def of(cls, edges: Sequence[Boxes]) -> _Table:
+        bits = np.concatenate([edge * LANE + np.arange(len(boxes)) for edge, boxes in enumerate(edges)])
+        words = _words(bits.astype(np.int64), -(-len(edges) * LANE // 64))
+        bounds = np.concatenate([boxes.bounds for boxes in edges])
+        starts, ends = bounds[:, [0, 2]].T, bounds[:, [1, 3]].T
+        last_first = ends.argsort(axis=1, kind="stable")[:, ::-1]
+        named, having = _groups([group for boxes in edges for group in boxes.groups], words)
+        return cls(
+            starts=np.sort(starts, axis=1),
+            ends=np.sort(ends, axis=1),
+            begun=np.stack([_growing(words[order]) for order in starts.argsort(axis=1, kind="stable")]),
+            open=np.stack([_growing(words[order])[::-1].copy() for order in last_first]),
+            named=named,
+            having=having,
+        )
+
+
+def _words(bits: I64, width: int) -> U64:
+    """Return a row of words for each bit, with just that bit."""
+    words = np.zeros((len(bits), width), np.uint64)
+    words[np.arange(len(bits)), bits // 64] = np.uint64(1) << (bits % 64).astype(np.uint64)
+    return words
+
+
+def _growing(words: U64) -> U64:
+    """Return the sets of the first 0, 1, 2, ... rows."""
+    return np.bitwise_or.accumulate(
+        np.concatenate((np.zeros_like(words[:1], shape=(1, words.shape[1])), words)), axis=0
+    )
+
+
+def _groups(groups: Sequence[U32 | None], words: U64) -> tuple[U32, U64]:
+    known = [group for group in groups if group is not None]
+    named: U32 = np.unique(np.concatenate([np.zeros(0, np.uint32), *known]))
+    having = np.zeros((len(named) + 1, words.shape[1]), np.uint64)
+    for group, word in zip(groups, words, strict=True):
+        having[slice(None) if group is None else np.searchsorted(named, group)] |= word
+    return named, having
 
 
 class Sieve:
     """`boxes[channel][edge]`: every channel has the same number of edges."""
 
     def __init__(self, boxes: Sequence[Sequence[Boxes]]) -> None:
-        each = [part for row in boxes for part in row]
-        groups = [group for part in each for group in part.groups]
-        named = [group for group in groups if group is not None]
-        edges = len(boxes[0]) if boxes else 0
-        sizes = np.array([len(part) for part in each], np.int64)
-        self._starts = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes)))
-        self._edges = edges
-        self._bounds = np.concatenate([np.zeros((0, 4), np.int64), *(part.bounds for part in each)])
-        self._known: U32 = np.unique(np.concatenate([np.zeros(0, np.uint32), *named]))
-        self._has = np.zeros((len(groups), len(self._known) + 1), np.bool_)
-        for i, group in enumerate(groups):
-            self._has[i, slice(None) if group is None else np.searchsorted(self._known, group)] = True
+        self._tables = [_Table.of(edges) for edges in boxes if edges]
+        self._edges = len(boxes[0]) if boxes else 0
 
     def meets(self, hashes: U32, channel: I32, group: I32, rectangles: Rectangles) -> Bool:
         """Return bool[edges, rectangles]: whether it meets a box of its channel that has its group."""
         met = np.zeros((self._edges, len(channel)), np.bool_)
         columns = [np.ascontiguousarray(part, np.int64) for part in rectangles]
-        places = self._places(hashes)
-        _sift(self._starts, self._bounds, self._has, places, channel, group, *columns, met)
+        for number, table in enumerate(self._tables):
+            rows = np.flatnonzero(channel == number)
+            if len(rows) and table.starts.size:
+                place = _places(table.named, hashes)[group[rows]]
+                _sift(rows, place, *columns, table.starts, table.ends, table.begun, table.open, table.having, met)
         return met
 
-    def _places(self, hashes: U32) -> I64:
-        """Return the column of each group: the last one for those that no box names."""
-        last = len(self._known)
-        places = np.searchsorted(self._known, hashes)
-        found = self._known[np.minimum(places, last - 1)] == hashes if last else np.zeros(len(hashes), np.bool_)
-        return np.where(found, places, last).astype(np.int64)
+
+def _places(named: U32, hashes: U32) -> I64:
+    """Return the row of each group: the last one for those that no box names."""
+    last = len(named)
+    places = np.searchsorted(named, hashes)
+    found = named[np.minimum(places, last - 1)] == hashes if last else np.zeros(len(hashes), np.bool_)
+    return np.where(found, places, last)
+
+
+@numba.njit(cache=True)
+def _below(bounds: I64, value: int) -> int:
+    """Return how many of the sorted `bounds` are less than `value`."""
+    first, count = 0, len(bounds)
+    while count > 0:
+        half = count >> 1
+        if bounds[first + half] < value:
+            first += half + 1
+            count -= half + 1
+        else:
+            count = half
+    return first
+
+
+@numba.njit(cache=True)
+def _up_to(bounds: I64, value: int) -> int:
+    """Return how many of the sorted `bounds` are at most `value`."""
+    first, count = 0, len(bounds)
+    while count > 0:
+        half = count >> 1
+        if bounds[first + half] <= value:
+            first += half + 1
+            count -= half + 1
+        else:
+            count = half
+    return first
 
 
 @numba.njit(cache=True)
 def _sift(
-    starts: I64,
-    bounds: I64,
-    has: Bool,
-    places: I64,
-    channel: I32,
-    group: I32,
+    rows: I64,
+    place: I64,
     lo_min: I64,
     lo_max: I64,
     hi_min: I64,
     hi_max: I64,
+    starts: I64,
+    ends: I64,
+    begun: U64,
+    open_: U64,
+    having: U64,
     met: Bool,
 ) -> None:
-    edges = met.shape[0]
-    for edge in range(edges):
-        for i in range(len(channel)):
-            pair = channel[i] * edges + edge
-            place = places[group[i]]
-            for b in range(starts[pair], starts[pair + 1]):
-                if (
-                    lo_min[i] <= bounds[b, 1]
-                    and lo_max[i] >= bounds[b, 0]
-                    and hi_min[i] <= bounds[b, 3]
-                    and hi_max[i] >= bounds[b, 2]
-                    and has[b, place]
-                ):
-                    met[edge, i] = True
-                    break
+    lanes = 64 // LANE
+    lane = np.uint64((1 << LANE) - 1)
+    for i in range(len(rows)):
+        row = rows[i]
+        a, b = _up_to(starts[0], lo_max[row]), _below(ends[0], lo_min[row])
+        c, d = _up_to(starts[1], hi_max[row]), _below(ends[1], hi_min[row])
+        for word in range(having.shape[1]):
+            boxes = having[place[i], word] & begun[0, a, word] & open_[0, b, word]
+            boxes &= begun[1, c, word] & open_[1, d, word]
+            edge = word * lanes
+            while boxes:
+                if boxes & lane:
+                    met[edge, row] = True
+                boxes >>= np.uint64(LANE)
+                edge += 1

@@ -20,7 +20,7 @@ boxes together hold at most `MAX_GROUPS` groups.
     | ------------------ | ----------------------------------------------------------------------- |
     | of n points        | O(n log boxes), and a sort of at most 2,048 points for each cut: 10 ms  |
     | widen by n points  | O(n) where boxes cover them, else as above, and O(boxes^3): 2 ms        |
-    | meets, m times     | O(m * boxes) at most (state/box_sieve.py)                               |
+    | meets, m times     | O(m * log boxes) (state/box_sieve.py)                                   |
 
 Source: Summaries paper (offline R-tree by bulk loading and greedy cuts; Bloom filters are left to hashes here).
 """
@@ -37,12 +37,12 @@ import numpy.typing as npt
 
 from state.box_cut import cut
 from state.box_join import join
-from state.box_sieve import Sieve
+from state.box_sieve import LANE, Sieve
 from state.change_batch import I32, I64, Bool
 from state.errors import StateError
 from state.order_code import INT64_MAX, INT64_MIN
 
-MAX_BOXES = 16
+MAX_BOXES = LANE
 MAX_GROUPS = 1024
 
 U32 = npt.NDArray[np.uint32]

@@ -5,7 +5,7 @@ no box of any edge is not sent (Interface paper 2.4.1, active ranges). Edges tha
 An edge that wants nearly all (`NEARLY` and more) of what is sent to edges with the same channels gets all of it: to
 pack a part of its own would cost the shard more than the few messages cost the edge, which drops them.
 
-Cost: O(messages * virtual edges), 2 to 30 ns each (state/box_sieve.py).
+Cost: O(messages * virtual edges) (state/box_sieve.py), and a look at each message for each of the edges.
 """
 
 from __future__ import annotations
