@@ -33,3 +33,15 @@ def key_of_unscaled(unscaled: int) -> bytes:
 def after(key: bytes) -> bytes:
     """Return the least key above `key`."""
     return key + b"\0"
+
+
+def text_of_key(type_: ColumnType, key: bytes) -> str:
+    """Return the text of a wide decimal's key, or of a bound's nearest key below it. Undoes `order_key`.
+
+    >>> type_ = ColumnType(Kind.DECIMAL, 20, 2)
+    >>> text_of_key(type_, after(order_key(type_, "-0.50")))
+    '-0.50'
+    """
+    unscaled = int.from_bytes(key[:16].ljust(16, b"\0")) - _OFFSET
+    sign, digits = "-" if unscaled < 0 else "", str(abs(unscaled)).rjust(type_.scale + 1, "0")
+    return f"{sign}{digits[: -type_.scale]}.{digits[-type_.scale :]}" if type_.scale else sign + digits

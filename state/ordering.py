@@ -96,7 +96,33 @@ def _seek(codes: I64, columns: I64, heads: I64, wanted: I64, out: I64) -> None:
                 high = mid
 
 
-ENTRIES = (_trace, _merge, _seek)
+@numba.njit(cache=True)
+def _spans(x: I64, starts: I64, group: I64, lo: I64, hi: I64, first: I64, stop: I64) -> None:
+    """Write the slots [first, stop) with lo <= x <= hi of each group; none for group -1."""
+    for i in range(len(group)):
+        first[i] = stop[i] = 0
+        if group[i] < 0 or lo[i] > hi[i]:
+            continue
+        low, high = starts[group[i]], starts[group[i] + 1]
+        end = high
+        while low < high:
+            mid = (low + high) // 2
+            if x[mid] < lo[i]:
+                low = mid + 1
+            else:
+                high = mid
+        first[i] = low
+        high = end
+        while low < high:
+            mid = (low + high) // 2
+            if x[mid] <= hi[i]:
+                low = mid + 1
+            else:
+                high = mid
+        stop[i] = low
+
+
+ENTRIES = (_trace, _merge, _seek, _spans)
 """The kernels that are called from Python."""
 
 
@@ -115,6 +141,12 @@ class Layout:
     starts: I64
     slot: I64
     fresh: int
+
+    def spans(self, group: I64, lo: I64, hi: I64) -> tuple[I64, I64]:
+        """Return the slots [first, stop) with lo <= x <= hi of each group (number, or -1). Cost: O(log n) each."""
+        first, stop = np.empty(len(group), np.int64), np.empty(len(group), np.int64)
+        _spans(self.x, self.starts, group, lo, hi, first, stop)
+        return first, stop
 
 
 class Ordering:
@@ -166,15 +198,28 @@ class Ordering:
         occupant[slots[placed]] = placed
         self.rows = occupant[occupant >= 0]
 
-    def seek(self, layout: Layout, replay: Replay, wanted: Sequence[Sequence[int]]) -> I64:
+    def bundles(self, layout: Layout, replay: Replay, width: int) -> I64:
+        """Return the first group of each bundle: groups that agree in the first `width` columns (the end behind)."""
+        heads = layout.version[layout.starts[:-1]]
+        begins = np.zeros(len(heads), np.bool_)
+        begins[:1] = True
+        for column in self.equal[:width]:
+            code = replay.codes[column][heads]
+            begins[1:] |= code[1:] != code[:-1]
+        return np.append(np.flatnonzero(begins), len(heads))
+
+    def seek(self, layout: Layout, replay: Replay, wanted: Sequence[Sequence[int]], firsts: I64 | None = None) -> I64:
         """Return the group number of each tuple of equality codes, -1 for groups without a slot.
 
+        With `firsts` (what `bundles` returned), the bundle of each tuple, which may be shorter then.
         Cost: O(log n) each.
         """
+        width = len(wanted[0]) if wanted else 0
         out = np.empty(len(wanted), np.int64)
-        codes = np.array(wanted, np.int64).reshape(len(wanted), len(self.equal))
-        heads = layout.version[layout.starts[:-1]]
-        _seek(replay.codes, np.array(self.equal, np.int64), heads, codes, out)
+        starts = layout.starts if firsts is None else layout.starts[firsts]
+        heads = layout.version[starts[:-1]]
+        codes = np.array(wanted, np.int64).reshape(len(wanted), width)
+        _seek(replay.codes, np.array(self.equal[:width], np.int64), heads, codes, out)
         return out
 
     def check(self, still: Replay) -> None:

@@ -1,0 +1,86 @@
+"""Exact sums over stretches of a column: prefix sums of 32-bit limbs, so that nothing rounds and nothing overflows.
+
+A value in units (operators/unit.py) is an integer of up to 2,130 bits. Written in base 2**32, with the sign at every
+limb or at the highest, each limb is below 2**33, so 2**30 of them fit into an int64; only limbs that occur are kept:
+
+    integers, short decimals    2 limbs
+    wide decimals               5 limbs
+    doubles                     3 limbs each, at 2**(exponent / 32); 6 or so for values of one kind, at most 67
+
+Cost: O(n) for each limb, 10 ns; a stretch 0.3 us and 0.1 us a limb.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from catalog.column_type import ColumnType, Kind
+from operators.unit import unit_of
+from state.change_batch import I64, Bool
+from state.order_code import doubles_of_codes
+from state.row_store import RowStore
+
+_LIMB = 32
+_LOW = 2**_LIMB - 1
+_WIDE = 5
+_FRACTION = 52
+
+
+class ExactSums:
+    """Sums of the values of any stretch [first, stop)."""
+
+    __slots__ = ("_lowest", "_sums")
+
+    def __init__(self, limbs: I64, lowest: int = 0) -> None:
+        """Take int64[limbs, n], limb k in units of 2**(32 * (k + lowest)). Cost: O(n) a limb."""
+        self._sums = np.zeros((len(limbs), limbs.shape[1] + 1), np.int64)
+        np.cumsum(limbs, axis=1, out=self._sums[:, 1:])
+        self._lowest = lowest
+
+    @classmethod
+    def of(cls, type_: ColumnType, codes: I64) -> ExactSums:
+        """Return the sums of values given as order codes."""
+        if type_.kind in (Kind.REAL, Kind.DOUBLE):
+            return cls._of_doubles(codes)
+        return cls(np.stack([codes & _LOW, codes >> _LIMB]))
+
+    @classmethod
+    def of_texts(cls, type_: ColumnType, numbers: I64, there: Bool, rows: RowStore, column: int) -> ExactSums:
+        """Return the sums of wide decimals given as dictionary numbers. Cost: 1 us for each different one, besides."""
+        used, which = np.unique(numbers[there], return_inverse=True)
+        units = [unit_of(type_, text) for text in rows.texts_of(column, used)]
+        flat = b"".join(unit.to_bytes(4 * _WIDE, "little", signed=True) for unit in units)
+        digits = np.frombuffer(flat, "<u4").reshape(len(units), _WIDE).astype(np.int64)
+        digits[:, -1] = digits[:, -1].astype(np.uint32).view(np.int32)
+        limbs = np.zeros((_WIDE, len(numbers)), np.int64)
+        limbs[:, there] = digits[which].T
+        return cls(limbs)
+
+    @classmethod
+    def _of_doubles(cls, codes: I64) -> ExactSums:
+        bits = doubles_of_codes(codes).view(np.int64)
+        exponent, fraction = (bits >> _FRACTION) & 0x7FF, bits & (2**_FRACTION - 1)
+        mantissa = np.where(exponent > 0, fraction | 2**_FRACTION, fraction)
+        shift = np.maximum(exponent - 1, 0)
+        place, within = shift // _LIMB, shift % _LIMB
+        filled = mantissa != 0
+        if not filled.any():
+            return cls(np.zeros((0, len(codes)), np.int64))
+        lowest, highest = int(place[filled].min()), int(place[filled].max())
+        low, high = (mantissa & _LOW) << within, (mantissa >> _LIMB) << within
+        sign = np.where(bits < 0, -1, 1)
+        limbs = np.zeros((highest - lowest + 3, len(codes)), np.int64)
+        at, which = (place - lowest)[filled], np.flatnonzero(filled)
+        limbs[at, which] = (sign * (low & _LOW))[filled]
+        limbs[at + 1, which] = (sign * ((low >> _LIMB) + (high & _LOW)))[filled]
+        limbs[at + 2, which] = (sign * (high >> _LIMB))[filled]
+        return cls(limbs, lowest)
+
+    def between(self, first: I64, stop: I64) -> list[int]:
+        """Return the sum of each stretch [first, stop). Cost: see the module's header."""
+        differences = (self._sums[:, stop] - self._sums[:, first]).tolist()
+        totals = [0] * len(first)
+        for k, column in enumerate(differences):
+            shift = _LIMB * (k + self._lowest)
+            totals = [total + (limb << shift) for total, limb in zip(totals, column, strict=True)]
+        return totals
