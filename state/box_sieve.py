@@ -66,8 +66,8 @@ class _Table:
         last_first = ends.argsort(axis=1, kind="stable")[:, ::-1]
         named, having = _groups([group for boxes in edges for group in boxes.groups], words)
         return cls(
-            starts=np.sort(starts, axis=1),
-            ends=np.sort(ends, axis=1),
+            starts=np.ascontiguousarray(np.sort(starts, axis=1)),
+            ends=np.ascontiguousarray(np.sort(ends, axis=1)),
             begun=np.stack([_growing(words[order]) for order in starts.argsort(axis=1, kind="stable")]),
             open=np.stack([_growing(words[order])[::-1].copy() for order in last_first]),
             named=named,
@@ -108,7 +108,7 @@ class Sieve:
     def meets(self, hashes: U32, channel: I32, group: I32, rectangles: Rectangles) -> Bool:
         """Return bool[edges, rectangles]: whether it meets a box of its channel that has its group."""
         met = np.zeros((self._edges, len(channel)), np.bool_)
-        columns = [np.ascontiguousarray(part, np.int64) for part in rectangles]
+        columns = [np.require(part, np.int64, ["C", "W"]) for part in rectangles]
         for number, table in enumerate(self._tables):
             rows = np.flatnonzero(channel == number)
             if len(rows) and table.starts.size:
@@ -183,3 +183,7 @@ def _sift(
                     met[edge, row] = True
                 boxes >>= np.uint64(LANE)
                 edge += 1
+
+
+ENTRIES = (_sift,)
+"""The kernels that are called from outside; they call the others."""

@@ -34,7 +34,9 @@ from dataclasses import dataclass
 import msgspec
 import numpy as np
 import numpy.typing as npt
+from numba.core.dispatcher import Dispatcher
 
+from state import box_sieve
 from state.box_cut import cut
 from state.box_join import join
 from state.box_sieve import LANE, Sieve
@@ -142,6 +144,15 @@ class Boxes:
         held = [group for group in self.groups if group is not None]
         assert all(len(group) and (group[1:] > group[:-1]).all() for group in held), self
         assert sum(map(len, held)) <= MAX_GROUPS, self
+
+
+def warm() -> None:
+    """Compile or load the kernel, and refuse to compile it again. Cost: 2 s the first time on a machine, then 10 ms."""
+    hashes, zero = hashes_of([b"[]"]), np.zeros(1, np.int64)
+    Boxes.of(hashes, zero, zero).meets(hashes, np.zeros(1, np.int32), zero, zero, zero, zero)
+    for kernel in box_sieve.ENTRIES:
+        if isinstance(kernel, Dispatcher):
+            kernel.disable_compile()
 
 
 def _unbounded(m: int) -> I64:

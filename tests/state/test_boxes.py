@@ -3,7 +3,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from state.boxes import MAX_BOXES, MAX_GROUPS, Boxes, hashes_of
+from state import box_sieve
+from state.boxes import MAX_BOXES, MAX_GROUPS, Boxes, hashes_of, warm
 from state.errors import StateError
 from state.order_code import INT64_MAX, INT64_MIN
 
@@ -112,3 +113,12 @@ def test_nothing_meets_no_boxes():
 def test_other_bytes_are_refused(data):
     with pytest.raises(StateError, match="boxes"):
         Boxes.load(data)
+
+
+def test_warm_leaves_one_specialisation_of_each_kernel():
+    warm()
+    few, read_only = Boxes.of(HASHES, np.arange(6), np.arange(6)), np.arange(4)
+    read_only.flags.writeable = False
+    assert few.meets(HASHES, np.arange(4, dtype=np.int32), *[read_only] * 4).all()
+    assert meets(few, [(0, (0, 0), (0, 0)), (1, (0, 0), (0, 0))]) == [True, False]
+    assert [len(kernel.signatures) for kernel in box_sieve.ENTRIES] == [1]
