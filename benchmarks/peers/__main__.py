@@ -12,6 +12,8 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
+import signal
+import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -101,6 +103,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         scale = replace(scale, subscriptions=tuple(size for size in scale.subscriptions if size <= chosen.most))
     peers = [peer for peer in PEERS if not chosen.only or peer.module in chosen.only]
     folder = Path(tempfile.mkdtemp(prefix="tidewire-peers-"))
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(143))  # a worker must not outlive this process
     try:
         contest = Contest(scale, Limits(run=20.0) if chosen.quick else Limits(), folder, console)
         done = {peer: contest.run(peer) for peer in peers}
