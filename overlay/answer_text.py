@@ -31,7 +31,8 @@ def output_text(function: str, type_: ColumnType | None) -> OutputText:
         return lambda pair: str(pair[0])
     assert type_ is not None, f"{function} is of a column"
     if function == "avg":
-        return lambda pair: _number(double_of_units(type_, pair[1], pair[0])) if pair[0] else NULL
+        units = units_of_one(type_)
+        return lambda pair: json_text(pair[1] / (units * pair[0])) if pair[0] else NULL
     if function == "sum":
         write = _sum_text(type_)
         return lambda pair: write(pair[1]) if pair[0] else NULL
@@ -51,6 +52,11 @@ def sorted_texts(values: Iterable[int | str | None], type_: ColumnType | None, t
     else:
         known.sort()
     return [NULL] * (len(known) < len(values)) + [text(value) for value in known]
+
+
+def units_of_one(type_: ColumnType) -> int:
+    """Return how many units (`operators/unit.py`) make one."""
+    return 2**1074 if type_.kind in _FLOATS else 10**type_.scale
 
 
 def _sum_text(type_: ColumnType) -> Callable[[int], str]:

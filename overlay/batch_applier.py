@@ -6,7 +6,7 @@ import numpy as np
 
 from operators.packed import PackedMessages
 from overlay.batch_buffer import CommittedBatch
-from overlay.delivery import Position, change_tail, row_start
+from overlay.delivery import Position, change_tail, row_at, row_start
 from overlay.edge_counters import EdgeCounters
 from overlay.hearers import Hearings, hearings
 from overlay.latest_answers import LatestAnswers
@@ -14,8 +14,8 @@ from overlay.outbox import Outbox
 from overlay.roster import Roster
 from overlay.single_answers import SingleAnswers
 from overlay.snapshots import Snapshots
-from overlay.transitions import Transitions, transitions
-from overlay.ways import EVERY, LATEST, SINGLE, Ways
+from overlay.transitions import Transitions, counted, transitions
+from overlay.ways import EVERY, EVERY_COUNT, LATEST_COUNT, SINGLE, Ways
 from state.change_batch import I32, I64, Bool
 
 STEP = 4_096
@@ -66,58 +66,77 @@ class BatchApplier:
             return
         for way in np.unique(ways).tolist():
             mine = ways == way
-            if way == EVERY:
-                self._every(packed, hit[mine], slots[mine], position)
-            elif way == LATEST:
-                moved = self._move(packed, hit[mine], slots[mine], tells=False)
-                self._latest.collect(slots[mine], moved, packed.partition[hit[mine]], packed.offset[hit[mine]])
-            elif way == SINGLE:
-                self._singles.hits(packed, hit[mine], slots[mine], position)
+            self._by_way(way, packed, hit[mine], slots[mine], position)
+
+    def _by_way(self, way: int, packed: PackedMessages, hit: I64, slots: I64, position: Position) -> None:
+        if way == SINGLE:
+            self._singles.hits(packed, hit, slots, position)
+        elif way == EVERY:
+            self._every(packed, hit, slots, position)
+        elif way == EVERY_COUNT:
+            self._every_count(packed, hit, slots, position)
+        else:
+            new, known = self._new(packed, hit, slots, way == LATEST_COUNT)
+            moved = self._move(slots, new, known, tells=False)
+            self._latest.collect(slots, moved, packed.partition[hit], packed.offset[hit])
 
     def _every(self, packed: PackedMessages, hit: I64, slots: I64, position: Position) -> None:
         """Write what the pairs (message, slot) change, in their order."""
-        moved = self._move(packed, hit, slots, tells=True)
+        moved = self._move(slots, *self._new(packed, hit, slots, counts=False), tells=True)
         chosen = moved.moves.nonzero()[0]
-        self._counters.deliveries += len(chosen)
-        self._write(packed, hit[chosen], slots[chosen], moved, chosen, position)
+        slots, shapes = slots[chosen], self._roster.slots.shape[slots[chosen]]
+        told, first, told_of = np.unique(hit[chosen], return_index=True, return_inverse=True)
+        texts = self._texts(shapes[first], packed.messages.new[told], packed.messages.has_new[told])
+        ends = [
+            change_tail(new, at)
+            for new, at in zip(texts, self._rows(packed, told, shapes[first], position), strict=True)
+        ]
+        olds = self._texts(shapes, moved.old[chosen], moved.old_known[chosen])
+        self._write(slots, told_of, moved.n[chosen], olds, ends)
 
-    def _move(self, packed: PackedMessages, hit: I64, slots: I64, tells: bool) -> Transitions:
-        """Write the new answers of plain slots; their counters too if every change is told."""
-        table = self._roster.slots
+    def _every_count(self, packed: PackedMessages, hit: I64, slots: I64, position: Position) -> None:
+        """As `_every`, for counts: each subscription has a new one of its own."""
+        new, known = self._new(packed, hit, slots, counts=True)
+        moved = self._move(slots, new, known, tells=True)
+        chosen = moved.moves.nonzero()[0]
+        slots, shapes = slots[chosen], self._roster.slots.shape[slots[chosen]]
+        told, first, told_of = np.unique(hit[chosen], return_index=True, return_inverse=True)
+        ends = [f',"at":{at}}}' for at in self._rows(packed, told, shapes[first], position)]
+        olds, news = map(str, moved.old[chosen].tolist()), map(str, new[chosen].tolist())
+        both = [f'{old},"new":{new}' for old, new in zip(olds, news, strict=True)]
+        self._write(slots, told_of, moved.n[chosen], both, ends)
+
+    def _new(self, packed: PackedMessages, hit: I64, slots: I64, counts: bool) -> tuple[I64, Bool]:
+        """Return the answer after each hit."""
+        if counts:
+            held = self._roster.slots.value[slots]
+            return counted(slots, packed.messages.rows[hit], held), np.ones(len(hit), np.bool_)
         known = packed.messages.has_new[hit]
-        new = np.where(known, packed.messages.new[hit], 0)
+        return np.where(known, packed.messages.new[hit], 0), known
+
+    def _move(self, slots: I64, new: I64, known: Bool, tells: bool) -> Transitions:
+        """Write new answers of slots into the columns; their counters too if every change is told."""
+        table = self._roster.slots
         moved = transitions(slots, new, known, table.value[slots], table.known[slots], table.n[slots])
         n = moved.last_n if tells else table.n[moved.slots]
         self._roster.move(moved.slots, moved.value, moved.known, n)
-        self._counters.suppressed += len(hit) - int(np.count_nonzero(moved.moves))
+        changes = int(np.count_nonzero(moved.moves))
+        self._counters.suppressed += len(slots) - changes
+        self._counters.deliveries += changes if tells else 0
         return moved
 
-    def _write(
-        self, packed: PackedMessages, hit: I64, slots: I64, moved: Transitions, chosen: I64, position: Position
-    ) -> None:
+    def _write(self, slots: I64, told_of: I64, n: I64, olds: list[str], ends: list[str]) -> None:
         table = self._roster.slots
-        shapes = table.shape[slots]
-        told, first, told_of = np.unique(hit, return_index=True, return_inverse=True)
-        tails = self._told(packed, told, shapes[first], position)
-        olds = self._texts(shapes, moved.old[chosen], moved.old_known[chosen])
-        columns = (slots.tolist(), told_of.tolist(), moved.n[chosen].tolist(), olds)
-        self._outbox.changes(table.ids, table.heads_for(columns[0]), tails, zip(*columns, strict=True))
+        columns = (slots.tolist(), told_of.tolist(), n.tolist(), olds)
+        self._outbox.changes(table.ids, table.heads_for(columns[0]), ends, zip(*columns, strict=True))
 
-    def _told(self, packed: PackedMessages, told: I64, shapes: I32, position: Position) -> list[str]:
-        """Return what all deliveries of a message share, for each message that somebody hears; `shapes`: a hearer's.
-
-        Shapes that hear one message as plain answers have the same column and relation, hence the same texts.
-        """
-        messages = packed.messages
+    def _rows(self, packed: PackedMessages, told: I64, shapes: I32, position: Position) -> list[str]:
+        """Return the causing rows of messages as JSON; `shapes` are those of somebody who hears each."""
         starts = {
             number: row_start(position, self._roster.shapes[number].topic_text) for number in np.unique(shapes).tolist()
         }
-        texts = self._texts(shapes, messages.new[told], messages.has_new[told])
         places = zip(shapes.tolist(), packed.partition[told].tolist(), packed.offset[told].tolist(), strict=True)
-        return [
-            change_tail(new, starts[shape], partition, offset)
-            for new, (shape, partition, offset) in zip(texts, places, strict=True)
-        ]
+        return [row_at(starts[shape], partition, offset) for shape, partition, offset in places]
 
     def _texts(self, shapes: I32, codes: I64, known: Bool) -> list[str]:
         """Return the texts of answers, each of the shape with this number."""

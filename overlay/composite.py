@@ -66,8 +66,10 @@ class AnswerPlan:
         """Return the answer as JSON: a scalar, an array of several outputs, or the sorted array of a DISTINCT."""
         if isinstance(whole, set):
             return self.values_text(whole)
-        texts = [text(whole[part]) for part, _, text in self.readers]
-        return texts[0] if len(texts) == 1 else f"[{','.join(texts)}]"
+        if len(self.readers) == 1:
+            part, _, text = self.readers[0]
+            return text(whole[part])
+        return f"[{','.join([text(whole[part]) for part, _, text in self.readers])}]"
 
     def body(self, old: Whole | None, new: Whole | None) -> str:
         """Return what a delivery says of a change, as members of its JSON object; None: nothing was, or is, told."""

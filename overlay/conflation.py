@@ -12,14 +12,13 @@ u units to the one, |a/b - c/e| >= d u is |ae - cb| q >= p u b e, and for percen
 
 from __future__ import annotations
 
-from catalog.column_type import ColumnType, Kind
+from catalog.column_type import ColumnType
 from catalog.notify import Notify
 from catalog.shape import Output
 from operators.unit import unit_of
+from overlay.answer_text import units_of_one
 from overlay.composite import PartState
 
-_FLOATS = (Kind.REAL, Kind.DOUBLE)
-_FLOAT_UNITS = 2**1074
 Ratio = tuple[int, int] | None
 """An answer in units as (numerator, denominator); None: NULL."""
 
@@ -33,7 +32,11 @@ class Threshold:
         numerator, denominator = notify.amount.as_integer_ratio()
         self._percent = notify.percent
         self._q = denominator * (100 if notify.percent else 1)
-        self._p = numerator if notify.percent or output.function == "count" else numerator * _units(type_)
+        self._p = (
+            numerator
+            if notify.percent or output.function == "count"
+            else numerator * (1 if type_ is None else units_of_one(type_))
+        )
 
     def reached(self, told: PartState, new: PartState) -> bool:
         """Whether `new` must be told to whom `told` was told last. Cost: 1 us."""
@@ -55,10 +58,3 @@ class Threshold:
         if state is None or self._type is None:
             return None
         return unit_of(self._type, state), 1
-
-
-def _units(type_: ColumnType | None) -> int:
-    """Return how many units make one."""
-    if type_ is None:
-        return 1
-    return _FLOAT_UNITS if type_.kind in _FLOATS else 10**type_.scale

@@ -8,7 +8,8 @@ from overlay.roster import Roster
 
 def is_single(roster: Roster, slot: int) -> bool:
     """Whether a slot's answer is kept in `roster.answers`, not in the columns: composite, or told by MIN CHANGE."""
-    return not roster.shape_of(slot).plain or roster.slots.notify(slot).kind == "min_change"
+    entry = roster.shape_of(slot)
+    return not (entry.plain or entry.counts) or roster.slots.notify(slot).kind == "min_change"
 
 
 def current_answer(roster: Roster, slot: int) -> Whole:
@@ -17,4 +18,7 @@ def current_answer(roster: Roster, slot: int) -> Whole:
     if whole is not None:
         return whole
     slots = roster.slots
-    return (int(slots.value[slot]) if slots.known[slot] else None,)
+    value = int(slots.value[slot])
+    if roster.shape_of(slot).counts:
+        return ((value, 0),)
+    return (value if slots.known[slot] else None,)

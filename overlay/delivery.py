@@ -110,9 +110,9 @@ def changed(head: str, n: int, body: str, at: str, changes: int = 1) -> bytes:
     return f'{head},"n":{n},{body},"at":{at}{told}}}'.encode()
 
 
-def change_tail(new: str, start: str, partition: int, offset: int) -> str:
-    """Return the part of a change that all who hear of one message share: `new`, and the row behind `row_start`."""
-    return f',"new":{new},"at":{start}{partition},"offset":{offset}}}}}'
+def change_tail(new: str, at: str) -> str:
+    """Return the part of a change that all who hear of one message share: `new`, and the row (`row_at`)."""
+    return f',"new":{new},"at":{at}}}'
 
 
 def progress_delivery(position: Position, time: str) -> bytes:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from catalog.column_type import ColumnType
+from catalog.column_type import ColumnType, Kind
 from catalog.relation import Catalog, Relation
 from catalog.shape import Channel, Shape
 from operators.operator import is_plain
 from overlay.composite import AnswerPlan
 from overlay.delivery import ValueTexts, json_text
+
+COUNT_TYPE = ColumnType(Kind.BIGINT)
 
 
 @dataclass(slots=True)
@@ -19,8 +21,9 @@ class ShapeEntry:
 
     `born` tells its relation from a later one of the same name; `count` counts its subscriptions. `types` are those of
     the outputs' columns (None for COUNT(*)); `range_type` is the range attribute's, where it has no order codes and
-    bounds are bytes, else None. A *plain* shape's answers are one order code, written by `texts`; all others, and those
-    told by MIN CHANGE, are read by `plan`.
+    bounds are bytes, else None. A *plain* shape's answers are one order code; one that `counts` is a COUNT alone. Both
+    are kept in the columns of slots and written by `texts`; all others, and those told by MIN CHANGE, are kept one by
+    one and read by `plan`.
     """
 
     number: int
@@ -33,6 +36,7 @@ class ShapeEntry:
     count: int = 0
     key: str = field(init=False)
     plain: bool = field(init=False)
+    counts: bool = field(init=False)
     plan: AnswerPlan = field(init=False)
     texts: ValueTexts = field(init=False)
     topic_text: str = field(init=False)
@@ -42,9 +46,15 @@ class ShapeEntry:
         self.key = self.shape.key
         self.plain = first is not None and is_plain(self.shape, first.coded)
         self.plan = AnswerPlan(self.shape, self.types)
-        if first is not None:
-            self.texts = ValueTexts(first)
+        self.counts = [channel.kind for channel in self.plan.channels] == ["rows"] and len(self.types) == 1
+        self.texts = ValueTexts(self.text_type)
         self.topic_text = json_text(self.topic)
+
+    @property
+    def text_type(self) -> ColumnType:
+        """The type of what `texts` writes."""
+        first = self.types[0]
+        return COUNT_TYPE if self.counts or first is None else first
 
     def stands(self, catalog: Catalog) -> bool:
         """Whether the relation that the shape was compiled for is still there (it may have new columns)."""
@@ -94,9 +104,7 @@ class ShapeTable:
 
     def put(self, entry: ShapeEntry) -> None:
         """Take in an entry, and let it share its texts with those of the same type."""
-        first = entry.types[0]
-        if first is not None:
-            entry.texts = self._texts.setdefault(first, entry.texts)
+        entry.texts = self._texts.setdefault(entry.text_type, entry.texts)
         self._by_shape[entry.shape] = entry
         self._by_number[entry.number] = entry
         for channel in entry.plan.channels:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from operators.answer import Tally
 from operators.packed import PackedSnapshot
 from overlay import ack, quota
 from overlay.composite import Whole, states_of
@@ -40,6 +41,8 @@ class Snapshots:
                 continue
             if is_single(self._roster, slot):
                 self._single(slot, _whole(packed, i, value if known else None), at)
+            elif self._roster.shape_of(slot).counts:
+                self._plain(slot, _count(packed, i), True, at)
             else:
                 self._plain(slot, value if known else 0, known, at)
             taken.append(slot)
@@ -52,7 +55,7 @@ class Snapshots:
         return exceeded
 
     def _plain(self, slot: int, value: int, known: bool, at: Position) -> None:
-        """Start or resync an answer that is an order code."""
+        """Start or resync an answer that is an order code, or a count."""
         slots, entry = self._roster.slots, self._roster.shape_of(slot)
         new, n = entry.texts.text(value, known), int(slots.n[slot])
         if n:
@@ -109,6 +112,12 @@ def _differ(entry: ShapeEntry, old: Whole, new: Whole) -> bool:
     if isinstance(old, tuple) and isinstance(new, tuple):
         return entry.plan.differ(old, new)
     return old != new
+
+
+def _count(packed: PackedSnapshot, i: int) -> int:
+    (tally,) = packed.parts[i]
+    assert isinstance(tally, Tally), "a COUNT is answered by a tally"
+    return tally.count
 
 
 def _whole(packed: PackedSnapshot, i: int, value: int | None) -> Whole:

@@ -12,9 +12,10 @@ from overlay.delivery import Position
 class SubscriptionView:
     """`status` is `live`, `accepted` (its snapshot is on the way) or `held` (its table is not known yet).
 
-    `answer` holds as of `at` (the position up to which the edge has followed the shard) and was delivered as number `n`
-    of `version`; without a snapshot yet, `at` is None and `n` is 0. `replaced_by` is the version of an accepted
-    replacement that waits for its snapshot.
+    `answer` is a scalar, a list of several outputs, or all values of a DISTINCT. It holds as of `at`, the position up
+    to which the edge has followed the shard. `n` is the number of the last delivery of `version`, which told this
+    answer unless the policy has held it back; without a snapshot yet, `at` is None and `n` is 0. `replaced_by` is the
+    version of an accepted replacement that waits for its snapshot.
     """
 
     id: str
@@ -22,6 +23,6 @@ class SubscriptionView:
     status: str
     sql: str
     n: int = 0
-    answer: JsonValue = None
+    answer: JsonValue | list[JsonValue] = None
     at: Position | None = None
     replaced_by: int | None = None

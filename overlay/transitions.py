@@ -22,6 +22,22 @@ import numpy as np
 from state.change_batch import I64, Bool
 
 
+def counted(slots: I64, rows: I64, held: I64) -> I64:
+    """Return the count that each hit leaves: what its slot held before the batch, and all `rows` up to the hit.
+
+    Arrays are int64[h], in the order of hits; `held` is that of each hit's slot. Cost: O(h log h).
+    """
+    order = np.argsort(slots, kind="stable")
+    run, total = slots[order], np.cumsum(rows[order])
+    first = np.ones(len(run), np.bool_)
+    first[1:] = run[1:] != run[:-1]
+    starts = first.nonzero()[0]
+    before = total[starts] - rows[order][starts]
+    counts = np.empty(len(run), np.int64)
+    counts[order] = held[order] + total - np.repeat(before, np.diff(starts, append=len(run)))
+    return counts
+
+
 @dataclass(slots=True)
 class Transitions:
     """Per hit, in the order given: `old`/`old_known` and `moves`, `n` after it. Per slot: what it holds at the end."""

@@ -1,8 +1,10 @@
 """How hits on a slot are treated, as a column, so that a step's hits are told apart at once.
 
-    EVERY    a plain answer, every change told: vectorised, the hot path
-    LATEST   a plain answer, told at the end of a batch: vectorised
-    SINGLE   all others: one by one (`overlay/single_answers.py`)
+    EVERY          a plain answer, every change told: vectorised, the hot path
+    LATEST         a plain answer, told at the end of a batch: vectorised
+    EVERY_COUNT    a COUNT alone, every change told: vectorised
+    LATEST_COUNT   a COUNT alone, told at the end of a batch: vectorised
+    SINGLE         all others: one by one (`overlay/single_answers.py`)
 
 The column follows from shape and policy. It is filled in when a slot's snapshot is taken, and at the first hit after a
 restart. Cost: a byte a slot.
@@ -17,7 +19,7 @@ from overlay.current_answer import is_single
 from overlay.roster import Roster
 from state.change_batch import I64
 
-UNKNOWN, EVERY, LATEST, SINGLE = range(4)
+UNKNOWN, EVERY, LATEST, EVERY_COUNT, LATEST_COUNT, SINGLE = range(6)
 
 
 class Ways:
@@ -48,4 +50,7 @@ class Ways:
     def _way(self, slot: int) -> int:
         if is_single(self._roster, slot):
             return SINGLE
-        return EVERY if self._roster.slots.notify(slot).kind == "every" else LATEST
+        every = self._roster.slots.notify(slot).kind == "every"
+        if self._roster.shape_of(slot).counts:
+            return EVERY_COUNT if every else LATEST_COUNT
+        return EVERY if every else LATEST

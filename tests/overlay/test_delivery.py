@@ -40,7 +40,7 @@ def test_any_id_makes_a_line_that_reads_back(name: str, version: int, n: int) ->
 def test_head_and_tail_of_a_change_make_the_same_line() -> None:
     whole = delivery(json_text("a"), "change", 7, 2, moved("1", "2"), AT)
     head = change_head(json_text("a"), 7)
-    assert change(head, 2, "1", change_tail("2", START, 3, 4)) == whole
+    assert change(head, 2, "1", change_tail("2", row_at(START, 3, 4))) == whole
     assert changed(head, 2, moved("1", "2"), row_at(START, 3, 4)) == whole
     assert changed(head, 2, moved("1", "2"), row_at(START, 3, 4), 5) == whole[:-1] + b',"changes":5}'
 
