@@ -17,8 +17,6 @@ from overlay.conflation import Threshold
 from overlay.delivery import changed, moved
 from overlay.instruction import Instruction
 
-Hit = tuple[int, Instruction]
-"""A slot, and what a message does to its answer."""
 Net = dict[Value, bool]
 """Members that came (True) or went (False)."""
 
@@ -67,17 +65,17 @@ class FollowingStates:
         if threshold is not None:
             voice.changes = kept.untold
 
-    def take(self, hits: list[Hit], start: int, end: int, answers: AnswerTable) -> bool:
-        """Apply hits[start:end], all of them this slot's and whole causes; return True: there is no quota."""
+    def take(self, causes: list[Instruction], start: int, end: int, answers: AnswerTable) -> bool:
+        """Apply causes[start:end], whole causes; return True: there is no quota."""
         kept, plan, voice = self._kept, self._plan, self.voice
         old = kept.whole
         while start < end:
-            at = hits[start][1].at
+            at = causes[start].at
             first = start
             start += 1
-            while start < end and hits[start][1].at == at:
+            while start < end and causes[start].at == at:
                 start += 1
-            new = _applied(plan, old, hits, first, start)  # type: ignore[arg-type]
+            new = _applied(plan, old, causes, first, start)  # type: ignore[arg-type]
             kept.whole = new
             if plan.differ(old, new):  # type: ignore[arg-type]
                 voice.changes, voice.at = voice.changes + 1, at
@@ -124,16 +122,16 @@ class FollowingMembers:
         self._latest = latest
         self._net: Net = {}
 
-    def take(self, hits: list[Hit], start: int, end: int, answers: AnswerTable) -> bool:
-        """Apply hits[start:end], all of them this slot's and whole causes.
+    def take(self, causes: list[Instruction], start: int, end: int, answers: AnswerTable) -> bool:
+        """Apply causes[start:end], whole causes.
 
         Return False if the quota is exceeded: then the members are those that were told last.
         """
         while start < end:
-            at, first = hits[start][1].at, start
-            while start < end and hits[start][1].at == at:
+            at, first = causes[start].at, start
+            while start < end and causes[start].at == at:
                 start += 1
-            net = self._applied(hits, first, start, answers)
+            net = self._applied(causes, first, start, answers)
             if not net:
                 continue
             if quota.exceeds(len(self._kept.members), self._kept.size):
@@ -152,12 +150,12 @@ class FollowingMembers:
             self.voice.tell(self._plan.difference(*_sides(self._net)))
         self.voice.conflated += self.voice.changes
 
-    def _applied(self, hits: list[Hit], start: int, end: int, answers: AnswerTable) -> Net:
+    def _applied(self, cause: list[Instruction], start: int, end: int, answers: AnswerTable) -> Net:
         """Let members come and go as one cause says, and return which did."""
         net: Net = {}
         kept = self._kept
         for i in range(start, end):
-            value, came = hits[i][1].value, hits[i][1].rows == 1
+            value, came = cause[i].value, cause[i].rows == 1
             if (value in kept.members) == came:
                 self.suppressed += 1
                 continue
@@ -175,17 +173,17 @@ class FollowingMembers:
         answers.touch(self._slot)
 
 
-def _applied(plan: AnswerPlan, whole: States, hits: list[Hit], start: int, end: int) -> States:
+def _applied(plan: AnswerPlan, whole: States, cause: list[Instruction], start: int, end: int) -> States:
     """Return an answer after the messages of one cause."""
     if len(whole) == 1 and end == start + 1:
-        _, _, rows, value, units = hits[start][1]
+        _, _, rows, value, units = cause[start]
         if rows is None:
             return (value,)
         count, total = pair_of(whole[0])
         return ((count + rows, total + units),)
     states = list(whole)
     for i in range(start, end):
-        _, channel, rows, value, units = hits[i][1]
+        _, channel, rows, value, units = cause[i]
         place = plan.place(channel)
         if rows is None:
             states[place] = value

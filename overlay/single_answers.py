@@ -12,8 +12,6 @@ Cost: 0.5 us a hit, and what `overlay/following.py` says.
 
 from __future__ import annotations
 
-from operator import itemgetter
-
 import numpy as np
 
 from catalog.notify import Notify
@@ -21,7 +19,7 @@ from operators.packed import PackedMessages
 from overlay.conflation import Threshold
 from overlay.delivery import Position, change_head, json_text, row_at, row_start
 from overlay.edge_counters import EdgeCounters
-from overlay.following import FollowingMembers, FollowingStates, Hit, Voice
+from overlay.following import FollowingMembers, FollowingStates, Voice
 from overlay.instruction import Instruction, instruction
 from overlay.outbox import Outbox
 from overlay.roster import Roster
@@ -40,7 +38,8 @@ class SingleAnswers:
         self._roster = roster
         self._outbox = outbox
         self._counters = counters
-        self._waiting: list[Hit] = []
+        self._waiting_slots: I64 = np.zeros(0, np.int64)
+        self._waiting: list[Instruction] = []
         self._following: dict[int, FollowingStates | FollowingMembers] = {}
         self._exceeded: set[int] = set()
         self._thresholds: dict[tuple[str, int, Notify], Threshold] = {}
@@ -48,18 +47,20 @@ class SingleAnswers:
     def hits(self, packed: PackedMessages, hit: I64, slots: I64, position: Position) -> None:
         """Take hits (index of a message, slot) in causal order, and apply all but those of the last cause."""
         made = self._instructions(packed, np.unique(hit).tolist(), position)
-        new = [(slot, made[message]) for slot, message in zip(slots.tolist(), hit.tolist(), strict=True)]
-        last, end = new[-1][1].at, len(new)
-        while end and new[end - 1][1].at == last:
+        instructions = [made[message] for message in hit.tolist()]
+        last, end = instructions[-1].at, len(instructions)
+        while end and instructions[end - 1].at == last:
             end -= 1
-        if end or (self._waiting and self._waiting[-1][1].at != last):
-            self._apply([*self._waiting, *new[:end]])
-            self._waiting = []
-        self._waiting += new[end:]
+        if end or (self._waiting and self._waiting[-1].at != last):
+            self._apply(np.concatenate([self._waiting_slots, slots[:end]]), [*self._waiting, *instructions[:end]])
+            self._waiting_slots, self._waiting = slots[end:], instructions[end:]
+        else:
+            self._waiting_slots = np.concatenate([self._waiting_slots, slots])
+            self._waiting += instructions
 
     def end(self) -> None:
         """End the batch: apply what waits, tell what LATEST has collected, write the counters."""
-        self._apply(self._waiting)
+        self._apply(self._waiting_slots, self._waiting)
         numbers = {}
         for slot, following in self._following.items():
             following.end()
@@ -74,7 +75,7 @@ class SingleAnswers:
             zeros = np.zeros(len(numbers), np.int64)
             slots, n = np.array(list(numbers), np.int64), np.array(list(numbers.values()), np.int64)
             self._roster.move(slots, zeros, zeros.astype(np.bool_), n)
-        self._waiting, self._following = [], {}
+        self._waiting_slots, self._waiting, self._following = np.zeros(0, np.int64), [], {}
 
     def given_up(self) -> list[int]:
         """Return the slots over their quota, once."""
@@ -94,18 +95,19 @@ class SingleAnswers:
             made[i] = instruction(messages, i, at, entry.plan.type_of(messages.channels[number]))
         return made
 
-    def _apply(self, hits: list[Hit]) -> None:
+    def _apply(self, slots: I64, instructions: list[Instruction]) -> None:
         """Apply whole causes, subscription by subscription."""
-        hits.sort(key=itemgetter(0))
-        answers, start, count = self._roster.answers, 0, len(hits)
-        while start < count:
-            slot = hits[start][0]
-            end = start + 1
-            while end < count and hits[end][0] == slot:
-                end += 1
-            if slot not in self._exceeded and not self._follow(slot).take(hits, start, end, answers):
+        if not instructions:
+            return
+        order = np.argsort(slots, kind="stable")
+        run = slots[order]
+        starts = np.flatnonzero(np.append(True, run[1:] != run[:-1]))
+        mine = [instructions[i] for i in order.tolist()]
+        answers = self._roster.answers
+        ends = [*starts[1:].tolist(), len(mine)]
+        for slot, start, end in zip(run[starts].tolist(), starts.tolist(), ends, strict=True):
+            if slot not in self._exceeded and not self._follow(slot).take(mine, start, end, answers):
                 self._exceeded.add(slot)
-            start = end
 
     def _follow(self, slot: int) -> FollowingStates | FollowingMembers:
         """Return what follows a slot in this batch."""

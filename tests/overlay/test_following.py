@@ -12,7 +12,7 @@ from catalog.shape import Output, Shape
 from overlay.answer_table import AnswerTable
 from overlay.composite import AnswerPlan, Whole
 from overlay.conflation import Threshold
-from overlay.following import FollowingMembers, FollowingStates, Hit, Voice
+from overlay.following import FollowingMembers, FollowingStates, Voice
 from overlay.instruction import Instruction
 
 BIGINT = ColumnType(Kind.BIGINT)
@@ -30,8 +30,8 @@ class World:
         self.kept = self.answers.start(7, whole)
         self.voice = Voice(lambda _, line: self.lines.append(msgspec.json.decode(line)), b"a", '{"id":"a"', 1)
 
-    def hit(self, row: int, rows: int | None, value: int | None = None, units: int = 0) -> Hit:
-        return 7, Instruction(str(row), self.plan.channels[0], rows, value, units)
+    def hit(self, row: int, rows: int | None, value: int | None = None, units: int = 0) -> Instruction:
+        return Instruction(str(row), self.plan.channels[0], rows, value, units)
 
     def told(self, *names: str) -> list[tuple]:
         return [tuple(line.get(name) for name in names) for line in self.lines]
