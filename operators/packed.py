@@ -24,7 +24,7 @@ Cost: 0.15 us a message each way, plus 0.2 ms a record.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -104,6 +104,24 @@ class PackedRegistrations:
 
 
 @dataclass(slots=True)
+class RegionColumns:
+    """n regions as columns: `shape` and `group` are places among `shapes` and `groups`.
+
+    `low` and `high` have the bounds that are bytes (None elsewhere); empty where there are none.
+    """
+
+    shapes: list[Shape]
+    shape: I64
+    groups: list[bytes]
+    group: I64
+    lo: I64
+    hi: I64
+    empty: Bool
+    low: list[bytes | None] = field(default_factory=list)
+    high: list[bytes | None] = field(default_factory=list)
+
+
+@dataclass(slots=True)
 class PackedSummary:
     """All that a virtual edge wants of `header.channels`, in their order; earlier registrations of them are void."""
 
@@ -156,16 +174,23 @@ def pack_registrations(header: Header, versions: Sequence[int], regions: Sequenc
     """Yield records of at most `MAX_REGISTRATIONS` regions each; the header's `shapes` is filled in here."""
     for start in range(0, len(regions), MAX_REGISTRATIONS):
         part = regions[start : start + MAX_REGISTRATIONS]
-        shapes = list(dict.fromkeys(region.shape for region in part))
-        number = {shape: i for i, shape in enumerate(shapes)}
-        numbers = {
-            "version": np.array(versions[start : start + MAX_REGISTRATIONS], np.int64),
-            "shape": np.array([number[region.shape] for region in part], np.int64),
-            "empty": np.array([region.empty for region in part], np.int64),
-        }
-        groups = pa.array([region.group for region in part], pa.binary()).dictionary_encode()
-        bounds, keys = _bounds([region.lo for region in part], [region.hi for region in part])
-        yield _write(msgspec.structs.replace(header, shapes=shapes), numbers | bounds, {"group": groups} | keys)
+        yield pack_region_columns(header, np.array(versions[start : start + len(part)], np.int64), _columns_of(part))
+
+
+def pack_region_columns(header: Header, version: I64, regions: RegionColumns) -> bytes:
+    """Return one record of at most `MAX_REGISTRATIONS` regions; the header's `shapes` is filled in here."""
+    numbers = {
+        "version": version,
+        "shape": regions.shape,
+        "empty": regions.empty.astype(np.int64),
+        "lo": regions.lo,
+        "hi": regions.hi,
+    }
+    others = {"group": _dictionary(regions.group.astype(np.int32), pa.array(regions.groups, pa.binary()))}
+    for name, keys in (("low", regions.low), ("high", regions.high)):
+        if keys:
+            others[name] = pa.array(keys, pa.binary())
+    return _write(msgspec.structs.replace(header, shapes=regions.shapes), numbers, others)
 
 
 def pack_summary(header: Header, summaries: Mapping[Channel, Boxes]) -> bytes:
@@ -243,17 +268,23 @@ def _dictionary(places: I32, values: pa.Array) -> pa.DictionaryArray:
     return pa.DictionaryArray.from_arrays(pa.array(places, pa.int32()), values)
 
 
-_Numbers = dict[str, npt.NDArray[Any]]
+def _columns_of(regions: Sequence[Region]) -> RegionColumns:
+    shapes = {shape: i for i, shape in enumerate(dict.fromkeys(region.shape for region in regions))}
+    groups = {group: i for i, group in enumerate(dict.fromkeys(region.group for region in regions))}
+    lo, low = _bounds([region.lo for region in regions])
+    hi, high = _bounds([region.hi for region in regions])
+    shape, group = [shapes[region.shape] for region in regions], [groups[region.group] for region in regions]
+    empty = np.array([region.empty for region in regions], np.bool_)
+    return RegionColumns(
+        list(shapes), np.array(shape, np.int64), list(groups), np.array(group, np.int64), lo, hi, empty, low, high
+    )
 
 
-def _bounds(lows: list[int | bytes], highs: list[int | bytes]) -> tuple[_Numbers, dict[str, pa.Array]]:
-    """Return the columns of bounds: integers, and where some are bytes, columns of those (NULL elsewhere)."""
-    numbers, keys = {}, {}
-    for name, text, bounds in (("lo", "low", lows), ("hi", "high", highs)):
-        numbers[name] = np.array([0 if isinstance(bound, bytes) else bound for bound in bounds], np.int64)
-        if any(isinstance(bound, bytes) for bound in bounds):
-            keys[text] = pa.array([bound if isinstance(bound, bytes) else None for bound in bounds], pa.binary())
-    return numbers, keys
+def _bounds(bounds: list[int | bytes]) -> tuple[I64, list[bytes | None]]:
+    """Return the bounds that are integers (0 elsewhere), and where some are bytes, those (None elsewhere)."""
+    numbers = np.array([0 if isinstance(bound, bytes) else bound for bound in bounds], np.int64)
+    keys = [bound if isinstance(bound, bytes) else None for bound in bounds]
+    return numbers, keys if any(key is not None for key in keys) else []
 
 
 def _write(header: Header, numbers: Mapping[str, npt.NDArray[Any]], others: Mapping[str, pa.Array]) -> bytes:
