@@ -24,7 +24,7 @@ from state.change_batch import I64
 from state.order_code import INT64_MAX, INT64_MIN
 
 SAMPLE = 2048
-ROOM = 0.02
+ROOM = 0.002
 """E: width and height of a message, as a share of all that is asked about."""
 
 F64 = npt.NDArray[np.float64]

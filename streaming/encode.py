@@ -80,8 +80,10 @@ def _pack(header: Header, part: Outgoing, chunk: int, of: int) -> bytes:
 
 def _cut(snapshot: Snapshot) -> Iterator[Snapshot]:
     """Yield runs of answers that take at most `MAX_BYTES`, or are one answer."""
-    start = 0
-    for end in _ends(_sizes(snapshot.answers)):
+    count, start = len(snapshot.version), 0
+    step = MAX_BYTES // BYTES_PER_ANSWER
+    plain = (*range(step, count, step), count) if count else ()
+    for end in _ends(_sizes(snapshot.answers)) if snapshot.answers.parts else plain:
         yield _slice(snapshot, start, end)
         start = end
 

@@ -88,18 +88,26 @@ def _channels(header: Header) -> list[Channel]:
 
 
 def _listen(state: ShardState, record: PackedRegistrations, asked: _Asked) -> None:
-    ve, channels = record.header.ve, _channels(record.header)
-    state.operator.listen(channels)
-    regions: dict[Channel, list[Region]] = {channel: [] for channel in channels}
-    for region in record.regions:
-        for channel in region.shape.channels:
-            regions[channel].append(region)
-    for channel, wanted in regions.items():
+    ve = record.header.ve
+    state.operator.listen(_channels(record.header))
+    for channel, wanted in _by_channel(record.regions).items():
         edges = state.listeners.setdefault(channel, {})
         edges[ve] = _widened(edges.get(ve, Boxes.none()), wanted)
     state.counters.registrations += len(record.versions)
     asked.versions += record.versions
     asked.regions += record.regions
+
+
+def _by_channel(regions: Iterable[Region]) -> dict[Channel, list[Region]]:
+    """Part regions by the channels of their shapes, which are told apart by identity: a record has each shape once."""
+    by_shape: dict[int, list[Region]] = {}
+    for region in regions:
+        by_shape.setdefault(id(region.shape), []).append(region)
+    by_channel: dict[Channel, list[Region]] = {}
+    for alike in by_shape.values():
+        for channel in alike[0].shape.channels:
+            by_channel.setdefault(channel, []).extend(alike)
+    return by_channel
 
 
 def _widened(boxes: Boxes, regions: Iterable[Region]) -> Boxes:
@@ -108,8 +116,8 @@ def _widened(boxes: Boxes, regions: Iterable[Region]) -> Boxes:
     hashes = hashes_of([region.group for region in wanted])
     if any(isinstance(region.lo, bytes) for region in wanted):
         return boxes.widen(hashes)
-    lo, hi = (np.array([getattr(region, name) for region in wanted], np.int64) for name in ("lo", "hi"))
-    return boxes.widen(hashes, lo, hi)
+    bounds = np.array([(region.lo, region.hi) for region in wanted], np.int64).reshape(-1, 2)
+    return boxes.widen(hashes, bounds[:, 0], bounds[:, 1])
 
 
 def _replace(state: ShardState, record: PackedSummary) -> None:

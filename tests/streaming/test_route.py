@@ -37,7 +37,7 @@ def test_edges_that_want_the_same_share_it():
     assert sorted(edges for _, edges in routed.parts) == [[0, 3], [1]]
 
 
-def test_an_edge_that_wants_nearly_all_gets_all_that_is_sent():
+def test_an_edge_that_wants_much_gets_all_that_is_sent():
     routed = route({LOW: {0: about(0, 8), 1: about(0, 7), 2: about(3, 4)}}, on_the_line([0] * 20).messages, 4)
     assert got(routed) == {0: list(range(9)), 1: list(range(9)), 2: [3, 4]}
 
