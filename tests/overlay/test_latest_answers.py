@@ -22,7 +22,7 @@ def test_steps_of_a_batch_are_told_together() -> None:
     edge = bench.edge
     roster = edge._roster
     latest = LatestAnswers(roster, edge._outbox, edge.counters)
-    a, b = (roster.slots.live[key] for key in (b"a", b"b"))
+    a, b = roster.slots.find_all([b"a", b"b"])[0].tolist()
     for hits in ([(a, 6, 1), (b, 6, 1), (a, 6, 2)], [(b, 5, 3), (a, 7, 4)]):
         slots, new, offset = (np.array(column, np.int64) for column in zip(*hits, strict=True))
         table = roster.slots

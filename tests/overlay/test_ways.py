@@ -29,7 +29,8 @@ def test_ways(sql: str, way: int) -> None:
     bench.ask(0, "a", sql)
     roster = bench.edge._roster
     ways = Ways(roster)
-    slot = roster.slots.waiting[b"a"]
+    slot = roster.slots.find(b"a").waiting
+    assert slot is not None
     assert ways.of(np.array([slot, slot])).tolist() == [way, way]
     assert is_single(roster, slot) == (way == SINGLE)
 
@@ -38,12 +39,12 @@ def test_a_slot_used_again_is_looked_at_again() -> None:
     bench = Bench()
     bench.live("a")
     roster = bench.edge._roster
-    ways, slots = Ways(roster), np.array([roster.slots.live[b"a"]])
+    ways, slots = Ways(roster), np.array([roster.slots.find(b"a").live])
     assert ways.of(slots).tolist() == [EVERY]
     assert current_answer(roster, int(slots[0])) == (1025,)
     bench.edge.subscription(5, b"a", None)
     bench.ask(6, "b", "SELECT COUNT(*) FROM stock")
-    assert roster.slots.waiting[b"b"] == slots[0]
+    assert roster.slots.find(b"b").waiting == slots[0]
     ways.forget(slots)
     assert ways.of(slots).tolist() == [EVERY_COUNT]
     ways.forget(np.array([10_000]))
