@@ -3,9 +3,9 @@
 A message goes to a virtual edge where its rectangle meets a box of the edge's summary (state/boxes.py); what meets
 no box of any edge is not sent (Interface paper 2.4.1, active ranges). Edges that get the same messages share the bytes.
 An edge that wants more than half (`MUCH`) of what is sent to edges with the same channels gets all of it: to pack a
-part of its own costs the shard, of which there is one, 0.25 us a message, about what the edges save together.
+part of its own costs the shard, of which there is one, 0.25 us a message, and an edge drops what nobody wants.
 
-Cost: O(messages * virtual edges) (state/box_sieve.py), and a look at each message for each of the edges.
+Cost: O(messages * virtual edges): 4 to 11 ns for each pair with 16 edges of 16 boxes, all in all (100,000 messages).
 """
 
 from __future__ import annotations
