@@ -17,11 +17,11 @@ import numpy as np
 
 from catalog.column_type import ColumnType, Kind
 from catalog.relation import Catalog, Column, Relation
-from catalog.shape import Shape
+from catalog.shape import Channel
 from connectors.partitioner import home_partition
 from connectors.topics import Topics
 from operators.control import EpochBegins, Progress, RegisterAll, encode_control
-from operators.operator import Messages
+from operators.operator import Answers, Messages
 from operators.packed import Header, PackedRegistrations, is_packed, pack_messages, pack_snapshot, unpack
 from overlay.subscription_index import warm
 from overlay.virtual_edge import VirtualEdge
@@ -33,7 +33,7 @@ NUMBER = ColumnType(Kind.BIGINT)
 MONEY = ColumnType(Kind.DECIMAL, 12, 2)
 TOPICS = Topics()
 STOCK = Relation("stock", (Column("k", NUMBER, False), Column("x", NUMBER), Column("price", MONEY)), ("k",), "stock")
-SHAPE = Shape("stock", "min", "price", (), "x")
+CHANNEL = Channel("stock", "min", "price", (), "x")
 
 
 def subscribed(size: int) -> VirtualEdge:
@@ -53,8 +53,8 @@ def subscribed(size: int) -> VirtualEdge:
     parts = [versions[i : i + CHUNK] for i in range(0, len(versions), CHUNK)]
     for i, part in enumerate(parts):
         header = Header("snapshot", 0, "stock/0", 0, chunk=i, of=len(parts))
-        zeros = np.zeros(len(part), np.int64)
-        edge.notification(i, b"stock/0", pack_snapshot(header, np.array(part), zeros, np.ones(len(part), np.bool_)))
+        answers = Answers(np.zeros(len(part), np.int64), np.ones(len(part), np.bool_), {})
+        edge.notification(i, b"stock/0", pack_snapshot(header, np.array(part), answers))
     control(edge, Progress(0, 0, 0, "t"))
     edge.take()
     return edge
@@ -72,11 +72,13 @@ def chunks(batch: int, count: int, side: int, seed: int) -> list[bytes]:
     packed = []
     for i in range(0, count, CHUNK):
         n = min(CHUNK, count - i)
-        zeros = np.zeros(n, np.int32)
+        zeros, nothing, never = np.zeros(n, np.int32), np.zeros(n, np.int64), np.zeros(n, np.bool_)
         a, c, new = lo[i : i + n], hi[i : i + n], np.arange(1 + i, 1 + i + n)
         known = np.ones(n, np.bool_)
-        messages = Messages([SHAPE], [b"[]"], zeros, zeros, zeros, new, known, a, a + side, c, c + side)
-        header = Header("messages", 0, "stock/0", batch, chunk=i // CHUNK, of=-(-count // CHUNK), shapes=[SHAPE])
+        messages = Messages(
+            [CHANNEL], [b"[]"], zeros, zeros, zeros, nothing, nothing, never, new, known, a, a + side, c, c + side
+        )
+        header = Header("messages", 0, "stock/0", batch, chunk=i // CHUNK, of=-(-count // CHUNK))
         packed.append(pack_messages(header, messages, new, zeros, new))
     return packed
 

@@ -1,4 +1,4 @@
-"""What one row change costs in `operators.range_extremum`, by rows, batch size and kind of change.
+"""What one row change costs in `operators.range_questions`, by rows, batch size, kind of change and family.
 
     python -m benchmarks.operator_cost
 
@@ -6,7 +6,8 @@ Each figure is the median of several runs on the same stored state, in CPU time,
 it less. `operator_us` is the microseconds that one change takes in `apply` (decoded columns in, messages out),
 its share of what a batch costs whatever its size included; that share is nearly all of the batches of one.
 `load_ms`, `dump_ms` and `batch_ms` (the three together) are per batch. Data from fixed seeds, uniform: 22-byte
-keys, a text column of 4 groups, a DOUBLE range attribute, a BIGINT measure; one shape, MIN.
+keys, a text column of 4 groups, a DOUBLE range attribute, a BIGINT measure; one channel, MIN, or in `families` another.
+With `min by text` the range attribute is a text column of 1,000 values.
 """
 
 from __future__ import annotations
@@ -14,14 +15,14 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from catalog.column_type import ColumnType, Kind
 from catalog.relation import Column, Relation
-from catalog.shape import Shape
-from operators.range_extremum import RangeExtremum, warm
+from catalog.shape import Channel, Output, Region, Shape, group_key
+from operators.range_questions import RangeQuestions, warm
 from state.change_batch import I64, ChangeBatch
 from state.order_code import codes_of_doubles
 
@@ -29,6 +30,7 @@ ROWS = (1_000, 10_000, 50_000, 200_000)
 BATCHES = (1, 100, 1_000, 20_000)
 KINDS = ("good", "bad", "move", "insert_delete")
 GROUPS = 4
+NAMES = 1_000
 RUNS = 5
 
 _TEXT, _DOUBLE, _BIGINT = ColumnType(Kind.VARCHAR), ColumnType(Kind.DOUBLE), ColumnType(Kind.BIGINT)
@@ -38,7 +40,15 @@ RELATION = Relation(
     ("id",),
     "quotes",
 )
-SHAPE = Shape("quotes", "min", "price", ("market",), "risk")
+NAMED = replace(RELATION, columns=(*RELATION.columns, Column("name", _TEXT)))
+CHANNEL = Channel("quotes", "min", "price", ("market",), "risk")
+FAMILIES = {
+    "min": CHANNEL,
+    "distinct": Channel("quotes", "distinct", "name", ("market",), "risk"),
+    "rows": Channel("quotes", "rows", None, ("market",), "risk"),
+    "values": Channel("quotes", "values", "price", ("market",), "risk"),
+    "min by text": Channel("quotes", "min", "price", ("market",), "name"),
+}
 
 
 @dataclass(slots=True)
@@ -55,23 +65,25 @@ class Table:
         x = codes_of_doubles(rng.uniform(-1e6, 1e6, rows))
         return cls(rng.integers(0, GROUPS, rows), x, rng.integers(0, 10**9, rows))
 
-    def batch(self, rows: I64, x: I64, y: I64, live: I64) -> ChangeBatch:
-        """Return a batch that puts rows `rows` to (x, y), or deletes them."""
-        m = len(rows)
-        codes = np.stack([rows, np.zeros(m, np.int64), x, y])
-        texts: list[str | None] = [f"market{group}" for group in self.group[rows % len(self.group)]]
+    def batch(self, rows: I64, x: I64, y: I64, live: I64, relation: Relation = RELATION) -> ChangeBatch:
+        """Return a batch that puts rows `rows` to (x, y), or deletes them; `name` is one of 1,000, by y."""
+        m, columns = len(rows), len(relation.columns)
+        codes = np.stack([rows, np.zeros(m, np.int64), x, y, np.zeros(m, np.int64)])[:columns]
+        texts: dict[int, list[str | None]] = {1: [f"market{group}" for group in self.group[rows % len(self.group)]]}
+        if columns > 4:
+            texts[4] = [f"name{name}" for name in (y % NAMES).tolist()]
         keys = [b'{"id":%013d}' % row for row in rows.tolist()]
-        partition, offset = np.zeros(m, np.int32), np.arange(m)
-        return ChangeBatch(keys, live.astype(np.bool_), codes, np.ones((4, m), np.bool_), {1: texts}, partition, offset)
+        partition, offset, valid = np.zeros(m, np.int32), np.arange(m), np.ones((columns, m), np.bool_)
+        return ChangeBatch(keys, live.astype(np.bool_), codes, valid, texts, partition, offset)
 
-    def state(self) -> bytes:
-        operator = RangeExtremum(RELATION)
-        operator.listen([SHAPE])
+    def state(self, channel: Channel = CHANNEL, relation: Relation = RELATION) -> bytes:
+        operator = RangeQuestions(relation)
+        operator.listen([channel])
         rows = np.arange(len(self.x))
-        operator.apply(self.batch(rows, self.x, self.y, np.ones(len(rows))))
+        operator.apply(self.batch(rows, self.x, self.y, np.ones(len(rows)), relation))
         return operator.dump()
 
-    def changes(self, kind: str, m: int) -> ChangeBatch:
+    def changes(self, kind: str, m: int, relation: Relation = RELATION) -> ChangeBatch:
         """Return `m` changes of one kind; each row at most once while there are enough rows."""
         rng = np.random.default_rng(m)
         rows = rng.permutation(len(self.x))[:m] if m <= len(self.x) else rng.integers(0, len(self.x), m)
@@ -85,7 +97,7 @@ class Table:
         else:
             live = (np.arange(m) % 2).astype(np.float64)
             rows = np.where(live > 0, len(self.x) + np.arange(m), rows)
-        return self.batch(rows, x, y, live)
+        return self.batch(rows, x, y, live, relation)
 
 
 def _timed(work: Callable[[], object]) -> float:
@@ -94,12 +106,12 @@ def _timed(work: Callable[[], object]) -> float:
     return time.process_time() - begin
 
 
-def cost_of(stored: bytes, changes: ChangeBatch) -> dict[str, float]:
+def cost_of(stored: bytes, changes: ChangeBatch, relation: Relation = RELATION) -> dict[str, float]:
     """Return microseconds a change, milliseconds of load and dump, and messages a change, of one batch."""
     runs: list[tuple[float, float, float, int]] = []
     for _ in range(RUNS):
         begin = time.process_time()
-        operator = RangeExtremum.load(RELATION, stored)
+        operator = RangeQuestions.load(relation, stored)
         loaded = time.process_time()
         messages = operator.apply(changes)
         applied = time.process_time()
@@ -116,8 +128,32 @@ def cost_of(stored: bytes, changes: ChangeBatch) -> dict[str, float]:
     }
 
 
+def snapshot_us(stored: bytes, channel: Channel, regions: int = 1_000) -> float:
+    """Return the microseconds that the answer of one region takes."""
+    function = {"rows": "count", "values": "sum"}.get(channel.kind, channel.kind)
+    shape = Shape(channel.relation, (Output(function, channel.column),), channel.equal, channel.range)
+    rng = np.random.default_rng(1)
+    lo = codes_of_doubles(rng.uniform(-1e6, 1e6, regions)).tolist()
+    hi = codes_of_doubles(rng.uniform(-1e6, 1e6, regions)).tolist()
+    low, high = ([b"name%d" % name for name in rng.integers(0, NAMES, regions).tolist()] for _ in range(2))
+    bounds = zip(low, high, strict=True) if channel.range == "name" else zip(lo, hi, strict=True)
+    asked = [Region(shape, group_key((f"market{i % GROUPS}",)), *bound) for i, bound in enumerate(bounds)]
+    operator = RangeQuestions.load(NAMED, stored)
+    return round(float(np.median([_timed(lambda: operator.snapshot(asked)) for _ in range(RUNS)])) / regions * 1e6, 2)
+
+
+def families(rows: int = 50_000, m: int = 1_000) -> dict[str, dict[str, object]]:
+    """Return family -> kind -> microseconds a change, and those of a region's snapshot when 1,000 are asked for."""
+    table, costs = Table.of(rows), {}
+    for name, channel in FAMILIES.items():
+        stored = table.state(channel, NAMED)
+        of_kind = {kind: cost_of(stored, table.changes(kind, m, NAMED), NAMED)["operator_us"] for kind in KINDS}
+        costs[name] = {**of_kind, "snapshot_us": snapshot_us(stored, channel)}
+    return costs
+
+
 def measure() -> dict[str, object]:
-    """Return the whole table: rows -> batch size -> kind -> costs, and the time to warm the kernels."""
+    """Return the tables: rows -> batch size -> kind -> costs, `families`, and the time to warm the kernels."""
     warm_s = round(_timed(warm), 3)
     cells: dict[str, dict[str, dict[str, dict[str, float]]]] = {}
     for rows in ROWS:
@@ -126,7 +162,7 @@ def measure() -> dict[str, object]:
         of_rows = cells.setdefault(str(rows), {})
         for m in BATCHES:
             of_rows[str(m)] = {kind: cost_of(stored, table.changes(kind, m)) for kind in KINDS}
-    return {"warm_s": warm_s, "rows": cells}
+    return {"warm_s": warm_s, "rows": cells, "families": families()}
 
 
 if __name__ == "__main__":

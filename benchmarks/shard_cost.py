@@ -26,7 +26,7 @@ from benchmarks.stock_workload import Audience, Market, catalog_of
 from connectors.record import OutRecord, RawRecords
 from connectors.topics import Topics
 from operators.packed import PackedMessages, unpack
-from operators.range_extremum import warm
+from operators.range_questions import warm
 from streaming import shard
 from streaming.parcel import Wrap, unwrap
 from streaming.shard import ShardResult, ShardSpec, Turn, process_shard

@@ -18,7 +18,7 @@ import numpy as np
 
 from catalog.ddl import apply_ddl
 from catalog.relation import Catalog, Relation
-from catalog.shape import Region, Shape, group_key
+from catalog.shape import Output, Region, Shape, group_key
 from connectors.partitioner import home_partition
 from connectors.record import OutRecord
 from connectors.topics import Topics
@@ -31,7 +31,7 @@ DDL = (
     "CREATE TABLE stock (symbol VARCHAR PRIMARY KEY, exchange VARCHAR, risk DOUBLE, price DECIMAL(12,2)) "
     "WITH ('topic'='{topic}')"
 )
-SHAPE = Shape("stock", "min", "price", (), "risk")
+SHAPE = Shape("stock", (Output("min", "price"),), (), "risk")
 EXCHANGES = ("NYSE", "NASDAQ", "XETRA", "TSE")
 RISKS = 1_000_000
 STEP = 500

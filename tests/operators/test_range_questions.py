@@ -266,6 +266,20 @@ def test_texts_are_sent_once_and_bounds_are_the_texts_beside() -> None:
     assert sorted(messages.texts) == ["b", "c", "d"]
 
 
+def test_an_ordering_by_numbers_of_texts_is_made_anew_when_the_texts_are_ranked() -> None:
+    rows = [(i, ROW | {"s": text}) for i, text in enumerate(["c", "b", "a"])]
+    by_text = Shape("t", (Output("count", None),), ("s",), None)
+    operator = loaded(*rows, channels=by_text.channels)
+    operator.listen([channel("min", "s")])
+    operator.check()
+    answers = operator.snapshot([Region(by_text, group_key((text,))) for text in "abcd"])
+    assert [answers.parts[i] for i in range(4)] == [(Tally.of(1, 0),)] * 3 + [(Tally(),)]
+    operator.forget([channel("min", "s")])
+    operator.apply(batch_of([(7, ROW | {"s": "B"})]))
+    operator.listen([channel("min", "s")])
+    operator.check()
+
+
 def test_an_empty_region_has_no_answer() -> None:
     operator, shape = loaded((1, ROW)), Shape("t", (Output("min", "y"),), ("e",), "x")
     regions = [

@@ -88,3 +88,25 @@ def test_seek_finds_each_group_and_no_other(plain: None, groups: set[tuple[int, 
     found = kept.seek(layout, still, wanted).tolist()
     numbers = {group: i for i, group in enumerate(sorted(groups))}
     assert found == [numbers.get(group, -1) for group in wanted]
+
+
+@CALM
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2), st.integers(-3, 3)), max_size=20))
+def test_bundles_are_runs_of_groups_and_spans_are_runs_of_slots(plain: None, rows: list[tuple[int, int, int]]) -> None:
+    store = RowStore(3)
+    store.commit(store.replay(batch_of(list(enumerate(rows)))))
+    kept, still = Ordering.of((0, 1), 2, store.still()), store.still()
+    layout = kept.layout(still)
+    groups = sorted({row[:2] for row in rows})
+    for width in range(3):
+        firsts = kept.bundles(layout, still, width)
+        heads = [group[:width] for group in groups]
+        wanted = sorted(set(heads))
+        assert firsts.tolist() == [heads.index(head) for head in wanted] + [len(groups)]
+        found = kept.seek(layout, still, [*wanted, (9,) * width] if width else wanted, firsts)
+        assert found.tolist() == [*range(len(wanted)), *([-1] if width else [])]
+    asked = [(g, lo, hi) for g in range(-1, len(groups)) for lo in range(-4, 5) for hi in range(-4, 5)]
+    first, stop = layout.spans(*np.array(asked, np.int64).T.copy())
+    for (g, lo, hi), begin, end in zip(asked, first.tolist(), stop.tolist(), strict=True):
+        inside = (layout.group == g) & (layout.x >= lo) & (layout.x <= hi)
+        assert np.flatnonzero(inside).tolist() == list(range(begin, end)) if inside.any() else begin == end

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from state import byte_table, row_store
+from state import byte_table, row_store, text_rank
 from state.change_batch import ChangeBatch
 from state.order_code import INT64_MAX, INT64_MIN
 from state.row_store import Replay, RowStore
@@ -20,7 +20,7 @@ Change = tuple[bytes, Image | None, tuple[bool, ...], int]
 
 @pytest.fixture
 def plain() -> Iterator[None]:
-    with plain_kernels(byte_table, row_store):
+    with plain_kernels(byte_table, row_store, text_rank):
         yield
 
 
@@ -144,6 +144,40 @@ def test_unused_texts_are_swept_and_numbers_keep_their_order(plain: None) -> Non
     store.sections()
     assert store.numbers_of(1, ["first", "second", "third", "z"]).tolist() == [-1, -1, 1, 0]
     store.check()
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.lists(CHANGES, max_size=5), max_size=5), st.integers(0, 4))
+def test_ranked_numbers_are_in_the_order_of_the_texts(plain: None, batches: list[list[Change]], since: int) -> None:
+    store, twin = RowStore(COLUMNS, TEXTS), Twin()
+    for number, changes in enumerate(batches):
+        if number == since:
+            store.rank({1: False})
+        replay = store.replay(batch_of(changes))
+        for i, change in enumerate(changes):
+            assert image_of(store, replay, int(replay.before[i])) == twin.rows.get(change[0])
+            twin.change(*change)
+            assert image_of(store, replay, int(replay.after[i])) == twin.rows.get(change[0])
+        store.commit(replay)
+        store.check()
+        still = store.still()
+        assert {store.key(row): image_of(store, still, row) for row in range(len(store))} == twin.rows
+        if number % 2:
+            ranked, sections = store.ranked, as_stored(store.sections())
+            store = RowStore.from_sections(COLUMNS, TEXTS, sections)
+            store.ranked = ranked
+
+
+def test_a_new_text_renumbers_rows_that_the_batch_leaves_alone(plain: None) -> None:
+    store, keep = RowStore(COLUMNS, TEXTS), (False,) * COLUMNS
+    store.commit(store.replay(batch_of([(b"1", (1, "c", 1), keep, 0), (b"2", (1, "b", 1), keep, 0)])))
+    assert store.rank({1: False}) == {1}
+    assert store.rank({1: False}) == set()
+    assert store.still().codes[1].tolist() == [1, 0]
+    store.commit(store.replay(batch_of([(b"2", (1, "a", 1), keep, 0)])))
+    assert store.still().codes[1].tolist() == [2, 0]
+    assert store.texts_of(1, np.array([2, 0, 2])) == ["c", "a", "c"]
+    assert store.places_of(1, [b"", b"a", b"b", b"z"], [False, True, False, False]).tolist() == [0, 1, 1, 3]
 
 
 def test_columns_that_came_later_are_null(plain: None) -> None:
