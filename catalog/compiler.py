@@ -15,33 +15,37 @@ from dataclasses import dataclass
 from catalog.column_type import ColumnType
 from catalog.errors import SqlError, SubscriptionError
 from catalog.literal import LiteralKind, LiteralMismatch
+from catalog.notify import EVERY_CHANGE, Notify, OptionRefused, Options, read_options
 from catalog.parameter import Literal, ParameterRefused, literal_of, written
-from catalog.plan import Plan, make_plan
+from catalog.plan import Plan, is_number_type, make_plan
 from catalog.question import Operand, read_question
 from catalog.recent import Recent
 from catalog.relation import Catalog
-from catalog.shape import Region
+from catalog.shape import Region, Shape
 from catalog.statement_text import StatementText
 from catalog.template import Key, content, is_template, split
 
 MAX_CHARACTERS = 16_384
 """Longest text of one subscription."""
 MAX_TEMPLATES = 4096
-REFORMULATED = "reformulated"
 
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
     """An accepted subscription.
 
-    region: where it lives.  type: of the answer.  cost: class of cost; `reformulated`: no row ever comes to the edge.
-    sql: as the user wrote it, parameters filled in.
+    region: where it lives.  columns: types of the outputs' columns, None for COUNT(*).
+    cost: class of cost; `reformulated`: only new answers come to the edge; `row changes`: every row of the range that
+    comes, goes or changes does.
+    sql: as the user wrote it, parameters filled in.  notify: when to tell.  ttl: seconds to live, None without end.
     """
 
     region: Region
-    type: ColumnType
+    columns: tuple[ColumnType | None, ...]
     cost: str
     sql: str
+    notify: Notify = EVERY_CHANGE
+    ttl: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +71,7 @@ class _Prepared:
     plan: Plan
     operands: tuple[Operand, ...]
     types: tuple[ColumnType, ...]
+    options: Options
 
 
 class Compiler:
@@ -89,15 +94,17 @@ class Compiler:
         """
         if len(sql) > MAX_CHARACTERS:
             raise _too_long(sql)
-        key, literals = split(sql)
+        options = _options(sql)
+        statement = sql[: options.end]
+        key, literals = split(statement)
         shortcut = self._shortcuts.get(key)
         if not isinstance(shortcut, _Shortcut):
-            return self._compile_whole(sql, key if shortcut is None else None, literals)
+            return self._compile_whole(sql, options, key if shortcut is None else None, literals)
         try:
             region = shortcut.region(literals)
         except LiteralMismatch:
-            return self._compile_whole(sql, None, literals)
-        return Compiled(region, shortcut.plan.type, REFORMULATED, sql)
+            return self._compile_whole(sql, options, None, literals)
+        return _compiled(shortcut.plan, region, sql, options)
 
     def compile_template(self, template: str, parameters: Sequence[object]) -> Compiled:
         """Compile a SELECT in which constants are written `?`; `parameters` are JSON values in the same order.
@@ -113,11 +120,12 @@ class Compiler:
             region = prepared.plan.region([kind for kind, _ in literals], [text for _, text in literals])
         except LiteralMismatch as e:
             raise _mismatch(prepared.text, prepared.operands, e) from None
-        return Compiled(region, prepared.plan.type, REFORMULATED, _filled(prepared, literals))
+        behind = template[prepared.options.end :]
+        return _compiled(prepared.plan, region, _filled(prepared, literals) + behind, prepared.options)
 
-    def _compile_whole(self, sql: str, key: Key | None, literals: list[str]) -> Compiled:
+    def _compile_whole(self, sql: str, options: Options, key: Key | None, literals: list[str]) -> Compiled:
         """Compile by the parser; with `key`, remember whether its template may take the shortcut from now on."""
-        text = StatementText(sql, SubscriptionError)
+        text = StatementText(sql[: options.end], SubscriptionError)
         question = read_question(text)
         plan = make_plan(self.catalog, question, text)
         operands = tuple(c.operand for c in question.comparisons)
@@ -132,21 +140,47 @@ class Compiler:
             )
             safe = is_template(key, literals, text.statements[0], question)
             self._shortcuts.put(key, _Shortcut(plan, kinds, fixed) if safe else _WholeWay())
-        return Compiled(region, plan.type, REFORMULATED, sql)
+        return _compiled(plan, region, sql, options)
 
     def _prepare(self, template: str) -> _Prepared:
         if len(template) > MAX_CHARACTERS:
             raise _too_long(template)
-        text = StatementText(template, SubscriptionError)
+        options = _options(template)
+        text = StatementText(template[: options.end], SubscriptionError)
         question = read_question(text, parameters=True)
         plan = make_plan(self.catalog, question, text)
         relation = self.catalog.relations[plan.shape.relation]
         types = tuple(relation.column(c.column.text).type for c in question.comparisons)
-        return _Prepared(text, plan, tuple(c.operand for c in question.comparisons), types)
+        return _Prepared(text, plan, tuple(c.operand for c in question.comparisons), types, options)
 
 
 class _WholeWay:
     """Stands for a template that may not take the shortcut."""
+
+
+def check_policy(shape: Shape, columns: Sequence[ColumnType | None], notify: Notify) -> None:
+    """Raise SubscriptionError, `unsupported`, where MIN CHANGE is asked of an answer that is not one number."""
+    if notify.kind != "min_change":
+        return
+    [output, *others], [type_, *_] = shape.outputs, columns
+    number = output.function == "count" or (type_ is not None and is_number_type(type_))
+    if others or not number or output.function == "distinct":
+        hint = "It takes one MIN, MAX, COUNT, SUM or AVG of numbers; for all others there is NOTIFY LATEST."
+        raise SubscriptionError("unsupported", "NOTIFY MIN CHANGE of an answer that is not one number", hint=hint)
+
+
+def _compiled(plan: Plan, region: Region, sql: str, options: Options) -> Compiled:
+    notify = options.notify or EVERY_CHANGE
+    check_policy(plan.shape, plan.columns, notify)
+    return Compiled(region, plan.columns, plan.cost, sql, notify, options.ttl)
+
+
+def _options(sql: str) -> Options:
+    try:
+        return read_options(sql)
+    except OptionRefused as error:
+        text = StatementText(sql, SubscriptionError)
+        raise text.refusal("malformed", str(error), (error.start, error.end), "Say each option once.") from None
 
 
 def _too_long(sql: str) -> SqlError:

@@ -5,22 +5,25 @@ from __future__ import annotations
 import msgspec
 
 from catalog.column_type import ColumnType, JsonValue, Kind
-from catalog.relation import Catalog
-from catalog.shape import Region
+from catalog.names import quoted
+from catalog.order_key import text_of_key
+from catalog.relation import Catalog, Relation
+from catalog.shape import BEYOND_KEYS, LOWEST_KEY, Output, Region
 from catalog.value import to_json, value_of
 
 
 class Explanation(msgspec.Struct, frozen=True):
     """A subscription's place.
 
+    outputs: the SELECT list, such as `MIN(price)`; types: of the columns in it, None for COUNT(*).
     group: value of each equality column, None if no value fulfils them.  range: the range attribute, or None;
-    low, high: its closed bounds as JSON values, None where there is no bound.  empty: no row can ever meet it.
+    low, high: its bounds as JSON values, None where there is no bound; closed, but where the attribute has no order codes
+    `high` is the first value beyond, and a bound may carry a NUL, which means "and whatever follows it".  empty: no row can ever meet it.
     """
 
     relation: str
-    aggregate: str
-    measure: str
-    type: str
+    outputs: list[str]
+    types: list[str | None]
     group: dict[str, JsonValue] | None
     range: str | None
     low: JsonValue
@@ -38,17 +41,11 @@ def explain(catalog: Catalog, region: Region, cost: str) -> Explanation:
     if len(codes) == len(shape.equal):
         pairs = zip(shape.equal, codes, strict=True)
         group = {name: _shown(relation.column(name).type, code) for name, code in pairs}
-    low = high = None
-    if shape.range is not None:
-        type_ = relation.column(shape.range).type
-        least, greatest = type_.reach
-        low = None if not least < region.lo <= greatest else _shown(type_, region.lo)
-        high = None if not least <= region.hi < greatest else _shown(type_, region.hi)
+    low, high = _bounds(relation, region)
     return Explanation(
         relation=shape.relation,
-        aggregate=shape.aggregate,
-        measure=shape.measure,
-        type=str(relation.column(shape.measure).type),
+        outputs=[written(output) for output in shape.outputs],
+        types=[None if output.column is None else str(relation.column(output.column).type) for output in shape.outputs],
         group=group,
         range=shape.range,
         low=low,
@@ -56,6 +53,34 @@ def explain(catalog: Catalog, region: Region, cost: str) -> Explanation:
         empty=region.empty,
         cost=cost,
     )
+
+
+def written(output: Output) -> str:
+    """Return an item of the SELECT list as SQL.
+
+    >>> written(Output("count", None)), written(Output("distinct", "city"))
+    ('COUNT(*)', 'DISTINCT city')
+    """
+    name = "*" if output.column is None else quoted(output.column)
+    return f"DISTINCT {name}" if output.function == "distinct" else f"{output.function.upper()}({name})"
+
+
+def _bounds(relation: Relation, region: Region) -> tuple[JsonValue, JsonValue]:
+    if region.shape.range is None:
+        return None, None
+    type_ = relation.column(region.shape.range).type
+    lo, hi = region.lo, region.hi
+    if isinstance(lo, bytes) or isinstance(hi, bytes):
+        assert isinstance(lo, bytes) and isinstance(hi, bytes), "bounds are of one kind"
+        low = None if lo == LOWEST_KEY else _text(type_, lo)
+        return low, None if hi == BEYOND_KEYS else _text(type_, hi)
+    least, greatest = type_.reach
+    shown_low = None if not least < lo <= greatest else _shown(type_, lo)
+    return shown_low, None if not least <= hi < greatest else _shown(type_, hi)
+
+
+def _text(type_: ColumnType, key: bytes) -> str:
+    return key.decode() if type_.kind is Kind.VARCHAR else text_of_key(type_, key)
 
 
 def _shown(type_: ColumnType, code: int | str) -> JsonValue:

@@ -11,12 +11,13 @@ import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from catalog.column_type import MAX_CODED_PRECISION, ColumnType, Kind
+from catalog.column_type import ColumnType, Kind
 from catalog.errors import suggestion
 from catalog.literal import LiteralKind, LiteralMismatch, Placing, placing, text_of
-from catalog.question import Name, Question
+from catalog.order_key import after, key_of_unscaled, order_key, text_of_key
+from catalog.question import Item, Name, Question
 from catalog.relation import Catalog, Column, Relation
-from catalog.shape import Region, Shape, group_key
+from catalog.shape import BEYOND_KEYS, LOWEST_KEY, Output, Region, Shape, group_key
 from catalog.statement_text import StatementText
 from catalog.unsupported import unsupported
 from state.order_code import INT64_MAX, INT64_MIN
@@ -24,7 +25,11 @@ from state.order_code import INT64_MAX, INT64_MIN
 NO_GROUP = b"[]"
 """Group of a region whose equalities no value fulfils."""
 
+REFORMULATED = "reformulated"
+ROW_CHANGES = "row changes"
 _NOTHING = (1, 0)
+_NO_KEYS = (BEYOND_KEYS, LOWEST_KEY)
+_NUMBERS = frozenset({Kind.SMALLINT, Kind.INTEGER, Kind.BIGINT, Kind.DECIMAL, Kind.REAL, Kind.DOUBLE})
 _COMPARE: dict[str, Callable[[str, str], bool]] = {
     "=": operator.eq,
     "<": operator.lt,
@@ -50,14 +55,45 @@ class ColumnTests:
     @classmethod
     def of(cls, column: Column, tests: list[Test]) -> ColumnTests:
         """Return the tests of `column`."""
-        if not column.type.coded:
-            return cls(column.name, column.type, tuple(tests), (INT64_MIN, INT64_MAX), None)
-        return cls(column.name, column.type, tuple(tests), column.type.reach, placing(column.type))
+        type_ = column.type
+        if type_.kind is Kind.VARCHAR:
+            return cls(column.name, type_, tuple(tests), (0, 0), None)
+        return cls(column.name, type_, tuple(tests), type_.reach, placing(type_))
+
+    def bounds(self, kinds: Sequence[LiteralKind], texts: Sequence[str]) -> tuple[bytes, bytes]:
+        """Return the half-open range of order keys that passes all tests, of a column without order codes."""
+        if self.placing is None:
+            return self._text_bounds(kinds, texts)
+        low, high = self.interval(kinds, texts)
+        least, greatest = self.reach
+        if low > min(high, greatest) or high < least:
+            return _NO_KEYS
+        lo = LOWEST_KEY if low <= least else key_of_unscaled(low)
+        return lo, BEYOND_KEYS if high >= greatest else key_of_unscaled(high + 1)
+
+    def _text_bounds(self, kinds: Sequence[LiteralKind], texts: Sequence[str]) -> tuple[bytes, bytes]:
+        low, high = LOWEST_KEY, BEYOND_KEYS
+        for op, i, negative in self.tests:
+            try:
+                text = text_of(self.type, kinds[i], texts[i], negative)
+            except LiteralMismatch as e:
+                raise e.at(self.column, i) from None
+            if text is None:
+                return _NO_KEYS
+            key = order_key(self.type, text)
+            if op in (">=", ">"):
+                low = max(low, key if op == ">=" else after(key))
+            else:
+                high = min(high, key if op == "<" else after(key))
+        return low, high
 
     def interval(self, kinds: Sequence[LiteralKind], texts: Sequence[str]) -> tuple[int, int]:
-        """Return the closed range of order codes that passes all tests; it may be empty, and reach beyond 64 bits."""
-        low, high = INT64_MIN, INT64_MAX
+        """Return the closed range of order codes (unscaled values, for a wide DECIMAL) that passes all tests.
+
+        It may be empty, and reach beyond 64 bits.
+        """
         placing, type_ = self.placing, self.type
+        low, high = (INT64_MIN, INT64_MAX) if type_.coded else self.reach
         assert placing is not None
         for op, i, negative in self.tests:
             if kinds[i] is LiteralKind.NULL:
@@ -77,12 +113,17 @@ class ColumnTests:
         return low, high
 
     def point(self, kinds: Sequence[LiteralKind], texts: Sequence[str]) -> int | str | None:
-        """Return the one code (the text, for VARCHAR) that passes all tests, one of which is `=`; None if none does."""
+        """Return the one code that passes all tests, one of which is `=`; None if none does.
+
+        Where the type has no codes it is the canonical text.
+        """
         if self.placing is None:
             return self._text_point(kinds, texts)
         low, high = self.interval(kinds, texts)
         least, greatest = self.reach
-        return low if low == high and least <= low <= greatest else None
+        if low != high or not least <= low <= greatest:
+            return None
+        return low if self.type.coded else text_of_key(self.type, key_of_unscaled(low))
 
     def _text_point(self, kinds: Sequence[LiteralKind], texts: Sequence[str]) -> str | None:
         bounds: list[tuple[str, str | None]] = []
@@ -98,12 +139,13 @@ class ColumnTests:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What all subscriptions of one template share: shape, type of the answer, tests of each column."""
+    """What all subscriptions of one template share: shape, types of the outputs' columns, tests of each column."""
 
     shape: Shape
-    type: ColumnType
+    columns: tuple[ColumnType | None, ...]
     equal: tuple[ColumnTests, ...]
     range: ColumnTests | None
+    cost: str
 
     def region(self, kinds: Sequence[LiteralKind], texts: Sequence[str]) -> Region:
         """Return the region for these constants, numbered in the order of the text.
@@ -116,6 +158,9 @@ class Plan:
         group = NO_GROUP if nobody else group_key(values)
         if self.range is None:
             return Region(self.shape, group, empty=nobody)
+        if not self.range.type.coded:
+            first, end = self.range.bounds(kinds, texts)
+            return Region(self.shape, group, first, end, nobody or first >= end)
         low, high = self.range.interval(kinds, texts)
         if low > INT64_MAX or high < INT64_MIN:
             return Region(self.shape, group, INT64_MAX, INT64_MIN, True)
@@ -129,24 +174,38 @@ def make_plan(catalog: Catalog, question: Question, text: StatementText) -> Plan
     Raises SubscriptionError: `unknown_table`, `unknown_column`, `unsupported`, `unsupported_type`.
     """
     relation = _relation(catalog, question.table, text)
-    measure = _column(relation, question.measure, text)
-    if not measure.type.coded:
-        what = f"`{measure.name}` is {measure.type}, and {question.aggregate.upper()} of it is not supported"
-        raise _unsupported_type(text, what, question.measure)
+    columns = tuple(_measure(relation, item, text) for item in question.items)
     tests = _tests(relation, question, text)
     compared = {c.operator + c.column.text for c in question.comparisons}
     equal = tuple(t for t in tests if "=" + t.column in compared)
     ranges = [t for t in tests if "=" + t.column not in compared]
-    _check_types(question, text, equal, ranges)
+    _check_ranges(question, text, ranges)
     attribute = ranges[0] if ranges else None
     shape = Shape(
         relation=relation.name,
-        aggregate=question.aggregate,
-        measure=measure.name,
+        outputs=tuple(Output(item.function, item.column and item.column.text) for item in question.items),
         equal=tuple(t.column for t in equal),
         range=None if attribute is None else attribute.column,
     )
-    return Plan(shape, measure.type, equal, attribute)
+    counts = any(channel.kind in ("rows", "values") for channel in shape.channels)
+    return Plan(shape, columns, equal, attribute, ROW_CHANGES if counts else REFORMULATED)
+
+
+def is_number_type(type_: ColumnType) -> bool:
+    """Whether values of this type can be summed."""
+    return type_.kind in _NUMBERS
+
+
+def _measure(relation: Relation, item: Item, text: StatementText) -> ColumnType | None:
+    """Return the type of the column that an item is about; None for COUNT(*)."""
+    if item.column is None:
+        return None
+    column = _column(relation, item.column, text)
+    if item.function in ("sum", "avg") and not is_number_type(column.type):
+        what = f"`{column.name}` is {column.type}, and {item.function.upper()} of it is not supported"
+        hint = "SUM and AVG take numbers; COUNT, MIN, MAX and DISTINCT take every type."
+        raise text.refusal("unsupported_type", what, item.column.span, hint)
+    return column.type
 
 
 def _relation(catalog: Catalog, name: Name, text: StatementText) -> Relation:
@@ -175,17 +234,7 @@ def _tests(relation: Relation, question: Question, text: StatementText) -> list[
     return [ColumnTests.of(c, by_column[c.name]) for c in relation.columns if c.name in by_column]
 
 
-def _check_types(
-    question: Question, text: StatementText, equal: tuple[ColumnTests, ...], ranges: list[ColumnTests]
-) -> None:
-    for tests in equal:
-        if not tests.type.coded and tests.type.kind is not Kind.VARCHAR:
-            what = f"`{tests.column}` is {tests.type}, and comparing it is not supported"
-            raise _unsupported_type(text, what, _first(question, tests))
-    for tests in ranges:
-        if not tests.type.coded:
-            what = f"`{tests.column}` is {tests.type}, and a range over it is not supported"
-            raise _unsupported_type(text, what, _first(question, tests))
+def _check_ranges(question: Question, text: StatementText, ranges: list[ColumnTests]) -> None:
     if len(ranges) > 1:
         first, second = sorted(ranges, key=lambda t: t.tests[0][1])[:2]
         what = f"a range over `{second.column}` beside the one over `{first.column}`"
@@ -195,11 +244,3 @@ def _check_types(
 
 def _first(question: Question, tests: ColumnTests) -> Name:
     return question.comparisons[tests.tests[0][1]].column
-
-
-def _unsupported_type(text: StatementText, what: str, name: Name) -> Exception:
-    hint = (
-        f"MIN, MAX and ranges take every type but VARCHAR and DECIMAL of more than {MAX_CODED_PRECISION} digits; "
-        "a VARCHAR can be compared by =."
-    )
-    return text.refusal("unsupported_type", what, name.span, hint)

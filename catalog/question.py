@@ -1,4 +1,4 @@
-"""A subscription as written: which aggregate of which column of which table, under which comparisons.
+"""A subscription as written: which aggregates of which columns of which table, under which comparisons.
 
 Only syntax: nothing here knows the catalog. The tree is read by allowing, node by node, what is known; whatever
 else it holds is refused by `catalog.unsupported`.
@@ -27,7 +27,15 @@ from catalog.unsupported import (
 )
 
 _CLAUSES = ("expressions", "from_", "where")
-_AGGREGATES: dict[type[exp.Expr], str] = {exp.Min: "min", exp.Max: "max"}
+_AGGREGATES: dict[type[exp.Expr], str] = {
+    exp.Min: "min",
+    exp.Max: "max",
+    exp.Count: "count",
+    exp.Sum: "sum",
+    exp.Avg: "avg",
+}
+MAX_OUTPUTS = 32
+"""Longest SELECT list."""
 _OPERATORS: dict[type[exp.Expr], str] = {exp.EQ: "=", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">="}
 _MIRRORED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _TYPED = {exp.DType.DATE: LiteralKind.DATE, exp.DType.TIMESTAMP: LiteralKind.TIMESTAMP}
@@ -61,16 +69,28 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True)
+class Item:
+    """One item of the SELECT list: `min`, `max`, `count`, `sum`, `avg` or `distinct`; `column` None is COUNT(*)."""
+
+    function: str
+    column: Name | None
+
+
+@dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked: `aggregate` (`min` or `max`) of `measure` of the rows of `table` that meet all `comparisons`.
+    """What is asked: the `items` of the rows of `table` that meet all `comparisons`.
 
     The comparisons stand in the order of the text.
     """
 
-    aggregate: str
-    measure: Name
+    items: tuple[Item, ...]
     table: Name
     comparisons: tuple[Comparison, ...]
+
+
+def _narrowed(star: exp.Star) -> bool:
+    """Whether something is said of the star, such as EXCEPT."""
+    return any(value for value in star.args.values())
 
 
 def read_question(text: StatementText, parameters: bool = False) -> Question:
@@ -87,43 +107,68 @@ def read_question(text: StatementText, parameters: bool = False) -> Question:
 
 
 class _Reader:
-    """Reads one tree. `aggregate` and `alias` become known on the way."""
+    """Reads one tree. The first aggregate and the alias become known on the way."""
 
     def __init__(self, text: StatementText, parameters: bool) -> None:
         self._text = text
         self._parameters = parameters
-        self._aggregate = "min"
+        self._aggregate = ""
         self._table = self._alias = Name("", None)
 
     def question(self, tree: exp.Expr) -> Question:
         if not isinstance(tree, exp.Select):
             raise refuse_statement(self._text, tree)
-        refuse_extras(self._text, tree, (*_CLAUSES, *ROW_CLAUSES))
-        measure = self._measure(tree)
-        refuse_extras(self._text, tree, _CLAUSES)
+        known = (*_CLAUSES, "distinct")
+        refuse_extras(self._text, tree, (*known, *ROW_CLAUSES))
+        read = self._distinct(tree) if tree.args.get("distinct") is not None else self._aggregates(tree)
+        refuse_extras(self._text, tree, known)
         self._read_table(tree)
-        column = self._column(measure)
+        items = tuple([Item(function, node and self._column(node)) for function, node in read])
         where = tree.args.get("where")
         comparisons = tuple(self._comparisons(where.this)) if where is not None else ()
-        return Question(self._aggregate, column, self._table, comparisons)
+        return Question(items, self._table, comparisons)
 
-    def _measure(self, tree: exp.Select) -> exp.Column:
-        items = tree.expressions
+    def _distinct(self, tree: exp.Select) -> list[tuple[str, exp.Column | None]]:
+        """Return the column of SELECT DISTINCT."""
+        if tree.args["distinct"].args.get("on") is not None:
+            raise unsupported(self._text, "DISTINCT ON", self._text.keyword(("ON",)), "Write SELECT DISTINCT column.")
+        items = self._items(tree)
         if len(items) > 1:
-            hint = "Register one subscription for each."
-            raise unsupported(self._text, "more than one column in SELECT", items[1], hint)
-        if not items:
-            raise self._text.refusal("syntax", "SELECT is followed by nothing", self._text.keyword(("SELECT",)))
+            hint = "Register one subscription for each column."
+            raise unsupported(self._text, "DISTINCT of more than one column", items[1], hint)
         item = items[0].unalias().unnest()
+        if type(item) in _AGGREGATES:
+            hint = "An aggregate is one row anyway: leave DISTINCT out."
+            raise unsupported(self._text, "DISTINCT of an aggregate", self._text.keyword(("DISTINCT",)), hint)
+        if not isinstance(item, exp.Column) or isinstance(item.this, exp.Star):
+            raise refuse_select_item(self._text, item)
+        self._aggregate = "distinct"
+        return [("distinct", item)]
+
+    def _aggregates(self, tree: exp.Select) -> list[tuple[str, exp.Column | None]]:
+        items = self._items(tree)
+        if len(items) > MAX_OUTPUTS:
+            raise unsupported(self._text, f"a SELECT list of more than {MAX_OUTPUTS} items", items[MAX_OUTPUTS])
+        return [self._aggregate_of(item.unalias().unnest()) for item in items]
+
+    def _items(self, tree: exp.Select) -> list[exp.Expr]:
+        if not tree.expressions:
+            raise self._text.refusal("syntax", "SELECT is followed by nothing", self._text.keyword(("SELECT",)))
+        items: list[exp.Expr] = tree.expressions
+        return items
+
+    def _aggregate_of(self, item: exp.Expr) -> tuple[str, exp.Column | None]:
         aggregate = _AGGREGATES.get(type(item))
         if aggregate is None:
             raise refuse_select_item(self._text, item)
-        self._aggregate = aggregate
-        refuse_extras(self._text, item, ("this", "expressions"))
+        self._aggregate = self._aggregate or aggregate
+        refuse_extras(self._text, item, ("this", "expressions", "big_int"))
         column = item.this.unnest() if item.this is not None else None
+        if aggregate == "count" and isinstance(column, exp.Star) and not item.expressions and not _narrowed(column):
+            return aggregate, None
         if item.expressions or not isinstance(column, exp.Column) or isinstance(column.this, exp.Star):
             raise refuse_argument(self._text, item, aggregate.upper())
-        return column
+        return aggregate, column
 
     def _read_table(self, tree: exp.Select) -> None:
         source = tree.args.get("from_")

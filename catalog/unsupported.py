@@ -8,8 +8,8 @@ from catalog.errors import SqlError
 from catalog.statement_text import StatementText
 
 SUPPORTED = (
-    "Supported: SELECT MIN(m) or MAX(m) FROM t [WHERE a = constant AND ... AND x BETWEEN low AND high]; "
-    "ranges also by <, <=, >, >=, on one column."
+    "Supported: SELECT MIN(m), MAX(m), COUNT(*), COUNT(c), SUM(m), AVG(m) in any number, or SELECT DISTINCT c, "
+    "FROM t [WHERE a = constant AND ... AND x BETWEEN low AND high]; ranges also by <, <=, >, >=, on one column."
 )
 
 _ONE_ROW = "The answer is always one row: leave it out."
@@ -19,7 +19,6 @@ _PER_VALUE = "Register one subscription for each value: WHERE column = constant.
 
 _CLAUSES: dict[str, tuple[tuple[str, ...], str, str | None]] = {
     "with_": (("WITH",), "WITH", None),
-    "distinct": (("DISTINCT",), "DISTINCT", "MIN and MAX need none."),
     "joins": (("JOIN", ","), "a join", "Each subscription asks one table."),
     "laterals": (("LATERAL",), "LATERAL", None),
     "group": (("GROUP BY",), "GROUP BY", _PER_VALUE),
@@ -49,7 +48,7 @@ _STATEMENTS: dict[type[exp.Expr], str] = {
 }
 
 _PREDICATES: dict[type[exp.Expr], tuple[str, str | None]] = {
-    exp.Or: ("OR", "Register one subscription for each side; the {better} of their answers is the answer."),
+    exp.Or: ("OR", "Register one subscription for each side{better}."),
     exp.Xor: ("XOR", None),
     exp.In: ("IN", "Register one subscription for each value: column = value."),
     exp.NEQ: ("<>", "Register two subscriptions, one with < and one with >."),
@@ -60,6 +59,10 @@ _PREDICATES: dict[type[exp.Expr], tuple[str, str | None]] = {
     exp.NullSafeNEQ: ("IS DISTINCT FROM", None),
 }
 
+_BETTER = {
+    "min": "; the smaller of their answers is the answer",
+    "max": "; the greater of their answers is the answer",
+}
 _NEGATED = {exp.LT: ">=", exp.LTE: ">", exp.GT: "<=", exp.GTE: "<"}
 
 
@@ -90,12 +93,13 @@ def refuse_extras(text: StatementText, node: exp.Expr, known: tuple[str, ...]) -
 
 
 def refuse_select_item(text: StatementText, node: exp.Expr) -> SqlError:
-    """Return the refusal of a SELECT item that is no plain MIN or MAX of a column."""
+    """Return the refusal of a SELECT item that is no aggregate of a column."""
     if isinstance(node, exp.Star) or (isinstance(node, exp.Column) and isinstance(node.this, exp.Star)):
         return unsupported(text, "SELECT *", text.keyword(("*",)))
     if isinstance(node, exp.Column):
         name = node.name
-        return unsupported(text, f"a column that is not inside MIN or MAX (`{name}`)", node, f"Write MIN({name}).")
+        hint = f"Write MIN({name}), or SELECT DISTINCT {name} for all its values."
+        return unsupported(text, f"a column that is not inside an aggregate (`{name}`)", node, hint)
     if isinstance(node, exp.Filter):
         return unsupported(text, "FILTER", text.keyword(("FILTER",)), "Put the condition after WHERE.")
     if isinstance(node, exp.Window):
@@ -107,11 +111,15 @@ def refuse_select_item(text: StatementText, node: exp.Expr) -> SqlError:
 
 
 def refuse_argument(text: StatementText, function: exp.Expr, name: str) -> SqlError:
-    """Return the refusal of a MIN or MAX whose argument is no plain column."""
+    """Return the refusal of an aggregate whose argument is no plain column."""
     inner = function.this
     if isinstance(inner, exp.Distinct):
         hint = f"{name}(DISTINCT x) is the same as {name}(x): leave it out."
+        if name not in ("MIN", "MAX"):
+            hint = "SELECT DISTINCT x tells the values themselves; count or add them where you read them."
         return unsupported(text, f"DISTINCT inside {name}", text.keyword(("DISTINCT",)), hint)
+    if name == "COUNT" and isinstance(inner, exp.Literal):
+        return unsupported(text, "COUNT of a constant", _placed(text, inner, function), "Write COUNT(*).")
     if function.expressions:
         return unsupported(text, f"{name} of several expressions", function, f"{name} takes one column.")
     return unsupported(text, f"{name} of anything but a column", _placed(text, inner, function))
@@ -130,7 +138,7 @@ def refuse_predicate(text: StatementText, node: exp.Expr, aggregate: str) -> Sql
         return unsupported(text, "a subquery", _placed(text, node, None))
     for kind, (name, hint) in _PREDICATES.items():
         if isinstance(node, kind):
-            better = "smaller" if aggregate == "min" else "greater"
+            better = _BETTER.get(aggregate, "")
             return unsupported(text, name, _placed(text, node, None), hint and hint.format(better=better))
     return unsupported(text, "a condition that compares no column with a constant", _placed(text, node, None))
 

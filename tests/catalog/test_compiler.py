@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from catalog.compiler import MAX_CHARACTERS, REFORMULATED, Compiled, Compiler
+from catalog.compiler import MAX_CHARACTERS, Compiled, Compiler
+from catalog.plan import REFORMULATED
 from catalog.errors import SubscriptionError
 from tests.catalog import refusals
 from tests.catalog.sample import CATALOG, compiler
@@ -113,7 +114,7 @@ def test_what_is_compiled_carries_type_cost_and_text() -> None:
     sql = "SELECT MAX(risk) FROM stock WHERE exchange = 'a'"
     for _ in range(2):
         compiled = SHARED.compile(sql)
-        assert (str(compiled.type), compiled.cost, compiled.sql) == ("DOUBLE", REFORMULATED, sql)
+        assert (str(compiled.columns[0]), compiled.cost, compiled.sql) == ("DOUBLE", REFORMULATED, sql)
 
 
 def test_a_long_text_is_refused() -> None:

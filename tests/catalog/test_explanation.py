@@ -14,9 +14,8 @@ def test_values_instead_of_codes() -> None:
     sql = "SELECT MAX(price) FROM stock WHERE exchange = 'Ö' AND open = TRUE AND day >= '2026-03-01 12:00'"
     assert explained(sql) == {
         "relation": "stock",
-        "aggregate": "max",
-        "measure": "price",
-        "type": "DECIMAL(12,2)",
+        "outputs": ["MAX(price)"],
+        "types": ["DECIMAL(12,2)"],
         "group": {"exchange": "Ö", "open": True},
         "range": "day",
         "low": "2026-03-02",
@@ -35,6 +34,9 @@ def test_values_instead_of_codes() -> None:
         ("volume > 1e100", 2**63 - 1, -(2**63), True),
         ("small > 70000", None, None, True),
         ("risk >= -1e400 AND risk <= 0.5", None, 0.5, False),
+        ("symbol BETWEEN 'a' AND 'b'", "a", "b\0", False),
+        ("symbol < 'b'", None, "b", False),
+        ("wide >= 1.5", "1.5000000000", None, False),
         ("at < TIMESTAMP '2026-03-01'", None, "2026-02-28T23:59:59.999999", False),
     ],
 )

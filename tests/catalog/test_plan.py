@@ -1,8 +1,9 @@
 import pytest
 
 from catalog.errors import SubscriptionError
+from catalog.order_key import after, key_of_unscaled
 from catalog.plan import NO_GROUP
-from catalog.shape import group_key
+from catalog.shape import BEYOND_KEYS, LOWEST_KEY, Channel, Output, group_key
 from state.order_code import INT64_MAX, INT64_MIN, code_of_double
 from tests.catalog.sample import region
 
@@ -24,7 +25,7 @@ from tests.catalog.sample import region
 )
 def test_roles_of_the_columns(condition, equal, range_) -> None:
     shape = region(condition).shape
-    assert (shape.relation, shape.aggregate, shape.measure) == ("stock", "min", "price")
+    assert (shape.relation, shape.outputs) == ("stock", (Output("min", "price"),))
     assert (shape.equal, shape.range) == (equal, range_)
 
 
@@ -154,3 +155,48 @@ def test_the_first_mismatch_in_ddl_order_is_told(condition) -> None:
     with pytest.raises(SubscriptionError) as caught:
         region(condition)
     assert caught.value.code == "type_mismatch" and "`exchange`" in caught.value.what
+
+
+@pytest.mark.parametrize(
+    ("condition", "lo", "hi"),
+    [
+        ("symbol >= 'a'", b"a", BEYOND_KEYS),
+        ("symbol > 'a'", after(b"a"), BEYOND_KEYS),
+        ("symbol < 'a'", LOWEST_KEY, b"a"),
+        ("symbol <= 'a'", LOWEST_KEY, after(b"a")),
+        ("symbol BETWEEN 'b' AND 'é' AND symbol > 'c'", after(b"c"), after("é".encode())),
+        ("symbol BETWEEN 'b' AND 'a'", b"b", after(b"a")),
+        ("wide > 1.5", key_of_unscaled(15 * 10**9 + 1), BEYOND_KEYS),
+        ("wide BETWEEN -1e-11 AND 1e-10", key_of_unscaled(0), key_of_unscaled(2)),
+        ("wide < 1e100", LOWEST_KEY, BEYOND_KEYS),
+    ],
+)
+def test_ranges_of_what_has_no_code_are_half_open_ranges_of_keys(condition, lo, hi) -> None:
+    found = region(condition)
+    assert (found.lo, found.hi, found.empty) == (lo, hi, lo >= hi)
+
+
+def test_nothing_is_in_a_range_of_keys_with_null_or_beyond_all() -> None:
+    assert region("symbol > NULL").empty
+    assert region("wide > 1e100").empty
+    assert region("wide > 3 AND wide < 3").empty
+
+
+def test_a_wide_decimal_is_compared_by_its_canonical_text() -> None:
+    assert region("wide = 3").group == group_key(("3.0000000000",))
+    assert region("wide = 1e-11").group == NO_GROUP
+
+
+@pytest.mark.parametrize(
+    ("selected", "kinds"),
+    [
+        ("MIN(price)", [("min", "price")]),
+        ("MIN(symbol), MAX(wide)", [("min", "symbol"), ("max", "wide")]),
+        ("COUNT(*), COUNT(price)", [("rows", None), ("rows", "price")]),
+        ("COUNT(price), SUM(price), AVG(price)", [("values", "price")]),
+        ("DISTINCT symbol", [("distinct", "symbol")]),
+    ],
+)
+def test_a_select_list_needs_channels(selected, kinds) -> None:
+    shape = region("risk > 1", selected).shape
+    assert list(shape.channels) == [Channel("stock", kind, column, (), "risk") for kind, column in kinds]

@@ -10,6 +10,10 @@ def question(sql: str, parameters: bool = False) -> Question:
     return read_question(StatementText(sql, SubscriptionError), parameters)
 
 
+def items(asked: Question) -> list[tuple[str, str | None]]:
+    return [(item.function, item.column and item.column.text) for item in asked.items]
+
+
 def comparisons(condition: str) -> list[tuple[str, str, LiteralKind | None, str]]:
     def shown(c: Comparison) -> tuple[str, str, LiteralKind | None, str]:
         sign = "-" if c.operand.negative else ""
@@ -32,13 +36,12 @@ def comparisons(condition: str) -> list[tuple[str, str, LiteralKind | None, str]
 )
 def test_forms_of_one_question(sql) -> None:
     asked = question(sql)
-    assert (asked.aggregate, asked.measure.text, asked.table.text, asked.comparisons) == ("min", "price", "stock", ())
+    assert (items(asked), asked.table.text, asked.comparisons) == ([("min", "price")], "stock", ())
 
 
 def test_names_fold_unless_quoted() -> None:
     asked = question('SELECT MAX("Lot Size") FROM Stock WHERE "A" = 1 AND B = 2')
-    assert asked.aggregate == "max"
-    assert [asked.measure.text, asked.table.text] == ["Lot Size", "stock"]
+    assert items(asked) == [("max", "Lot Size")] and asked.table.text == "stock"
     assert [c.column.text for c in asked.comparisons] == ["A", "b"]
 
 
@@ -84,7 +87,9 @@ def test_conditions(condition, read) -> None:
 def test_spans_are_those_of_names_and_constants() -> None:
     sql = "SELECT MIN(price) FROM stock WHERE volume = - 5 AND ? = open AND day > DATE '2026-03-01'"
     asked = question(sql, parameters=True)
-    spans = [asked.measure.span, asked.table.span]
+    measure = asked.items[0].column
+    assert measure is not None
+    spans = [measure.span, asked.table.span]
     spans += [s for c in asked.comparisons for s in (c.column.span, c.operand.span)]
     shown = [sql[slice(*s)] for s in spans if s is not None]
     assert shown == ["price", "stock", "volume", "5", "open", "?", "day", "'2026-03-01'"]
@@ -95,3 +100,17 @@ def test_comparisons_stand_in_the_order_of_the_text() -> None:
     assert [c.operand.text for c in question(f"SELECT MIN(a) FROM t WHERE {condition}").comparisons] == [
         str(i) for i in range(300)
     ]
+
+
+@pytest.mark.parametrize(
+    ("selected", "read"),
+    [
+        ("COUNT(*)", [("count", None)]),
+        ("count( * ), Count(a) AS n, SUM(a), avg(b)", [("count", None), ("count", "a"), ("sum", "a"), ("avg", "b")]),
+        ("MIN(a), MIN(a)", [("min", "a"), ("min", "a")]),
+        ("DISTINCT a", [("distinct", "a")]),
+        ("DISTINCT (t.a) AS v", [("distinct", "a")]),
+    ],
+)
+def test_select_lists(selected, read) -> None:
+    assert items(question(f"SELECT {selected} FROM t")) == read
