@@ -8,10 +8,11 @@ announced before the record came. Records that come before any catalog is announ
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from catalog.compiler import Compiled, Compiler
+from catalog.compiler import Compiled, Compiler, check_policy
 from catalog.errors import SubscriptionError
+from catalog.notify import EVERY_CHANGE, read_policy
 from catalog.relation import Catalog
 from overlay.ack import Refusal
 from overlay.subscription_request import Request, read_request
@@ -72,6 +73,22 @@ class Admission:
 
 def _compile(compiler: Compiler, request: Request) -> Compiled:
     if request.sql is not None:
-        return compiler.compile(request.sql)
-    assert request.template is not None and request.params is not None
-    return compiler.compile_template(request.template, request.params)
+        compiled = compiler.compile(request.sql)
+    else:
+        assert request.template is not None and request.params is not None
+        compiled = compiler.compile_template(request.template, request.params)
+    if request.notify is None and request.ttl is None:
+        return compiled
+    notify = None if request.notify is None else read_policy(request.notify)
+    if notify is not None:
+        if compiled.notify not in (EVERY_CHANGE, notify):
+            raise _said_twice("NOTIFY", compiled.notify.text, notify.text)
+        check_policy(compiled.region.shape, compiled.columns, notify)
+    if request.ttl is not None and compiled.ttl not in (None, request.ttl):
+        raise _said_twice("TTL", compiled.ttl, request.ttl)
+    return replace(compiled, notify=notify or compiled.notify, ttl=request.ttl or compiled.ttl)
+
+
+def _said_twice(name: str, first: object, second: object) -> SubscriptionError:
+    what = f"the SQL says {name} {first}, and the record {second}"
+    return SubscriptionError("malformed", what, hint="Say it in one of the two.")

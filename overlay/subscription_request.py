@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from catalog.notify import MAX_TTL_SECONDS, read_policy
 from connectors.partitioner import home_partition
 from overlay.ack import Refusal
 
@@ -15,11 +16,16 @@ MAX_REQUEST_BYTES = 65_536
 
 
 class Request(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a client asks for: SQL, or a template whose `?` stand for `params` (str, int, Decimal, bool or None)."""
+    """What a client asks for: SQL, or a template whose `?` stand for `params` (str, int, Decimal, bool or None).
+
+    `notify` is a policy as it stands behind NOTIFY, `ttl` is in seconds: options that may stand in the SQL as well.
+    """
 
     sql: str | None = None
     template: str | None = None
     params: list[Any] | None = None
+    notify: str | None = None
+    ttl: int | None = None
 
 
 _DECODER = msgspec.json.Decoder(dict[str, object], float_hook=Decimal)
@@ -43,6 +49,15 @@ def read_request(value: bytes) -> Request | Refusal:
         return _malformed("must have `params` beside `template`, and only there")
     if any(isinstance(param, list | dict) for param in request.params or ()):
         return _malformed("must have plain values as `params`, no arrays or objects")
+    return _with_options(request)
+
+
+def _with_options(request: Request) -> Request | Refusal:
+    if request.notify is not None and read_policy(request.notify) is None:
+        hint = "write EVERY CHANGE, LATEST, MIN CHANGE 0.5 or MIN CHANGE 5 %"
+        return Refusal("malformed", f"`notify` names no policy: {request.notify[:80]!r}", hint)
+    if request.ttl is not None and not 0 < request.ttl <= MAX_TTL_SECONDS:
+        return Refusal("malformed", f"`ttl` is {request.ttl}, expected 1 to {MAX_TTL_SECONDS} seconds")
     return request
 
 
