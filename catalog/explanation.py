@@ -17,8 +17,8 @@ class Explanation(msgspec.Struct, frozen=True):
 
     outputs: the SELECT list, such as `MIN(price)`; types: of the columns in it, None for COUNT(*).
     group: value of each equality column, None if no value fulfils them.  range: the range attribute, or None;
-    low, high: its bounds as JSON values, None where there is no bound; closed, but where the attribute has no order codes
-    `high` is the first value beyond, and a bound may carry a NUL, which means "and whatever follows it".  empty: no row can ever meet it.
+    low, high: its bounds as JSON values, None where there is no bound. They are closed; but where the attribute has no
+    order codes, `high` is the first value beyond, and a NUL at the end of a bound means "just after".  empty: no row can ever meet it.
     """
 
     relation: str

@@ -183,7 +183,9 @@ def make_plan(catalog: Catalog, question: Question, text: StatementText) -> Plan
     attribute = ranges[0] if ranges else None
     shape = Shape(
         relation=relation.name,
-        outputs=tuple(Output(item.function, item.column and item.column.text) for item in question.items),
+        outputs=tuple(
+            Output(item.function, None if item.column is None else item.column.text) for item in question.items
+        ),
         equal=tuple(t.column for t in equal),
         range=None if attribute is None else attribute.column,
     )

@@ -123,7 +123,7 @@ class _Reader:
         read = self._distinct(tree) if tree.args.get("distinct") is not None else self._aggregates(tree)
         refuse_extras(self._text, tree, known)
         self._read_table(tree)
-        items = tuple([Item(function, node and self._column(node)) for function, node in read])
+        items = tuple([Item(function, None if node is None else self._column(node)) for function, node in read])
         where = tree.args.get("where")
         comparisons = tuple(self._comparisons(where.this)) if where is not None else ()
         return Question(items, self._table, comparisons)

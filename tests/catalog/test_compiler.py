@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from catalog.compiler import MAX_CHARACTERS, Compiled, Compiler
-from catalog.plan import REFORMULATED
 from catalog.errors import SubscriptionError
+from catalog.plan import REFORMULATED
 from tests.catalog import refusals
 from tests.catalog.sample import CATALOG, compiler
 
