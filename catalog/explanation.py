@@ -17,8 +17,9 @@ class Explanation(msgspec.Struct, frozen=True):
 
     outputs: the SELECT list, such as `MIN(price)`; types: of the columns in it, None for COUNT(*).
     group: value of each equality column, None if no value fulfils them.  range: the range attribute, or None;
-    low, high: its bounds as JSON values, None where there is no bound. They are closed; but where the attribute has no
-    order codes, `high` is the first value beyond, and a NUL at the end of a bound means "just after".  empty: no row can ever meet it.
+    low, high: its bounds as JSON values, None where there is no bound. closed: `high` is in the range; else the
+    attribute has no order codes, `high` is the first value beyond, and a NUL at its end means "just after".
+      empty: no row can ever meet it.
     """
 
     relation: str
@@ -26,6 +27,7 @@ class Explanation(msgspec.Struct, frozen=True):
     types: list[str | None]
     group: dict[str, JsonValue] | None
     range: str | None
+    closed: bool
     low: JsonValue
     high: JsonValue
     empty: bool
@@ -48,6 +50,7 @@ def explain(catalog: Catalog, region: Region, cost: str) -> Explanation:
         types=[None if output.column is None else str(relation.column(output.column).type) for output in shape.outputs],
         group=group,
         range=shape.range,
+        closed=not isinstance(region.hi, bytes),
         low=low,
         high=high,
         empty=region.empty,

@@ -15,6 +15,7 @@ from connectors.partitioner import home_partition
 COSTS = {
     "reformulated": "one message of a shard tells all subscriptions of this shape that a change concerns; "
     "rows never come to the edge",
+    "row changes": "every row of the range that comes, goes or changes is told to the edge, which counts and adds",
 }
 
 
@@ -23,15 +24,17 @@ class Place(msgspec.Struct):
 
     sql: str
     relation: str
-    aggregate: str
-    measure: str
-    type: str
+    outputs: list[str]
+    types: list[str | None]
     group: dict[str, JsonValue] | None
     range: str | None
+    closed: bool
     low: JsonValue
     high: JsonValue
     empty: bool
     cost: str
+    notify: str
+    ttl: int | None
     shape: str
     shard: str
     id: str | None = None
@@ -46,6 +49,8 @@ def explain(compiled: Compiled, catalog: Catalog, id: str | None, virtual_edges:
     return Place(
         **facts,
         sql=compiled.sql,
+        notify=compiled.notify.text,
+        ttl=compiled.ttl,
         shape=compiled.region.shape.key,
         shard=relation.shard,
         id=id,
@@ -57,16 +62,23 @@ def lines_of(place: Place) -> list[tuple[str, Any]]:
     """Return (what, value) pairs for a person."""
     group = " and ".join(f"{name} = {_shown(value)}" for name, value in (place.group or {}).items())
     rows: list[tuple[str, Any]] = [
-        ("answer", f"{place.aggregate.upper()}({place.measure}), {place.type}"),
+        ("answer", "; ".join(_output(*pair) for pair in zip(place.outputs, place.types, strict=True))),
         ("shard", place.shard),
         ("group", group or "every row"),
         ("rectangle", _rectangle(place)),
         ("shape", place.shape),
+        ("notify", place.notify),
         ("cost class", f"{place.cost}: {COSTS.get(place.cost, place.cost)}"),
     ]
+    if place.ttl is not None:
+        rows.append(("ends after", f"{place.ttl:,} s"))
     if place.virtual_edge is not None:
         rows.append(("virtual edge", place.virtual_edge))
     return rows
+
+
+def _output(output: str, type_: str | None) -> str:
+    return output if type_ is None else f"{output}, {type_}"
 
 
 def _rectangle(place: Place) -> str:
@@ -76,7 +88,7 @@ def _rectangle(place: Place) -> str:
         return "no range"
     low = "the lowest" if place.low is None else _shown(place.low)
     high = "the highest" if place.high is None else _shown(place.high)
-    return f"{place.range} from {low} to {high}, both included"
+    return f"{place.range} from {low} to {high}, {'both included' if place.closed else 'the first included'}"
 
 
 def _shown(value: JsonValue) -> str:

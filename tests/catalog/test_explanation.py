@@ -18,6 +18,7 @@ def test_values_instead_of_codes() -> None:
         "types": ["DECIMAL(12,2)"],
         "group": {"exchange": "Ö", "open": True},
         "range": "day",
+        "closed": True,
         "low": "2026-03-02",
         "high": None,
         "empty": False,

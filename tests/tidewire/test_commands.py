@@ -127,7 +127,7 @@ def test_subscriptions_are_listed_with_what_became_of_them(
 def test_explain_reads_the_catalog_in_force(tidewire: Run, table: str) -> None:
     code, [said], _ = tidewire("explain", f"SELECT MAX(price) FROM {table} WHERE price >= 1.005", "--id", "s")
     assert code == 0
-    assert (said["low"], said["high"], said["aggregate"]) == ("1.01", None, "max")
+    assert (said["low"], said["high"], said["outputs"]) == ("1.01", None, ["MAX(price)"])
     code, _, remark = tidewire("explain", f"SELECT MAX(prize) FROM {table}")
     assert code == 2 and "^" in remark and "`price`" in remark
 

@@ -3,6 +3,7 @@
 import numpy as np
 
 from connectors.kafka import KafkaRecord
+from operators.operator import Answers
 from operators.packed import Header, pack_snapshot
 from tidewire.record_text import describe, readable, to_json
 
@@ -16,7 +17,7 @@ def test_json_text_and_bytes() -> None:
 
 
 def test_packed_records_by_their_header() -> None:
-    packed = pack_snapshot(Header("snapshot", 4, "t/0"), np.array([7]), np.array([1]), np.array([True]))
+    packed = pack_snapshot(Header("snapshot", 4, "t/0"), np.array([7]), Answers(np.array([1]), np.array([True]), {}))
     found = readable(packed)
     assert (found["packed"]["kind"], found["packed"]["epoch"], found["entries"]) == ("snapshot", 4, 1)
     assert "unreadable" in readable(b"\xff\xff")["packed"]

@@ -40,7 +40,7 @@ def test_json_is_one_object_and_counts_skips(tmp_path):
     needs = tmp_path / "needs.jsonl"
     needs.write_text('{"scenario": "s", "needs": ["teleport"]}\n')
     text = tmp_path / "text.jsonl"
-    text.write_text(TITLE + TABLE + '{"subscribe": "a", "sql": "SELECT MIN(s) FROM t"}\n')
+    text.write_text(TITLE + TABLE + '{"subscribe": "a", "sql": "SELECT SUM(s) FROM t"}\n')
     wrong = tmp_path / "wrong.jsonl"
     wrong.write_text(TITLE + TABLE + '{"subscribe": "a", "sql": "SELECT nonsense"}\n')
     result = run("--json", needs, text, wrong, FILES / "stocks.jsonl")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -96,8 +97,8 @@ def _expect(run: _Run, step: Step) -> _Wrong:
     if not subscriber.live:
         return {"rows": step.rows}, "no live subscription"
     count = subscriber.counted()
-    rows = [[subscriber.answer]]
-    if not _same(rows, step.rows) or (step.notified is not None and step.notified != count):
+    rows = subscriber.rows
+    if not _same_bag(rows, step.rows or []) or (step.notified is not None and step.notified != count):
         expected = {"rows": step.rows} | ({} if step.notified is None else {"notified": step.notified})
         return expected, {"rows": rows, "notified": count}
     return None
@@ -108,12 +109,25 @@ def _restart(run: _Run, step: Step) -> _Wrong:
     return None
 
 
+def _same_bag(got: list[Json], expected: list[Json]) -> bool:
+    """Whether there are the same rows, each as often, in any order."""
+    left = list(got)
+    for row in expected:
+        place = next((i for i, other in enumerate(left) if _same(other, row)), None)
+        if place is None:
+            return False
+        del left[place]
+    return not left
+
+
 def _same(got: Json, expected: Json) -> bool:
-    """Equal as JSON: true is not 1, but 2.0 is 2, and as DECIMALs "2.50" is "2.5"."""
+    """Equal as JSON: true is not 1, but 2.0 is 2, and as DECIMALs "2.50" is "2.5"; fractions within 1e-12 of them."""
     if isinstance(got, list) and isinstance(expected, list):
         return len(got) == len(expected) and all(map(_same, got, expected))
     if isinstance(got, str) and isinstance(expected, str) and _DECIMAL.fullmatch(got) and _DECIMAL.fullmatch(expected):
         return Decimal(got) == Decimal(expected)
+    if isinstance(got, float) and isinstance(expected, int | float) and not isinstance(expected, bool):
+        return math.isclose(got, expected, rel_tol=1e-12)
     return bool(isinstance(got, bool) == isinstance(expected, bool) and got == expected)
 
 

@@ -14,7 +14,10 @@ Json = Any
 """A JSON value as msgspec decodes it (integers exact)."""
 
 SUPPORTED = frozenset(
-    {"range_min", "range_max", "group", "types", "nulls", "openrange", "move", "delete", "restart", "refuse"}
+    {
+        *(f"range_{family}" for family in ("min", "max", "count", "sum", "avg", "distinct")),
+        *("group", "types", "nulls", "openrange", "move", "delete", "restart", "refuse"),
+    }
 )
 
 

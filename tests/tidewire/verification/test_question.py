@@ -77,6 +77,9 @@ def inside(region: Region, type_: ColumnType, values: list[Any]) -> list[int]:
         return []
     codes = [value if isinstance(value, str) else code_of(type_, value) for value in values]
     if type_.kind is Kind.VARCHAR:
+        keys = [code.encode() for code in codes]
+        if isinstance(region.lo, bytes):
+            return [place for place, key in enumerate(keys) if region.lo <= key < region.hi]
         return [place for place, code in enumerate(codes) if equal == [code]]
     return [place for place, code in enumerate(codes) if region.lo <= code <= region.hi and equal in ([], [code])]
 
