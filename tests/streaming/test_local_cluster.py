@@ -12,7 +12,7 @@ from typing import Any
 import psutil
 import pytest
 
-from catalog.shape import Region, Shape
+from catalog.shape import Output, Region, Shape
 from connectors.kafka import Admin, KafkaProperties, Producer, Reader
 from connectors.record import OutRecord
 from connectors.topics import Topics
@@ -27,7 +27,7 @@ CONFIG = """
 [spark]
 "spark.executorEnv.NUMBA_DISABLE_JIT" = "1"
 """
-SHAPE = Shape("stock", "min", "price", (), None)
+SHAPE = Shape("stock", (Output("min", "price"),), (), None)
 
 
 class EngineProcess:
