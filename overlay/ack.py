@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from overlay.delivery import Position
+from overlay.delivery import Position, json_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,17 +34,22 @@ def refused(name: str, version: int, refusal: Refusal) -> bytes:
     return msgspec.json.encode(ack)
 
 
-def accepted(name: str, version: int, sql: str, shape: str, cost: str) -> bytes:
-    """Return the ack of a subscription that is compiled and goes to its shard."""
-    ack = {"id": name, "version": version, "status": "accepted", "sql": sql, "shape": shape, "cost": cost}
-    return msgspec.json.encode(ack)
+def ending(shape: str, cost: str) -> str:
+    """Return what acks of subscriptions of one shape and cost share: how they end."""
+    return f'"shape":{json_text(shape)},"cost":{json_text(cost)}}}'
 
 
-def live(name: str, version: int, at: Position, sql: str, shape: str, cost: str) -> bytes:
-    """Return the ack of a subscription whose snapshot has come; its answers hold from `at` on."""
-    position = {"epoch": at.epoch, "batch": at.batch}
-    ack = {"id": name, "version": version, "status": "live", "at": position, "sql": sql, "shape": shape, "cost": cost}
-    return msgspec.json.encode(ack)
+def accepted(name: str, version: int, sql: str, end: str) -> bytes:
+    """Return the ack of a subscription that is compiled and goes to its shard.
+
+    `name` and `sql` are JSON texts, `end` is made by `ending`. Cost: 0.4 us.
+    """
+    return f'{{"id":{name},"version":{version},"status":"accepted","sql":{sql},{end}'.encode()
+
+
+def live(name: str, version: int, at: Position, sql: str, end: str) -> bytes:
+    """Return the ack of a subscription whose snapshot has come; its answers hold from `at` on. As `accepted`."""
+    return f'{{"id":{name},"version":{version},"status":"live","at":{at.text},"sql":{sql},{end}'.encode()
 
 
 def ended(name: str, version: int, reason: str) -> bytes:

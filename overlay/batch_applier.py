@@ -29,7 +29,7 @@ class BatchApplier:
         self._outbox = outbox
         self._counters = counters
         self._ways = Ways(roster)
-        self._snapshots = Snapshots(roster, outbox, counters)
+        self._snapshots = Snapshots(roster, outbox, counters, self._ways)
         self._singles = SingleAnswers(roster, outbox, counters)
         self._latest = LatestAnswers(roster, outbox, counters)
 
@@ -39,7 +39,7 @@ class BatchApplier:
         Cost: O(snapshots * log n + messages * log n + hits), about 1 us a delivery of a plain answer, 4 us of others.
         """
         for snapshot in batch.snapshots:
-            self._ways.forget(self._snapshots.take(snapshot, position.before))
+            self._snapshots.take(snapshot, position.before)
         for packed in batch.messages:
             self._messages(packed, position)
         self._singles.end()
@@ -86,12 +86,12 @@ class BatchApplier:
         chosen = moved.moves.nonzero()[0]
         slots, shapes = slots[chosen], self._roster.slots.shape[slots[chosen]]
         told, first, told_of = np.unique(hit[chosen], return_index=True, return_inverse=True)
-        texts = self._texts(shapes[first], packed.messages.new[told], packed.messages.has_new[told])
+        texts = self._roster.shapes.texts(shapes[first], packed.messages.new[told], packed.messages.has_new[told])
         ends = [
             change_tail(new, at)
             for new, at in zip(texts, self._rows(packed, told, shapes[first], position), strict=True)
         ]
-        olds = self._texts(shapes, moved.old[chosen], moved.old_known[chosen])
+        olds = self._roster.shapes.texts(shapes, moved.old[chosen], moved.old_known[chosen])
         self._write(slots, told_of, moved.n[chosen], olds, ends)
 
     def _every_count(self, packed: PackedMessages, hit: I64, slots: I64, position: Position) -> None:
@@ -128,7 +128,7 @@ class BatchApplier:
     def _write(self, slots: I64, told_of: I64, n: I64, olds: list[str], ends: list[str]) -> None:
         table = self._roster.slots
         columns = (slots.tolist(), told_of.tolist(), n.tolist(), olds)
-        self._outbox.changes(table.ids, table.heads_for(columns[0]), ends, zip(*columns, strict=True))
+        self._outbox.changes(*table.names_for(columns[0]), ends, zip(*columns, strict=True))
 
     def _rows(self, packed: PackedMessages, told: I64, shapes: I32, position: Position) -> list[str]:
         """Return the causing rows of messages as JSON; `shapes` are those of somebody who hears each."""
@@ -137,14 +137,3 @@ class BatchApplier:
         }
         places = zip(shapes.tolist(), packed.partition[told].tolist(), packed.offset[told].tolist(), strict=True)
         return [row_at(starts[shape], partition, offset) for shape, partition, offset in places]
-
-    def _texts(self, shapes: I32, codes: I64, known: Bool) -> list[str]:
-        """Return the texts of answers, each of the shape with this number."""
-        numbers = np.unique(shapes).tolist()
-        if len(numbers) == 1:
-            return self._roster.shapes[numbers[0]].texts.texts(codes, known)
-        texts = np.empty(len(codes), object)
-        for number in numbers:
-            at = (shapes == number).nonzero()[0]
-            texts[at] = self._roster.shapes[number].texts.texts(codes[at], known[at])
-        return list(texts)

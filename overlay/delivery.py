@@ -19,6 +19,7 @@ Cost: about 0.4 us a delivery, 1 us more for each value that is not an integer a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -32,6 +33,8 @@ NULL = "null"
 PROGRESS_KEY = b"@progress"
 _INTEGERS = {Kind.SMALLINT, Kind.INTEGER, Kind.BIGINT}
 _REMEMBERED = 100_000
+_PLAIN = bytes(range(32, 127)).replace(b'"', b"").replace(b"\\", b"")
+"""Characters that stand in JSON as they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +60,13 @@ def json_text(value: object) -> str:
     return msgspec.json.encode(value).decode()
 
 
+def json_names(keys: Sequence[bytes]) -> list[str]:
+    """Return ids as JSON texts. Cost: 0.1 us each where all are plain ASCII, else 0.3 us."""
+    if b"".join(keys).translate(None, _PLAIN):
+        return [json_text(key.decode()) for key in keys]
+    return [f'"{key.decode()}"' for key in keys]
+
+
 def row_start(position: Position, topic: str) -> str:
     """Return what the `at` of all changes that rows of `topic` (JSON text already) cause in a batch begins with."""
     return f'{{"epoch":{position.epoch},"batch":{position.batch},"topic":{topic},"partition":'
@@ -77,10 +87,10 @@ def delivery(
     sql: str | None = None,
     reason: str | None = None,
 ) -> bytes:
-    """Return one delivery. `name`, `at` are JSON texts, `sql` and `reason` plain ones; `body` is made by `moved`, or
-    by `AnswerPlan.body`.
+    """Return one delivery. `name`, `at`, `sql` are JSON texts, `reason` a plain one; `body` is made by `moved`, or by
+    `AnswerPlan.body`.
     """
-    tail = "" if sql is None else f',"sql":{json_text(sql)}'
+    tail = "" if sql is None else f',"sql":{sql}'
     if reason is not None:
         tail += f',"reason":{json_text(reason)}'
     return f'{{"id":{name},"kind":"{kind}","version":{version},"n":{n},{body},"at":{at}{tail}}}'.encode()

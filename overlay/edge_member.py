@@ -38,7 +38,7 @@ from overlay.ownership import client_id
 from state.errors import UserError
 
 POLL_SECONDS = 0.1
-POLL_RECORDS = 2_000
+POLL_RECORDS = 10_000
 OPEN_SECONDS = 10.0
 LONGEST_OPEN_SECONDS = 320.0
 RETRY_SECONDS = 0.5
@@ -179,7 +179,7 @@ class EdgeMember:
             self._feed([record for record in records if record.topic == notifications])
             self._owned.moved(positions, notifications)
             self._owned.settle()
-            self._feed([record for record in records if record.topic == subscriptions])
+            self._owned.feed_subscriptions([record for record in records if record.topic == subscriptions])
             self._owned.moved(positions, subscriptions)
             self._owned.raise_fences()
             self._owned.settle()

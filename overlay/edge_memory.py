@@ -51,7 +51,7 @@ class EdgeMemory:
     def restore(self, values: Iterable[bytes]) -> None:
         """Become what `values` describe; roster and queue must be new.
 
-        Raises StateError. Cost: O(records + subscriptions), about 5 us a subscription.
+        Raises StateError. Cost: O(records + subscriptions), about 2 us a subscription.
         """
         deltas, self.snapshot = read_back(values)
         for delta in deltas:

@@ -3,77 +3,61 @@
 A virtual edge has no clock; the time that counts is the one that progress records carry, so every run over the same
 records ends the same subscriptions at the same place. A TTL begins with the first progress after its subscription
 was taken; until then its slot's `expires` is -TTL, then seconds since 1970 (INT64_MAX: no TTL).
-Cost: O(log n) a subscription with a TTL, O(1) a progress that ends none.
+Cost: nothing beside the column; O(1) a progress that begins or ends none, else O(slots) in numpy (50 us for 60,000).
 """
 
 from __future__ import annotations
 
 import datetime as dt
-import heapq
+from collections.abc import Sequence
+
+import numpy as np
 
 from overlay.roster import Roster
 from state.order_code import INT64_MAX
 
 
 class Expiry:
-    """A heap of (when, version, id) beside the column `expires`; what was retired since is passed over."""
+    """Watches the column `expires` of a roster's slots: whether any TTL is to begin, and when the next one ends."""
 
     def __init__(self, roster: Roster) -> None:
         self._roster = roster
-        self._heap: list[tuple[int, int, bytes]] = []
-        self._new: dict[int, bytes] = {}
+        self._begins = False
+        self._next = INT64_MAX
 
-    def begin(self, slot: int, ttl: int | None) -> None:
-        """Note the TTL (seconds) of a subscription that has just been taken."""
-        if ttl is not None:
-            slots = self._roster.slots
-            slots.expires[slot] = -ttl
-            self._new[int(slots.version[slot])] = slots.key(slot)
+    def begin(self, slots: Sequence[int], ttls: Sequence[int]) -> None:
+        """Note the TTLs (seconds) of subscriptions that have just been taken."""
+        if len(slots):
+            self._roster.slots.expires[np.array(slots, np.int64)] = -np.array(ttls, np.int64)
+            self._begins = True
 
     def restore(self) -> None:
-        """Begin anew from the column. Cost: O(slots)."""
+        """Begin anew from the column."""
         slots = self._roster.slots
-        self._heap, self._new = [], {}
-        for slot in slots.used():
-            when, version = int(slots.expires[slot]), int(slots.version[slot])
-            if when < 0:
-                self._new[version] = slots.key(slot)
-            elif when != INT64_MAX:
-                heapq.heappush(self._heap, (when, version, slots.key(slot)))
+        self._begins = bool(len(slots.expired(-1)))
+        self._next = slots.next_expiry(-1)
 
     def due(self, time: str) -> list[int]:
         """Return the slots that are over at `time` (ISO 8601), by when they were."""
-        if not self._heap and not self._new:
+        if not self._begins and self._next == INT64_MAX:
             return []
         now = seconds(time)
         if now is None:
             return []
-        self._start(now)
-        over = []
-        while self._heap and self._heap[0][0] <= now:
-            _, version, key = heapq.heappop(self._heap)
-            slot = self._slot(version, key)
-            if slot is not None:
-                over.append(slot)
-        return over
+        if self._begins:
+            self._start(now)
+        if now < self._next:
+            return []
+        over = self._roster.slots.expired(now)
+        self._next = self._roster.slots.next_expiry(now)
+        return over.tolist()
 
     def _start(self, now: int) -> None:
         slots = self._roster.slots
-        for version, key in self._new.items():
-            slot = self._slot(version, key)
-            if slot is not None:
-                when = now - int(slots.expires[slot])
-                slots.expires[slot] = when
-                self._roster.touch(slot)
-                heapq.heappush(self._heap, (when, version, key))
-        self._new = {}
-
-    def _slot(self, version: int, key: bytes) -> int | None:
-        slots = self._roster.slots
-        for slot in (slots.live.get(key), slots.waiting.get(key)):
-            if slot is not None and slots.version[slot] == version:
-                return slot
-        return None
+        new = slots.expired(-1)
+        slots.expires[new] = now - slots.expires[new]
+        self._roster.touch(new)
+        self._begins, self._next = False, slots.next_expiry(-1)
 
 
 def seconds(time: str) -> int | None:

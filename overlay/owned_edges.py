@@ -107,11 +107,21 @@ class OwnedEdges:
         """Feed one record in; return whether enough came out to make it a step."""
         owned = self._owned[record.partition]
         if record.topic == self._topics.subscriptions:
-            owned.edge.subscription(record.offset, record.key, record.value)
-        else:
-            self._notify(owned.edge, record)
+            self.feed_subscriptions([record])
+            return False
+        self._notify(owned.edge, record)
         self._next[record.topic, record.partition] = record.offset + 1
         return len(self._out) >= STEP_RECORDS
+
+    def feed_subscriptions(self, records: Sequence[KafkaRecord]) -> None:
+        """Feed records of `subscriptions` in, each virtual edge's at once."""
+        by_edge: dict[int, list[KafkaRecord]] = {}
+        for record in records:
+            by_edge.setdefault(record.partition, []).append(record)
+        for number, mine in by_edge.items():
+            columns = [record.offset for record in mine], [record.key for record in mine], [r.value for r in mine]
+            self._owned[number].edge.subscribe_all(*columns)
+            self._next[self._topics.subscriptions, number] = mine[-1].offset + 1
 
     def moved(self, positions: Mapping[Place, int], topic: str) -> None:
         """Note how far `topic` was consumed, transaction markers included; everything before was fed in."""

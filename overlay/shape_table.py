@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from catalog.column_type import ColumnType, Kind
 from catalog.relation import Catalog, Relation
 from catalog.shape import Channel, Shape
 from operators.operator import is_plain
 from overlay.composite import AnswerPlan
 from overlay.delivery import ValueTexts, json_text
+from state.change_batch import I32, I64, Bool
 
 COUNT_TYPE = ColumnType(Kind.BIGINT)
 
@@ -89,6 +92,17 @@ class ShapeTable:
     def hearing(self, channel: Channel) -> list[ShapeEntry]:
         """Return the shapes whose answers are made from `channel`; an edge withdraws it when there are none."""
         return list(self._by_channel.get(channel, {}).values())
+
+    def texts(self, numbers: I32, codes: I64, known: Bool) -> list[str]:
+        """Return the texts of answers that are kept in columns, each of the shape with its number."""
+        distinct = np.unique(numbers).tolist()
+        if len(distinct) == 1:
+            return self[distinct[0]].texts.texts(codes, known)
+        texts = np.empty(len(codes), object)
+        for number in distinct:
+            at = (numbers == number).nonzero()[0]
+            texts[at] = self[number].texts.texts(codes[at], known[at])
+        return list(texts)
 
     def enter(self, shape: Shape, relation: Relation, types: Sequence[ColumnType | None]) -> ShapeEntry:
         """Return the entry of `shape`, made if need be; `types` are those of its outputs. Cost: O(1), amortised."""

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from operators.answer import Tally
 from operators.packed import PackedSnapshot
 from overlay import ack, quota
 from overlay.composite import Whole, states_of
-from overlay.current_answer import current_answer, is_single
-from overlay.delivery import NULL, Position, delivery, json_text, moved
+from overlay.current_answer import current_answer
+from overlay.delivery import NULL, Position, delivery, json_names, json_text, moved
 from overlay.edge_counters import EdgeCounters
 from overlay.outbox import Outbox
 from overlay.roster import Roster
 from overlay.shape_table import ShapeEntry
-from state.change_batch import I64
+from overlay.slot_table import NONE
+from overlay.ways import EVERY_COUNT, LATEST_COUNT, SINGLE, Ways
+from state.change_batch import I64, Bool
 
 
 class Snapshots:
@@ -23,49 +26,58 @@ class Snapshots:
     Slots whose answer is over its quota are neither started nor resynced: `given_up` returns them, to be ended.
     """
 
-    def __init__(self, roster: Roster, outbox: Outbox, counters: EdgeCounters) -> None:
+    def __init__(self, roster: Roster, outbox: Outbox, counters: EdgeCounters, ways: Ways) -> None:
         self._exceeded: list[int] = []
         self._roster = roster
         self._outbox = outbox
         self._counters = counters
+        self._ways = ways
 
-    def take(self, packed: PackedSnapshot, at: Position) -> I64:
-        """Take the answers of one chunk, which hold at `at`; return the slots. Cost: about 10 us an answer."""
-        slots = self._roster.slots
-        taken: list[int] = []
-        rows = zip(packed.version.tolist(), packed.new.tolist(), packed.has_new.tolist(), strict=True)
-        for i, (version, value, known) in enumerate(rows):
-            slot = slots.awaiting.get(version)
-            if slot is None:
-                self._counters.stale_snapshots += 1
-                continue
-            if is_single(self._roster, slot):
-                self._single(slot, _whole(packed, i, value if known else None), at)
-            elif self._roster.shape_of(slot).counts:
-                self._plain(slot, _count(packed, i), True, at)
-            else:
-                self._plain(slot, value if known else 0, known, at)
-            taken.append(slot)
-        self._roster.enlist([slot for slot in taken if slots.synced(slot)])
-        return np.array(taken, np.int64)
+    def take(self, packed: PackedSnapshot, at: Position) -> None:
+        """Take the answers of one chunk, which hold at `at`.
+
+        Of an id's two slots the live one is resynced before the waiting one starts.
+        Cost: O(slots) in numpy; 5 us to start a plain answer, 10 us others.
+        """
+        slots = self._roster.slots.awaiting_slots(packed.version)
+        rows = np.unique(slots, return_index=True)[1]
+        rows = np.sort(rows[slots[rows] != NONE])
+        self._counters.stale_snapshots += len(slots) - len(rows)
+        slots = slots[rows]
+        self._ways.forget(slots)
+        ways = self._ways.of(slots)
+        is_live = self._roster.slots.n[slots] > 0
+        for begun in (True, False):
+            mine = (is_live == begun) & (ways != SINGLE)
+            if mine.any():
+                value, known = _columns(packed, rows[mine], ways[mine])
+                (self._resync_plain if begun else self._start_plain)(slots[mine], value, known, at)
+            for i in ((is_live == begun) & (ways == SINGLE)).nonzero()[0].tolist():
+                self._single(int(slots[i]), _whole(packed, int(rows[i])), at)
 
     def given_up(self) -> list[int]:
         """Return the slots over their quota, once."""
         exceeded, self._exceeded = self._exceeded, []
         return exceeded
 
-    def _plain(self, slot: int, value: int, known: bool, at: Position) -> None:
-        """Start or resync an answer that is an order code, or a count."""
-        slots, entry = self._roster.slots, self._roster.shape_of(slot)
-        new, n = entry.texts.text(value, known), int(slots.n[slot])
-        if n:
-            held, held_known = int(slots.value[slot]), bool(slots.known[slot])
-            n += (held, held_known) != (value, known)
-            self._resync(slot, n, moved(entry.texts.text(held, held_known), new), at)
-        else:
-            n = 1
-            self._start(slot, entry, moved(NULL, new), at)
-        self._roster.sync(slot, value, known, n)
+    def _resync_plain(self, slots: I64, value: I64, known: Bool, at: Position) -> None:
+        """Resync answers that are kept in the columns of slots."""
+        table = self._roster.slots
+        held, held_known = table.value[slots], table.known[slots]
+        n = table.n[slots] + ((held != value) | (held_known != known))
+        olds, news = self._texts(slots, held, held_known), self._texts(slots, value, known)
+        for slot, number, old, new in zip(slots.tolist(), n.tolist(), olds, news, strict=True):
+            self._resync(slot, number, moved(old, new), at)
+        self._roster.sync(slots, value, known, n)
+
+    def _start_plain(self, slots: I64, value: I64, known: Bool, at: Position) -> None:
+        """Start answers that are kept in the columns of slots."""
+        bodies = [moved(NULL, new) for new in self._texts(slots, value, known)]
+        self._start(slots, bodies, at)
+        self._roster.sync(slots, value, known, np.ones(len(slots), np.int64))
+
+    def _texts(self, slots: I64, codes: I64, known: Bool) -> list[str]:
+        return self._roster.shapes.texts(self._roster.slots.shape[slots], codes, known)
 
     def _single(self, slot: int, whole: Whole, at: Position) -> None:
         """Start or resync an answer that is kept one by one."""
@@ -79,8 +91,9 @@ class Snapshots:
             self._resync(slot, n, entry.plan.body(told, whole), at)
         else:
             n = 1
-            self._start(slot, entry, entry.plan.body(None, whole), at)
-        self._roster.sync(slot, 0, False, n)
+            self._start(np.array([slot], np.int64), [entry.plan.body(None, whole)], at)
+        one = np.zeros(1, np.int64)
+        self._roster.sync(one + slot, one, one > 0, one + n)
         self._roster.answers.start(slot, whole)
 
     def _told(self, slot: int) -> Whole:
@@ -89,17 +102,30 @@ class Snapshots:
             return (self._roster.answers.of(slot).told,)
         return current_answer(self._roster, slot)
 
-    def _start(self, slot: int, entry: ShapeEntry, body: str, at: Position) -> None:
-        """Say that a waiting subscription is live, in place of the one that it replaces."""
-        slots = self._roster.slots
-        key, version, sql = slots.key(slot), int(slots.version[slot]), slots.sql(slot)
-        replaced = slots.live.get(key)
-        if replaced is not None:
-            self._roster.retire(replaced)
-        name = key.decode()
-        self._outbox.deliver(key, delivery(json_text(name), "snapshot", version, 1, body, at.text, sql))
-        self._outbox.ack(key, ack.live(name, version, at, sql, entry.key, slots.cost(slot)))
-        self._counters.deliveries += 1
+    def _start(self, slots: I64, bodies: list[str], at: Position) -> None:
+        """Say that waiting subscriptions are live, in place of those that they replace."""
+        table = self._roster.slots
+        keys = table.keys(slots)
+        replaced, _ = table.find_all(keys)
+        for slot in replaced[replaced != NONE].tolist():
+            self._roster.retire(slot)
+        rows = zip(
+            keys, json_names(keys), table.version[slots].tolist(), bodies, map(json_text, table.sqls(slots)),
+            self._ends(slots), strict=True,
+        )  # fmt: skip
+        for key, name, version, body, sql, end in rows:
+            self._outbox.deliver(key, delivery(name, "snapshot", version, 1, body, at.text, sql))
+            self._outbox.ack(key, ack.live(name, version, at, sql, end))
+        self._counters.deliveries += len(slots)
+
+    def _ends(self, slots: I64) -> list[str]:
+        """Return how the acks of slots end; shapes and terms are few."""
+        table = self._roster.slots
+        made: dict[tuple[int, int], str] = {}
+        kinds = list(zip(table.shape[slots].tolist(), table.term[slots].tolist(), strict=True))
+        for shape, term in dict.fromkeys(kinds):
+            made[shape, term] = ack.ending(self._roster.shapes[shape].key, table.terms(term).cost)
+        return [made[kind] for kind in kinds]
 
     def _resync(self, slot: int, n: int, body: str, at: Position) -> None:
         slots = self._roster.slots
@@ -114,13 +140,20 @@ def _differ(entry: ShapeEntry, old: Whole, new: Whole) -> bool:
     return old != new
 
 
-def _count(packed: PackedSnapshot, i: int) -> int:
-    (tally,) = packed.parts[i]
-    assert isinstance(tally, Tally), "a COUNT is answered by a tally"
-    return tally.count
+def _columns(packed: PackedSnapshot, rows: I64, ways: npt.NDArray[np.uint8]) -> tuple[I64, Bool]:
+    """Return the answers in `rows` as they are kept in columns: order codes, or counts."""
+    known = packed.has_new[rows].copy()
+    value = np.where(known, packed.new[rows], 0)
+    for i in np.isin(ways, (EVERY_COUNT, LATEST_COUNT)).nonzero()[0].tolist():
+        (tally,) = packed.parts[int(rows[i])]
+        assert isinstance(tally, Tally), "a COUNT is answered by a tally"
+        value[i], known[i] = tally.count, True
+    return value, known
 
 
-def _whole(packed: PackedSnapshot, i: int, value: int | None) -> Whole:
+def _whole(packed: PackedSnapshot, i: int) -> Whole:
     """Return the answer in row i: its parts, or where there are none the order code."""
     parts = packed.parts.get(i)
-    return (value,) if parts is None else states_of(parts)
+    if parts is not None:
+        return states_of(parts)
+    return (int(packed.new[i]) if packed.has_new[i] else None,)

