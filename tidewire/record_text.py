@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from connectors.kafka import KafkaRecord
-from operators.packed import PackedRegistrations, PackedSnapshot, is_packed, unpack
+from operators.packed import PackedRegistrations, PackedSnapshot, PackedSummary, is_packed, unpack
 from state.errors import TidewireError
 
 
@@ -55,6 +55,8 @@ def _packed(data: bytes) -> dict[str, Any]:
         entries = len(packed.version)
     elif isinstance(packed, PackedRegistrations):
         entries = len(packed.versions)
+    elif isinstance(packed, PackedSummary):
+        entries = len(packed.boxes)
     else:
         entries = len(packed.seq)
     header: dict[str, Any] = msgspec.to_builtins(packed.header)
