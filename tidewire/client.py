@@ -97,13 +97,16 @@ class Client:
         *,
         template: str | None = None,
         params: Sequence[JsonValue] = (),
+        notify: str | None = None,
+        ttl: int | None = None,
         timeout: float = 60.0,
     ) -> Ack:
         """Register a query, or replace the one of `id`; return the acknowledgement once its answer is live.
 
+        `notify` is a policy, such as "LATEST" or "MIN CHANGE 5 %"; after `ttl` seconds the subscription ends.
         Raises Refused, and NotAnswered when no edge and engine have made it live within `timeout` seconds.
         """
-        acks = self.subscribe_all({id: subscription_value(sql, template, params)}, timeout)
+        acks = self.subscribe_all({id: subscription_value(sql, template, params, notify=notify, ttl=ttl)}, timeout)
         if acks[id].status == "refused":
             raise Refused(acks[id])
         return acks[id]
@@ -199,13 +202,20 @@ class Client:
         )
 
 
-def subscription_value(sql: str | None = None, template: str | None = None, params: Sequence[JsonValue] = ()) -> bytes:
+def subscription_value(
+    sql: str | None = None,
+    template: str | None = None,
+    params: Sequence[JsonValue] = (),
+    *,
+    notify: str | None = None,
+    ttl: int | None = None,
+) -> bytes:
     """Return the record value of a subscription given as SQL, or as a template with its parameters."""
     if (sql is None) == (template is None):
         raise UserError("a subscription is either SQL or a template with parameters; give exactly one of them")
-    if sql is not None:
-        return msgspec.json.encode({"sql": sql})
-    return msgspec.json.encode({"template": template, "params": list(params)})
+    options = {name: value for name, value in (("notify", notify), ("ttl", ttl)) if value is not None}
+    asked = {"sql": sql} if sql is not None else {"template": template, "params": list(params)}
+    return msgspec.json.encode(asked | options)
 
 
 def key_of(relation: Relation, key: object) -> Mapping[str, object]:

@@ -25,21 +25,30 @@ class At(msgspec.Struct, frozen=True, omit_defaults=True):
     offset: int | None = None
 
 
+Answer = JsonValue | list[JsonValue]
+"""One value, or one for each item of a longer SELECT list."""
+
+
 class Delivery(msgspec.Struct, frozen=True, omit_defaults=True):
     """One notification of one subscription.
 
     `n` counts the subscription's deliveries without gaps, from 1 at the snapshot of each `version` (the offset of
     the subscription's record). `kind` is `snapshot` (with the `sql`), `change`, `resync` (after the engine
-    began anew; `n` grows only if the answer differs) or `ended` (with the `reason`).
+    began anew; `n` grows only if the answer differs) or `ended` (with the `reason`). A SELECT DISTINCT tells by
+    `added` and `removed` values, in place of `old` and `new`. `changes` is how many changes a delivery stands for
+    where the subscription asked for fewer (NOTIFY LATEST, MIN CHANGE).
     """
 
     id: str
     kind: Literal["snapshot", "change", "resync", "ended"]
     version: int
     n: int
-    old: JsonValue
-    new: JsonValue
     at: At
+    old: Answer = None
+    new: Answer = None
+    removed: list[JsonValue] | None = None
+    added: list[JsonValue] | None = None
+    changes: int = 1
     sql: str | None = None
     reason: str | None = None
 

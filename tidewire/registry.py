@@ -8,7 +8,7 @@ import msgspec
 
 from catalog.column_type import JsonValue
 from tidewire.client import Client
-from tidewire.records import Ack, Delivery, read_ack
+from tidewire.records import Ack, Answer, Delivery, read_ack
 
 
 class Registered(msgspec.Struct):
@@ -24,7 +24,7 @@ class Registered(msgspec.Struct):
     query: str
     live_version: int | None = None
     n: int | None = None
-    answer: JsonValue = None
+    answer: Answer = None
     reason: str | None = None
 
 
@@ -69,4 +69,11 @@ def _add_answers(client: Client, registered: dict[str, Registered]) -> None:
         for record in stream:
             one = registered.get(record.id) if isinstance(record, Delivery) else None
             if one is not None and isinstance(record, Delivery) and record.kind != "ended":
-                one.live_version, one.n, one.answer = record.version, record.n, record.new
+                one.live_version, one.n = record.version, record.n
+                one.answer = record.new if record.added is None else _members(one.answer, record)
+
+
+def _members(held: Answer, record: Delivery) -> list[JsonValue]:
+    """Return the values of a SELECT DISTINCT after `record`; a snapshot begins anew."""
+    before = held if isinstance(held, list) and record.kind != "snapshot" else []
+    return [value for value in before if value not in (record.removed or [])] + list(record.added or [])

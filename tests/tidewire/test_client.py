@@ -166,7 +166,7 @@ def test_deliveries_come_typed_from_where_they_were_asked_for(
     with client.deliveries(["s"], progress=True) as stream:
         write(kafka, delivery(topics, "s", n=2, old=1, new=2), told, delivery(topics, "other", n=2))
         assert [next(stream), next(stream)] == [
-            Delivery("s", "change", 0, 2, 1, 2, next(client.deliveries(["s"], from_beginning=True)).at),
+            Delivery("s", "change", 0, 2, next(client.deliveries(["s"], from_beginning=True)).at, 1, 2),
             Progress(1, 2),
         ]
     with client.deliveries(follow=False, from_beginning=True) as stream:

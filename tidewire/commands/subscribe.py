@@ -10,10 +10,10 @@ import typer
 
 from catalog.column_type import JsonValue
 from state.errors import UserError
-from tidewire.client import Client
+from tidewire.client import Client, subscription_value
 from tidewire.connection import open_client
 from tidewire.options import BootstrapOption, ConfigOption, JsonOption, PrefixOption
-from tidewire.records import Ack, Delivery, Progress, Refused
+from tidewire.records import Ack, Answer, Delivery, Progress, Refused
 from tidewire.terminal import Terminal
 
 
@@ -22,6 +22,10 @@ def subscribe(
     sql: Annotated[str | None, typer.Argument(help="The question, e.g. SELECT MIN(price) FROM stock.")] = None,
     template: Annotated[str | None, typer.Option(help="Instead of SQL: SQL with ? for the constants.")] = None,
     params: Annotated[str, typer.Option(help="The template's constants, a JSON array.")] = "[]",
+    notify: Annotated[
+        str | None, typer.Option(help="When to tell: EVERY CHANGE (default), LATEST, MIN CHANGE 0.5, MIN CHANGE 5 %.")
+    ] = None,
+    ttl: Annotated[int | None, typer.Option(min=1, help="Seconds after which the subscription ends.")] = None,
     follow: Annotated[bool, typer.Option("--follow", help="Print every delivery until Ctrl-C.")] = False,
     progress: Annotated[bool, typer.Option("--progress", help="With --follow, print progress too.")] = False,
     timeout: Annotated[float, typer.Option(help="Seconds to wait for the answer to be live.")] = 60,
@@ -34,7 +38,8 @@ def subscribe(
     terminal = Terminal(json)
     with open_client(config, bootstrap, prefix) as client:
         stream = client.deliveries([id], progress=progress) if follow else None
-        ack = _subscribe(client, id, sql, template, params, timeout, terminal)
+        value = subscription_value(sql, template, read_params(params), notify=notify, ttl=ttl)
+        ack = _subscribe(client, id, value, timeout, terminal)
         terminal.answer(msgspec.to_builtins(ack), _describe(ack))
         if stream is None:
             return
@@ -44,15 +49,13 @@ def subscribe(
                     terminal.answer(msgspec.to_builtins(record), describe_delivery(record))
 
 
-def _subscribe(
-    client: Client, id: str, sql: str | None, template: str | None, params: str, timeout: float, terminal: Terminal
-) -> Ack:
-    try:
-        return client.subscribe(id, sql, template=template, params=read_params(params), timeout=timeout)
-    except Refused as refused:
+def _subscribe(client: Client, id: str, value: bytes, timeout: float, terminal: Terminal) -> Ack:
+    ack = client.subscribe_all({id: value}, timeout)[id]
+    if ack.status == "refused":
         if terminal.as_json:
-            terminal.answer(msgspec.to_builtins(refused.ack))
-        raise
+            terminal.answer(msgspec.to_builtins(ack))
+        raise Refused(ack)
+    return ack
 
 
 def read_params(text: str) -> list[JsonValue]:
@@ -70,12 +73,16 @@ def describe_delivery(record: Delivery | Progress) -> str:
     """Return one line for a person."""
     if isinstance(record, Progress):
         return f"progress  epoch {record.epoch} batch {record.batch}"
-    old, new = _shown(record.old), _shown(record.new)
+    said = f"{_shown(record.old)} -> {_shown(record.new)}"
+    if record.added is not None:
+        said = " ".join([f"+{_shown(v)}" for v in record.added] + [f"-{_shown(v)}" for v in record.removed or ()])
+    if record.changes > 1:
+        said += f" ({record.changes} changes)"
     where = f"epoch {record.at.epoch} batch {record.at.batch}"
     if record.at.topic is not None:
         where += f" {record.at.topic}/{record.at.partition}/{record.at.offset}"
     reason = f" ({record.reason})" if record.reason else ""
-    return f"{record.id}  {record.kind} {record.n}: {old} -> {new}{reason}  {where}"
+    return f"{record.id}  {record.kind} {record.n}: {said}{reason}  {where}"
 
 
 def _describe(ack: Ack) -> str:
@@ -83,5 +90,5 @@ def _describe(ack: Ack) -> str:
     return f"{ack.id} is {ack.status}{at} (version {ack.version}, {ack.cost or 'no cost class'})"
 
 
-def _shown(value: JsonValue) -> str:
+def _shown(value: Answer) -> str:
     return msgspec.json.encode(value).decode()

@@ -14,6 +14,7 @@ from tidewire.client import Client
 from tidewire.connection import kafka_properties, open_client, topics_of
 from tidewire.options import BootstrapOption, ConfigOption, JsonOption, PrefixOption
 from tidewire.record_text import describe, to_json
+from tidewire.records import PROGRESS_KEY
 from tidewire.settings import load_settings
 from tidewire.terminal import Terminal
 
@@ -26,19 +27,24 @@ def tail(
         bool, typer.Option("--from-beginning", help="Begin with the oldest record kept.")
     ] = False,
     follow: Annotated[bool, typer.Option(help="Go on until Ctrl-C, or stop at the end.")] = True,
+    progress: Annotated[bool, typer.Option("--progress", help="Print @progress records, too.")] = False,
     limit: Annotated[int | None, typer.Option("--limit", "-n", min=1, help="Stop after so many records.")] = None,
     config: ConfigOption = None,
     bootstrap: BootstrapOption = None,
     prefix: PrefixOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Print the committed records of TOPIC: a table, or one of tidewire's own topics without its prefix."""
+    """Print the committed records of TOPIC: a table, or one of tidewire's own topics without its prefix.
+
+    Of `deliveries` the @progress records, one a second and partition, are left out unless --progress is given.
+    """
     settings = load_settings(config, bootstrap=bootstrap, prefix=prefix)
     with open_client(config, bootstrap, prefix) as client:
         name = _resolve(topic, topics_of(settings), client)
     terminal = Terminal(json)
     records = _records(Reader(kafka_properties(settings)), name, from_beginning, follow)
-    for number, record in enumerate(records, 1):
+    wanted = (record for record in records if progress or record.key != PROGRESS_KEY)
+    for number, record in enumerate(wanted, 1):
         terminal.answer(to_json(record), describe(record))
         if number == limit:
             return

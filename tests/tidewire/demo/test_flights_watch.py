@@ -19,7 +19,7 @@ def watch() -> Watch:
 
 
 def changed(n: int, offset: int = 0, id: str = "0001 highest JFK 100-200") -> Delivery:
-    return Delivery(id, "change", 0, n, 1, n, At(1, 0, "demo.flight", 0, offset))
+    return Delivery(id, "change", 0, n, At(1, 0, "demo.flight", 0, offset), 1, n)
 
 
 def test_lag_latency_and_the_newest_answers() -> None:
