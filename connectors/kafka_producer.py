@@ -77,7 +77,7 @@ class Producer:
         doing = f"writing to `{topic}`" if topic else "writing"
         if topic and error.code() == KafkaError._MSG_TIMED_OUT:
             try:
-                error = self._client.list_topics(topic, timeout=2).topics[topic].error or error
+                error = self._client.list_topics(topic, timeout=min(2.0, self._timeout)).topics[topic].error or error
             except KafkaException as unavailable:
                 error = unavailable.args[0]
         return self._ear.explain(error, doing)
