@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 _FIRST_CAPACITY = 64
-Item = TypeVar("Item", np.int32, np.int64, np.uint32, np.uint8, np.bool_)
+Item = TypeVar("Item", np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.bool_)
 
 
 def widened(column: npt.NDArray[Item], needed: int, fill: int = 0) -> npt.NDArray[Item]:

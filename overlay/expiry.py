@@ -28,7 +28,7 @@ class Expiry:
     def begin(self, slots: Sequence[int], ttls: Sequence[int]) -> None:
         """Note the TTLs (seconds) of subscriptions that have just been taken."""
         if len(slots):
-            self._roster.slots.expires[np.array(slots, np.int64)] = -np.array(ttls, np.int64)
+            self._roster.slots.set_expires(np.array(slots, np.int64), -np.array(ttls, np.int64))
             self._begins = True
 
     def restore(self) -> None:
@@ -55,7 +55,7 @@ class Expiry:
     def _start(self, now: int) -> None:
         slots = self._roster.slots
         new = slots.expired(-1)
-        slots.expires[new] = now - slots.expires[new]
+        slots.set_expires(new, now - slots.expires(new))
         self._roster.touch(new)
         self._begins, self._next = False, slots.next_expiry(-1)
 

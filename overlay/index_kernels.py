@@ -4,10 +4,11 @@ All of them stand in this one file, because numba's cache does not see changes i
 plain arrays, which their owners make (writable, C-contiguous, of the types below), never lists or objects:
 
     xy      int64[p, 2]    points: (lo, hi)
-    links   int32[p, 5]    points: HEAD first slot, NEXT and PREV point of the group's chain, GROUP, POS in a tree
+    links   int32[p, 4]    points: HEAD first slot, NEXT and PREV point of the group's chain, GROUP; in a tree POS, its
+                           place, in place of NEXT; a free point has the next free one as NEXT
     hung    int32[s, 3]    slots: AFTER and BEFORE it on the same point, POINT (-1: not in)
     groups  int32[g, 3]    groups: FIRST point of the chain, COUNT of points, TREE (-1: none, a chain)
-    free    int32[p]       stack of free points, `top[0]` of them
+    free    int64[2]       first free point (-1: none), and how many there are
     cnt     int32[2L]      tree: points below a node; node 1 is the root, nodes L to 2L - 1 are the leaves
     box     int64[2L, 4]   tree: least and greatest lo, least and greatest hi of what is or was below
     split   int64[L, 2]    tree: the first point of the right half
@@ -23,7 +24,8 @@ import numpy as np
 
 from state.change_batch import I32, I64
 
-HEAD, NEXT, PREV, GROUP, POS = 0, 1, 2, 3, 4
+HEAD, NEXT, PREV, GROUP = 0, 1, 2, 3
+POS = NEXT
 AFTER, BEFORE, POINT = 0, 1, 2
 FIRST, COUNT, TREE = 0, 1, 2
 _STACK = 256
@@ -182,13 +184,13 @@ def _hang(slot: int, point: int, links: I32, hung: I32) -> None:
 
 
 @numba.njit(cache=True)
-def _new_point(group: int, x: int, y: int, xy: I64, links: I32, groups: I32, free: I32, top: I64) -> int:
+def _new_point(group: int, x: int, y: int, xy: I64, links: I32, groups: I32, free: I64) -> int:
     """Take a free point for (x, y); the caller has made sure that there is one."""
-    top[0] -= 1
-    point = free[top[0]]
+    point = free[0]
+    free[0] = links[point, NEXT]
+    free[1] -= 1
     xy[point, 0], xy[point, 1] = x, y
-    links[point, HEAD], links[point, NEXT], links[point, PREV] = -1, -1, -1
-    links[point, GROUP], links[point, POS] = group, -1
+    links[point, HEAD], links[point, NEXT], links[point, PREV], links[point, GROUP] = -1, -1, -1, group
     groups[group, COUNT] += 1
     return point
 
@@ -205,8 +207,7 @@ def chain_insert(
     links: I32,
     hung: I32,
     groups: I32,
-    free: I32,
-    top: I64,
+    free: I64,
 ) -> int:
     """Hang the chosen subscriptions on the chains of their groups, O(points of the group) each.
 
@@ -221,7 +222,7 @@ def chain_insert(
         if point < 0:
             if groups[group, COUNT] >= small:
                 return w
-            point = _new_point(group, lo[i], hi[i], xy, links, groups, free, top)
+            point = _new_point(group, lo[i], hi[i], xy, links, groups, free)
             first = groups[group, FIRST]
             links[point, NEXT] = first
             if first >= 0:
@@ -247,8 +248,7 @@ def tree_insert(
     links: I32,
     hung: I32,
     groups: I32,
-    free: I32,
-    top: I64,
+    free: I64,
 ) -> int:
     """Hang the chosen subscriptions, all of one group, on the points of its tree, O(log n) amortised each.
 
@@ -269,7 +269,7 @@ def tree_insert(
             if leaf[0, place] == x and leaf[1, place] == y:
                 point = pid[place]
         if point < 0:
-            point = _new_point(group, x, y, xy, links, groups, free, top)
+            point = _new_point(group, x, y, xy, links, groups, free)
             if cnt[node] < capacity:
                 place = base + cnt[node]
                 leaf[0, place], leaf[1, place], pid[place] = x, y, point
@@ -277,8 +277,9 @@ def tree_insert(
                 _widen(cnt, box, node, x, y)
             elif not _make_room(node, point, x, y, cnt, box, split, leaf, pid, links):
                 groups[group, COUNT] -= 1
-                free[top[0]] = point
-                top[0] += 1
+                links[point, NEXT] = free[0]
+                free[0] = point
+                free[1] += 1
                 return w
         _hang(slots[i], point, links, hung)
     return len(which)

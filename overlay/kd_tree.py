@@ -5,8 +5,9 @@ be a million subscriptions, thousands of messages a second, and new subscription
 Naive: compare all, O(n) a message, 2 ms at a million (measured with numpy masks).
 
 Idea. A k-d tree without pointers: nodes are numbered as in a heap, leaf i owns the C places from iC on, and a
-leaf has slack, so that most insertions write one place. A full leaf makes its lowest not too full ancestor
-lay its points out anew, in its own places; only where even the root is too full the tree gets twice the leaves.
+leaf has slack, a third of its places, so that most insertions write one place. A full leaf makes its lowest not too
+full ancestor lay its points out anew, in its own places; only where even the root is too full the whole tree is, with
+more room.
 
               1  split (lo, hi) = (4, 9)           points before the split go left: ordered by lo, then hi
             /   \\                                  at even depths, by hi, then lo at odd ones
@@ -20,7 +21,7 @@ inside it, and compares the points of the leaves that remain.
 Invariants (`check`): 1 cnt of a node is the sum of its children's, and a leaf has at most C points; 2 a point lies in
 all boxes above it; 3 POS of a point is its place; 4 a point stands on its side of every split above it.
 Cost, measured at a million points: query 0.4 us plus 6 ns a result (an edge of a flat rectangle costs up to 50 us),
-insertion 0.8 to 1.7 us amortised, removal 0.2 us, memory 20 bytes a place, 1.3 to 2.5 places a point.
+insertion 0.8 to 1.7 us amortised, removal 0.2 us, memory 20 bytes a place, 1.25 to 1.5 places a point.
 Source: Interface paper, section 2.4, asks for any index of the (lo, hi) points; this is the one that was fastest and
 smallest of five that were measured. Deviation from the textbook: splits are whole points compared
 lexicographically, so that thousands of points with one `lo` still split; and boxes are extents, which shrink only
@@ -40,7 +41,7 @@ LEAF = 64
 
 
 class KdTree:
-    """The points of group `group` in `store`, in leaves of `capacity` places."""
+    """The points of group `group` in `store`, in leaves of up to `capacity` places."""
 
     def __init__(self, store: PointStore, group: int, points: I32, capacity: int = LEAF) -> None:
         self._store = store
@@ -50,6 +51,11 @@ class KdTree:
 
     def __len__(self) -> int:
         return int(self._cnt[1])
+
+    @property
+    def _width(self) -> int:
+        """How many places each leaf has."""
+        return len(self._pid) // len(self._split)
 
     @property
     def points(self) -> I32:
@@ -64,7 +70,7 @@ class KdTree:
         store = self._store
         while True:
             tree = (self._cnt, self._box, self._split, self._leaf, self._pid)
-            shared = (store.xy, store.links, store.hung, store.groups, store.free, store.top)
+            shared = (store.xy, store.links, store.hung, store.groups, store.free)
             done = kernels.tree_insert(which, self._group, slots, lo, hi, *tree, *shared)
             which = which[done:]
             if not len(which):
@@ -97,12 +103,12 @@ class KdTree:
         leaves = len(self._split)
         for node in range(1, leaves):
             assert self._cnt[node] == self._cnt[2 * node] + self._cnt[2 * node + 1], (1, node, self._cnt)
-        assert self._cnt[leaves:].max() <= self._capacity, (1, self._cnt)
+        assert self._cnt[leaves:].max() <= self._width <= self._capacity, (1, self._cnt)
         for place in self._filled().tolist():
             point, x, y = int(self._pid[place]), int(self._leaf[0, place]), int(self._leaf[1, place])
             assert self._store.links[point, kernels.POS] == place, (3, point, place)
             assert self._store.xy[point].tolist() == [x, y], (3, point, x, y)
-            self._check_path(leaves + place // self._capacity, x, y)
+            self._check_path(leaves + place // self._width, x, y)
 
     def _check_path(self, node: int, x: int, y: int) -> None:
         while node >= 1:
@@ -118,21 +124,23 @@ class KdTree:
     def _filled(self) -> I64:
         """Return the places that hold points."""
         leaves = self._cnt[len(self._split) :]
-        full = np.arange(self._capacity) < leaves[:, None]
+        full = np.arange(self._width) < leaves[:, None]
         return full.ravel().nonzero()[0]
 
     def _lay_out(self, points: I32, room: int = 0) -> None:
-        """Build the tree of `points` with at least as much slack again, and room for `room` points in all."""
+        """Build the tree of `points` with half as much slack again, and room for `room` points in all."""
         n = len(points)
+        places = (3 * max(n, room) + 1) // 2
         leaves = 1
-        while leaves * self._capacity < 2 * max(n, room):
+        while leaves * self._capacity < places:
             leaves *= 2
+        width = self._capacity if leaves == 1 else -(-places // leaves)
         xy = self._store.xy[points]
         self._cnt: I32 = np.zeros(2 * leaves, np.int32)
         self._box: I64 = np.zeros((2 * leaves, 4), np.int64)
         self._split: I64 = np.zeros((leaves, 2), np.int64)
-        self._leaf: I64 = np.zeros((2, leaves * self._capacity), np.int64)
-        self._pid: I32 = np.zeros(leaves * self._capacity, np.int32)
+        self._leaf: I64 = np.zeros((2, leaves * width), np.int64)
+        self._pid: I32 = np.zeros(leaves * width, np.int32)
         self._removed = 0
         tx, ty, tp = xy[:, 0].copy(), xy[:, 1].copy(), points.astype(np.int32)
         tree = (self._cnt, self._box, self._split, self._leaf, self._pid)

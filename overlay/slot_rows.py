@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from catalog.notify import Notify
-from overlay.statement_texts import statements_of
+from overlay.statement_texts import WHOLE, written
 from overlay.text_arena import cut
 from state.change_batch import I64
 
@@ -103,9 +103,11 @@ def states_of(slots: Slots) -> list[SlotState]:
     """Return every subscription in full. Cost: 5 us each."""
     rows = slots.table
     column = {name: rows[name].tolist() for name in ROW.names or ()}
-    statements = statements_of(
-        slots.templates, column["template"], slots.literals, rows["literals_size"].astype(np.int64)
-    )
+    literals = [text.decode() for text in cut(slots.literals, rows["literals_size"].astype(np.int64))]
+    statements = [
+        text if place == WHOLE else written(slots.templates[place], text)
+        for place, text in zip(column["template"], literals, strict=True)
+    ]
     terms = [one.terms for one in slots.terms]
     groups = [slots.groups[place] for place in column["group"]]
     shared = (statements, [terms[place] for place in column["term"]], column["shape"], groups)

@@ -13,8 +13,9 @@ is there once, by number. Ids are found through an open-addressing table.
 Invariants (`check`), beside those of the parts: 1 an id has at most one live and one waiting slot; 2 a waiting slot is
 not synced and is newer than the live one of its id; 3 free slots are known as such; 4 unknown values have code 0;
 5 what is shared is counted.
-Cost: 72 bytes of numbers a slot, 25-30 for where its texts are, and the bytes of id and literals; half of 12 % more as
-room to grow. Everything comes in bulk: 0.5 us a slot and 30 us a call, statements 3 us more.
+Cost: 58 bytes of numbers a slot (8 more where any expires), 18-24 for where its texts are, and the bytes of id and
+literals; on average 12 % more as room to grow. Everything comes in bulk: 0.5 us a slot and 30 us a call, statements
+3 us more.
 """
 
 from __future__ import annotations
@@ -32,11 +33,9 @@ from catalog.shape import Region, Shape
 from overlay.change_heads import ChangeHeads
 from overlay.column import widened
 from overlay.interned import Interned
-from overlay.key_table import KeyTable
 from overlay.numbered_keys import NumberedKeys
 from overlay.slot_rows import ROW, Slots, StoredTerms, Terms
-from overlay.statement_texts import StatementTexts
-from overlay.text_arena import TextArena
+from overlay.slot_texts import SlotTexts
 from state.change_batch import I32, I64, Bool
 from state.order_code import INT64_MAX
 
@@ -44,7 +43,7 @@ NEVER = -1
 NONE = -1
 _PAGE = 8_192
 _COLUMNS = (
-    "version", "lo", "hi", "value", "known", "n", "eras", "shape", "empty", "expires", "group", "term",
+    "version", "lo", "hi", "value", "known", "n", "eras", "shape", "empty", "group", "term",
 )  # fmt: skip
 _STORED = {"eras": "era"} | {name: name for name in _COLUMNS if name not in ("eras", "group", "term")}
 
@@ -70,7 +69,7 @@ class Standing(NamedTuple):
 
 
 class SlotTable:
-    """The columns. `era` is the present one; `expires` is in seconds since 1970 (`overlay/expiry.py`).
+    """The columns. `era` is the present one. There is a column of expiry only once a subscription has any.
 
     `lo` and `hi` are 0 where bounds are bytes: those are in `overlay/answer_table.py`.
     """
@@ -86,12 +85,10 @@ class SlotTable:
         self.eras: I32 = np.zeros(0, np.int32)
         self.shape: I32 = np.zeros(0, np.int32)
         self.empty: Bool = np.zeros(0, np.bool_)
-        self.expires: I64 = np.zeros(0, np.int64)
+        self._expires: I64 = np.zeros(0, np.int64)
         self.group: I32 = np.zeros(0, np.int32)
         self.term: I32 = np.zeros(0, np.int32)
-        self._ids = TextArena()
-        self._by_id = KeyTable(self._ids)
-        self._statements = StatementTexts()
+        self._texts = SlotTexts()
         self._groups = NumberedKeys()
         self._terms: Interned[Terms] = Interned()
         self._heads = ChangeHeads(lambda slots: (self.keys(slots), self.version[slots].tolist()))
@@ -109,7 +106,7 @@ class SlotTable:
 
     def is_used(self, slots: I64) -> Bool:
         """Whether each of `slots` is in use."""
-        return self._ids.lengths[slots] > 0
+        return self._texts.lengths[slots] > 0
 
     def count(self) -> tuple[int, int]:
         """Return how many slots are live and how many are waiting. Cost: O(slots) in numpy."""
@@ -118,13 +115,13 @@ class SlotTable:
 
     def find(self, key: bytes) -> Standing:
         """Return the slots of an id. Cost: 5 us."""
-        found = [slot for slot in self._by_id.find_one(key) if slot >= 0]
+        found = [slot for slot in self._texts.find_one(key) if slot >= 0]
         live = next((slot for slot in found if self.n[slot]), None)
         return Standing(live, next((slot for slot in found if slot != live), None))
 
     def find_all(self, keys: Sequence[bytes]) -> tuple[I64, I64]:
         """Return the live and the waiting slot of each id, NONE where there is none. Cost: 0.1 us each."""
-        found = self._by_id.find(keys).astype(np.int64)
+        found = self._texts.find(keys)
         live = (found >= 0) & (self.n[found] > 0) if self._size else found >= 0
         waiting = (found >= 0) & ~live
         return np.where(live, found, NONE).max(axis=1), np.where(waiting, found, NONE).max(axis=1)
@@ -157,14 +154,22 @@ class SlotTable:
         slots = (self._used() & np.isin(self.shape[: self._size], np.array(shapes, np.int32))).nonzero()[0]
         return slots[np.argsort(self.version[slots], kind="stable")].tolist()
 
+    def expires(self, slots: I64) -> I64:
+        """Return when slots are over, in seconds since 1970, INT64_MAX for never."""
+        if not len(self._expires):
+            return np.full(len(slots), INT64_MAX)
+        return self._expires[slots]
+
     def expired(self, now: int) -> I64:
         """Return the slots in use with `expires` up to `now`, by when that was. Cost: O(slots) in numpy."""
-        slots = (self._used() & (self.expires[: self._size] <= now)).nonzero()[0]
-        return slots[np.lexsort((self.version[slots], self.expires[slots]))]
+        slots = np.arange(min(self._size, len(self._expires)))
+        slots = slots[self.is_used(slots) & (self._expires[slots] <= now)]
+        return slots[np.lexsort((self.version[slots], self._expires[slots]))]
 
     def next_expiry(self, now: int) -> int:
         """Return the least `expires` of a slot in use that is above `now`. Cost: O(slots) in numpy."""
-        later = self.expires[: self._size][self._used() & (self.expires[: self._size] > now)]
+        slots = np.arange(min(self._size, len(self._expires)))
+        later = self._expires[slots[self.is_used(slots) & (self._expires[slots] > now)]]
         return int(later.min(initial=INT64_MAX))
 
     def find_prefix(self, prefix: bytes, limit: int, after: bytes = b"") -> Iterator[int]:
@@ -192,19 +197,19 @@ class SlotTable:
 
     def key(self, slot: int) -> bytes:
         """Return the subscription id of a slot in use."""
-        return self._ids.text(slot)
+        return self._texts.id(slot)
 
     def keys(self, slots: I64) -> list[bytes]:
         """Return the ids of slots in use. Cost: 0.1 us each."""
-        return self._ids.texts(slots)
+        return self._texts.texts(slots)
 
     def sql(self, slot: int) -> str:
         """Return a subscription's statement, as its user wrote it. Cost: 3 us."""
-        return self._statements.text(slot)
+        return self._texts.statement(slot)
 
     def sqls(self, slots: I64) -> list[str]:
         """Return the statements of slots. Cost: 2 us each."""
-        return self._statements.texts(slots)
+        return self._texts.statements(slots)
 
     def cost(self, slot: int) -> str:
         """Return a subscription's class of cost."""
@@ -241,9 +246,7 @@ class SlotTable:
         """Take in waiting subscriptions and return their slots; none of the ids may have a waiting one."""
         slots = self._take_free(len(newcomers))
         regions = [compiled.region for compiled in newcomers.compiled]
-        self._ids.put_all(slots, newcomers.keys)
-        self._by_id.add(slots)
-        self._statements.put(slots, [compiled.sql for compiled in newcomers.compiled])
+        self._texts.put(slots, newcomers.keys, [compiled.sql for compiled in newcomers.compiled])
         self.group[slots] = self._groups.enter([region.group for region in regions])
         self.term[slots] = [self._terms.enter(Terms(c.cost, c.notify)) for c in newcomers.compiled]
         self.version[slots], self.shape[slots] = newcomers.versions, newcomers.shapes
@@ -251,7 +254,7 @@ class SlotTable:
         self.hi[slots] = [0 if isinstance(region.hi, bytes) else region.hi for region in regions]
         self.empty[slots] = [region.empty for region in regions]
         self.value[slots], self.known[slots], self.n[slots], self.eras[slots] = 0, False, 0, NEVER
-        self.expires[slots] = INT64_MAX
+        self.set_expires(slots, INT64_MAX)
         return slots
 
     def sync(self, slots: I64, value: I64, known: Bool, n: I64) -> None:
@@ -264,10 +267,17 @@ class SlotTable:
     def free(self, slots: I64) -> None:
         """Forget subscriptions, all of which are in use."""
         self._release(slots)
-        self._by_id.remove(slots)
-        self._ids.drop(slots)
+        self._texts.free(slots)
         self.eras[slots] = NEVER
         self._free += slots.tolist()
+
+    def set_expires(self, slots: I64, when: I64 | int) -> None:
+        """Write when slots are over, in seconds since 1970 (what is negative: `overlay/expiry.py`)."""
+        if not len(self._expires):
+            if np.all(np.equal(when, INT64_MAX)):
+                return
+            self._expires = np.full(len(self.version), INT64_MAX)
+        self._expires[slots] = when
 
     def next_era(self) -> None:
         """Begin a new era: every slot in use awaits a snapshot again. Cost: O(1)."""
@@ -282,19 +292,19 @@ class SlotTable:
     def _reserve(self, slots: int) -> None:
         for name in _COLUMNS:
             setattr(self, name, widened(getattr(self, name), slots))
-        self._ids.reserve(slots)
-        self._statements.reserve(slots)
+        if len(self._expires):
+            self._expires = widened(self._expires, len(self.version))
+        self._texts.reserve(slots)
         self._size = max(self._size, slots)
 
     def _release(self, slots: I64) -> None:
         """Give back what slots share with others."""
-        self._statements.drop(slots)
         self._groups.leave(self.group[slots].astype(np.int64))
         self._terms.leave(self.term[slots].tolist())
         self._heads.forget(slots.tolist())
 
     def _used(self) -> Bool:
-        return self._ids.lengths[: self._size] > 0
+        return self._texts.used(self._size)
 
     # -- how they are stored --------------------------------------------------------------------------------------
 
@@ -303,15 +313,15 @@ class SlotTable:
         rows = np.zeros(len(slots), ROW)
         for name, stored in _STORED.items():
             rows[stored] = getattr(self, name)[slots]
-        rows["slot"] = slots
+        rows["slot"], rows["expires"] = slots, self.expires(slots)
         groups, rows["group"] = np.unique(self.group[slots], return_inverse=True)
         terms, rows["term"] = np.unique(self.term[slots], return_inverse=True)
-        templates, rows["template"], literals, rows["literals_size"] = self._statements.stored(slots)
-        keys, rows["key_size"] = self._ids.flat(slots)
+        ids, literals, templates, rows["template"] = self._texts.stored(slots)
+        (keys, rows["key_size"]), (flat, rows["literals_size"]) = ids, literals
         return Slots(
             rows.tobytes(),
             keys,
-            literals,
+            flat,
             self._groups.keys(groups.astype(np.int64)),
             [StoredTerms.of(self._terms.value(number)) for number in terms.tolist()],
             templates,
@@ -324,12 +334,16 @@ class SlotTable:
             return
         at = rows["slot"].astype(np.int64)
         self._reserve(max(self._size, int(at.max()) + 1))
-        self._release(at[self.is_used(at)])
+        replaced = at[self.is_used(at)]
+        self._release(replaced)
+        self._texts.clear(replaced)
         for name, stored in _STORED.items():
             getattr(self, name)[at] = rows[stored]
-        self._ids.put(at, slots.keys, rows["key_size"].astype(np.int64))
-        literals = (slots.literals, rows["literals_size"].astype(np.int64))
-        self._statements.put_stored(at, slots.templates, rows["template"], *literals)
+        self.set_expires(at, rows["expires"])
+        ids, literals = (rows[name].astype(np.int64) for name in ("key_size", "literals_size"))
+        self._texts.put_stored(
+            at, (slots.keys, ids), (slots.literals, literals), slots.templates, rows["template"].astype(np.int64)
+        )
         groups = [slots.groups[place] for place in rows["group"].tolist()]
         self.group[at] = self._groups.enter(groups)
         terms = [one.terms for one in slots.terms]
@@ -340,20 +354,18 @@ class SlotTable:
         self._reserve(max(self._size, int(slots.max(initial=-1)) + 1))
         slots = slots[self.is_used(slots)]
         self._release(slots)
-        self._ids.drop(slots)
+        self._texts.clear(slots)
         self.eras[slots] = NEVER
 
     def settle(self) -> None:
         """Build the table of ids and the free list, for a table that is read back. Cost: 0.1 us a slot."""
-        self._by_id.rebuild(self.used())
+        self._texts.settle(self.used())
         self._free = (~self._used()).nonzero()[0][::-1].tolist()
 
     def check(self) -> None:
         """Check the invariants of the module's header. Raises AssertionError. Cost: O(slots)."""
         used = self.used()
-        self._ids.check()
-        self._by_id.check(used)
-        self._statements.check(used)
+        self._texts.check(used)
         self._groups.check(self.group[used].astype(np.int64))
         self._terms.check(self.term[used].tolist())
         by_standing = {

@@ -153,7 +153,7 @@ class SubscriptionIndex:
         which = np.arange(len(numbers))
         while True:
             which = which[store.groups[numbers[which], TREE] < 0]
-            shared = (store.xy, store.links, store.hung, store.groups, store.free, store.top)
+            shared = (store.xy, store.links, store.hung, store.groups, store.free)
             done = kernels.chain_insert(which, numbers, slots, lo, hi, self._small, *shared)
             if done == len(which):
                 return

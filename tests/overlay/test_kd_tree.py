@@ -57,4 +57,4 @@ def test_points_that_come_in_order_keep_it_balanced(order: str) -> None:
     tree, _ = grown([(0 if order == "one lo" else i, i) for i in numbers], 4)
     tree.check()
     assert len(tree) == n
-    assert len(tree._pid) <= 8 * n
+    assert len(tree._pid) <= 2 * n

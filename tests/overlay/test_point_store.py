@@ -38,5 +38,5 @@ def test_room_is_made_without_losing_what_is_there() -> None:
     store = filled()
     before = [store.point_of(slot) for slot in range(4)]
     store.reserve(1_000, 1_000, 500)
-    assert int(store.top[0]) >= 1_000 and [store.point_of(slot) for slot in range(4)] == before
+    assert int(store.free[1]) >= 1_000 and [store.point_of(slot) for slot in range(4)] == before
     store.check()

@@ -87,7 +87,7 @@ def test_answers_of_their_own_go_with_their_slot_and_not_with_the_next_one() -> 
     roster.answers.start(first, states_of((Tally.of(2, 7),)))
     deltas.append(roster.changes())
     assert copy(deltas).whole() == roster.whole() and len(deltas[0].answers) == 1
-    roster.slots.expires[first] = 8
+    roster.slots.set_expires(array(first), 8)
     roster.touch(array(first))
     deltas.append(roster.changes())
     assert copy(deltas).whole() == roster.whole() and not deltas[1].answers

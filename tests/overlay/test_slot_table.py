@@ -51,12 +51,12 @@ def test_freed_slots_are_used_again_and_forget_everything() -> None:
     table = SlotTable()
     slot = add(table, b"a", 1)
     sync(table, slot)
-    table.expires[slot] = 7
+    table.set_expires(array(slot), 7)
     assert table.synced(slot) and table.find(b"a") == (slot, None) and table.count() == (1, 0)
     table.free(array(slot))
     assert not table.synced(slot) and not len(table.used()) and len(table) == 0 and table.find(b"a") == (None, None)
     assert add(table, b"b", 2) == slot
-    assert (int(table.n[slot]), bool(table.known[slot]), int(table.expires[slot])) == (0, False, INT64_MAX)
+    assert (int(table.n[slot]), bool(table.known[slot]), int(table.expires(array(slot))[0])) == (0, False, INT64_MAX)
     assert table.find(b"b") == (None, slot)
     table.check()
 
@@ -97,7 +97,7 @@ def test_expiry_looks_at_slots_in_use() -> None:
     table = SlotTable()
     for i, when in enumerate([50, 20, INT64_MAX, 20, 10]):
         slot = add(table, b"%d" % i, 9 - i)
-        table.expires[slot] = when
+        table.set_expires(array(slot), when)
     table.free(array(4))
     assert table.expired(20).tolist() == [3, 1] and table.next_expiry(20) == 50
     assert table.next_expiry(50) == INT64_MAX

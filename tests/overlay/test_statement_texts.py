@@ -2,33 +2,14 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from overlay import statement_texts
-from overlay.statement_texts import StatementTexts, statements_of
+from overlay.statement_texts import StatementTexts
 
-PIECES = [
-    "SELECT",
-    " ",
-    "''",
-    "'",
-    "'a b'",
-    "'it''s'",
-    "1",
-    "2.5",
-    "1e5",
-    "-3",
-    ".5",
-    "5.",
-    "x1",
-    "1x",
-    "\n",
-    '"q"',
-    "é1",
-]
+PIECES = ["SELECT", " ", "''", "'", "'a b'", "'it''s'", "1", "2.5", "1e5", "-3", ".5", "5.", "1x", "\n", '"q"', "é1"]
 pieces = st.sampled_from(PIECES)
 statements = st.lists(st.lists(pieces, max_size=9).map("".join) | st.text(max_size=9), min_size=1, max_size=8)
 
@@ -37,33 +18,18 @@ statements = st.lists(st.lists(pieces, max_size=9).map("".join) | st.text(max_si
 @given(statements)
 def test_any_text_survives(statements: list[str]) -> None:
     texts = StatementTexts()
-    texts.reserve(len(statements))
-    slots = np.arange(len(statements))
-    texts.put(slots, statements)
-    texts.check(slots)
-    assert texts.texts(slots) == statements == [texts.text(slot) for slot in slots.tolist()]
-    stored = texts.stored(slots)
-    assert statements_of(stored[0], stored[1].tolist(), *stored[2:]) == statements
-    again = StatementTexts()
-    again.reserve(len(statements))
-    again.put_stored(slots, *stored)
-    again.check(slots)
-    assert again.texts(slots) == statements
+    entered = [texts.enter(statement) for statement in statements]
+    texts.check(number for number, _ in entered)
+    assert [texts.text(*one) for one in entered] == statements
 
 
 def test_what_has_no_room_as_a_template_is_kept_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(statement_texts, "MOST_TEMPLATES", 2)
     texts = StatementTexts()
-    texts.reserve(5)
     written = ["a = 1", "b = 'x'", "c = 3", "a = 5", "d"]
-    texts.put(np.arange(5), written)
-    assert texts.template.tolist()[:5] == [0, 1, -1, 0, -1] and texts.texts(np.arange(5)) == written
-    texts.drop(np.array([1, 2]))
-    texts.put(np.array([2]), ["e = 4"])
-    assert texts.text(2) == "e = 4" and texts.template[2] == 1
-    texts.check(np.array([0, 2, 3, 4]))
-    again = StatementTexts()
-    again.reserve(5)
-    kept = np.array([0, 2, 4])
-    again.put_stored(kept, *texts.stored(kept))
-    assert again.texts(kept) == ["a = 1", "e = 4", "d"]
+    entered = [texts.enter(statement) for statement in written]
+    assert entered == [(0, b"1"), (1, b"'x'"), (-1, b"c = 3"), (0, b"5"), (-1, b"d")]
+    texts.leave([1, -1])
+    assert texts.enter("e = 4") == (1, b"4") and texts.parts(1) == ("e = ", "")
+    texts.check([0, 1, 0, -1])
+    assert texts.enter_parts(("a = ", ""), 3) == 0
