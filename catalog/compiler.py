@@ -10,7 +10,7 @@ comes from one place and underlines what it is about.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from catalog.column_type import ColumnType
 from catalog.errors import SqlError, SubscriptionError
@@ -23,7 +23,7 @@ from catalog.recent import Recent
 from catalog.relation import Catalog
 from catalog.shape import Region, Shape
 from catalog.statement_text import StatementText
-from catalog.template import Key, content, is_template, split
+from catalog.template import Key, Pieces, content, is_template, split
 
 MAX_CHARACTERS = 16_384
 """Longest text of one subscription."""
@@ -38,6 +38,7 @@ class Compiled:
     cost: class of cost; `reformulated`: only new answers come to the edge; `row changes`: every row of the range that
     comes, goes or changes does.
     sql: as the user wrote it, parameters filled in.  notify: when to tell.  ttl: seconds to live, None without end.
+    pieces: `sql` cut at its literals, where compiling has done that already.
     """
 
     region: Region
@@ -46,6 +47,7 @@ class Compiled:
     sql: str
     notify: Notify = EVERY_CHANGE
     ttl: int | None = None
+    pieces: Pieces | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +106,8 @@ class Compiler:
             region = shortcut.region(literals)
         except LiteralMismatch:
             return self._compile_whole(sql, options, None, literals)
-        return _compiled(shortcut.plan, region, sql, options)
+        *first, last = key[0]
+        return _compiled(shortcut.plan, region, sql, options, ((*first, last + sql[options.end :]), literals))
 
     def compile_template(self, template: str, parameters: Sequence[object]) -> Compiled:
         """Compile a SELECT in which constants are written `?`; `parameters` are JSON values in the same order.
@@ -169,10 +172,10 @@ def check_policy(shape: Shape, columns: Sequence[ColumnType | None], notify: Not
         raise SubscriptionError("unsupported", "NOTIFY MIN CHANGE of an answer that is not one number", hint=hint)
 
 
-def _compiled(plan: Plan, region: Region, sql: str, options: Options) -> Compiled:
+def _compiled(plan: Plan, region: Region, sql: str, options: Options, pieces: Pieces | None = None) -> Compiled:
     notify = options.notify or EVERY_CHANGE
     check_policy(plan.shape, plan.columns, notify)
-    return Compiled(region, plan.columns, plan.cost, sql, notify, options.ttl)
+    return Compiled(region, plan.columns, plan.cost, sql, notify, options.ttl, pieces)
 
 
 def _options(sql: str) -> Options:

@@ -33,6 +33,8 @@ _FIXED = (LiteralKind.BOOLEAN, LiteralKind.NULL)
 
 Key = tuple[tuple[str, ...], tuple[bool, ...]]
 """The parts, and of each literal whether it is a quoted string."""
+Pieces = tuple[tuple[str, ...], list[str]]
+"""The parts, and the literals between them as written."""
 
 
 def split(sql: str) -> tuple[Key, list[str]]:

@@ -33,6 +33,7 @@ from __future__ import annotations
 import numpy as np
 
 from overlay import index_kernels as kernels
+from overlay.column import zeros
 from overlay.pair_buffer import Pairs, collect
 from overlay.point_store import PointStore
 from state.change_batch import I32, I64
@@ -137,10 +138,10 @@ class KdTree:
         width = self._capacity if leaves == 1 else -(-places // leaves)
         xy = self._store.xy[points]
         self._cnt: I32 = np.zeros(2 * leaves, np.int32)
-        self._box: I64 = np.zeros((2 * leaves, 4), np.int64)
+        self._box: I64 = zeros((2 * leaves, 4), np.int64)
         self._split: I64 = np.zeros((leaves, 2), np.int64)
-        self._leaf: I64 = np.zeros((2, leaves * width), np.int64)
-        self._pid: I32 = np.zeros(leaves * width, np.int32)
+        self._leaf: I64 = zeros((2, leaves * width), np.int64)
+        self._pid: I32 = zeros(leaves * width, np.int32)
         self._removed = 0
         tx, ty, tp = xy[:, 0].copy(), xy[:, 1].copy(), points.astype(np.int32)
         tree = (self._cnt, self._box, self._split, self._leaf, self._pid)

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from overlay import key_kernels as kernels
+from overlay.column import zeros
 from overlay.key_kernels import U8, U32
 from overlay.text_arena import sizes_of
 from state.change_batch import I32, I64
@@ -86,7 +87,8 @@ class KeyTable:
     def rebuild(self, entries: I64) -> None:
         """Hold exactly `entries`."""
         size = max(_FIRST_SIZE, 1 << (len(entries) + len(entries) // 2).bit_length())
-        self._table = np.full(size, -1, np.int32)
+        self._table = zeros(size, np.int32)
+        self._table -= 1
         self._count = len(entries)
         kernels.place(entries, self._store.data, self._store.starts, self._store.lengths, self._table)
 

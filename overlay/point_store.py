@@ -8,21 +8,16 @@ cost a query no more than their own names.
 
 Invariants (`check`): 1 every slot that is in hangs on exactly one point, and the links back agree; 2 no point is
 without a slot; 3 points of one group are distinct, and counted; 4 free points are chained, and counted.
-Cost: 12 bytes a slot, 32 a point, and a quarter more as room to grow.
+Cost: 12 bytes a slot, 32 a point, and up to an eighth more as room to grow.
 """
 
 from __future__ import annotations
 
-from typing import TypeVar
-
 import numpy as np
-import numpy.typing as npt
 
+from overlay.column import widened
 from overlay.index_kernels import AFTER, BEFORE, COUNT, FIRST, GROUP, HEAD, NEXT, POINT, PREV, TREE
 from state.change_batch import I32, I64
-
-_FIRST_CAPACITY = 64
-Code = TypeVar("Code", np.int32, np.int64)
 
 
 class PointStore:
@@ -38,14 +33,14 @@ class PointStore:
     def reserve(self, slots: int, points: int, groups: int) -> None:
         """Make room for slot numbers below `slots`, `points` new points and group numbers below `groups`."""
         if slots > len(self.hung):
-            self.hung = _wider(self.hung, slots)
+            self.hung = widened(self.hung, slots, -1)
         if groups > len(self.groups):
-            self.groups = _wider(self.groups, groups)
+            self.groups = widened(self.groups, groups, -1)
         first, free = self.free.tolist()
         if free < points:
             before = len(self.xy)
-            self.xy = _wider(self.xy, before + points - free)
-            self.links = _wider(self.links, len(self.xy))
+            self.xy = widened(self.xy, before + points - free)
+            self.links = widened(self.links, len(self.xy), -1)
             self.links[before:, NEXT] = np.arange(before + 1, len(self.xy) + 1)
             self.links[-1, NEXT] = first
             self.free[:] = before, free + len(self.xy) - before
@@ -132,11 +127,3 @@ class PointStore:
         assert len(seen) == len(used), (3, seen)
         counts = np.bincount(self.links[used, GROUP], minlength=len(self.groups)) if used else 0
         assert (np.maximum(self.groups[:, COUNT], 0) == counts).all(), (3, self.groups, counts)
-
-
-def _wider(array: npt.NDArray[Code], needed: int) -> npt.NDArray[Code]:
-    """Return a copy with at least `needed` rows, and a quarter more than before; new rows are -1."""
-    size = max(needed, len(array) + len(array) // 4, _FIRST_CAPACITY)
-    wider = np.full((size, array.shape[1]), -1, array.dtype)
-    wider[: len(array)] = array
-    return wider

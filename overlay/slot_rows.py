@@ -103,9 +103,9 @@ def states_of(slots: Slots) -> list[SlotState]:
     """Return every subscription in full. Cost: 5 us each."""
     rows = slots.table
     column = {name: rows[name].tolist() for name in ROW.names or ()}
-    literals = [text.decode() for text in cut(slots.literals, rows["literals_size"].astype(np.int64))]
+    literals = cut(slots.literals, rows["literals_size"].astype(np.int64))
     statements = [
-        text if place == WHOLE else written(slots.templates[place], text)
+        written(None if place == WHOLE else slots.templates[place], text)
         for place, text in zip(column["template"], literals, strict=True)
     ]
     terms = [one.terms for one in slots.terms]

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from catalog.template import Pieces
 from overlay.column import widened
 from overlay.key_kernels import U8, U32, gather
 from overlay.key_table import KeyTable
@@ -50,9 +51,9 @@ class SlotTexts:
         self.lengths = widened(self.lengths, slots)
         self._template = widened(self._template, slots, WHOLE)
 
-    def put(self, slots: I64, ids: Sequence[bytes], statements: Sequence[str]) -> None:
-        """Take in slots that have no text."""
-        entered = [self._statements.enter(statement) for statement in statements]
+    def put(self, slots: I64, ids: Sequence[bytes], statements: Sequence[tuple[str, Pieces | None]]) -> None:
+        """Take in slots that have no text; statements come with their pieces, where they are cut already."""
+        entered = [self._statements.enter(*statement) for statement in statements]
         self._template[slots] = [number for number, _ in entered]
         self._arena.put_all(slots, [key + literals for key, (_, literals) in zip(ids, entered, strict=True)])
         self.lengths[slots] = [len(key) for key in ids]

@@ -4,10 +4,10 @@
     starts    0                           17                         4 bytes an entry
     lengths   8          0                8                          4 bytes an entry, 0: no string
 
-When the array is full, what is still used goes to a new one, a quarter larger than that: growing and cleaning are one.
+When the array is full, what is still used goes to a new one, an eighth larger than that: growing and cleaning are one.
 
 Invariants (`check`): 1 strings lie inside the data and apart from each other; 2 used and wasted bytes are all bytes.
-Cost: a string's own bytes + 8, and up to a quarter more; a Python object takes 33 more and a place in a list.
+Cost: a string's own bytes + 8, and up to an eighth more; a Python object takes 33 more and a place in a list.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from overlay.column import widened
+from overlay.column import widened, zeros
 from overlay.key_kernels import U8, U32, gather
 from state.change_batch import I32, I64
 from state.errors import TidewireError
@@ -93,7 +93,7 @@ class TextArena:
                 f"the ids or texts of one virtual edge take {needed:,} bytes, expected at most {_MOST_BYTES:,}; "
                 "spread the subscriptions over more virtual edges"
             )
-        fresh = np.empty(max(min(needed + needed // 4, _MOST_BYTES), _FIRST_BYTES), np.uint8)
+        fresh = zeros(max(min(needed + needed // 8, _MOST_BYTES), _FIRST_BYTES), np.uint8)
         gather(used, self.data, self.starts, self.lengths, fresh)
         ends = np.cumsum(self.lengths[used], dtype=np.int64)
         self.starts[used] = ends - self.lengths[used]

@@ -83,3 +83,11 @@ def test_search_goes_by_id() -> None:
     found = list(bench.edge.search(b"b", 2))
     assert [(view.id, view.status, view.replaced_by) for view in found] == [("b0", "live", None), ("b1", "live", 9)]
     assert [view.id for view in bench.edge.search(b"b", 9, b"b1")] == ["b2"]
+
+
+def test_statements_with_options_come_back_as_written() -> None:
+    bench = Bench()
+    asked = [f"{ASK} WHERE risk < {i}.5 NOTIFY MIN CHANGE {i} %  TTL {i} HOURS" for i in range(1, 5)] * 2
+    bench.edge.subscribe_all(range(8), [b"s%d" % i for i in range(8)], [record(sql) for sql in asked])
+    bench.take()
+    assert [view.sql for view in bench.again().subscriptions()] == asked

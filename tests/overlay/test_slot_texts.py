@@ -23,7 +23,7 @@ def test_it_is_a_dictionary_of_pairs(steps: list[tuple[int, tuple[bytes, str] | 
             texts.free(np.array([slot]))
             del model[slot]
         if what is not None and [key for key, _ in model.values()].count(what[0]) < 2:
-            texts.put(np.array([slot]), [what[0]], [what[1]])
+            texts.put(np.array([slot]), [what[0]], [(what[1], None)])
             model[slot] = what
     slots = np.array(sorted(model), np.int64)
     texts.check(slots)
