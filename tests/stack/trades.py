@@ -20,7 +20,7 @@ QUOTE = 'CREATE TABLE quote (desk VARCHAR, no INTEGER, "day" DATE, bid REAL, PRI
 KEYS = 800
 SECTORS = ["energy", "health", "tech", "café", "Ω", "food"]
 DESKS = ["a", "b", "c"]
-REFUSED = ["SELECT AVG(price) FROM trade", "SELECT MIN(x) FROM trade", "SELECT MIN(price FROM trade"]
+REFUSED = ["SELECT MEDIAN(price) FROM trade", "SELECT MIN(x) FROM trade", "SELECT MIN(price FROM trade"]
 Row = dict[str, Any]
 Pair = tuple[bytes, bytes | None]
 
@@ -109,7 +109,7 @@ class Questions:
                 yield OutRecord(self._topic, None, id.encode(), None)
             elif action < 0.35:
                 yield self._record(
-                    id, self._choose.choice(["SELECT AVG(price) FROM trade", "SELECT MIN(x) FROM trade"])
+                    id, self._choose.choice(["SELECT MEDIAN(price) FROM trade", "SELECT MIN(x) FROM trade"])
                 )
             else:
                 yield self._record(id, self.trade())
