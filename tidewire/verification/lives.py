@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 
 from tidewire.verification.batches import Position
+from tidewire.verification.expiry import Tick, seconds
 from tidewire.verification.journal import Journal, Record, TopicLog
 from tidewire.verification.question import Query
 
@@ -39,18 +40,35 @@ class Where(msgspec.Struct, frozen=True):
 
 
 class Delivery(msgspec.Struct):
-    """A delivery as it stands in the topic; `log_offset` is its own place there."""
+    """A delivery as it stands in the topic; `log_offset` is its own place there.
+
+    It has `old` and `new`, or `removed` and `added`: read by `said`.
+    """
 
     id: str
     kind: str
     version: int
     n: int
-    old: Any
-    new: Any
     at: Where
+    old: Any = msgspec.UNSET
+    new: Any = msgspec.UNSET
+    removed: list[Any] | msgspec.UnsetType = msgspec.UNSET
+    added: list[Any] | msgspec.UnsetType = msgspec.UNSET
+    changes: int = 1
     sql: str | None = None
     reason: str | None = None
     log_offset: int = -1
+
+    @property
+    def said(self) -> dict[str, Any]:
+        """What it says of the answer."""
+        told = {"old": self.old, "new": self.new, "removed": self.removed, "added": self.added}
+        return {name: value for name, value in told.items() if value is not msgspec.UNSET}
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it has the members of one of the two forms, and only those."""
+        return list(self.said) in (["old", "new"], ["removed", "added"])
 
 
 @dataclass(slots=True)
@@ -82,13 +100,14 @@ class Life:
 class Lives:
     """All lives, and by partition how far its edge came in each epoch and from where its log is whole.
 
-    `malformed` are records of `deliveries` that cannot be read.
+    `malformed` are records of `deliveries` that cannot be read. `ticks` are the progress records by partition.
     """
 
     lives: list[Life]
     reached: dict[int, dict[int, int]]
     whole_from: dict[int, Position]
     malformed: list[str]
+    ticks: dict[int, list[Tick]] = field(default_factory=dict)
 
     def latest(self, partition: int) -> Position:
         """Return the newest position that this partition's edge has told."""
@@ -112,22 +131,29 @@ def read_lives(journal: Journal) -> Lives:
             except msgspec.MsgspecError as error:
                 malformed.append(f"deliveries/{partition}/{record.offset}: {error}")
                 continue
+            if not delivery.is_known:
+                malformed.append(
+                    f"deliveries/{partition}/{record.offset}: it has {', '.join(delivery.said) or 'no'} members"
+                )
+                continue
             delivery.log_offset = record.offset
             life = lives.setdefault((delivery.id, delivery.version), Life(delivery.id, delivery.version, partition))
             life.delivered.append(delivery)
             if life.query is None and delivery.sql is not None:
-                life.query = Query(delivery.sql)
+                life.query = Query(delivery.sql, whole=False)
     _find_successors(lives)
-    return Lives(sorted(lives.values(), key=lambda life: (life.id, life.version)), reached, whole_from, malformed)
+    ordered = sorted(lives.values(), key=lambda life: (life.id, life.version))
+    return Lives(ordered, reached, whole_from, malformed, read_ticks(journal.deliveries))
 
 
 def read_query(value: bytes) -> Query | None:
     """Return what a subscription record asks; None if it is malformed (then it is refused)."""
     try:
         body = json.loads(value, parse_float=Decimal)
+        options = body.get("notify"), body.get("ttl")
         if "template" in body:
-            return Query(body["template"], tuple(body["params"]))
-        return Query(body["sql"])
+            return Query(body["template"], tuple(body["params"]), *options)
+        return Query(body["sql"], (), *options)
     except (ValueError, KeyError, TypeError):
         return None
 
@@ -155,7 +181,7 @@ def _read_acks(log: TopicLog, lives: dict[tuple[str, int], Life]) -> None:
         ack = json.loads(record.value)
         key = (ack["id"], ack["version"])
         if ack["status"] == "live":
-            life = lives.setdefault(key, Life(*key, record.partition, Query(ack["sql"])))
+            life = lives.setdefault(key, Life(*key, record.partition, Query(ack["sql"], whole=False)))
             life.ack = ack
         elif key in lives and (lives[key].ack or {}).get("status") != "live":
             lives[key].ack = ack
@@ -176,6 +202,20 @@ def read_progress(log: TopicLog) -> tuple[dict[int, dict[int, int]], dict[int, P
             if log.trimmed(partition):
                 whole_from.setdefault(partition, at)
     return reached, whole_from
+
+
+def read_ticks(log: TopicLog) -> dict[int, list[Tick]]:
+    """Return the progress records by partition, those whose time cannot be read left out."""
+    ticks: dict[int, list[Tick]] = {}
+    for partition, records in log.records.items():
+        made = ticks[partition] = []
+        for record in records:
+            if record.key == PROGRESS and record.value is not None:
+                body = json.loads(record.value)
+                time = seconds(body.get("time", ""))
+                if time is not None:
+                    made.append(Tick(record.offset, Position(body["epoch"], body["batch"]), time))
+    return ticks
 
 
 def _find_successors(lives: dict[tuple[str, int], Life]) -> None:
