@@ -50,7 +50,7 @@ def _due(life: Life, horizon: Position) -> str | None:
         return None if settled else f"no snapshot, no refusal; the newest ack is {status or 'none'}"
     if "ended" in kinds:
         return None
-    if life.next_record == "tombstone":
+    if life.tombstone is not None and (life.replaced_by is None or life.tombstone < life.replaced_by):
         return "it was unsubscribed and has no `ended`"
     if life.replaced_at is not None:
         return None

@@ -75,8 +75,9 @@ class Delivery(msgspec.Struct):
 class Life:
     """One version of a subscription. `query` is None where nothing that is left says what was asked.
 
-    `delivered` is in log order. `replaced_at` and `replaced_offset` tell the successor's snapshot. `next_record` is
-    what follows in `subscriptions`: "tombstone", "query", or None. `live_at` is what the ack says.
+    `delivered` is in log order. `replaced_by`, `replaced_at` and `replaced_offset` tell the successor that has a
+    snapshot. `next_record` is what follows in `subscriptions`: "tombstone", "query", or None; `tombstone` is the offset
+    of the first tombstone behind it. `live_at` is what the ack says.
     """
 
     id: str
@@ -84,9 +85,11 @@ class Life:
     partition: int
     query: Query | None = None
     delivered: list[Delivery] = field(default_factory=list)
+    replaced_by: int | None = None
     replaced_at: Position | None = None
     replaced_offset: int | None = None
     next_record: str | None = None
+    tombstone: int | None = None
     ack: dict[str, Any] | None = None
 
     @property
@@ -171,6 +174,7 @@ def _read_subscriptions(log: TopicLog, lives: dict[tuple[str, int], Life]) -> No
             life = Life(id, record.offset, record.partition, read_query(record.value))
             if i + 1 < len(records):
                 life.next_record = "tombstone" if records[i + 1].value is None else "query"
+            life.tombstone = next((later.offset for later in records[i + 1 :] if later.value is None), None)
             lives[id, record.offset] = life
 
 
@@ -227,5 +231,6 @@ def _find_successors(lives: dict[tuple[str, int], Life]) -> None:
         snapshot: Delivery | None = None
         for life in reversed(those):
             if snapshot is not None:
+                life.replaced_by = snapshot.version
                 life.replaced_at, life.replaced_offset = snapshot.at.position, snapshot.log_offset
             snapshot = next((d for d in life.delivered if d.kind == "snapshot"), snapshot)

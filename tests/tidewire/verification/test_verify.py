@@ -280,6 +280,17 @@ def test_an_unsubscription_without_end_is_unanswered(engine: SimulatedEngine) ->
     assert verify(engine.journal()).unanswered == 1
 
 
+def test_an_end_is_due_though_a_version_that_never_began_stood_between(engine: SimulatedEngine) -> None:
+    engine.subscribe("s", Asked("MAX"))
+    engine.unsubscribe("s")
+    ended = deliveries_of(engine)[-1]
+    engine.subscribe("s", Asked())
+    engine.run_batch()
+    assert verify(engine.journal()).clean
+    report = verdict(engine, lambda journal, d: lose(journal, ended.partition, ended.offset))
+    assert (report.unanswered, report.missed) == (1, 0)
+
+
 def test_a_missing_resync_is_unanswered(engine: SimulatedEngine) -> None:
     engine.begin_epoch()
     engine.resyncing = {}
