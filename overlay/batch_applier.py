@@ -126,9 +126,9 @@ class BatchApplier:
         return moved
 
     def _write(self, slots: I64, told_of: I64, n: I64, olds: list[str], ends: list[str]) -> None:
-        table = self._roster.slots
-        columns = (slots.tolist(), told_of.tolist(), n.tolist(), olds)
-        self._outbox.changes(*table.names_for(columns[0]), ends, zip(*columns, strict=True))
+        distinct, who = np.unique(slots, return_inverse=True)
+        rows = zip(who.tolist(), told_of.tolist(), n.tolist(), olds, strict=True)
+        self._outbox.changes(*self._roster.slots.change_heads(distinct), ends, rows)
 
     def _rows(self, packed: PackedMessages, told: I64, shapes: I32, position: Position) -> list[str]:
         """Return the causing rows of messages as JSON; `shapes` are those of somebody who hears each."""

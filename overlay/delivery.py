@@ -33,7 +33,7 @@ NULL = "null"
 PROGRESS_KEY = b"@progress"
 _INTEGERS = {Kind.SMALLINT, Kind.INTEGER, Kind.BIGINT}
 _REMEMBERED = 100_000
-_PLAIN = bytes(range(32, 127)).replace(b'"', b"").replace(b"\\", b"")
+PLAIN = bytes(range(32, 127)).replace(b'"', b"").replace(b"\\", b"")
 """Characters that stand in JSON as they are."""
 
 
@@ -62,7 +62,7 @@ def json_text(value: object) -> str:
 
 def json_names(keys: Sequence[bytes]) -> list[str]:
     """Return ids as JSON texts. Cost: 0.1 us each where all are plain ASCII, else 0.3 us."""
-    if b"".join(keys).translate(None, _PLAIN):
+    if b"".join(keys).translate(None, PLAIN):
         return [json_text(key.decode()) for key in keys]
     return [f'"{key.decode()}"' for key in keys]
 

@@ -89,7 +89,7 @@ class SlotTexts:
 
     def texts(self, entries: I64) -> list[bytes]:
         """Return the ids of slots. Cost: 0.1 us each."""
-        return cut(*self._ids(entries))
+        return cut(*self.flat_ids(entries))
 
     def statement(self, slot: int) -> str:
         """Return the statement of a slot. Cost: 3 us."""
@@ -104,7 +104,7 @@ class SlotTexts:
         numbers, places = np.unique(self._template[slots], return_inverse=True)
         whole = len(numbers) > 0 and int(numbers[0]) == WHOLE
         templates = [self._statements.parts(number) for number in numbers.tolist()[whole:]]
-        return self._ids(slots), self._literals(slots), templates, places - whole
+        return self.flat_ids(slots), self._literals(slots), templates, places - whole
 
     def put_stored(
         self, slots: I64, ids: tuple[bytes, I64], literals: tuple[bytes, I64], templates: list[Parts], places: I64
@@ -122,7 +122,8 @@ class SlotTexts:
         """Let the ids of `slots`, which are all that have one, be found."""
         self._by_id.rebuild(slots)
 
-    def _ids(self, slots: I64) -> tuple[bytes, I64]:
+    def flat_ids(self, slots: I64) -> tuple[bytes, I64]:
+        """Return the ids of slots end to end, and the size of each."""
         return _flat(self.data, self.starts[slots].astype(np.int64), self.lengths[slots].astype(np.int64))
 
     def _literals(self, slots: I64) -> tuple[bytes, I64]:

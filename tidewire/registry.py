@@ -1,14 +1,22 @@
-"""Which subscriptions are registered, put together from the topics `subscriptions`, `acks` and `deliveries`."""
+"""Which subscriptions are registered, put together from the topics `subscriptions`, `acks` and `deliveries`.
+
+One virtual edge after the other, so that what is held in memory is a virtual edge's share of them, or if only the
+first few are wanted, those.
+"""
 
 from __future__ import annotations
 
+import heapq
 import json
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import msgspec
 
 from catalog.column_type import JsonValue
-from tidewire.client import Client
-from tidewire.records import Ack, Answer, Delivery, read_ack
+from connectors.kafka import Reader
+from connectors.topics import Topics
+from tidewire.records import PROGRESS_KEY, Ack, Answer, Delivery, read_ack, read_delivery
 
 
 class Registered(msgspec.Struct):
@@ -28,21 +36,72 @@ class Registered(msgspec.Struct):
     reason: str | None = None
 
 
-def list_subscriptions(client: Client, answers: bool) -> list[Registered]:
-    """Return what is registered, by id. *Cost*: reads the topics whole; `answers` adds that of the deliveries."""
-    registered: dict[str, Registered] = {}
-    for record in client.read(client.topics.subscriptions):
-        id = (record.key or b"").decode(errors="replace")
-        registered.pop(id, None)
-        if record.value is not None:
-            registered[id] = Registered(id, "unanswered", record.offset, query_text(record.value))
-    for record in client.read(client.topics.acks):
-        ack = read_ack(record.value) if record.value is not None else None
-        if ack is not None and ack.id in registered:
-            _acknowledge(registered[ack.id], ack)
-    if answers:
-        _add_answers(client, registered)
-    return sorted(registered.values(), key=lambda one: one.id)
+@dataclass(frozen=True, slots=True)
+class Registry:
+    """Reads what is registered: those whose id or query contains `search`, in whatever case.
+
+    `answers`: read deliveries, too, for the newest answer of each.
+    """
+
+    reader: Reader
+    topics: Topics
+    search: str = ""
+    answers: bool = True
+
+    def all(self) -> Iterator[Registered]:
+        """Yield all, virtual edge after virtual edge, within one by id. *Cost*: reads the topics whole."""
+        for edge in self._edges():
+            found = self._registered(edge)
+            self._add_states(edge, found)
+            yield from (found[id] for id in sorted(found))
+
+    def first(self, limit: int) -> tuple[list[Registered], int]:
+        """Return the first `limit` by id, and how many there are. *Cost*: acks and deliveries only of their edges."""
+        count, chosen = 0, list[tuple[str, int, Registered]]()
+        for edge in self._edges():
+            found = self._registered(edge)
+            count += len(found)
+            mine = ((id, edge, one) for id, one in found.items())
+            chosen = heapq.nsmallest(limit, [*chosen, *mine], key=lambda entry: entry[:2])
+        for edge in sorted({edge for _, edge, _ in chosen}):
+            self._add_states(edge, {id: one for id, home, one in chosen if home == edge})
+        return [one for _, _, one in chosen], count
+
+    def _edges(self) -> range:
+        return range(self.reader.admin.partitions(self.topics.subscriptions))
+
+    def _registered(self, edge: int) -> dict[str, Registered]:
+        found: dict[str, Registered] = {}
+        wanted = self.search.casefold()
+        for record in self.reader.read_to_end(self.topics.subscriptions, [edge]):
+            id = (record.key or b"").decode(errors="replace")
+            query = None if record.value is None else query_text(record.value)
+            if query is not None and (wanted in id.casefold() or wanted in query.casefold()):
+                found[id] = Registered(id, "unanswered", record.offset, query)
+            else:
+                found.pop(id, None)
+        return found
+
+    def _add_states(self, edge: int, found: dict[str, Registered]) -> None:
+        if not found:
+            return
+        for record in self.reader.read_to_end(self.topics.acks, [edge]):
+            ack = read_ack(record.value) if record.value is not None else None
+            if ack is not None and ack.id in found:
+                _acknowledge(found[ack.id], ack)
+        if self.answers:
+            self._add_answers(edge, found)
+
+    def _add_answers(self, edge: int, found: dict[str, Registered]) -> None:
+        keys = {id.encode() for id in found}
+        for record in self.reader.read_to_end(self.topics.deliveries, [edge]):
+            if record.key not in keys or record.key == PROGRESS_KEY or record.value is None:
+                continue
+            told = read_delivery(record.key, record.value)
+            if isinstance(told, Delivery) and told.kind != "ended":
+                one = found[told.id]
+                one.live_version, one.n = told.version, told.n
+                one.answer = told.new if told.added is None else _members(one.answer, told)
 
 
 def query_text(value: bytes) -> str:
@@ -62,15 +121,6 @@ def _acknowledge(one: Registered, ack: Ack) -> None:
     if ack.version == one.version:
         one.status = ack.status
         one.reason = ack.message or ack.reason
-
-
-def _add_answers(client: Client, registered: dict[str, Registered]) -> None:
-    with client.deliveries(follow=False, from_beginning=True) as stream:
-        for record in stream:
-            one = registered.get(record.id) if isinstance(record, Delivery) else None
-            if one is not None and isinstance(record, Delivery) and record.kind != "ended":
-                one.live_version, one.n = record.version, record.n
-                one.answer = record.new if record.added is None else _members(one.answer, record)
 
 
 def _members(held: Answer, record: Delivery) -> list[JsonValue]:

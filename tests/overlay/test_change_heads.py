@@ -1,30 +1,23 @@
-"""Beginnings of changes: made when asked for, never too many, never of somebody else."""
+"""Beginnings of changes, made for plain ids and for others."""
 
 from __future__ import annotations
 
 import pytest
 
-from overlay import change_heads
-from overlay.change_heads import ChangeHeads
-from state.change_batch import I64
+from overlay.change_heads import change_heads
+from overlay.delivery import change_head, json_text
+from overlay.text_arena import sizes_of
 
 
-def test_they_are_remembered_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(change_heads, "_REMEMBERED", 4)
-    asked: list[list[int]] = []
+@pytest.mark.parametrize("last", [b"c", b'"', b"\\", b"\n", "é".encode()])
+def test_they_are_what_one_by_one_gives(last: bytes) -> None:
+    keys = [b"a", b"bc-1", last]
+    ids, heads = change_heads(b"".join(keys), sizes_of(keys), [7, 8, 9])
+    assert ids == keys
+    assert heads == [
+        change_head(json_text(key.decode()), version) for key, version in zip(keys, [7, 8, 9], strict=True)
+    ]
 
-    def names(slots: I64) -> tuple[list[bytes], list[int]]:
-        asked.append(slots.tolist())
-        return ["é".encode() if slot == 9 else b"s%d" % slot for slot in slots.tolist()], (slots + 100).tolist()
 
-    heads = ChangeHeads(names)
-    ids, texts = heads.of([2, 1, 2])
-    assert ids == {1: b"s1", 2: b"s2"} and texts[2] == '{"id":"s2","kind":"change","version":102'
-    heads.of([1])
-    heads.forget([1, 7])
-    heads.of([1, 9])
-    assert heads.of([9])[1][9] == '{"id":"é","kind":"change","version":109'
-    heads.of([3, 4])
-    many = heads.of(range(20))
-    assert len(many[0]) == len(many[1]) == 20
-    assert asked == [[1, 2], [1, 9], [3, 4], list(range(20))]
+def test_none() -> None:
+    assert change_heads(b"", sizes_of([]), []) == ([], [])

@@ -12,7 +12,7 @@ def test_records_keep_their_order_and_partition() -> None:
     outbox.ack(b"a", b"1")
     outbox.deliver(b"a", b"2")
     heads = ["", '{"id":"b","kind":"change","version":7']
-    outbox.changes([None, b"b"], heads, [',"new":2,"at":{}}'], [(1, 0, 2, "1")])
+    outbox.changes([b"", b"b"], heads, [',"new":2,"at":{}}'], [(1, 0, 2, "1")])
     outbox.extend([OutRecord("x", 3, None, None)])
     assert len(outbox) == 4
     line = b'{"id":"b","kind":"change","version":7,"n":2,"old":1,"new":2,"at":{}}'

@@ -115,12 +115,39 @@ def test_subscriptions_are_listed_with_what_became_of_them(
         write(kafka, OutRecord(topic, edge, b"s", json.dumps(body).encode()))
     code, found, _ = tidewire("subscriptions")
     assert code == 0
-    assert [(one["id"], one["status"], one["answer"]) for one in found] == [
+    assert sorted((one["id"], one["status"], one["answer"]) for one in found) == [
         ("s", "live", "1.50"),
         ("t", "unanswered", None),
     ]
+    assert [one["id"] for one in tidewire("subscriptions", "--limit", "1")[1]] == ["s"]
+    assert [one["id"] for one in tidewire("subscriptions", "--search", "WHERE PRICE")[1]] == ["t"]
     assert tidewire("unsubscribe", "t")[0] == 0
     assert [one["id"] for one in tidewire("subscriptions", "--no-answers")[1]] == ["s"]
+
+
+@pytest.mark.broker
+def test_a_file_of_subscriptions_is_registered(
+    tidewire: Run, table: str, topics: Topics, kafka: KafkaProperties, tmp_path: Path
+) -> None:
+    file = tmp_path / "subs.csv"
+    file.write_text("a,1\nb\nc,2.5\n")
+    template = f"SELECT MIN(price) FROM {table} WHERE price > ?"
+    code, [said], remark = tidewire("subscribe", "--file", str(file), "--template", template, "--timeout", "1")
+    assert (code, said["done"], said["sent"], said["waiting"]) == (1, False, 3, 3)
+    assert "3 subscriptions have no answer" in remark and (tmp_path / "subs.csv.resume").exists()
+    for id, status in (("a", "live"), ("b", "refused"), ("c", "live")):
+        edge = home_partition(id.encode(), TEST_VIRTUAL_EDGES)
+        ack = {"id": id, "version": 0, "status": status, "code": "malformed", "message": "one `?`"}
+        write(kafka, OutRecord(topics.acks, edge, id.encode(), json.dumps(ack).encode()))
+    code, [said], _ = tidewire("subscribe", "--file", str(file), "--template", template, "--timeout", "20")
+    assert (code, said["done"], said["earlier"], said["live"], said["refused"]) == (0, True, 3, 2, 1)
+    assert said["troubles"] == [{"id": "b", "code": "malformed", "message": "one `?`"}]
+    assert not (tmp_path / "subs.csv.resume").exists()
+    assert sorted(one["id"] for one in tidewire("subscriptions", "--no-answers")[1]) == ["a", "b", "c"]
+    code, [said], _ = tidewire("subscribe", "--file", str(file), "--template", template, "--no-wait")
+    assert (code, said["sent"], said["waited"]) == (0, 3, False)
+    assert tidewire("subscribe", "a", "--file", str(file))[0] == 2
+    assert tidewire("subscribe")[0] == 2
 
 
 @pytest.mark.broker

@@ -1,25 +1,35 @@
-"""`tidewire subscribe`: register a standing question, and follow its answer."""
+"""`tidewire subscribe`: register a standing question and follow its answer, or a file of many."""
 
 from __future__ import annotations
 
 import json as json_text
+from pathlib import Path
 from typing import Annotated
 
 import msgspec
 import typer
 
 from catalog.column_type import JsonValue
+from connectors.kafka import Producer, Reader
 from state.errors import UserError
-from tidewire.client import Client, subscription_value
-from tidewire.connection import open_client
+from tidewire.bulk_progress import BulkProgress, lines_of, summary
+from tidewire.bulk_subscription import BulkSubscription
+from tidewire.client import Client, NotAnswered, subscription_value
+from tidewire.connection import kafka_properties, open_client, topics_of
 from tidewire.options import BootstrapOption, ConfigOption, JsonOption, PrefixOption
 from tidewire.records import Ack, Answer, Delivery, Progress, Refused
+from tidewire.resume_point import ResumePoint, source_of
+from tidewire.settings import Settings, load_settings
+from tidewire.subscription_file import Defaults, SubscriptionFile
 from tidewire.terminal import Terminal
 
 
 def subscribe(
-    id: Annotated[str, typer.Argument(help="The subscription's id; one that exists is replaced.")],
+    id: Annotated[str | None, typer.Argument(help="The subscription's id; one that exists is replaced.")] = None,
     sql: Annotated[str | None, typer.Argument(help="The question, e.g. SELECT MIN(price) FROM stock.")] = None,
+    file: Annotated[
+        Path | None, typer.Option("--file", help="Instead of ID: a .jsonl, .csv or .parquet file of many.")
+    ] = None,
     template: Annotated[str | None, typer.Option(help="Instead of SQL: SQL with ? for the constants.")] = None,
     params: Annotated[str, typer.Option(help="The template's constants, a JSON array.")] = "[]",
     notify: Annotated[
@@ -28,14 +38,31 @@ def subscribe(
     ttl: Annotated[int | None, typer.Option(min=1, help="Seconds after which the subscription ends.")] = None,
     follow: Annotated[bool, typer.Option("--follow", help="Print every delivery until Ctrl-C.")] = False,
     progress: Annotated[bool, typer.Option("--progress", help="With --follow, print progress too.")] = False,
-    timeout: Annotated[float, typer.Option(help="Seconds to wait for the answer to be live.")] = 60,
+    wait: Annotated[bool, typer.Option("--wait/--no-wait", help="With --file: until all are live or refused.")] = True,
+    resume: Annotated[
+        Path | None, typer.Option(help="With --file: where to note how far it is; FILE.resume without it.")
+    ] = None,
+    timeout: Annotated[float, typer.Option(help="Seconds to wait for an answer to become live.")] = 60,
     config: ConfigOption = None,
     bootstrap: BootstrapOption = None,
     prefix: PrefixOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Register a question under ID and wait until its answer is live; exit 2 with the reason if it is refused."""
+    """Register a question under ID and wait until its answer is live; exit 2 with the reason if it is refused.
+
+    With --file, register all that stand in it. Refusals are counted and do not stop the rest. One that was interrupted
+    goes on when it is called again.
+    """
     terminal = Terminal(json)
+    if file is not None:
+        if id is not None or follow:
+            raise UserError("--file registers what stands in the file; leave out ID, SQL and --follow.")
+        settings = load_settings(config, bootstrap=bootstrap, prefix=prefix)
+        entries = SubscriptionFile(file, Defaults(template, notify, ttl))
+        _subscribe_file(entries, settings, resume, timeout if wait else None, terminal)
+        return
+    if id is None:
+        raise UserError("name an ID and a question, or a --file of many.")
     with open_client(config, bootstrap, prefix) as client:
         stream = client.deliveries([id], progress=progress) if follow else None
         value = subscription_value(sql, template, read_params(params), notify=notify, ttl=ttl)
@@ -47,6 +74,26 @@ def subscribe(
             for record in stream:
                 if isinstance(record, Progress) or record.version >= ack.version:
                     terminal.answer(msgspec.to_builtins(record), describe_delivery(record))
+
+
+def _subscribe_file(
+    file: SubscriptionFile, settings: Settings, resume: Path | None, timeout: float | None, terminal: Terminal
+) -> None:
+    """Register a file's subscriptions; with a `timeout`, wait for them. Raises NotAnswered."""
+    point = ResumePoint(resume or file.path.with_name(file.path.name + ".resume"))
+    kafka = kafka_properties(settings)
+    with BulkProgress(terminal, file) as bar:
+        bulk = BulkSubscription(Producer(kafka), Reader(kafka), topics_of(settings), bar)
+        bulk.send(file, point, source_of(file.path, settings.address, settings.prefix, file.defaults))
+        done = timeout is None or bulk.wait(timeout)
+    if done:
+        point.remove()
+    terminal.answer(summary(bulk.tally, done, timeout is not None), lines_of(bulk.tally, timeout is not None))
+    if not done:
+        raise NotAnswered(
+            f"{bulk.tally.waiting:,} subscriptions have no answer, and none has come for {timeout:g} s. They stay "
+            "registered; see `tidewire status` for what is running, and call this again to wait for them."
+        )
 
 
 def _subscribe(client: Client, id: str, value: bytes, timeout: float, terminal: Terminal) -> Ack:

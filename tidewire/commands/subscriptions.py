@@ -6,17 +6,23 @@ from typing import Annotated, Any
 
 import typer
 
-from tidewire.connection import open_client
+from connectors.kafka import Reader
+from tidewire.connection import kafka_properties, topics_of
 from tidewire.options import BootstrapOption, ConfigOption, JsonOption, PrefixOption
-from tidewire.registry import Registered, list_subscriptions
+from tidewire.registry import Registered, Registry
+from tidewire.settings import load_settings
 from tidewire.terminal import Terminal, table
 
+_SHOWN = 100
 _COLUMNS = ("id", "status", "version", "answer", "query")
 
 
 def subscriptions(
+    search: Annotated[str, typer.Option(help="Only those whose id or question contains this text.")] = "",
     answers: Annotated[bool, typer.Option(help="Also read the deliveries, for each one's newest answer.")] = True,
-    limit: Annotated[int, typer.Option(min=1, help="Show at most so many; --json shows all.")] = 100,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="At most so many, by id; without it 100, and with --json all, by edge.")
+    ] = None,
     config: ConfigOption = None,
     bootstrap: BootstrapOption = None,
     prefix: PrefixOption = None,
@@ -24,16 +30,21 @@ def subscriptions(
 ) -> None:
     """List the subscriptions that are registered: live, accepted, refused (with the reason) or unanswered yet."""
     terminal = Terminal(json)
-    with open_client(config, bootstrap, prefix) as client:
-        found = list_subscriptions(client, answers)
+    settings = load_settings(config, bootstrap=bootstrap, prefix=prefix)
+    registry = Registry(Reader(kafka_properties(settings)), topics_of(settings), search, answers)
+    if json and limit is None:
+        for one in registry.all():
+            terminal.answer(_record(one))
+        return
+    found, count = registry.first(limit or _SHOWN)
     if json:
         for one in found:
             terminal.answer(_record(one))
         return
-    rows = [(one.id, one.status, one.version, one.answer, one.query) for one in found[:limit]]
+    rows = [(one.id, one.status, one.version, one.answer, one.query) for one in found]
     terminal.console.print(table(_COLUMNS, rows))
-    if len(found) > limit:
-        terminal.say(f"… and {len(found) - limit} more; --limit shows more of them")
+    if count > len(found):
+        terminal.say(f"… and {count - len(found):,} more; --limit shows more of them, --search fewer")
 
 
 def _record(one: Registered) -> dict[str, Any]:

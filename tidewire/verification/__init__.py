@@ -7,7 +7,11 @@
     ordering     the order rule: in which sequence a shard took the records of a batch
     history      each version of each row with the interval in which it held, as a DuckDB table
     question     a subscription's SQL, run by DuckDB as written over all versions of the rows
+    policy       the options behind the SQL: which changes are told
+    sweep        what changes when versions begin and end
     answers      the running answer of one subscription: where it changed, from what to what
+    quota        where a DISTINCT becomes too large
+    expiry       when a time to live is over
     lives        when each version of each subscription began and ended
     judgement    expected against delivered
     report       what was right, wrong, missed, extra

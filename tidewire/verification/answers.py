@@ -1,89 +1,211 @@
 """The running answer of one subscription over one table's history: every seq at which it changed.
 
-DuckDB selects the versions that meet the condition, each with the interval in which it held and its measure's rank;
-the extremum over the intervals that hold at each moment is a sweep with a heap, in which an interval that has
-ended is dropped when it comes to the top. A window function cannot say it, and a range join of moments with
-intervals is quadratic (for 40,000 versions: seconds a subscription; the sweep: 10 ms).
+DuckDB selects the versions that meet the condition, each with the interval in which it held and the ranks of what is
+measured; sweeps say when the answer changed. States are exact: a rank for MIN and MAX, an integer for COUNT, units
+for SUM, a fraction for AVG; None is NULL. Two answers are the same if their states are.
 
-*Cost*: one scan of the history, then O(m log m) for the m versions selected.
+*Cost*: one scan of the history, then O(m log m) for the m versions selected and each item of the SELECT list.
 """
 
 from __future__ import annotations
 
 import bisect
-import heapq
+from collections.abc import Iterator
 from collections.abc import Sequence as Many
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
 import duckdb
 
-from tidewire.verification.history import FOREVER, History
-from tidewire.verification.question import Question, Unreadable
+from tidewire.verification.history import History
+from tidewire.verification.measure import Measure, nearest
+from tidewire.verification.policy import Step
+from tidewire.verification.question import Item, Question, Unreadable
+from tidewire.verification.sweep import running_extremum, running_members, running_totals
+
+Said = dict[str, Any]
+"""What a delivery says of an answer: `old` and `new`, or `removed` and `added`, as JSON values."""
 
 
 @dataclass(slots=True)
-class Answers:
-    """`values[i]` is the answer from `seqs[i]` on (JSON form); before the first it is NULL."""
+class RowAnswers:
+    """A list of aggregates. `states[i]` is the answer from `seqs[i]` on; before the first one it is `empty`."""
 
+    items: list[tuple[Item, Measure | None]]
+    empty: tuple[Any, ...]
     seqs: list[int] = field(default_factory=list)
-    values: list[Any] = field(default_factory=list)
+    states: list[tuple[Any, ...]] = field(default_factory=list)
 
-    def at(self, seq: int) -> Any:
-        """Return the answer after the record `seq`."""
+    def at(self, seq: int) -> tuple[Any, ...]:
+        """Return the state after the record `seq`."""
         place = bisect.bisect_right(self.seqs, seq)
-        return self.values[place - 1] if place else None
+        return self.states[place - 1] if place else self.empty
 
-    def between(self, after: int, until: int) -> list[tuple[int, Any, Any]]:
-        """Return (seq, old, new) of the changes in (after, until]."""
-        low, high = bisect.bisect_right(self.seqs, after), bisect.bisect_right(self.seqs, until)
-        return [(self.seqs[i], self.values[i - 1] if i else None, self.values[i]) for i in range(low, high)]
+    def steps(self, after: int, until: int) -> Iterator[Step]:
+        """Yield the changes in (after, until]."""
+        for i in range(bisect.bisect_right(self.seqs, after), bisect.bisect_right(self.seqs, until)):
+            yield Step(self.seqs[i], self.states[i - 1] if i else self.empty, self.states[i])
+
+    def joined(self, first: Step, second: Step) -> Step | None:
+        """Return two steps, one behind the other, as one; None if they lead back to where they began."""
+        return None if first.before == second.after else Step(second.seq, first.before, second.after)
+
+    def amount(self, state: tuple[Any, ...]) -> Fraction | None:
+        """Return the state of the only item as a number, None for NULL."""
+        (item, measure), exact = self.items[0], state[0]
+        if exact is None or item.function == "count":
+            return None if exact is None else Fraction(exact)
+        assert measure is not None
+        if item.function == "avg":
+            return Fraction(exact)
+        return Fraction(measure.units[exact] if item.function in ("min", "max") else exact, measure.one)
+
+    def shown(self, state: Any) -> Any:
+        """Return a state as a delivery shows it: one value, or an array of several."""
+        values = [_shown(item, measure, exact) for (item, measure), exact in zip(self.items, state, strict=True)]
+        return values[0] if len(values) == 1 else values
+
+    def said(self, step: Step) -> Said:
+        """Return what a delivery of the step says."""
+        return {"old": self.shown(step.before), "new": self.shown(step.after)}
+
+    def first(self, new: Any) -> Said:
+        """Return what a snapshot of a shown answer says."""
+        return {"old": None, "new": new}
+
+    def between(self, old: Any, new: Any) -> Said:
+        """Return what a resync from one shown answer to another says."""
+        return {"old": old, "new": new}
+
+    def last(self, old: Any) -> Said:
+        """Return what an end says."""
+        return {"old": old, "new": None}
 
 
-def answers_to(question: Question, history: History, rank: str, types: dict[str, str]) -> Answers:
+@dataclass(slots=True)
+class SetAnswers:
+    """A DISTINCT. A step's `before` are the values that went, its `after` those that came; a state is a set."""
+
+    measure: Measure
+    changes: list[Step] = field(default_factory=list)
+
+    def at(self, seq: int) -> frozenset[Any]:
+        """Return the values after the record `seq`. *Cost*: O(changes)."""
+        held: set[Any] = set()
+        for step in self.changes[: bisect.bisect_right(self.changes, seq, key=lambda step: step.seq)]:
+            held -= step.before
+            held |= step.after
+        return frozenset(held)
+
+    def steps(self, after: int, until: int) -> Iterator[Step]:
+        """Yield the changes in (after, until]."""
+        low = bisect.bisect_right(self.changes, after, key=lambda step: step.seq)
+        yield from self.changes[low : bisect.bisect_right(self.changes, until, key=lambda step: step.seq)]
+
+    def joined(self, first: Step, second: Step) -> Step | None:
+        """Return two steps, one behind the other, as one; None if they lead back to where they began."""
+        gone = (first.before - second.after) | (second.before - first.after)
+        come = (first.after - second.before) | (second.after - first.before)
+        return Step(second.seq, gone, come) if gone or come else None
+
+    def amount(self, state: Any) -> Fraction | None:
+        """Sets are no numbers: MIN CHANGE of them is refused."""
+        raise Unreadable("MIN CHANGE of a DISTINCT")
+
+    def shown(self, state: Any) -> Any:
+        """Return the state itself: deliveries show differences."""
+        return state
+
+    def said(self, step: Step) -> Said:
+        """Return what a delivery of the step says."""
+        return {"removed": self.measure.ordered(step.before), "added": self.measure.ordered(step.after)}
+
+    def first(self, new: frozenset[Any]) -> Said:
+        """Return what a snapshot says."""
+        return self.between(frozenset(), new)
+
+    def between(self, old: frozenset[Any], new: frozenset[Any]) -> Said:
+        """Return what a resync says."""
+        return {"removed": self.measure.ordered(old - new), "added": self.measure.ordered(new - old)}
+
+    def last(self, old: frozenset[Any]) -> Said:
+        """Return what an end says."""
+        return self.between(old, frozenset())
+
+
+Answers = RowAnswers | SetAnswers
+
+
+def answers_to(question: Question, history: History, types: dict[str, str]) -> Answers:
     """Return the running answer. Raises Unreadable if DuckDB cannot run the condition over the table."""
-    selection = question.selection(history.database, rank, types)
-    statement = f"SELECT __from, __to, {rank} FROM ({selection}) WHERE {rank} IS NOT NULL ORDER BY __from"
+    columns = sorted({item.column for item in question.items if item.column is not None})
+    ranks = [history.ranks[column] for column in columns]
+    selection = question.selection(history.database, ranks, types)
+    chosen = ", ".join(["__from", "__to", *(f"coalesce({rank}, 0) AS {rank}" for rank in ranks)])
     try:
-        found = history.database.execute(statement).fetchnumpy()
+        found = history.database.execute(f"SELECT {chosen} FROM ({selection}) ORDER BY __from").fetchnumpy()
     except duckdb.Error as error:
         raise Unreadable(str(error)) from None
-    starts, ends, ranks = (found[name].tolist() for name in ("__from", "__to", rank))
-    seqs, places = running_extremum(starts, ends, ranks, largest=question.aggregate == "max")
-    values = history.values[question.measure]
-    return Answers(seqs, [None if place is None else values[place] for place in places])
+    starts, ends = found["__from"].tolist(), found["__to"].tolist()
+    by_column = {column: found[rank].tolist() for column, rank in zip(columns, ranks, strict=True)}
+    measures = history.measures
+    if question.distinct:
+        measure = measures[columns[0]]
+        return SetAnswers(measure, _memberships(measure, starts, ends, by_column[columns[0]]))
+    items = [(item, None if item.column is None else measures[item.column]) for item in question.items]
+    series = [
+        _series(item, measure, starts, ends, by_column.get(item.column or "", [1] * len(starts)))
+        for item, measure in items
+    ]
+    return _merged(items, series)
 
 
-def running_extremum(
-    starts: Many[int], ends: Many[int], ranks: Many[int], *, largest: bool
-) -> tuple[list[int], list[int | None]]:
-    """Return when the extremum over the intervals [start, end) that hold changes, and to what.
+def _memberships(measure: Measure, starts: Many[int], ends: Many[int], ranks: Many[int]) -> list[Step]:
+    shown = measure.shown
+    return [
+        Step(seq, frozenset(shown[rank] for rank in gone), frozenset(shown[rank] for rank in come))
+        for seq, gone, come in running_members(starts, ends, ranks)
+    ]
 
-    `starts` ascend; an end of `FOREVER` never comes.
 
-    >>> running_extremum([1, 3], [9, 5], [20, 10], largest=False)
-    ([1, 3, 5, 9], [20, 10, 20, None])
-    """
-    sign = -1 if largest else 1
-    heap: list[tuple[int, int]] = []
-    seqs: list[int] = []
-    places: list[int | None] = []
-    answer: int | None = None
-    next_start, count = 0, len(starts)
-    while next_start < count or heap:
-        moment = heap[0][1] if heap else FOREVER
-        if next_start < count and starts[next_start] <= moment:
-            moment = starts[next_start]
-        if moment == FOREVER:
-            break
-        while next_start < count and starts[next_start] == moment:
-            heapq.heappush(heap, (sign * ranks[next_start], ends[next_start]))
-            next_start += 1
-        while heap and heap[0][1] <= moment:
-            heapq.heappop(heap)
-        new = sign * heap[0][0] if heap else None
-        if new != answer:
-            seqs.append(moment)
-            places.append(new)
-            answer = new
-    return seqs, places
+def _series(
+    item: Item, measure: Measure | None, starts: Many[int], ends: Many[int], ranks: Many[int]
+) -> Iterator[tuple[int, Any]]:
+    """Return (seq, state) of one item wherever it may have changed; rows where its column is NULL do not count."""
+    there = [i for i, rank in enumerate(ranks) if rank]
+    starts, ends, ranks = ([column[i] for i in there] for column in (starts, ends, ranks))
+    if item.function in ("min", "max"):
+        return zip(*running_extremum(starts, ends, ranks, largest=item.function == "max"), strict=True)
+    if item.function == "count" or measure is None:
+        return ((seq, count) for seq, count, _ in running_totals(starts, ends, [0] * len(ranks)))
+    if not measure.is_number:
+        raise Unreadable(f"{item.function.upper()} of {measure.type}")
+    totals = running_totals(starts, ends, [measure.units[rank] for rank in ranks])
+    if item.function == "sum":
+        return ((seq, total if count else None) for seq, count, total in totals)
+    return ((seq, Fraction(total, count * measure.one) if count else None) for seq, count, total in totals)
+
+
+def _merged(items: list[tuple[Item, Measure | None]], series: list[Iterator[tuple[int, Any]]]) -> RowAnswers:
+    """Put the items' series together: the whole answer changes where one of its items does."""
+    empty = tuple(0 if item.function == "count" else None for item, _ in items)
+    events = sorted(((seq, i, exact) for i, one in enumerate(series) for seq, exact in one), key=lambda e: e[:2])
+    made, state, told = RowAnswers(items, empty), list(empty), empty
+    for place, (seq, i, exact) in enumerate(events):
+        state[i] = exact
+        if place + 1 < len(events) and events[place + 1][0] == seq:
+            continue
+        if tuple(state) != told:
+            told = tuple(state)
+            made.seqs.append(seq)
+            made.states.append(told)
+    return made
+
+
+def _shown(item: Item, measure: Measure | None, exact: Any) -> Any:
+    if exact is None or item.function == "count" or measure is None:
+        return exact
+    if item.function in ("min", "max"):
+        return measure.shown[exact]
+    return measure.sum_shown(exact) if item.function == "sum" else nearest(exact)

@@ -1,4 +1,4 @@
-"""What is due and has not come: a subscription without an answer, a resync after a new epoch, an end.
+"""What is due and has not come: a subscription without an answer, a resync after a new epoch, an end, one by TTL too.
 
 An edge or engine that is only behind shows up here, not as a missed delivery; whoever waits until nothing is behind
 and still finds something due has found a loss.
@@ -12,22 +12,31 @@ from __future__ import annotations
 
 from tidewire.verification.batches import Batches, Position
 from tidewire.verification.declared import Declared
+from tidewire.verification.expiry import Tick, overdue
 from tidewire.verification.lives import Life, Lives
 from tidewire.verification.report import Report
 
 
 def find_due(
-    lives: Lives, batches: Batches, declared: Declared, tables: dict[tuple[str, int], tuple[str, int]], report: Report
+    lives: Lives,
+    batches: Batches,
+    declared: Declared,
+    tables: dict[tuple[str, int], tuple[str, int]],
+    ttls: dict[tuple[str, int], int],
+    report: Report,
 ) -> None:
     """Count in `report` what is due at the horizon.
 
-    `tables` says, by (id, version), which table a life was judged with, by name and `born`.
+    By (id, version), `tables` says which table a life was judged with, by name and `born`, and `ttls` those that have
+    a time to live.
     """
     horizon = batches.horizon or Position(-1, -1)
     report.behind = sorted(p for p in lives.reached if lives.latest(p) < horizon)
     in_force = {(name, table.born) for name, table in declared.at(batches.announced).items()}
     for life in lives.lives:
-        reason = _due(life, horizon) or _end_due(life, tables.get((life.id, life.version)), in_force)
+        key = life.id, life.version
+        reason = _due(life, horizon) or _end_due(life, tables.get(key), in_force)
+        reason = reason or _expiry_due(life, ttls.get(key), lives.ticks.get(life.partition, []))
         if reason is not None:
             report.unanswered += 1
             report.fault("unanswered", f"`{life.id}` version {life.version}", reason)
@@ -41,7 +50,7 @@ def _due(life: Life, horizon: Position) -> str | None:
         return None if settled else f"no snapshot, no refusal; the newest ack is {status or 'none'}"
     if "ended" in kinds:
         return None
-    if life.next_record == "tombstone":
+    if life.tombstone is not None and (life.replaced_by is None or life.tombstone < life.replaced_by):
         return "it was unsubscribed and has no `ended`"
     if life.replaced_at is not None:
         return None
@@ -56,3 +65,11 @@ def _end_due(life: Life, table: tuple[str, int] | None, in_force: set[tuple[str,
     if table is None or ended or not life.delivered or table in in_force:
         return None
     return "its table was dropped and it has no `ended`"
+
+
+def _expiry_due(life: Life, ttl: int | None, ticks: list[Tick]) -> str | None:
+    snapshot = next((d.log_offset for d in life.delivered if d.kind == "snapshot"), None)
+    if ttl is None or snapshot is None:
+        return None
+    ended = next((d.log_offset for d in life.delivered if d.kind == "ended"), life.replaced_offset)
+    return f"its TTL of {ttl} s was over and it had no `ended`" if overdue(ticks, ttl, snapshot, ended) else None

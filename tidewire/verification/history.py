@@ -6,15 +6,13 @@
 
 A subscription's SQL can then be run as written over this table: the rows it selects are the versions it would have
 seen, and when. Beside each measure stands its rank among all values of the column, so that who compares
-versions compares integers.
+versions compares integers; beside each DECIMAL of more than 18 digits its key (`wide`), by which conditions compare it.
 """
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Any
 
 import duckdb
@@ -22,7 +20,9 @@ import pyarrow as pa
 
 from tidewire.verification.declared import Table
 from tidewire.verification.decoding import Row, decode
+from tidewire.verification.measure import Measure
 from tidewire.verification.ordering import Sequence, Taken
+from tidewire.verification.wide import key_column, key_expression, wide_digits
 
 FOREVER = 2**63 - 1
 Decoder = Callable[[Taken], Row | None]
@@ -38,10 +38,11 @@ def connect() -> duckdb.DuckDBPyConnection:
 
 @dataclass(slots=True)
 class History:
-    """The table in `database`, and by measure the JSON values by rank (from 1)."""
+    """The table in `database`; by lower-case name, its measures and in which columns their ranks stand."""
 
     database: duckdb.DuckDBPyConnection
-    values: dict[str, list[Any]]
+    measures: dict[str, Measure]
+    ranks: dict[str, str]
 
 
 class Rows:
@@ -75,11 +76,16 @@ def build(root: duckdb.DuckDBPyConnection, sequence: Sequence, decoder: Decoder,
         f"coalesce(lead(seq) OVER (PARTITION BY pk ORDER BY seq), {FOREVER}) AS __to, live AS __live FROM {_rounds()}"
     )
     ranked = rank_columns(measures)
-    ranks = [f"{_rank(_quoted(measure))} AS {rank}" for measure, rank in ranked.items()]
-    selected = ", ".join([*(_quoted(column.name) for column in table.columns), "__from", "__to", *ranks])
+    beside = [f"{_rank(_quoted(measure))} AS {rank}" for measure, rank in ranked.items()]
+    for column in table.columns:
+        wide = wide_digits(column.type)
+        if wide is not None:
+            beside.append(f"{key_expression(_quoted(column.name), *wide)} AS {key_column(column.name)}")
+    selected = ", ".join([*(_quoted(column.name) for column in table.columns), "__from", "__to", *beside])
     database.execute(f"CREATE TABLE {_quoted(table.name)} AS SELECT {selected} FROM ({versions}) WHERE __live")
-    values = {measure: _values(database, table, measure, rank) for measure, rank in ranked.items()}
-    return History(database, values)
+    types = {column.name.lower(): column.type for column in table.columns}
+    made = {measure: _measure(database, table, measure, rank, types[measure]) for measure, rank in ranked.items()}
+    return History(database, made, ranked)
 
 
 def _in_schema(root: duckdb.DuckDBPyConnection, name: str) -> duckdb.DuckDBPyConnection:
@@ -141,23 +147,12 @@ def _stored(i: int) -> str:
     return f"struct_extract(last_value({sent} IGNORE NULLS) OVER ({window}), 'v')"
 
 
-def _values(database: duckdb.DuckDBPyConnection, table: Table, measure: str, rank: str) -> list[Any]:
+def _measure(database: duckdb.DuckDBPyConnection, table: Table, measure: str, rank: str, type: str) -> Measure:
     found = database.execute(
-        f"SELECT {rank}, any_value({_quoted(measure)}) FROM {_quoted(table.name)} WHERE {rank} IS NOT NULL GROUP BY 1"
+        f"SELECT any_value({_quoted(measure)}) FROM {_quoted(table.name)} WHERE {rank} IS NOT NULL "
+        f"GROUP BY {rank} ORDER BY {rank}"
     ).fetchall()
-    values: list[Any] = [None] * (len(found) + 1)
-    for place, value in found:
-        values[place] = json_value(value)
-    return values
-
-
-def json_value(value: Any) -> Any:
-    """Return a value of DuckDB as a delivery shows it: decimals and times as text, the rest as itself."""
-    if isinstance(value, Decimal):
-        return format(value, "f")
-    if isinstance(value, dt.datetime | dt.date):
-        return value.isoformat()
-    return value
+    return Measure.of(type, (value for (value,) in found))
 
 
 def _quoted(name: str) -> str:

@@ -2,8 +2,9 @@
 
 For each epoch in which a version lived there is an anchor: its snapshot, or the resync of a new epoch. The anchor's
 value must be the answer at its position; from there to the end of the life in this epoch, each change of the answer
-must have been delivered once, naming the record that caused it, with old, new and batch right, in order. Across the
-whole life `n` must be gapless. Where input is gone, the order and `n` are judged all the same.
+must have been delivered once, naming the record that caused it, with what it says, batch and `changes` right, in order,
+as far as the subscription's policy tells it. Across the whole life `n` must be gapless. Where input is gone, the order
+and `n` are judged all the same.
 """
 
 from __future__ import annotations
@@ -12,11 +13,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from tidewire.verification.answers import Answers
+from tidewire.verification.answers import Answers, Said
 from tidewire.verification.batches import Batches, Position
+from tidewire.verification.expiry import wrong_end
 from tidewire.verification.lives import Delivery, Life, Lives, Where
 from tidewire.verification.ordering import Sequence
+from tidewire.verification.policy import EVERY_CHANGE, Policy, Step, told_steps
 from tidewire.verification.question import Unreadable
+from tidewire.verification.quota import first_over
 from tidewire.verification.report import Report
 
 
@@ -26,10 +30,25 @@ class Recomputed:
 
     sequence: Sequence
     answers: Answers | None
+    policy: Policy = EVERY_CHANGE
 
 
 UNKNOWN = "(unknown)"
 """Stands for a value that cannot be recomputed."""
+
+
+@dataclass(slots=True)
+class Ending:
+    """How an epoch of a life ended, as deliveries show it: what was told last, what the answer was (maybe UNKNOWN).
+
+    `answers` write differences; `policy` is the question's. None before the first epoch.
+    """
+
+    told: Any = UNKNOWN
+    exact: Any = UNKNOWN
+    answers: Answers | None = None
+    policy: Policy | None = None
+
 
 Recompute = Callable[[Life, Position], Recomputed]
 """Recompute the answers of a life in the epoch of a position at which it was live. Raises Unreadable."""
@@ -63,7 +82,7 @@ class Judgement:
         delivered = self._within_life(life, delivered)
         self._judge_numbers(life, delivered)
         ended = next((d for d in delivered if d.kind == "ended"), None)
-        last: Any = UNKNOWN
+        last = Ending()
         for anchor in map(self._raise_to_floor, self._anchors(life, delivered)):
             try:
                 recomputed = self._recompute(life, anchor.at)
@@ -73,10 +92,9 @@ class Judgement:
                 report.fault("unreadable", _name(life), str(reason))
                 return
             until = self._until(life, anchor.at.epoch, ended)
-            last = self._judge_epoch(life, anchor, recomputed, until, last)
+            last = self._judge_epoch(life, anchor, recomputed, until, last, ended)
         if ended is not None:
-            right = ended.new is None and _agrees(ended.old, last)
-            self._count(life, ended, right, "the last value", {"old": last, "new": None})
+            self._judge_end(life, ended, last)
 
     # the parts of a life -------------------------------------------------------------------------------------
 
@@ -170,48 +188,113 @@ class Judgement:
             if d.kind == "snapshot":
                 follows, previous = d.n == 1, d.n
             else:
-                step = 0 if d.kind == "resync" and same(d.old, d.new) else 1
-                follows = previous is None or d.n == previous + step
+                follows = previous is None or d.n - previous in _strides(d)
                 previous = d.n
             if not follows:
                 self._report.gaps += 1
                 self._report.fault("gap", _name(life), f"n = {d.n} at deliveries/{life.partition}/{d.log_offset}")
 
-    def _judge_epoch(self, life: Life, anchor: Anchor, recomputed: Recomputed, until: int, last: Any) -> Any:
-        """Judge one epoch of a life; return the value at its end, or UNKNOWN."""
+    def _judge_epoch(
+        self, life: Life, anchor: Anchor, recomputed: Recomputed, until: int, last: Ending, ended: Delivery | None
+    ) -> Ending:
+        """Judge one epoch of a life; return how it ends."""
         sequence, answers = recomputed.sequence, recomputed.answers
         begin, end = sequence.end_of(anchor.at.batch), sequence.end_of(until)
         if answers is None:
             self._judge_places(life, anchor, sequence)
-            return UNKNOWN
-        value = answers.at(begin)
+            return Ending(policy=recomputed.policy)
+        told, over = answers.at(begin), first_over(answers, begin, end)
+        if over is not None:
+            end = self._judge_quota(life, sequence, over, end, ended, recomputed.policy)
         if anchor.delivery is not None:
-            self._judge_anchor(life, anchor.delivery, value, last)
-        expected = {seq: (old, new) for seq, old, new in answers.between(begin, end)}
-        before = begin
+            self._judge_anchor(life, anchor.delivery, answers, told, last)
+        elif recomputed.policy.kind == "least" and anchor.changes:
+            begin, told = self._taken_on_trust(life, anchor, sequence, answers, begin)
+        steps = [(sequence.taken[step.seq - 1].batch, step) for step in answers.steps(begin, end)]
+        expected = told_steps(answers, steps, recomputed.policy, told)
+        self._judge_changes(life, anchor, sequence, answers, expected)
+        exact = answers.shown(answers.at(max(begin, end)))
+        if recomputed.policy.kind == "least":
+            shown = answers.shown(expected[-1].after if expected else told)
+            return Ending(shown, exact, answers, recomputed.policy)
+        return Ending(exact, exact, answers, recomputed.policy)
+
+    def _judge_changes(
+        self, life: Life, anchor: Anchor, sequence: Sequence, answers: Answers, steps: list[Step]
+    ) -> None:
+        """Compare an epoch's changes with the steps that must have been told."""
+        expected = {step.seq: step for step in steps}
+        found = set[int]()
+        before = 0
         for d in anchor.changes:
             seq = self._seq(life, d, sequence)
-            if seq is None or seq not in expected:
-                repeated = seq is not None and seq <= before and begin < seq and answers.between(seq - 1, seq) != []
+            if seq is None or seq not in expected or seq in found:
+                repeated = seq in found
                 self._extra(life, d, "a repeat" if repeated else "the answer did not change there", duplicate=repeated)
                 continue
-            old, new = expected.pop(seq)
-            right = same(d.old, old) and same(d.new, new) and d.at.batch == sequence.taken[seq - 1].batch
-            note = "old, new or batch" if seq > before else "out of order"
-            self._count(life, d, right and seq > before, note, {"old": old, "new": new})
+            found.add(seq)
+            step = expected[seq]
+            right = same(d.said, answers.said(step)) and d.at.batch == sequence.taken[seq - 1].batch
+            note = "old, new, batch or changes" if seq > before else "out of order"
+            right = right and seq > before and d.changes == step.changes
+            self._count(life, d, right, note, _written(answers.said(step), step.changes))
             before = max(before, seq)
-        for seq, (old, new) in expected.items():
-            self._missed(life, sequence, seq, old, new)
-        return answers.at(max(begin, end))
+        for seq, step in expected.items():
+            if seq not in found:
+                self._missed(life, sequence, seq, _written(answers.said(step), step.changes))
 
-    def _judge_anchor(self, life: Life, d: Delivery, value: Any, last: Any) -> None:
-        right = same(d.new, value)
+    def _taken_on_trust(
+        self, life: Life, anchor: Anchor, sequence: Sequence, answers: Answers, begin: int
+    ) -> tuple[int, Any]:
+        """Begin MIN CHANGE with its first delivery where nothing says what was told before; return seq and state."""
+        d = anchor.changes[0]
+        seq = self._seq(life, d, sequence)
+        if seq is None or seq <= begin:
+            return begin, answers.at(begin)
+        anchor.changes = anchor.changes[1:]
+        self._report.unjudged += 1
+        return seq, answers.at(seq)
+
+    def _judge_quota(
+        self, life: Life, sequence: Sequence, over: int, end: int, ended: Delivery | None, policy: Policy
+    ) -> int:
+        """Judge that a DISTINCT that has become too large has ended; return up to where its changes were told."""
+        batch = sequence.taken[over - 1].batch
+        at = Position(sequence.epoch, batch)
+        if ended is None or ended.reason != "quota" or ended.at.position != at:
+            self._report.missed += 1
+            self._report.fault("missed", _name(life), f"its end by quota in epoch {at.epoch}, batch {at.batch}")
+            return end
+        return sequence.end_of(batch - 1) if policy.kind == "latest" else over - 1
+
+    def _judge_anchor(self, life: Life, d: Delivery, answers: Answers, state: Any, last: Ending) -> None:
+        value = answers.shown(state)
         if d.kind == "snapshot":
             asked = life.query.sql if life.query is not None and not life.query.params else d.sql
-            right = right and d.old is None and d.sql == asked
-            self._count(life, d, right, "the snapshot's value or SQL", {"old": None, "new": value, "sql": asked})
+            said = answers.first(value)
+            right = same(d.said, said) and d.sql == asked
+            self._count(life, d, right, "the snapshot's value or SQL", said | {"sql": asked})
+        elif last.told is UNKNOWN:
+            self._count(life, d, _leads_to(d.said, value), "the resync's new value", answers.first(value))
         else:
-            self._count(life, d, right and _agrees(d.old, last), "the resync's old or new", {"old": last, "new": value})
+            said = answers.between(last.told, value)
+            self._count(life, d, same(d.said, said), "the resync's old or new", said)
+
+    def _judge_end(self, life: Life, ended: Delivery, last: Ending) -> None:
+        """Judge an end: that it says the last answer, and that a TTL was over where it says so."""
+        if ended.reason == "expired" and last.policy is not None and life.query is not None:
+            ttl, whole = last.policy.ttl, life.partition not in self._lives.whole_from
+            ticks = self._lives.ticks.get(life.partition, [])
+            wrong = wrong_end(ticks, whole, ttl, ended.log_offset, ended.at.position)
+            if wrong is not None and (ttl is not None or life.query.whole):
+                self._count(life, ended, False, f"an end by TTL, but {wrong}", {})
+                return
+        if last.exact is UNKNOWN or last.answers is None:
+            gone = ended.said.get("new", ended.said.get("added"))
+            self._count(life, ended, gone in (None, []), "an end that leaves something", {"new": None})
+            return
+        said = last.answers.last(last.exact)
+        self._count(life, ended, same(ended.said, said), "the last value", said)
 
     def _judge_places(self, life: Life, anchor: Anchor, sequence: Sequence) -> None:
         """Judge what can be without values: that causes are records of the batch, in order."""
@@ -233,36 +316,60 @@ class Judgement:
     # counting ------------------------------------------------------------------------------------------------
 
     def _count(self, life: Life, d: Delivery, right: bool, note: str, expected: dict[str, Any]) -> None:
-        if right:
+        if right and (d.changes == 1 or d.kind == "change"):
             self._report.right += 1
             return
         self._report.wrong += 1
-        self._report.fault("wrong", _name(life), f"{note}: {_shown(d)}", expected, {"old": d.old, "new": d.new})
+        self._report.fault("wrong", _name(life), f"{note}: {_shown(d)}", expected, _written(d.said, d.changes))
 
     def _extra(self, life: Life, d: Delivery, note: str, duplicate: bool = False) -> None:
         self._report.extra += 1
         self._report.duplicates += duplicate
-        self._report.fault("extra", _name(life), f"{note}: {_shown(d)}", None, {"old": d.old, "new": d.new})
+        self._report.fault("extra", _name(life), f"{note}: {_shown(d)}", None, _written(d.said, d.changes))
 
-    def _missed(self, life: Life, sequence: Sequence, seq: int, old: Any, new: Any) -> None:
+    def _missed(self, life: Life, sequence: Sequence, seq: int, expected: Said) -> None:
         taken = sequence.taken[seq - 1]
         self._report.missed += 1
         place = f"{sequence.table.topic}/{taken.record.partition}/{taken.record.offset}"
         note = f"change by {place} in epoch {sequence.epoch}, batch {taken.batch}"
-        self._report.fault("missed", _name(life), note, {"old": old, "new": new})
+        self._report.fault("missed", _name(life), note, expected)
 
 
 def same(one: Any, other: Any) -> bool:
     """Whether two JSON values are the same value: true is not 1, 1 is 1.0, "1.50" is not "1.5".
 
-    >>> same(True, 1), same(1, 1.0), same(None, None)
-    (False, True, True)
+    >>> same(True, 1), same([1, None], [1.0, None]), same({"old": 1}, {"old": 2})
+    (False, True, False)
     """
-    return isinstance(one, bool) == isinstance(other, bool) and one == other
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(same, one, other))
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(same(one[name], other[name]) for name in one)
+    return isinstance(one, bool) == isinstance(other, bool) and bool(one == other)
 
 
-def _agrees(value: Any, expected: Any) -> bool:
-    return expected is UNKNOWN or same(value, expected)
+def _strides(d: Delivery) -> set[int]:
+    """Return by how much `n` may grow with `d`: not at all with a resync that says nothing new.
+
+    Averages and sums of doubles may differ and yet be the same when written.
+    """
+    said = list(d.said.values())
+    unchanged = said == [[], []] if "added" in d.said else same(*said)
+    if d.kind != "resync" or not unchanged:
+        return {1}
+    values = said[0] if isinstance(said[0], list) else [said[0]]
+    return {0, 1} if any(isinstance(value, float) for value in values) else {0}
+
+
+def _leads_to(said: Said, value: Any) -> bool:
+    """Whether what is said of an answer that is not known before can have led to `value`."""
+    if "added" not in said:
+        return same(said["new"], value)
+    return isinstance(value, frozenset) and value.issuperset(said["added"]) and value.isdisjoint(said["removed"])
+
+
+def _written(said: Said, changes: int) -> Said:
+    return said if changes == 1 else said | {"changes": changes}
 
 
 def _name(life: Life) -> str:

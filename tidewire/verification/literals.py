@@ -7,6 +7,7 @@ with 1e-30 at all. So, in DuckDB's own syntax tree, parameters are put in place 
     column                  constant
     integers, DECIMAL       cut behind the digit after the column's last one; if something was cut, half a unit
                             stands for it: it lies between the same two values of the column
+    DECIMAL(19 and more)    its key, a text (`wide`), beside the column's key
     DOUBLE, REAL            the nearest value of the column's type; infinite beyond its range
     DATE, with a time       a TIMESTAMP
 
@@ -20,6 +21,8 @@ import struct
 from collections.abc import Sequence
 from decimal import ROUND_FLOOR, Context, Decimal, InvalidOperation
 from typing import Any
+
+from tidewire.verification.wide import key_column, key_of, wide_digits
 
 _EXACT = re.compile(r"(SMALLINT|INTEGER|BIGINT)|DECIMAL\(\d+,(\d+)\)")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
@@ -51,7 +54,19 @@ def _compared(node: dict[str, Any], types: dict[str, str]) -> dict[str, Any]:
     if len(columns) != 1:
         return node
     type = types.get(columns[0], "")
+    wide = wide_digits(type)
+    if wide is not None:
+        return {name: _by_key(child, *wide) if name in _SIDES else child for name, child in node.items()}
     return {name: _beside(type, child) if name in _SIDES else child for name, child in node.items()}
+
+
+def _by_key(side: Any, precision: int, scale: int) -> Any:
+    """Return the key of a DECIMAL column, or of a number beside it."""
+    if side.get("class") == "COLUMN_REF":
+        *qualifier, name = side["column_names"]
+        return side | {"column_names": [*qualifier, key_column(name)]}
+    text = side["literal"].get("text", "") if isinstance(side.get("literal"), dict) else ""
+    return _string(key_of(_CONTEXT.create_decimal(text), precision, scale)) if _NUMBER.fullmatch(text) else side
 
 
 def _beside(type: str, side: Any) -> Any:

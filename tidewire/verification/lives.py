@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 
 from tidewire.verification.batches import Position
+from tidewire.verification.expiry import Tick, seconds
 from tidewire.verification.journal import Journal, Record, TopicLog
 from tidewire.verification.question import Query
 
@@ -39,26 +40,44 @@ class Where(msgspec.Struct, frozen=True):
 
 
 class Delivery(msgspec.Struct):
-    """A delivery as it stands in the topic; `log_offset` is its own place there."""
+    """A delivery as it stands in the topic; `log_offset` is its own place there.
+
+    It has `old` and `new`, or `removed` and `added`: read by `said`.
+    """
 
     id: str
     kind: str
     version: int
     n: int
-    old: Any
-    new: Any
     at: Where
+    old: Any = msgspec.UNSET
+    new: Any = msgspec.UNSET
+    removed: list[Any] | msgspec.UnsetType = msgspec.UNSET
+    added: list[Any] | msgspec.UnsetType = msgspec.UNSET
+    changes: int = 1
     sql: str | None = None
     reason: str | None = None
     log_offset: int = -1
+
+    @property
+    def said(self) -> dict[str, Any]:
+        """What it says of the answer."""
+        told = {"old": self.old, "new": self.new, "removed": self.removed, "added": self.added}
+        return {name: value for name, value in told.items() if value is not msgspec.UNSET}
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it has the members of one of the two forms, and only those."""
+        return list(self.said) in (["old", "new"], ["removed", "added"])
 
 
 @dataclass(slots=True)
 class Life:
     """One version of a subscription. `query` is None where nothing that is left says what was asked.
 
-    `delivered` is in log order. `replaced_at` and `replaced_offset` tell the successor's snapshot. `next_record` is
-    what follows in `subscriptions`: "tombstone", "query", or None. `live_at` is what the ack says.
+    `delivered` is in log order. `replaced_by`, `replaced_at` and `replaced_offset` tell the successor that has a
+    snapshot. `next_record` is what follows in `subscriptions`: "tombstone", "query", or None; `tombstone` is the offset
+    of the first tombstone behind it. `live_at` is what the ack says.
     """
 
     id: str
@@ -66,9 +85,11 @@ class Life:
     partition: int
     query: Query | None = None
     delivered: list[Delivery] = field(default_factory=list)
+    replaced_by: int | None = None
     replaced_at: Position | None = None
     replaced_offset: int | None = None
     next_record: str | None = None
+    tombstone: int | None = None
     ack: dict[str, Any] | None = None
 
     @property
@@ -82,13 +103,14 @@ class Life:
 class Lives:
     """All lives, and by partition how far its edge came in each epoch and from where its log is whole.
 
-    `malformed` are records of `deliveries` that cannot be read.
+    `malformed` are records of `deliveries` that cannot be read. `ticks` are the progress records by partition.
     """
 
     lives: list[Life]
     reached: dict[int, dict[int, int]]
     whole_from: dict[int, Position]
     malformed: list[str]
+    ticks: dict[int, list[Tick]] = field(default_factory=dict)
 
     def latest(self, partition: int) -> Position:
         """Return the newest position that this partition's edge has told."""
@@ -112,22 +134,29 @@ def read_lives(journal: Journal) -> Lives:
             except msgspec.MsgspecError as error:
                 malformed.append(f"deliveries/{partition}/{record.offset}: {error}")
                 continue
+            if not delivery.is_known:
+                malformed.append(
+                    f"deliveries/{partition}/{record.offset}: it has {', '.join(delivery.said) or 'no'} members"
+                )
+                continue
             delivery.log_offset = record.offset
             life = lives.setdefault((delivery.id, delivery.version), Life(delivery.id, delivery.version, partition))
             life.delivered.append(delivery)
             if life.query is None and delivery.sql is not None:
-                life.query = Query(delivery.sql)
+                life.query = Query(delivery.sql, whole=False)
     _find_successors(lives)
-    return Lives(sorted(lives.values(), key=lambda life: (life.id, life.version)), reached, whole_from, malformed)
+    ordered = sorted(lives.values(), key=lambda life: (life.id, life.version))
+    return Lives(ordered, reached, whole_from, malformed, read_ticks(journal.deliveries))
 
 
 def read_query(value: bytes) -> Query | None:
     """Return what a subscription record asks; None if it is malformed (then it is refused)."""
     try:
         body = json.loads(value, parse_float=Decimal)
+        options = body.get("notify"), body.get("ttl")
         if "template" in body:
-            return Query(body["template"], tuple(body["params"]))
-        return Query(body["sql"])
+            return Query(body["template"], tuple(body["params"]), *options)
+        return Query(body["sql"], (), *options)
     except (ValueError, KeyError, TypeError):
         return None
 
@@ -145,6 +174,7 @@ def _read_subscriptions(log: TopicLog, lives: dict[tuple[str, int], Life]) -> No
             life = Life(id, record.offset, record.partition, read_query(record.value))
             if i + 1 < len(records):
                 life.next_record = "tombstone" if records[i + 1].value is None else "query"
+            life.tombstone = next((later.offset for later in records[i + 1 :] if later.value is None), None)
             lives[id, record.offset] = life
 
 
@@ -155,7 +185,7 @@ def _read_acks(log: TopicLog, lives: dict[tuple[str, int], Life]) -> None:
         ack = json.loads(record.value)
         key = (ack["id"], ack["version"])
         if ack["status"] == "live":
-            life = lives.setdefault(key, Life(*key, record.partition, Query(ack["sql"])))
+            life = lives.setdefault(key, Life(*key, record.partition, Query(ack["sql"], whole=False)))
             life.ack = ack
         elif key in lives and (lives[key].ack or {}).get("status") != "live":
             lives[key].ack = ack
@@ -178,6 +208,20 @@ def read_progress(log: TopicLog) -> tuple[dict[int, dict[int, int]], dict[int, P
     return reached, whole_from
 
 
+def read_ticks(log: TopicLog) -> dict[int, list[Tick]]:
+    """Return the progress records by partition, those whose time cannot be read left out."""
+    ticks: dict[int, list[Tick]] = {}
+    for partition, records in log.records.items():
+        made = ticks[partition] = []
+        for record in records:
+            if record.key == PROGRESS and record.value is not None:
+                body = json.loads(record.value)
+                time = seconds(body.get("time", ""))
+                if time is not None:
+                    made.append(Tick(record.offset, Position(body["epoch"], body["batch"]), time))
+    return ticks
+
+
 def _find_successors(lives: dict[tuple[str, int], Life]) -> None:
     by_id: dict[str, list[Life]] = defaultdict(list)
     for life in lives.values():
@@ -187,5 +231,6 @@ def _find_successors(lives: dict[tuple[str, int], Life]) -> None:
         snapshot: Delivery | None = None
         for life in reversed(those):
             if snapshot is not None:
+                life.replaced_by = snapshot.version
                 life.replaced_at, life.replaced_offset = snapshot.at.position, snapshot.log_offset
             snapshot = next((d for d in life.delivered if d.kind == "snapshot"), snapshot)

@@ -1,21 +1,24 @@
 """A subscription's SQL, run by DuckDB as written: only the SELECT list is replaced, in DuckDB's own syntax tree.
 
-    SELECT MIN(price) FROM stock WHERE exchange = 'NYSE' AND risk BETWEEN 1 AND 3
+    SELECT MIN(price), COUNT(*) FROM stock WHERE exchange = 'NYSE' AND risk BETWEEN 1 AND 3 NOTIFY LATEST
     SELECT __from, __to, __rank_0 FROM stock WHERE ((exchange = 'NYSE') AND (risk BETWEEN 1 AND 3))
 
 The tree comes from `json_serialize_sql` and goes back through `json_deserialize_sql`, so the condition is DuckDB's
-reading of the text, not ours; only constants are made exact (`literals`).
+reading of the text, not ours; only constants are made exact (`literals`), and what stands behind the statement that is
+no SQL is cut off before (`policy`).
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import duckdb
 
 from tidewire.verification.literals import make_exact
+from tidewire.verification.policy import EVERY_CHANGE, Policy, cut_options, with_record
 from tidewire.verification.words import quote_names
 
 
@@ -25,27 +28,52 @@ class Unreadable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What a client registered: SQL, or a template with parameters (JSON values)."""
+    """What a client registered: SQL, or a template with parameters (JSON values), and options beside it.
+
+    `whole` is False where the record is gone, and with it what it may have said beside the SQL.
+    """
 
     sql: str
     params: tuple[Any, ...] = ()
+    notify: str | None = None
+    ttl: int | None = None
+    whole: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """An item of the SELECT list: `min`, `max`, `count`, `sum`, `avg` or `distinct` of a column; COUNT(*) has none."""
+
+    function: str
+    column: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """`aggregate` (`min` or `max`) of `measure` over `table`, both in lower case; `tree` is DuckDB's."""
+    """`items` over `table`, names in lower case; `tree` is DuckDB's."""
 
-    aggregate: str
-    measure: str
+    items: tuple[Item, ...]
     table: str
     tree: str
     params: tuple[Any, ...]
+    policy: Policy = EVERY_CHANGE
 
-    def selection(self, database: duckdb.DuckDBPyConnection, rank: str, types: dict[str, str]) -> str:
-        """Return the SELECT of (from, to, rank) of the versions that meet the condition; `types` by column name."""
+    @property
+    def distinct(self) -> bool:
+        """Whether the answer is a set of values."""
+        return self.items[0].function == "distinct"
+
+    @property
+    def measures(self) -> set[str]:
+        """The columns in the SELECT list."""
+        return {item.column for item in self.items if item.column is not None}
+
+    def selection(self, database: duckdb.DuckDBPyConnection, ranks: Sequence[str], types: dict[str, str]) -> str:
+        """Return the SELECT of (from, to, ranks) of the versions that meet the condition; `types` by column name."""
         tree = json.loads(self.tree)
         node = tree["statements"][0]["node"]
-        node["select_list"] = [_column("__from"), _column("__to"), _column(rank)]
+        node["select_list"] = [_column(name) for name in ("__from", "__to", *ranks)]
+        node["modifiers"] = []
         if node["where_clause"] is not None:
             node["where_clause"] = make_exact(node["where_clause"], types, self.params)
         made = database.execute("SELECT json_deserialize_sql(?)", [json.dumps(tree)]).fetchone()
@@ -55,8 +83,9 @@ class Question:
 
 def parse(database: duckdb.DuckDBPyConnection, query: Query, names: set[str]) -> Question:
     """Read the query; `names` are those of columns, which may be keywords of DuckDB. Raises Unreadable."""
+    statement, policy = cut_options(query.sql)
     try:
-        made = database.execute("SELECT json_serialize_sql(?)", [quote_names(query.sql, names)]).fetchone()
+        made = database.execute("SELECT json_serialize_sql(?)", [quote_names(statement, names)]).fetchone()
     except duckdb.Error as error:
         raise Unreadable(str(error)) from None
     assert made is not None
@@ -64,22 +93,41 @@ def parse(database: duckdb.DuckDBPyConnection, query: Query, names: set[str]) ->
     if tree["error"]:
         raise Unreadable(tree["error_message"])
     try:
-        return _question(tree, made[0], query)
+        return _question(tree, made[0], query, with_record(policy, query.notify, query.ttl))
     except (KeyError, IndexError, TypeError, ValueError) as error:
-        raise Unreadable(f"not a question of MIN or MAX: {error}") from None
+        raise Unreadable(f"not a question of a range: {error}") from None
 
 
-def _question(tree: dict[str, Any], text: str, query: Query) -> Question:
+def _question(tree: dict[str, Any], text: str, query: Query, policy: Policy) -> Question:
     [statement] = tree["statements"]
     node = statement["node"]
-    [item] = node["select_list"]
+    if node["group_expressions"] or node["having"]:
+        raise ValueError("it groups")
+    if node["modifiers"]:
+        [modifier] = node["modifiers"]
+        [item] = node["select_list"]
+        if modifier["type"] != "DISTINCT_MODIFIER" or modifier["distinct_on_targets"]:
+            raise ValueError(modifier["type"])
+        items = [Item("distinct", _name(item))]
+    else:
+        items = [_item(item) for item in node["select_list"]]
+    return Question(tuple(items), node["from_table"]["table_name"].lower(), text, query.params, policy)
+
+
+def _item(item: dict[str, Any]) -> Item:
+    function = item["function_name"].lower()
+    if item["distinct"] or item["filter"] is not None:
+        raise ValueError(f"{function} of a part of the rows")
+    if function == "count_star":
+        return Item("count", None)
+    if function not in ("min", "max", "count", "sum", "avg"):
+        raise ValueError(function)
     [argument] = item["arguments"]
-    aggregate = item["function_name"].lower()
-    measure = argument["expression"]["column_names"][-1].lower()
-    table = node["from_table"]["table_name"].lower()
-    if aggregate not in ("min", "max") or node["group_expressions"] or node["having"] or node["modifiers"]:
-        raise ValueError(aggregate)
-    return Question(aggregate, measure, table, text, query.params)
+    return Item(function, _name(argument["expression"]))
+
+
+def _name(reference: dict[str, Any]) -> str:
+    return str(reference["column_names"][-1]).lower()
 
 
 def _column(name: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from tidewire.verification.answers import Answers, answers_to
 from tidewire.verification.batches import Batches, Position
 from tidewire.verification.declared import Declared
 from tidewire.verification.due import find_due
-from tidewire.verification.history import History, Rows, build, connect, rank_columns
+from tidewire.verification.history import History, Rows, build, connect
 from tidewire.verification.journal import Journal
 from tidewire.verification.judgement import Judgement, Recomputed
 from tidewire.verification.lives import Life, Lives, read_lives
@@ -51,7 +51,7 @@ def _verify(journal: Journal, batches: Batches, declared: Declared, lives: Lives
     for life in lives.lives:
         judgement.judge(life)
     _judge_dead_letters(journal, taken, rows, report)
-    find_due(lives, batches, declared, recomputation.tables, report)
+    find_due(lives, batches, declared, recomputation.tables, recomputation.ttls(lives), report)
     _describe(batches, taken, lives, report)
 
 
@@ -82,25 +82,34 @@ class Recomputation:
         key = self._key(question, at)
         self.tables[life.id, life.version] = key[1:]
         sequence = self._taken[key]
-        if sequence.limit is not None:
-            return Recomputed(sequence, None)
+        if sequence.limit is not None or _says_too_little(life, question):
+            return Recomputed(sequence, None, question.policy)
         assert life.query is not None
         answers = self._answers.get((key, life.query))
         if answers is None:
             answers = self._answer(question, key)
             if self._uses[life.query] > 1:
                 self._answers[key, life.query] = answers
-        return Recomputed(sequence, answers)
+        return Recomputed(sequence, answers, question.policy)
+
+    def ttls(self, lives: Lives) -> dict[tuple[str, int], int]:
+        """Return the times to live of those that were told something, by (id, version)."""
+        found: dict[tuple[str, int], int] = {}
+        for life in lives.lives:
+            question = self._questions.get(life.query) if life.query is not None else None
+            if isinstance(question, Question) and question.policy.ttl is not None and life.delivered:
+                found[life.id, life.version] = question.policy.ttl
+        return found
 
     def _answer(self, question: Question, key: TableKey) -> Answers:
         table = self._taken[key].table
         measures = self._measures[question.table] & {column.name.lower() for column in table.columns}
-        if question.measure not in measures:
-            raise Unreadable(f"table `{table.name}` has no column `{question.measure}`")
+        if not question.measures <= measures:
+            raise Unreadable(f"table `{table.name}` has no column `{min(question.measures - measures)}`")
         if key not in self._histories:
             self._histories[key] = build(self._database, self._taken[key], self._rows, measures)
         types = {column.name.lower(): column.type for column in table.columns}
-        return answers_to(question, self._histories[key], rank_columns(measures)[question.measure], types)
+        return answers_to(question, self._histories[key], types)
 
     def _note(self, life: Life) -> None:
         if life.query is None or not (life.delivered or life.live_at):
@@ -110,7 +119,7 @@ class Recomputation:
             return
         try:
             question = parse(self._database, life.query, self._names)
-            self._measures[question.table].add(question.measure)
+            self._measures[question.table] |= question.measures
             self._questions[life.query] = question
         except Unreadable as reason:
             self._questions[life.query] = reason
@@ -132,6 +141,12 @@ class Recomputation:
         if key not in self._taken:
             raise Unreadable(f"no batch of epoch {at.epoch} is known in which table `{question.table}` was declared")
         return key
+
+
+def _says_too_little(life: Life, question: Question) -> bool:
+    """Whether the life's record is gone, and its deliveries say that it named a policy that the SQL does not."""
+    gone = life.query is not None and not life.query.whole
+    return gone and question.policy.kind == "every" and any(d.changes > 1 for d in life.delivered)
 
 
 def _judge_dead_letters(journal: Journal, taken: dict[TableKey, Sequence], rows: Rows, report: Report) -> None:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 from zlib import crc32
 
@@ -22,28 +24,68 @@ DDL = "CREATE TABLE p (id INTEGER PRIMARY KEY, g VARCHAR, x INTEGER, y BIGINT) W
 
 @dataclass(frozen=True)
 class Asked:
-    """SELECT aggregate(y) FROM p WHERE [g = group AND] x BETWEEN low AND high."""
+    """SELECT aggregate(y) FROM p WHERE [g = group AND] x BETWEEN low AND high [NOTIFY policy].
+
+    `aggregate` may be several with commas between them, or DISTINCT. `policy` is `LATEST`, or a number: MIN CHANGE.
+    """
 
     aggregate: str = "MIN"
     low: int = -100
     high: int = 100
     group: str | None = None
+    policy: str = ""
 
     @property
     def sql(self) -> str:
         group = "" if self.group is None else f"g = '{self.group}' AND "
-        return f"SELECT {self.aggregate}(y) FROM p WHERE {group}x BETWEEN {self.low} AND {self.high}"
+        items = ", ".join(f"{aggregate}(y)" for aggregate in self.aggregate.split(","))
+        notify = f" NOTIFY {'' if self.policy == 'LATEST' else 'MIN CHANGE '}{self.policy}" if self.policy else ""
+        return f"SELECT {items} FROM p WHERE {group}x BETWEEN {self.low} AND {self.high}{notify}"
 
-    def answer(self, rows: dict[int, dict[str, Any]]) -> int | None:
+    def answer(self, rows: dict[int, dict[str, Any]]) -> Any:
         found = [
             row["y"]
             for row in rows.values()
             if row["x"] is not None
             and self.low <= row["x"] <= self.high
             and (self.group is None or row["g"] == self.group)
-            and row["y"] is not None
         ]
-        return (min if self.aggregate == "MIN" else max)(found, default=None)
+        if self.aggregate == "DISTINCT":
+            return frozenset(found)
+        known = [y for y in found if y is not None]
+        return tuple(AGGREGATES[aggregate](known) for aggregate in self.aggregate.split(","))
+
+    def tells(self, told: Any, new: Any) -> bool:
+        """Whether MIN CHANGE tells."""
+        if told == new or None in told or None in new:
+            return bool(told != new)
+        return bool(abs(new[0] - told[0]) >= int(self.policy))
+
+
+AGGREGATES: dict[str, Callable[[list[int]], Any]] = {
+    "MIN": lambda known: min(known, default=None),
+    "MAX": lambda known: max(known, default=None),
+    "COUNT": len,
+    "SUM": lambda known: sum(known) if known else None,
+    "AVG": lambda known: Fraction(sum(known), len(known)) if known else None,
+}
+
+
+def said(old: Any, new: Any) -> dict[str, Any]:
+    """What a delivery says; None for no answer at all."""
+    if isinstance(old, frozenset) or isinstance(new, frozenset):
+        gone, come = (old or frozenset()) - (new or frozenset()), (new or frozenset()) - (old or frozenset())
+        return {"removed": in_order(gone), "added": in_order(come)}
+    return {"old": shown(old), "new": shown(new)}
+
+
+def in_order(values: frozenset[Any]) -> list[Any]:
+    return sorted(values, key=lambda value: (value is not None, value or 0))
+
+
+def shown(answer: Any) -> Any:
+    values = [float(value) if isinstance(value, Fraction) else value for value in answer or (None,)]
+    return values if len(values) > 1 else values[0]
 
 
 @dataclass
@@ -52,7 +94,10 @@ class Live:
     version: int
     asked: Asked
     n: int = 0
-    value: int | None = None
+    value: Any = None
+    told: Any = None
+    untold: int = 0
+    cause: dict[str, Any] | None = None
 
 
 class SimulatedEngine:
@@ -114,6 +159,10 @@ class SimulatedEngine:
         self._register()
         for record in in_shard_order(parts):
             self._apply(record)
+        for live in self.live.values():
+            if live.asked.policy == "LATEST":
+                self._tell_change(live, live.told != live.value)
+                live.untold = 0
         self.read = {p: start[p] + len(parts[p]) for p in start}
         ranges = {"start": {TOPIC: _texts(start)}, "end": {TOPIC: _texts(self.read)}}
         self._tell(ranges)
@@ -139,13 +188,14 @@ class SimulatedEngine:
         for id, live in self.resyncing.items():
             value = live.asked.answer(self.rows)
             if id not in self.waiting:
-                live.n += value != live.value
-                self._deliver(live, "resync", live.n, live.value, value, at)
-                live.value = value
+                live.n += value != live.told
+                self._deliver(live, "resync", live.n, live.told, value, at)
+                live.value, live.told, live.untold = value, value, 0
                 self.live[id] = live
         self.resyncing = {}
         for id, live in self.waiting.items():
             live.n, live.value = 1, live.asked.answer(self.rows)
+            live.told = live.value
             self._deliver(live, "snapshot", 1, None, live.value, at, sql=live.asked.sql)
             ack = {"id": id, "version": live.version, "status": "live", "at": at, "sql": live.asked.sql}
             self._append("acks", home(id), id.encode(), json.dumps(ack).encode())
@@ -166,11 +216,17 @@ class SimulatedEngine:
         for live in self.live.values():
             new = live.asked.answer(self.rows)
             if new != live.value:
-                live.n += 1
-                self._deliver(
-                    live, "change", live.n, live.value, new, {"epoch": self.epoch, "batch": self.batch} | where
-                )
-                live.value = new
+                live.value, live.untold = new, live.untold + 1
+                live.cause = {"epoch": self.epoch, "batch": self.batch} | where
+                if live.asked.policy != "LATEST":
+                    self._tell_change(live, not live.asked.policy or live.asked.tells(live.told, new))
+
+    def _tell_change(self, live: Live, due: bool) -> None:
+        if due:
+            live.n += 1
+            more = {"changes": live.untold} if live.untold > 1 else {}
+            self._deliver(live, "change", live.n, live.told, live.value, live.cause or {}, **more)
+            live.told, live.untold = live.value, 0
 
     def _refuse(self, record: Record) -> None:
         letter = {"topic": TOPIC, "partition": record.partition, "offset": record.offset}
@@ -182,8 +238,9 @@ class SimulatedEngine:
             self._append("deliveries", edge, b"@progress", json.dumps(progress).encode())
         self._append("batches", 0, None, json.dumps(progress | ranges).encode())
 
-    def _deliver(self, live: Live, kind: str, n: int, old: Any, new: Any, at: dict[str, Any], **more: str) -> None:
-        body = {"id": live.id, "kind": kind, "version": live.version, "n": n, "old": old, "new": new, "at": at} | more
+    def _deliver(self, live: Live, kind: str, n: int, old: Any, new: Any, at: dict[str, Any], **more: Any) -> None:
+        head = {"id": live.id, "kind": kind, "version": live.version, "n": n}
+        body = head | said(old, new) | {"at": at} | more
         self._append("deliveries", home(live.id), live.id.encode(), json.dumps(body).encode())
 
     def _append(self, topic: str, partition: int, key: bytes | None, value: bytes | None, back: int = 0) -> int:

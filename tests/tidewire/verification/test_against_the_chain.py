@@ -19,13 +19,19 @@ from tidewire.verification.verify import verify
 
 EDGES = 2
 DDL = """CREATE TABLE t (k INTEGER PRIMARY KEY, v VARCHAR, b BOOLEAN, l BIGINT, r REAL, d DOUBLE, m DECIMAL(6,2),
-  day DATE, "at" TIMESTAMP) WITH ('absent'='keep')"""
-WIDER = DDL.replace('"at" TIMESTAMP)', '"at" TIMESTAMP, extra BIGINT)')
-MEASURES = ["l", "r", "d", "m", "day", '"at"', "k", "b"]
+  day DATE, "at" TIMESTAMP, w DECIMAL(38,4)) WITH ('absent'='keep')"""
+WIDER = DDL.replace("w DECIMAL(38,4))", "w DECIMAL(38,4), extra BIGINT)")
+MEASURES = ["l", "r", "d", "m", "day", '"at"', "k", "b", "v", "w"]
+NUMBERS = ["l", "r", "d", "m", "k", "w"]
+WIDE = ["-9999999999999999999999999999999999.9999", "0.0000", "0.0001", "1234567890123456789.5", "1.2500"]
+POLICIES = ["", "", "", " NOTIFY LATEST", " NOTIFY EVERY CHANGE"]
+LEAST = ["", " NOTIFY MIN CHANGE 1.5", " NOTIFY MIN CHANGE 20 %", " notify min change 0", " NOTIFY LATEST"]
+TTLS = ["", "", "", " TTL 90", " TTL 2 MINUTES;"]
 CONDITIONS = [
     "", "WHERE v = 'x'", "WHERE b = TRUE AND d >= 0.1", "WHERE l BETWEEN -1 AND 9007199254740992e0", "WHERE m < 1.005",
     "WHERE day <= '2024-02-29 12:00:00'", "WHERE \"at\" > '2024-02-29'", "WHERE r <= 0.1 AND v = 'x'",
-    "WHERE l > 5 AND l < 2",
+    "WHERE l > 5 AND l < 2", "WHERE v BETWEEN 'X' AND 'xx'", "WHERE v > 'it''s'", "WHERE w < 0.00005", "WHERE w = 1.25",
+    "WHERE w BETWEEN -1e40 AND 1e30", "WHERE w >= -0.00001 AND b = FALSE",
 ]  # fmt: skip
 GARBAGE = [b"{", b"[]", b'{"k":1,"l":1.5}', b'{"k":2,"m":"0.001"}', b'{"k":1,"d":1e999}', b"\xff", b'{"k":77}']
 
@@ -34,6 +40,10 @@ class Judged(PurePipeline):
     """Keeps the topic `batches`, which the pure pipeline has no need of."""
 
     def _announce(self, record: Control) -> None:
+        if isinstance(record, Progress):
+            self.seconds = getattr(self, "seconds", 0) + 10
+            time = f"2026-03-01T00:{self.seconds // 60:02d}:{self.seconds % 60:02d}Z"
+            record = msgspec.structs.replace(record, time=time)
         super()._announce(record)
         if isinstance(record, Progress):
             ends = {topic: {str(p): at for (t, p), at in self._read.items() if t == topic} for topic, _ in self._read}
@@ -67,10 +77,30 @@ def random_row(choose: random.Random, relation: Any) -> dict[str, Any]:
     for column in relation.columns[1:]:
         chance = choose.random()
         if chance < 0.7:
-            row[column.name] = choose.choice(VALUES.get(column.name, [1, 2, 3]))
+            row[column.name] = choose.choice(WIDE if column.name == "w" else VALUES.get(column.name, [1, 2, 3]))
         elif chance < 0.85:
             row[column.name] = None
     return row
+
+
+def random_question(choose: random.Random) -> str:
+    """A question of any family, under any policy."""
+
+    def item() -> tuple[str, bool]:
+        function = choose.choice(["MIN", "MAX", "COUNT", "SUM", "AVG"])
+        column = choose.choice(NUMBERS if function in ("SUM", "AVG") else [*MEASURES, "*"])
+        return (
+            f"{'COUNT' if column == '*' else function}({column})",
+            column in NUMBERS or function == "COUNT" or column == "*",
+        )
+
+    items = [item() for _ in range(choose.choice([1, 1, 1, 2, 3]))]
+    alone = len(items) == 1 and items[0][1]
+    selected = ", ".join(text for text, _ in items)
+    if choose.random() < 0.25:
+        alone, selected = False, f"DISTINCT {choose.choice(MEASURES)}"
+    policy = choose.choice(LEAST if alone else POLICIES)
+    return f"SELECT {selected} FROM t {choose.choice(CONDITIONS)}{policy}{choose.choice(TTLS)}"
 
 
 def drive(seed: int) -> Judged:
@@ -91,8 +121,7 @@ def drive(seed: int) -> Judged:
         elif action < 0.75:
             chain.append("t", choose.choice([b'{"k":1}', b"2", b"x", None]), choose.choice(GARBAGE), 1)
         elif action < 0.9:
-            aggregate, measure = choose.choice(["MIN", "MAX"]), choose.choice(MEASURES)
-            sql = f"SELECT {aggregate}({measure}) FROM t {choose.choice(CONDITIONS)}"
+            sql = random_question(choose)
             id = choose.choice(["s1", "s2", "s3", "s4"])
             chain.append(chain.topics.subscriptions, id.encode(), json.dumps({"sql": sql}).encode())
         elif action < 0.93:

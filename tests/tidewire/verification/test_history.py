@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from tidewire.verification.declared import Declared
-from tidewire.verification.history import FOREVER, History, Rows, build, connect, json_value, rank_columns
+from tidewire.verification.history import FOREVER, History, Rows, build, connect, rank_columns
 from tidewire.verification.journal import Record
 from tidewire.verification.ordering import Sequence
 
@@ -31,7 +31,7 @@ def test_a_version_holds_until_the_next_of_its_row() -> None:
     made = history([{"k": 1, "m": "1.5"}, {"k": 2}, {"k": 1, "m": 2}, "bad", 2, 2, {"k": 2, "m": "1.50"}])
     rank = rank_columns(["m"])["m"]
     assert versions(made, f"k, {rank}") == [(1, 3, 1, 1), (2, 5, 2, None), (3, FOREVER, 1, 2), (7, FOREVER, 2, 1)]
-    assert made.values["m"][1:] == ["1.50", "2.00"]
+    assert made.measures["m"].shown[1:] == ["1.50", "2.00"]
 
 
 def test_absent_members_keep_what_was_stored_in_this_life_of_the_row() -> None:
@@ -54,6 +54,5 @@ def test_a_key_that_only_the_kafka_key_says_is_the_rows_key() -> None:
 def test_values_look_as_in_a_delivery() -> None:
     rows = [{"k": 1, "at": "2026-03-01 23:59:59.99999", "r": 0.1}, {"k": 2, "at": "2026-03-01T00:00:00", "r": -0.0}]
     made = history(list(rows), measures=("at", "r"))
-    assert made.values["at"][1:] == ["2026-03-01T00:00:00", "2026-03-01T23:59:59.999990"]
-    assert made.values["r"][1:] == [0.0, 0.10000000149011612]
-    assert json_value(True) is True
+    assert made.measures["at"].shown[1:] == ["2026-03-01T00:00:00", "2026-03-01T23:59:59.999990"]
+    assert made.measures["r"].shown[1:] == [0.0, 0.10000000149011612]

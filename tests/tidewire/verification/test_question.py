@@ -13,14 +13,17 @@ from catalog.column_type import ColumnType, Kind
 from catalog.compiler import Compiler
 from catalog.ddl import apply_ddl
 from catalog.errors import SubscriptionError
+from catalog.order_key import order_key
 from catalog.relation import Catalog
 from catalog.shape import Region
 from catalog.value import code_of
 from tidewire.verification.history import connect
-from tidewire.verification.question import Query, Unreadable, parse
+from tidewire.verification.policy import Policy
+from tidewire.verification.question import Item, Query, Unreadable, parse
+from tidewire.verification.wide import key_column, key_expression, wide_digits
 
 DDL = """CREATE TABLE t (k INTEGER PRIMARY KEY, s SMALLINT, i INTEGER, l BIGINT, r REAL, d DOUBLE,
-  m DECIMAL(6,2), w DECIMAL(18,4), day DATE, at TIMESTAMP, b BOOLEAN, v VARCHAR)"""
+  m DECIMAL(6,2), w DECIMAL(18,4), z DECIMAL(38,4), day DATE, at TIMESTAMP, b BOOLEAN, v VARCHAR)"""
 CATALOG = apply_ddl(Catalog(), DDL, 0)
 TYPES = {c.name: str(c.type).replace("REAL", "FLOAT") for c in CATALOG.relations["t"].columns}
 VALUES: dict[str, list[Any]] = {
@@ -31,6 +34,14 @@ VALUES: dict[str, list[Any]] = {
     "d": [-1.7976931348623157e308, -0.0, 0.1, 5e-324, 2.5, 9007199254740993.0, 1.7976931348623157e308],
     "m": [Decimal("-9999.99"), Decimal("0.00"), Decimal("1.00"), Decimal("1.01"), Decimal("9999.99")],
     "w": [Decimal("-99999999999999.9999"), Decimal("0.0001"), Decimal("99999999999999.9999")],
+    "z": [
+        Decimal("-" + "9" * 34 + ".9999"),
+        Decimal("-0.0001"),
+        Decimal("0.0000"),
+        Decimal("1.0050"),
+        Decimal("9007199254740992.5000"),
+        Decimal("9" * 34 + ".9999"),
+    ],
     "day": [dt.date(1, 1, 1), dt.date(1970, 1, 1), dt.date(2024, 2, 29), dt.date(9999, 12, 31)],
     "b": [False, True],
     "v": ["", "X", "x", "it's", "xx"],
@@ -53,12 +64,16 @@ def database() -> Any:
         made.execute(f'CREATE TABLE "v_{column}" (x {TYPES[column]}, __from BIGINT, __to BIGINT, rank BIGINT)')
         rows = [(value, 0, 1, place) for place, value in enumerate(values)]
         made.executemany(f'INSERT INTO "v_{column}" VALUES (?, ?, ?, ?)', rows)
+        wide = wide_digits(TYPES[column])
+        if wide is not None:
+            key = f"{key_expression('x', *wide)} AS {key_column('x')}"
+            made.execute(f'CREATE OR REPLACE TABLE "v_{column}" AS SELECT *, {key} FROM "v_{column}"')
     return made
 
 
 def chosen_by_duckdb(database: Any, column: str, condition: str) -> list[int]:
     question = parse(database, Query(f"SELECT MIN(x) FROM v_{column} WHERE {condition}"), set())
-    selection = question.selection(database, "rank", {"x": TYPES[column]})
+    selection = question.selection(database, ["rank"], {"x": TYPES[column]})
     return sorted(place for _, _, place in database.execute(selection).fetchall())
 
 
@@ -75,6 +90,11 @@ def inside(region: Region, type_: ColumnType, values: list[Any]) -> list[int]:
     equal = json.loads(region.group)
     if region.empty:
         return []
+    if not type_.coded and type_.kind is Kind.DECIMAL:
+        wide = [order_key(type_, format(value, "f")) for value in values]
+        if isinstance(region.lo, bytes):
+            return [place for place, key in enumerate(wide) if region.lo <= key < region.hi]
+        return [place for place, value in enumerate(values) if equal == [format(value, "f")]]
     codes = [value if isinstance(value, str) else code_of(type_, value) for value in values]
     if type_.kind is Kind.VARCHAR:
         keys = [code.encode() for code in codes]
@@ -123,7 +143,7 @@ def test_parameters_are_as_exact_as_literals(database: Any, column: str) -> None
             except SubscriptionError:
                 continue
             query = Query(f"SELECT MIN(x) FROM v_{column} WHERE x {operator} ?", (param,))
-            selection = parse(database, query, set()).selection(database, "rank", {"x": TYPES[column]})
+            selection = parse(database, query, set()).selection(database, ["rank"], {"x": TYPES[column]})
             found = sorted(place for _, _, place in database.execute(selection).fetchall())
             assert found == inside(region, type_, VALUES[column]), (operator, param)
             compared += 1
@@ -132,17 +152,37 @@ def test_parameters_are_as_exact_as_literals(database: Any, column: str) -> None
 
 def test_the_condition_is_kept_as_written() -> None:
     database = connect()
-    question = parse(
-        database, Query('select max(T.price) from Stock as t where 3 >= Risk and "at" = ?', ("x",)), {"at"}
-    )
-    assert (question.aggregate, question.measure, question.table) == ("max", "price", "stock")
-    selection = question.selection(database, "__rank_0", {})
+    query = Query('select max(T.price), Count(*) from Stock as t where 3 >= Risk and "at" = ? notify latest', ("x",))
+    question = parse(database, query, {"at"})
+    assert (question.items, question.table) == ((Item("max", "price"), Item("count", None)), "stock")
+    assert (question.policy, question.measures, question.distinct) == (Policy("latest"), {"price"}, False)
+    selection = question.selection(database, ["__rank_0"], {})
     assert selection == "SELECT __from, __to, __rank_0 FROM Stock AS t WHERE ((3 >= Risk) AND (\"at\" = 'x'))"
+
+
+def test_a_distinct_is_asked_without_its_distinct() -> None:
+    database = connect()
+    question = parse(database, Query("SELECT DISTINCT t.v FROM t TTL 5", (), "LATEST", 5), set())
+    assert question.items == (Item("distinct", "v"),) and question.distinct
+    assert question.policy == Policy("latest", ttl=5)
+    assert question.selection(database, ["r"], {}) == "SELECT __from, __to, r FROM t"
 
 
 @pytest.mark.parametrize(
     "sql",
-    ["SELECT 1", "SELECT price FROM t", "SELECT MIN(a) FROM t GROUP BY b", "nonsense", "SELECT SUM(a) FROM t", ""],
+    [
+        "SELECT 1",
+        "SELECT price FROM t",
+        "SELECT MIN(a) FROM t GROUP BY b",
+        "nonsense",
+        "SELECT MEDIAN(a) FROM t",
+        "SELECT COUNT(DISTINCT a) FROM t",
+        "SELECT DISTINCT a, b FROM t",
+        "SELECT DISTINCT ON (a) b FROM t",
+        "SELECT MIN(a) FROM t LIMIT 1",
+        "SELECT SUM(a) FILTER (WHERE b) FROM t",
+        "",
+    ],
 )
 def test_what_is_no_question_is_unreadable(sql: str) -> None:
     with pytest.raises(Unreadable):

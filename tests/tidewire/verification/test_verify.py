@@ -33,8 +33,16 @@ def simulate(seed: int, steps: int = 60) -> SimulatedEngine:
         elif action < 0.66:
             engine.publish_garbage(choose.randrange(5), back=-3)
         elif action < 0.76:
+            aggregate = choose.choice(["MIN", "MAX", "COUNT", "SUM", "AVG", "DISTINCT", "COUNT,AVG,MAX"])
+            policies = (
+                ["", "", "LATEST"] if aggregate in ("DISTINCT", "COUNT,AVG,MAX") else ["", "", "LATEST", "0", "2"]
+            )
             asked = Asked(
-                choose.choice(["MIN", "MAX"]), choose.randrange(3), choose.randrange(3), choose.choice([None, "u"])
+                aggregate,
+                choose.randrange(3),
+                choose.randrange(3),
+                choose.choice([None, "u"]),
+                choose.choice(policies),
             )
             engine.subscribe(choose.choice(IDS), asked)
         elif action < 0.8:
@@ -97,13 +105,25 @@ def replace(journal: Journal, partition: int, offset: int, **changes: Any) -> No
 
 
 def change_new(journal: Journal, partition: int, offset: int) -> None:
-    new = body(journal, partition, offset)["new"]
-    replace(journal, partition, offset, new=17 if new is None else new + 1)
+    told = body(journal, partition, offset)
+    if "added" in told:
+        replace(journal, partition, offset, added=[*told["added"], 17])
+    elif isinstance(told["new"], list):
+        replace(journal, partition, offset, new=told["new"][:-1])
+    else:
+        replace(journal, partition, offset, new=17 if told["new"] is None else told["new"] + 1)
 
 
 def change_old(journal: Journal, partition: int, offset: int) -> None:
-    old = body(journal, partition, offset)["old"]
-    replace(journal, partition, offset, old=17 if old is None else None)
+    told = body(journal, partition, offset)
+    if "added" in told:
+        replace(journal, partition, offset, removed=[17, *told["removed"]])
+    else:
+        replace(journal, partition, offset, old=17 if told["old"] is None else None)
+
+
+def change_changes(journal: Journal, partition: int, offset: int) -> None:
+    replace(journal, partition, offset, changes=body(journal, partition, offset).get("changes", 1) + 1)
 
 
 def change_n(journal: Journal, partition: int, offset: int) -> None:
@@ -123,6 +143,7 @@ FAULTS: dict[str, Callable[[Journal, int, int], None]] = {
     "new": change_new,
     "old": change_old,
     "n": change_n,
+    "changes": change_changes,
     "lost": lose,
     "repeated": repeat,
 }
@@ -214,7 +235,12 @@ def test_a_repeat_is_extra_and_a_duplicate(engine: SimulatedEngine) -> None:
 
 def test_a_delivery_that_nothing_caused_is_extra(engine: SimulatedEngine) -> None:
     engine._deliver(
-        engine.live["s"], "change", 5, 5, 6, {"epoch": 3, "batch": 2, "topic": "points", "partition": 1, "offset": 0}
+        engine.live["s"],
+        "change",
+        5,
+        (5,),
+        (6,),
+        {"epoch": 3, "batch": 2, "topic": "points", "partition": 1, "offset": 0},
     )
     report = verify(engine.journal())
     assert (report.right, report.extra) == (4, 1)
@@ -252,6 +278,17 @@ def test_an_unsubscription_without_end_is_unanswered(engine: SimulatedEngine) ->
     engine.live.pop("s")
     engine.unsubscribe("s")
     assert verify(engine.journal()).unanswered == 1
+
+
+def test_an_end_is_due_though_a_version_that_never_began_stood_between(engine: SimulatedEngine) -> None:
+    engine.subscribe("s", Asked("MAX"))
+    engine.unsubscribe("s")
+    ended = deliveries_of(engine)[-1]
+    engine.subscribe("s", Asked())
+    engine.run_batch()
+    assert verify(engine.journal()).clean
+    report = verdict(engine, lambda journal, d: lose(journal, ended.partition, ended.offset))
+    assert (report.unanswered, report.missed) == (1, 0)
 
 
 def test_a_missing_resync_is_unanswered(engine: SimulatedEngine) -> None:
