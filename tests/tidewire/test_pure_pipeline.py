@@ -10,6 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from connectors.json_writer import encode_key, encode_row
 from connectors.partitioner import home_partition
+from tests.effort import examples
 from tests.oracle.naive_database import NaiveDatabase, Question, shown
 from tidewire.pure_pipeline import PurePipeline
 from tidewire.scenario.subscriber import Subscriber
@@ -154,4 +155,4 @@ class Chain(RuleBasedStateMachine):
 
 
 TestChain = Chain.TestCase
-TestChain.settings = settings(max_examples=40, stateful_step_count=15, deadline=None)
+TestChain.settings = settings(max_examples=examples(40), stateful_step_count=15, deadline=None)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from connectors.json_writer import encode_key, encode_row
 from operators.control import Control, Progress, encode_control
+from tests.effort import examples
 from tests.tidewire.verification.test_question import VALUES
 from tidewire.pure_pipeline import PurePipeline
 from tidewire.verification.journal import Journal, Record, TopicLog
@@ -136,7 +137,7 @@ def drive(seed: int) -> Judged:
     return chain
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(st.integers(0, 10**9))
 def test_the_chain_is_clean(seed: int) -> None:
     report = verify(drive(seed).journal())
