@@ -15,7 +15,7 @@ _UNSAID = 100
 
 
 def register() -> None:
-    """Make both profiles known to Hypothesis and choose the quick one; `--hypothesis-profile` is read later and wins."""
+    """Make both profiles known to Hypothesis, the quick one chosen; `--hypothesis-profile` is read later and wins."""
     settings.register_profile(THOROUGH, deadline=None, print_blob=True, max_examples=_UNSAID)
     settings.register_profile(QUICK, deadline=None, print_blob=True, max_examples=_UNSAID // _PART)
     settings.load_profile(QUICK)
