@@ -21,7 +21,7 @@ from typing import Any
 
 from rich.console import Console
 
-from benchmarks import decode_cost, edge_cost, latency, match_rate, million, operator_cost, shard_cost, whole_rate
+from benchmarks import decode_cost, edge_cost, latency, match_rate, million, operator_cost, push, shard_cost, whole_rate
 from benchmarks.bench import QUICK, Bench, Sizes
 from benchmarks.report import as_table, circumstances, write
 
@@ -36,6 +36,7 @@ PARTS: dict[str, Callable[[Bench], Mapping[str, Any]]] = {
     "whole": whole_rate.measure,
     "latency": latency.measure,
     "million": million.measure,
+    "push": lambda bench: push.measure(bench.sizes, bench.say),
 }
 
 
