@@ -17,7 +17,7 @@ from overlay.edge_answers import EdgeAnswers
 from overlay.edge_config import EdgeConfig
 from overlay.edge_member import EdgeMember
 from overlay.ownership import Ownership
-from overlay.subscription_index import warm
+from overlay.warming import warm
 
 WAIT_SECONDS = 0.5
 _ADMIN_SECONDS = 5.0
