@@ -107,15 +107,18 @@ class StackEngine:
 
     def publish(self, table: str, rows: list[dict[str, Json]]) -> None:
         """Upsert rows in order."""
-        self._drop_what_was_left()
-        self._client.publish(table, rows)
-        self._watch.await_settled(self._client.relation(table).topic)
+        with self._settled(table):
+            self._client.publish(table, rows)
 
     def delete(self, table: str, keys: list[dict[str, Json]]) -> None:
         """Delete by primary key, in order."""
-        self._drop_what_was_left()
-        self._client.delete(table, keys)
-        self._watch.await_settled(self._client.relation(table).topic)
+        with self._settled(table):
+            self._client.delete(table, keys)
+
+    def publish_raw(self, table: str, records: list[tuple[bytes | None, bytes | None]]) -> None:
+        """Write records to a table's topic, in order."""
+        with self._settled(table) as topic:
+            self._watch.send(topic, records)
 
     def subscribe(self, subscription: str, sql: str) -> Refusal | None:
         """Register or replace a subscription and wait until it is live or refused."""
@@ -151,6 +154,14 @@ class StackEngine:
             self._client.unsubscribe(id)
         for id, version in self._versions.items():
             self._watch.await_ended(id, version, _LEAVING_SECONDS)
+
+    @contextmanager
+    def _settled(self, table: str) -> Iterator[str]:
+        """Yield the table's topic; wait at the end until all that was written to it has had its effect."""
+        self._drop_what_was_left()
+        topic = self._client.relation(table).topic
+        yield topic
+        self._watch.await_settled(topic)
 
     def _drop_what_was_left(self) -> None:
         self._apply(drops(self._stack.tables))

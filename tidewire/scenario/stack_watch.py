@@ -9,13 +9,14 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import msgspec
 
-from connectors.kafka import Admin, KafkaProperties
+from connectors.kafka import Admin, KafkaProperties, Producer
 from connectors.light_kafka import LightKafka
+from connectors.record import OutRecord
 from operators.control import Offsets, Progress, decode_control
 from state.errors import TidewireError
 from tidewire.client import Client
@@ -42,6 +43,7 @@ class StackWatch:
         properties = KafkaProperties(status["bootstrap"])
         self.client = Client(status["bootstrap"], status["prefix"])
         self._admin = Admin(properties)
+        self._producer = Producer(properties)
         kafka = LightKafka(properties.kafka_python())
         self._batches = kafka.reader()
         self._batches.assign(self.client.topics.batches)
@@ -53,6 +55,12 @@ class StackWatch:
         self._waiting: dict[str, list[dict[str, Json]]] = {}
         self._begun: set[tuple[str, int]] = set()
         self._ended: set[tuple[str, int]] = set()
+
+    def send(self, topic: str, records: Iterable[tuple[bytes | None, bytes | None]]) -> None:
+        """Write (key, value) pairs as they are, in order."""
+        for key, value in records:
+            self._producer.send(OutRecord(topic, None, key, value))
+        self._producer.flush()
 
     def await_settled(self, topic: str) -> None:
         """Wait until all that stands in `topic` now has been read by a batch that every edge has passed."""
