@@ -17,8 +17,9 @@ from typing import Any
 
 import msgspec
 
-from connectors.kafka import Admin, KafkaProperties
+from connectors.kafka import Admin, KafkaProperties, Producer
 from connectors.light_kafka import LightKafka
+from connectors.record import OutRecord
 from operators.control import Offsets, Progress, decode_control
 from state.errors import TidewireError
 from tidewire.client import Client
@@ -66,6 +67,7 @@ class StackEngine:
         properties = KafkaProperties(status["bootstrap"])
         self._client = Client(status["bootstrap"], status["prefix"])
         self._admin = Admin(properties)
+        self._producer = Producer(properties)
         kafka = LightKafka(properties.kafka_python())
         self._batches = kafka.reader()
         self._batches.assign(self._client.topics.batches)
@@ -88,6 +90,14 @@ class StackEngine:
     def delete(self, table: str, keys: list[dict[str, Json]]) -> None:
         """Delete by primary key, in order."""
         self._client.delete(table, keys)
+        self._settle(table)
+
+    def publish_raw(self, table: str, records: list[tuple[bytes | None, bytes | None]]) -> None:
+        """Write records to a table's topic, in order."""
+        topic = self._client.relation(table).topic
+        for key, value in records:
+            self._producer.send(OutRecord(topic, None, key, value))
+        self._producer.flush()
         self._settle(table)
 
     def subscribe(self, subscription: str, sql: str) -> Refusal | None:
