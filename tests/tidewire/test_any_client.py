@@ -29,7 +29,7 @@ pytestmark = pytest.mark.broker
 Pair = tuple[bytes, bytes]
 CONSOLE = JarSet(
     "console",
-    ("org.apache.kafka:kafka-tools:4.4.0",),
+    ("org.apache.kafka:kafka-tools:4.2.2",),
     (
         "com.fasterxml.jackson.core",
         "jakarta.servlet",
@@ -37,7 +37,7 @@ CONSOLE = JarSet(
         "org.slf4j",
         "org.apache.logging.log4j",
     ),
-    {"kafka-tools-4.4.0.jar": "4eb9a7fbfd63badfd8d1a677aa2d54b47b2b2d442ff7d68fd223972afea1954c"},
+    {"kafka-tools-4.2.2.jar": "894caaca48b11d351cbe1f27d58c7a3c09ff22563bf3ab4bccf1ef69933e099c"},
 )
 """Kafka's console tools, which have a jar of their own beside the broker's."""
 
