@@ -96,6 +96,11 @@ class RangeQuestions:
         return len(self._rows)
 
     @property
+    def store(self) -> RowStore:
+        """The rows, to look at."""
+        return self._rows
+
+    @property
     def orderings(self) -> int:
         """How many orderings are kept for the channels."""
         return len(self._orderings)
