@@ -26,7 +26,7 @@ def change(offset: int, key: int, price: int | None, partition: int = 0, topic_i
 def rows_at(log: SmallLog, version: int) -> list[object]:
     opened = PublicationLog(log.uri)
     state = fold_log(opened, RELATION, opened.at_version(version))
-    return [(row["id"], row["price"]) for row in stored_rows(RELATION, state.operator.store)]
+    return [(row["id"], row["price"]) for row in stored_rows(RELATION, state.operator.stored)]
 
 
 def test_rows_at_each_version(tmp_path: Path) -> None:
