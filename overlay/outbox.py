@@ -7,26 +7,52 @@ from collections.abc import Iterable
 from connectors.record import OutRecord
 from connectors.topics import Topics
 from overlay.delivery import change
+from overlay.long_delivery import MAX_BYTES, cut
+from overlay.packed_deliveries import PACKED_KEY, Changes, PackedDeliveries
 
 Change = tuple[int, int, int, str]
 """Index of the subscription and of the message among those told, n, text of the old value."""
 
 
 class Outbox:
-    """Collects records of virtual edge `number`; all its topics have the virtual edge as partition."""
+    """Collects records of virtual edge `number`; all its topics have the virtual edge as partition.
+
+    What is to be packed waits until `flush`, or `take`.
+    """
 
     def __init__(self, topics: Topics, number: int) -> None:
         self._deliveries = topics.deliveries
         self._acks = topics.acks
         self._number = number
         self._records: list[OutRecord] = []
+        self._packed = PackedDeliveries()
 
     def __len__(self) -> int:
-        return len(self._records)
+        return len(self._records) + bool(self._packed)
 
-    def deliver(self, key: bytes, value: bytes) -> None:
-        """Add a delivery."""
-        self._records.append(OutRecord(self._deliveries, self._number, key, value))
+    def deliver(self, key: bytes, value: bytes, packed: bool = False) -> None:
+        """Add a delivery; one that is too long becomes several records (`overlay/long_delivery.py`)."""
+        parts = [value] if len(value) <= MAX_BYTES else cut(value)
+        if packed:
+            for part in parts:
+                self._packed.add(part)
+        else:
+            self._records += [OutRecord(self._deliveries, self._number, key, part) for part in parts]
+
+    def pack(self, key: bytes, value: bytes) -> None:
+        """Add a delivery, to be packed."""
+        self.deliver(key, value, packed=True)
+
+    def pack_changes(self, changes: Changes) -> None:
+        """Add deliveries, to be packed. Cost: 0.1 us each."""
+        self._packed.extend(changes)
+
+    def flush(self) -> None:
+        """Add what is to be packed here, before what comes next."""
+        if self._packed:
+            self._records += [
+                OutRecord(self._deliveries, self._number, PACKED_KEY, value) for value in self._packed.take()
+            ]
 
     def changes(self, ids: list[bytes], heads: list[str], tails: list[str], rows: Iterable[Change]) -> None:
         """Add a delivery for each row; ids and `heads` are by subscription, `tails` by message (`overlay/delivery.py`).
@@ -49,5 +75,6 @@ class Outbox:
 
     def take(self) -> list[OutRecord]:
         """Return what was collected, and begin anew."""
+        self.flush()
         records, self._records = self._records, []
         return records

@@ -28,7 +28,7 @@ from typing import NamedTuple
 import numpy as np
 
 from catalog.compiler import Compiled
-from catalog.notify import Notify
+from catalog.notify import PACKED, Notify
 from catalog.shape import Region, Shape
 from overlay.change_heads import change_heads
 from overlay.column import widened
@@ -222,6 +222,15 @@ class SlotTable:
         """Return which changes a subscription is told."""
         return self._terms.value(int(self.term[slot])).notify
 
+    def packed(self, slots: I64) -> Bool:
+        """Return which of `slots` have their deliveries packed. Cost: 20 ns each."""
+        numbers, place = np.unique(self.term[slots], return_inverse=True)
+        return np.array([self._terms.value(number).packed for number in numbers.tolist()], np.bool_)[place]
+
+    def flat_ids(self, slots: I64) -> tuple[bytes, I64]:
+        """Return the ids of slots, end to end, and their sizes. Cost: 20 ns each."""
+        return self._texts.flat_ids(slots)
+
     def terms(self, number: int) -> Terms:
         """Return the terms of a number that stands in column `term`."""
         return self._terms.value(number)
@@ -251,7 +260,7 @@ class SlotTable:
         regions = [compiled.region for compiled in newcomers.compiled]
         self._texts.put(slots, newcomers.keys, [(c.sql, c.pieces) for c in newcomers.compiled])
         self.group[slots] = self._groups.enter([region.group for region in regions])
-        self.term[slots] = [self._terms.enter(Terms(c.cost, c.notify)) for c in newcomers.compiled]
+        self.term[slots] = [self._terms.enter(Terms(c.cost, c.notify, c.deliver == PACKED)) for c in newcomers.compiled]
         self.version[slots], self.shape[slots] = newcomers.versions, newcomers.shapes
         self.lo[slots] = [0 if isinstance(region.lo, bytes) else region.lo for region in regions]
         self.hi[slots] = [0 if isinstance(region.hi, bytes) else region.hi for region in regions]

@@ -99,14 +99,17 @@ class Client:
         params: Sequence[JsonValue] = (),
         notify: str | None = None,
         ttl: int | None = None,
+        deliver: str | None = None,
         timeout: float = 60.0,
     ) -> Ack:
         """Register a query, or replace the one of `id`; return the acknowledgement once its answer is live.
 
-        `notify` is a policy, such as "LATEST" or "MIN CHANGE 5 %"; after `ttl` seconds the subscription ends.
+        `notify` is a policy, such as "LATEST" or "MIN CHANGE 5 %"; after `ttl` seconds the subscription ends;
+        `deliver` is "records" or "packed" (many deliveries in one record: cheaper where many come).
         Raises Refused, and NotAnswered when no edge and engine have made it live within `timeout` seconds.
         """
-        acks = self.subscribe_all({id: subscription_value(sql, template, params, notify=notify, ttl=ttl)}, timeout)
+        value = subscription_value(sql, template, params, notify=notify, ttl=ttl, deliver=deliver)
+        acks = self.subscribe_all({id: value}, timeout)
         if acks[id].status == "refused":
             raise Refused(acks[id])
         return acks[id]
@@ -209,11 +212,13 @@ def subscription_value(
     *,
     notify: str | None = None,
     ttl: int | None = None,
+    deliver: str | None = None,
 ) -> bytes:
     """Return the record value of a subscription given as SQL, or as a template with its parameters."""
     if (sql is None) == (template is None):
         raise UserError("a subscription is either SQL or a template with parameters; give exactly one of them")
-    options = {name: value for name, value in (("notify", notify), ("ttl", ttl)) if value is not None}
+    said = {"notify": notify, "ttl": ttl, "deliver": deliver}
+    options = {name: value for name, value in said.items() if value is not None}
     asked = {"sql": sql} if sql is not None else {"template": template, "params": list(params)}
     return msgspec.json.encode(asked | options)
 

@@ -15,13 +15,12 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from connectors.kafka import Admin, KafkaProperties
 from connectors.light_kafka import LightKafka
 from operators.control import Offsets, Progress, decode_control
 from state.errors import TidewireError
 from tidewire.client import Client
+from tidewire.delivery_reader import DeliveryReader
 from tidewire.records import PROGRESS_KEY, Refused
 from tidewire.scenario.engine import Refusal
 from tidewire.scenario.script import Json
@@ -71,6 +70,7 @@ class StackEngine:
         self._batches.assign(self._client.topics.batches)
         self._deliveries = kafka.reader()
         self._deliveries.assign(self._client.topics.deliveries)
+        self._told = DeliveryReader()
         self._edges = len(self._deliveries.partitions(self._client.topics.deliveries))
         self._announced: Progress | None = None
         self._passed: dict[int, tuple[int, int]] = {}
@@ -151,11 +151,11 @@ class StackEngine:
 
     def _listen(self) -> None:
         for record in self._deliveries.poll(0.05):
-            value = msgspec.json.decode(record.value or b"null")
-            if record.key == PROGRESS_KEY:
-                self._passed[record.partition] = (value["epoch"], value["batch"])
-            else:
-                self._waiting.setdefault(value["id"], []).append(value)
+            for told in self._told.objects(record.key, record.value or b"null"):
+                if record.key == PROGRESS_KEY:
+                    self._passed[record.partition] = (told["epoch"], told["batch"])
+                else:
+                    self._waiting.setdefault(told["id"], []).append(told)
 
     def _engine(self) -> dict[str, Any]:
         status = self._directory.read_status() or {"children": []}
