@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from connectors.record import OutRecord
 from connectors.topics import Topics
 from overlay.delivery import change
 from overlay.long_delivery import MAX_BYTES, cut
 from overlay.packed_deliveries import PACKED_KEY, Changes, PackedDeliveries
+from state.change_batch import Bool
 
 Change = tuple[int, int, int, str]
 """Index of the subscription and of the message among those told, n, text of the old value."""
@@ -68,6 +69,22 @@ class Outbox:
     def ack(self, key: bytes, value: bytes) -> None:
         """Add an acknowledgement."""
         self._records.append(OutRecord(self._acks, self._number, key, value))
+
+    def acks(self, keys: Sequence[bytes], values: Iterable[bytes]) -> None:
+        """Add an acknowledgement for each id. Cost: 0.2 us each."""
+        topic, number = self._acks, self._number
+        self._records += [OutRecord(topic, number, key, value) for key, value in zip(keys, values, strict=True)]
+
+    def snapshots(self, keys: Sequence[bytes], told: Sequence[bytes], live: Sequence[bytes], packed: Bool) -> None:
+        """Add a delivery and an acknowledgement for each id; some are `packed`. Cost: 0.4 us each, packed 2 us."""
+        if packed.any() or max(map(len, told)) > MAX_BYTES:
+            for key, value, is_packed in zip(keys, told, packed.tolist(), strict=True):
+                self.deliver(key, value, is_packed)
+        else:
+            self._records += [
+                OutRecord(self._deliveries, self._number, key, value) for key, value in zip(keys, told, strict=True)
+            ]
+        self.acks(keys, live)
 
     def extend(self, records: list[OutRecord]) -> None:
         """Add finished records."""

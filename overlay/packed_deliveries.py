@@ -26,7 +26,7 @@ Cost: 0.15 us a delivery in columns, 2 us others; 40 bytes each, and its id.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -97,6 +97,26 @@ class _Row(msgspec.Struct):
     of: int | None = None
 
 
+def lines_of(value: bytes, wanted: Container[bytes]) -> Iterator[tuple[bytes, bytes]]:
+    """Yield the deliveries of a packed record to those who are `wanted`: their id, and the record's JSON.
+
+    Cost: 0.2 us a delivery, 3 us for each that is wanted.
+    """
+    with pa.ipc.open_stream(value) as reader:
+        table = reader.read_all()
+    ids = table.column("id").cast(pa.binary()).to_pylist()
+    rows = [row for row, key in enumerate(ids) if key in wanted]
+    for row, found in zip(rows, table.take(pa.array(rows, pa.int64())).to_pylist(), strict=True):
+        members = [
+            f'"{name}":{_written_as_json(name, found[name])}' for name in _MEMBERS if found.get(name) is not None
+        ]
+        yield ids[row], f"{{{','.join(members)}}}".encode()
+
+
+def _written_as_json(name: str, value: Any) -> str:
+    return value if name in _JSON else msgspec.json.encode(value).decode()
+
+
 _NUMBERS = ("version", "n", "changes", "part", "of")
 _REPEATED = ("kind", "old", "new", "at")
 _COLUMNS = (
@@ -115,6 +135,11 @@ _COLUMNS = (
     "part",
     "of",
 )
+_JSON = frozenset({"old", "new", "removed", "added", "at"})
+_MEMBERS = (
+    "id", "kind", "version", "n", "old", "new", "removed", "added", "at", "changes", "sql", "reason", "part", "of",
+)  # fmt: skip
+"""As they stand in a delivery's JSON."""
 _DECODER = msgspec.json.Decoder(_Row)
 
 

@@ -42,6 +42,7 @@ class ShardCounters(msgspec.Struct, tag="counters", tag_field="kind"):
     bytes: int = 0
     decoded: int = 0
     dead: int = 0
+    ignored: int = 0
     deletes: int = 0
     messages: int = 0
     suppressed: int = 0

@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from overlay import packed_deliveries
-from overlay.delivery import change, change_head, change_tail, json_text
-from overlay.packed_deliveries import Changes, PackedDeliveries, Shared
+from overlay.delivery import change, change_head, change_tail, changed, delivery, json_text
+from overlay.long_delivery import cut
+from overlay.packed_deliveries import Changes, PackedDeliveries, Shared, lines_of
 from tidewire.packed_deliveries import unpack_deliveries
 
 texts = st.text(max_size=5)
@@ -142,3 +143,18 @@ def test_a_record_made_by_hand_is_the_same() -> None:
     packed.add(change(head, 2, "null", tail))
     [value] = packed.take()
     assert list(unpack_deliveries(value)) == [msgspec.json.decode(change(head, 2, "null", tail))]
+
+
+def test_lines_are_what_records_would_hold() -> None:
+    made = [
+        delivery('"a"', "snapshot", 3, 1, '"old":null,"new":"1.50"', '{"epoch":0,"batch":1}', json_text('SELECT "é"')),
+        delivery('"b"', "ended", 3, 4, '"removed":[1,null],"added":[]', '{"epoch":0,"batch":1}', reason="quota"),
+        changed(change_head('"a"', 3), 2, '"old":"1.50","new":null', '{"epoch":0,"batch":2}', 7),
+        *cut(delivery('"c"', "change", 3, 4, '"removed":[1,2],"added":["x"]', '{"epoch":0,"batch":1}'), 90),
+    ]
+    packed = PackedDeliveries()
+    for value in made:
+        packed.add(value)
+    [record] = packed.take()
+    assert [line for _, line in lines_of(record, {b"a", b"b", b"c"})] == made
+    assert list(lines_of(record, {b"b"})) == [(b"b", made[1])] and list(lines_of(record, set())) == []

@@ -13,6 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from connectors.json_writer import encode_key, encode_row
 from connectors.partitioner import home_partition
 from overlay.summaries import Patience
+from tests.effort import examples
 from tests.oracle.naive_database import NaiveDatabase, Question, shown
 from tidewire.delivery_reader import DeliveryReader
 from tidewire.pure_pipeline import PurePipeline
@@ -265,4 +266,4 @@ class Chain(RuleBasedStateMachine):
 
 
 TestChain = Chain.TestCase
-TestChain.settings = settings(max_examples=30, stateful_step_count=15, deadline=None)
+TestChain.settings = settings(max_examples=examples(40), stateful_step_count=15, deadline=None)

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from connectors.json_writer import encode_key, encode_row
+from tests.effort import examples
 from tests.tidewire.verification.test_question import VALUES
 from tidewire.pure_pipeline import PurePipeline
 from tidewire.verification.journal import Journal, Record, TopicLog
@@ -126,7 +127,7 @@ def drive(seed: int) -> Judged:
     return chain
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(st.integers(0, 10**9))
 def test_the_chain_is_clean(seed: int) -> None:
     report = verify(drive(seed).journal())
