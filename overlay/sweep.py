@@ -71,7 +71,7 @@ def causes(packed: PackedMessages) -> list[Cause | None]:
 def runs(found: list[Cause | None]) -> list[tuple[int, int]]:
     """Return where runs of one cause begin and stop."""
     starts = [i for i in range(len(found)) if i == 0 or found[i] != found[i - 1]]
-    return list(zip(starts, [*starts[1:], len(found)], strict=True))
+    return list(zip(starts, [*starts[1:], len(found)], strict=False))
 
 
 def _once(step: Moved, chosen: Bool) -> Moved:
