@@ -54,14 +54,21 @@ class BatchApplier:
         self._counters.messages += len(packed.messages)
         self._swept = causes(packed) if packed.header.sweeps else []
         heard = hearings(packed.messages, self._roster.shapes, self._roster.index)
+        wanted = np.zeros(len(packed.messages), np.bool_)
         for start in range(0, len(heard), STEP):
-            self._step(packed, heard, slice(start, start + STEP), position)
+            wanted[self._step(packed, heard, slice(start, start + STEP), position)] = True
+        self._counters.unwanted += len(wanted) - int(np.count_nonzero(wanted))
 
-    def _step(self, packed: PackedMessages, heard: Hearings, part: slice, position: Position) -> None:
-        """Apply a part of the hearings; what a step holds in memory grows with them times the subscriptions."""
+    def _step(self, packed: PackedMessages, heard: Hearings, part: slice, position: Position) -> I64:
+        """Apply a part of the hearings, and return which messages somebody wanted.
+
+        What a step holds in memory grows with the hearings times the subscriptions.
+        """
         which, slots = self._roster.index.query(heard.group[part], *heard.bounds[:, part])
+        hit = heard.message[part][which]
         if len(which):
-            self._causes(packed, heard.message[part][which], slots.astype(np.int64), position)
+            self._causes(packed, hit, slots.astype(np.int64), position)
+        return hit
 
     def _causes(self, packed: PackedMessages, hit: I64, slots: I64, position: Position) -> None:
         """Apply hits; those of a record that changes many rows are one change."""

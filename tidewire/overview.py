@@ -29,7 +29,11 @@ _HEALTH_SECONDS = 1.0
 
 
 class ShardCounters(msgspec.Struct, tag="counters", tag_field="kind"):
-    """What a shard counted since it began, with its size; a record of the topic `engines`."""
+    """What a shard counted since it began, with its size; a record of the topic `engines`.
+
+    Of its `messages`, `suppressed` were wanted by nobody and not sent; `routed` are copies sent to virtual edges, and
+    `spared` those that virtual edges would have got without boxes of what they want.
+    """
 
     epoch: int
     shard: str
@@ -41,6 +45,9 @@ class ShardCounters(msgspec.Struct, tag="counters", tag_field="kind"):
     ignored: int = 0
     deletes: int = 0
     messages: int = 0
+    suppressed: int = 0
+    routed: int = 0
+    spared: int = 0
     registrations: int = 0
     ignored_registrations: int = 0
     moved_partitions: int = 0
