@@ -9,6 +9,7 @@ the stack runs; only the transport differs. Scenarios and property tests drive i
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -77,12 +78,31 @@ class PurePipeline:
         """The newest catalog."""
         return self._catalogs[-1] if self._catalogs else Catalog()
 
+    def answer(self, id: str) -> object:
+        """Return the current answer of a subscription, as an edge's HTTP says it."""
+        edge = self._edges[home_partition(id.encode(), self._virtual_edges)]
+        view = edge.find(id.encode())
+        return None if view is None else view.answer
+
     def settle(self) -> None:
         """Run edges and batches until nothing moves any more."""
         moving = True
         while moving:
             self._run_edges()
             moving = self._run_batch()
+
+    def seed(self, shard: str, state: bytes) -> None:
+        """Let a shard begin with `state`."""
+        self._states[shard] = state
+
+    def feed(self, records: RawRecords, several: frozenset[str] = frozenset()) -> None:
+        """Run one batch over records of a relation's topic that come from elsewhere, and let the edges take it.
+
+        They keep their partitions, offsets and times. `several` are the topics that have several partitions.
+        """
+        shard = next(r.shard for r in self.catalog.relations.values() if r.topic == records.topic)
+        self._process({shard: [records]}, several)
+        self.settle()
 
     def restart(self) -> None:
         """Lose all that is in memory: edges come back from `edge-state`, shards from their bytes."""
@@ -135,14 +155,17 @@ class PurePipeline:
                 self._gather(topic, partition, by_topic.get(topic), shards)
         if not shards:
             return False
+        self._process(shards, frozenset())
+        return True
+
+    def _process(self, shards: Mapping[str, Sequence[RawRecords]], several: frozenset[str]) -> None:
         self._batch += 1
         for shard in sorted(shards):
-            spec = ShardSpec(_EPOCH, shard, self.catalog, self.topics, self._virtual_edges)
+            spec = ShardSpec(_EPOCH, shard, self.catalog, self.topics, self._virtual_edges, several)
             result = process_shard(spec, self._batch, self._states.get(shard), shards[shard])
             self._states[shard] = result.state
             self._write(result.out)
         self._announce(Progress(_EPOCH, self._batch, self.catalog.version, _TIME))
-        return True
 
     def _gather(self, topic: str, partition: int, shard: str | None, shards: dict[str, list[RawRecords]]) -> None:
         groups: dict[str, list[tuple[int, bytes | None, bytes | None]]] = defaultdict(list)
