@@ -26,8 +26,9 @@ from overlay.ack import Refusal
 from overlay.subscription_request import read_request
 from state.errors import UserError
 from streaming.log_fold import fold_log
+from tidewire.delivery_reader import DeliveryReader
 from tidewire.pure_pipeline import PurePipeline
-from tidewire.records import Answer, Delivery, read_delivery
+from tidewire.records import Answer, Delivery
 
 _ID = b"backtest"
 
@@ -93,6 +94,7 @@ class Backtest:
         self._pipeline.settle()
         self._several = frozenset({self._topic} if any(len(place.ends) > 1 for place in self._upto.values()) else ())
         self._taken = 0
+        self._reader = DeliveryReader()
         self.publications = 0
 
     @property
@@ -112,7 +114,7 @@ class Backtest:
     def _deliveries(self) -> list[Delivery]:
         log = self._pipeline.logs[self._pipeline.topics.deliveries][0]
         new, self._taken = log[self._taken :], len(log)
-        found = [read_delivery(key, value) for key, value in new if key == _ID and value is not None]
+        found = [one for key, value in new if value is not None for one in self._reader.read(key, value)]
         return [one for one in found if isinstance(one, Delivery)]
 
 
