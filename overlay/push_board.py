@@ -28,7 +28,8 @@ from connectors.partitioner import home_partition
 from connectors.record import OutRecord
 from connectors.topics import Topics
 from overlay.delivery import PROGRESS_KEY
-from overlay.push_message import read_at, read_told
+from overlay.packed_deliveries import PACKED_KEY, lines_of
+from overlay.push_message import read_all, read_at
 from overlay.push_stream import PushStream
 from state.errors import TidewireError
 
@@ -78,6 +79,9 @@ class PushBoard:
                     heard.deliveries.setdefault(key, []).append(value)
                 elif key == PROGRESS_KEY and record.partition is not None:
                     heard.progress[record.partition] = value
+                elif key == PACKED_KEY:
+                    for mine, line in lines_of(value, self._watched):
+                        heard.deliveries.setdefault(mine, []).append(line)
             elif record.topic == self._acks and key in self._awaited:
                 heard.acks.append((key, value))
         self._post(lambda: self._hear(heard))
@@ -163,7 +167,7 @@ class PushBoard:
 
     def _hear(self, heard: _Heard) -> None:
         for key, lines in heard.deliveries.items():
-            told = [read_told(line) for line in lines]
+            told = read_all(lines)
             for stream, number in self._watched.get(key, {}).items():
                 stream.put(number, told)
         for home, line in heard.progress.items():

@@ -35,7 +35,7 @@ def journal(chain: PurePipeline, topic: str) -> Journal:
             for p, pairs in chain.logs[name].items()
             for offset, (key, value) in enumerate(pairs)
         ]
-        return TopicLog.of(name, records, EDGES)
+        return TopicLog.of(name, records, len(chain.edges))
 
     names = chain.topics
     internal = [names.catalog, names.batches, names.subscriptions, names.acks, names.deliveries, names.dead_letters]
