@@ -41,6 +41,8 @@ def _check_properties(old: Relation, declaration: Declaration, source: Statement
         ("topic", old.topic, new.topic),
         ("format", old.format, new.format),
         ("option absent", old.absent, new.absent),
+        ("number of buckets", str(old.buckets), str(new.buckets)),
+        ("option bucket.by", f"({', '.join(old.bucket_by)})", f"({', '.join(new.bucket_by)})"),
     ]
     for name, before, after in properties:
         if before != after:

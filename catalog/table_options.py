@@ -3,6 +3,7 @@
 topic     the Kafka topic that feeds the table; by default the table's name
 format    how its records are written; `json` by default (a row as a JSON object, a tombstone deletes)
 absent    what a member that a row lacks means: `null` (default), `error` (a dead letter), `keep` (the stored value)
+buckets, bucket.by   into how many shards the table is parted, and by what (`catalog/bucket_options.py`)
 """
 
 from __future__ import annotations
@@ -12,13 +13,14 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from catalog.bucket_options import read_bucket_by, read_buckets
 from catalog.errors import near
 from catalog.statement_text import Span, StatementText
 
 FORMATS = ("json",)
 """Formats that a table can be declared with; `connectors` has a decoder for each."""
 ABSENT = ("null", "error", "keep")
-OPTIONS = ("topic", "format", "absent")
+OPTIONS = ("topic", "format", "absent", "buckets", "bucket.by")
 
 _TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
 
@@ -31,6 +33,8 @@ class TableOptions:
     format: str
     absent: str
     topic_span: Span | None
+    buckets: int
+    bucket_by: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +45,10 @@ class _Option:
     value_span: Span | None
 
 
-def read_options(statement: exp.Create, table: str, source: StatementText, place: exp.Expr) -> TableOptions:
-    """Return the options of `statement`. Raises CatalogError."""
+def read_options(
+    statement: exp.Create, table: str, key: tuple[str, ...], source: StatementText, place: exp.Expr
+) -> TableOptions:
+    """Return the options of `statement`, which declares `table` with the primary key `key`. Raises CatalogError."""
     given = _given(statement, source)
     topic = given.get("topic")
     name = table if topic is None else topic.value
@@ -50,12 +56,27 @@ def read_options(statement: exp.Create, table: str, source: StatementText, place
         what = f"{name[:60]!r} is no name of a Kafka topic (1 to 249 of A-Z a-z 0-9 . _ -)"
         hint = "Name one: WITH ('topic'='...')."
         raise source.refusal("malformed", what, place if topic is None else topic.value_span, hint)
+    buckets, bucket_by = _buckets(given, key, source)
     return TableOptions(
         topic=name,
         format=_one_of(given.get("format"), FORMATS, source),
         absent=_one_of(given.get("absent"), ABSENT, source),
         topic_span=None if topic is None else topic.value_span,
+        buckets=buckets,
+        bucket_by=bucket_by,
     )
+
+
+def _buckets(given: dict[str, _Option], key: tuple[str, ...], source: StatementText) -> tuple[int, tuple[str, ...]]:
+    buckets, by = given.get("buckets"), given.get("bucket.by")
+    if buckets is None and by is None:
+        return 1, ()
+    if buckets is None or by is None:
+        there, lacks = ("bucket.by", "buckets") if buckets is None else ("buckets", "bucket.by")
+        what = f"option `{there}` is given without `{lacks}`"
+        raise source.refusal("malformed", what, given[there].name_span, "Say both: 'buckets'='8', 'bucket.by'='...'.")
+    number = read_buckets(buckets.value, buckets.value_span, source)
+    return number, read_bucket_by(by.value, key, by.value_span, source)
 
 
 def _given(statement: exp.Create, source: StatementText) -> dict[str, _Option]:

@@ -13,7 +13,8 @@ from collections import defaultdict
 import numpy as np
 
 from catalog.ddl import apply_ddl
-from catalog.relation import Catalog
+from catalog.relation import Catalog, Relation
+from connectors.bucket import buckets_of
 from connectors.partitioner import home_partition
 from connectors.record import OutRecord, RawRecords
 from connectors.topics import VIRTUAL_EDGES, Topics
@@ -129,7 +130,7 @@ class PurePipeline:
     def _run_batch(self) -> bool:
         """Run one batch over everything that shards have not read; False if there is nothing."""
         shards: dict[str, list[RawRecords]] = defaultdict(list)
-        by_topic = {relation.topic: relation.shard for relation in self.catalog.relations.values()}
+        by_topic = {relation.topic: relation for relation in self.catalog.relations.values()}
         for topic in [self.topics.registrations, *by_topic]:
             for partition in sorted(self.logs[topic]):
                 self._gather(topic, partition, by_topic.get(topic), shards)
@@ -144,10 +145,13 @@ class PurePipeline:
         self._announce(Progress(_EPOCH, self._batch, self.catalog.version, _TIME))
         return True
 
-    def _gather(self, topic: str, partition: int, shard: str | None, shards: dict[str, list[RawRecords]]) -> None:
+    def _gather(
+        self, topic: str, partition: int, relation: Relation | None, shards: dict[str, list[RawRecords]]
+    ) -> None:
         groups: dict[str, list[tuple[int, bytes | None, bytes | None]]] = defaultdict(list)
-        for record in self._unread(topic, partition, self._read):
-            groups[shard or (record[1] or b"").decode()].append(record)
+        unread = self._unread(topic, partition, self._read)
+        for shard, record in zip(_shards(relation, [key for _, key, _ in unread]), unread, strict=True):
+            groups[shard].append(record)
         for name, records in groups.items():
             offsets = np.array([offset for offset, _, _ in records], np.int64)
             shards[name].append(
@@ -160,3 +164,12 @@ class PurePipeline:
                     timestamp=np.array(self._stamps[topic, partition], np.int64)[offsets],
                 )
             )
+
+
+def _shards(relation: Relation | None, keys: list[bytes | None]) -> list[str]:
+    """Return the shard of each record of a table (None: of `registrations`, whose keys are names of shards)."""
+    if relation is None:
+        return [(key or b"").decode() for key in keys]
+    if not relation.bucket_by:
+        return [relation.shard] * len(keys)
+    return [relation.shards[bucket] for bucket in buckets_of(relation).of_keys(keys).tolist()]

@@ -107,6 +107,7 @@ def test_no_mutation_raises_anything_else(data) -> None:
             "unsupported",
             "unsupported_type",
             "type_mismatch",
+            "malformed",
         )
 
 

@@ -16,7 +16,7 @@ Json = Any
 SUPPORTED = frozenset(
     {
         *(f"range_{family}" for family in ("min", "max", "count", "sum", "avg", "distinct")),
-        *("group", "types", "nulls", "openrange", "move", "delete", "restart", "refuse"),
+        *("group", "types", "nulls", "openrange", "move", "delete", "restart", "refuse", "buckets"),
     }
 )
 

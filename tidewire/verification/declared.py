@@ -17,7 +17,7 @@ import duckdb
 from tidewire.verification.journal import Record
 from tidewire.verification.words import is_word, lexemes, quote_names
 
-_OPTION = re.compile(r"""\s*['"]?(\w+)['"]?\s*=\s*'((?:[^']|'')*)'\s*""")
+_OPTION = re.compile(r"""\s*['"]?([\w.]+)['"]?\s*=\s*'((?:[^']|'')*)'\s*""")
 _NAME = r"(?:\"(?:[^\"]|\"\")*\"|\w+)"
 _DROP = re.compile(rf"drop\s+table\s+(if\s+exists\s+)?({_NAME}(?:\s*,\s*{_NAME})*)\s*$", re.IGNORECASE)
 _CREATE = re.compile(r"create\s+table\s+(if\s+not\s+exists\s+)?", re.IGNORECASE)
@@ -26,7 +26,10 @@ _OPTIONS = {
     "topic": re.compile(r"[A-Za-z0-9._-]+"),
     "format": re.compile("json"),
     "absent": re.compile("null|error|keep"),
+    "buckets": re.compile("[0-9]{1,9}"),
+    "bucket.by": re.compile(rf"\s*{_NAME}\s*(?:,\s*{_NAME}\s*)*"),
 }
+_MOST_BUCKETS = 1_024
 _CONSTRAINTS = {"PRIMARY KEY", "NOT NULL"}
 
 
@@ -53,12 +56,15 @@ class Table:
     topic: str
     absent: str
     born: int
+    buckets: int = 1
+    bucket_by: tuple[str, ...] = ()
 
     def extends(self, other: Table) -> bool:
         """Whether this is `other` with nullable columns appended, and nothing else changed."""
         width = len(other.columns)
         appended = all(column.nullable for column in self.columns[width:])
         same = (self.key, self.topic, self.absent) == (other.key, other.topic, other.absent)
+        same = same and (self.buckets, self.bucket_by) == (other.buckets, other.bucket_by)
         return same and appended and self.columns[:width] == other.columns
 
 
@@ -154,7 +160,19 @@ def _create(scratch: duckdb.DuckDBPyConnection, statement: str, version: int) ->
     key = tuple(column for _, column, *_ in columns if column in named)
     declared = tuple(Column(c, type, nullable and c not in key) for _, c, type, nullable, _ in columns)
     name = columns[0][0]
-    return Table(name, declared, key, options.get("topic", name), options.get("absent", "null"), version)
+    buckets = _buckets(options, key)
+    return Table(name, declared, key, options.get("topic", name), options.get("absent", "null"), version, *buckets)
+
+
+def _buckets(options: dict[str, str], key: tuple[str, ...]) -> tuple[int, tuple[str, ...]]:
+    if "buckets" not in options and "bucket.by" not in options:
+        return 1, ()
+    number = int(options.get("buckets", "0"))
+    listed = re.findall(_NAME, options.get("bucket.by", ""))
+    by = [_unquoted(name) if name.startswith('"') else name.lower() for name in listed]
+    if not 2 <= number <= _MOST_BUCKETS or not by or not set(by) <= set(key) or len(set(by)) < len(by):
+        raise NotApplied(f"{number} buckets by {by}")
+    return number, tuple(name for name in key if name in by)
 
 
 def _run(

@@ -53,7 +53,7 @@ class Rows:
 
     def __call__(self, taken: Taken) -> Row | None:
         """Return what the record does, None if it is a dead letter."""
-        record, keyless = taken.record, taken.partitions == 1
+        record, keyless = taken.record, taken.partitions == 1 and not taken.table.bucket_by
         place = (taken.table, record.partition, record.offset, keyless)
         if place not in self._known:
             self._known[place] = decode(taken.table, record.key, record.value, keyless)
