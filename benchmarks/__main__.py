@@ -21,7 +21,17 @@ from typing import Any
 
 from rich.console import Console
 
-from benchmarks import decode_cost, edge_cost, latency, match_rate, million, operator_cost, shard_cost, whole_rate
+from benchmarks import (
+    decode_cost,
+    edge_cost,
+    latency,
+    match_rate,
+    million,
+    operator_cost,
+    shard_cost,
+    summaries,
+    whole_rate,
+)
 from benchmarks.bench import QUICK, Bench, Sizes
 from benchmarks.report import as_table, circumstances, write
 
@@ -32,6 +42,7 @@ PARTS: dict[str, Callable[[Bench], Mapping[str, Any]]] = {
     "decode": lambda bench: {"decode": decode_cost.measure()},
     "edge": lambda bench: edge_cost.measure(),
     "shard": lambda bench: shard_cost.measure(bench.sizes.rows, bench.sizes.subscriptions, bench.sizes.batch),
+    "summaries": lambda bench: summaries.measure(),
     "match": match_rate.measure,
     "whole": whole_rate.measure,
     "latency": latency.measure,

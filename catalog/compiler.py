@@ -51,7 +51,7 @@ class Compiled:
 
 
 @dataclass(frozen=True, slots=True)
-class _Shortcut:
+class Shortcut:
     """A template's plan; the kinds of its constants; those that are no literals (TRUE, FALSE, NULL) by number."""
 
     plan: Plan
@@ -59,10 +59,20 @@ class _Shortcut:
     fixed: tuple[tuple[int, str], ...]
 
     def region(self, literals: Sequence[str]) -> Region:
+        """Return the region for these literals, as written. Raises LiteralMismatch."""
+        return self.plan.region(self.kinds, self.texts(literals))
+
+    def texts(self, literals: Sequence[str]) -> list[str]:
+        """Return the texts of all constants."""
         texts = [content(text) for text in literals]
         for i, text in self.fixed:
             texts.insert(i, text)
-        return self.plan.region(self.kinds, texts)
+        return texts
+
+    def literal(self, constant: int) -> int:
+        """Return which literal a constant is, -1 if it is none."""
+        before = sum(i < constant for i, _ in self.fixed)
+        return -1 if any(i == constant for i, _ in self.fixed) else constant - before
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +95,7 @@ class Compiler:
 
     def __init__(self, catalog: Catalog, max_templates: int = MAX_TEMPLATES) -> None:
         self.catalog = catalog
-        self._shortcuts: Recent[Key, _Shortcut | _WholeWay] = Recent(max_templates)
+        self._shortcuts: Recent[Key, Shortcut | _WholeWay] = Recent(max_templates)
         self._prepared: Recent[str, _Prepared] = Recent(max_templates)
 
     def compile(self, sql: str) -> Compiled:
@@ -100,7 +110,7 @@ class Compiler:
         statement = sql[: options.end]
         key, literals = split(statement)
         shortcut = self._shortcuts.get(key)
-        if not isinstance(shortcut, _Shortcut):
+        if not isinstance(shortcut, Shortcut):
             return self._compile_whole(sql, options, key if shortcut is None else None, literals)
         try:
             region = shortcut.region(literals)
@@ -126,6 +136,11 @@ class Compiler:
         behind = template[prepared.options.end :]
         return _compiled(prepared.plan, region, _filled(prepared, literals) + behind, prepared.options)
 
+    def shortcut(self, key: Key) -> Shortcut | None:
+        """Return how statements of a template are compiled, where it was seen lately and may take the shortcut."""
+        shortcut = self._shortcuts.get(key)
+        return shortcut if isinstance(shortcut, Shortcut) else None
+
     def _compile_whole(self, sql: str, options: Options, key: Key | None, literals: list[str]) -> Compiled:
         """Compile by the parser; with `key`, remember whether its template may take the shortcut from now on."""
         text = StatementText(sql[: options.end], SubscriptionError)
@@ -142,7 +157,7 @@ class Compiler:
                 (i, o.text) for i, o in enumerate(operands) if o.kind in (LiteralKind.BOOLEAN, LiteralKind.NULL)
             )
             safe = is_template(key, literals, text.statements[0], question)
-            self._shortcuts.put(key, _Shortcut(plan, kinds, fixed) if safe else _WholeWay())
+            self._shortcuts.put(key, Shortcut(plan, kinds, fixed) if safe else _WholeWay())
         return _compiled(plan, region, sql, options)
 
     def _prepare(self, template: str) -> _Prepared:

@@ -153,10 +153,8 @@ class Plan:
 
         Cost: 2-4 us. Raises LiteralMismatch.
         """
-        points = [tests.point(kinds, texts) for tests in self.equal]
-        values = tuple([p for p in points if p is not None])
-        nobody = len(values) < len(points)
-        group = NO_GROUP if nobody else group_key(values)
+        found = self.group(kinds, texts)
+        nobody, group = found is None, found or NO_GROUP
         if self.range is None:
             return Region(self.shape, group, empty=nobody)
         if not self.range.type.coded:
@@ -167,6 +165,12 @@ class Plan:
             return Region(self.shape, group, INT64_MAX, INT64_MIN, True)
         least, greatest = self.range.reach
         return Region(self.shape, group, low, high, nobody or low > high or low > greatest or high < least)
+
+    def group(self, kinds: Sequence[LiteralKind], texts: Sequence[str]) -> bytes | None:
+        """Return the group for these constants; None where no value is equal to all. As `region`."""
+        points = [tests.point(kinds, texts) for tests in self.equal]
+        values = tuple([p for p in points if p is not None])
+        return None if len(values) < len(points) else group_key(values)
 
 
 def make_plan(catalog: Catalog, question: Question, text: StatementText) -> Plan:

@@ -49,14 +49,21 @@ class BatchApplier:
     def _messages(self, packed: PackedMessages, position: Position) -> None:
         self._counters.messages += len(packed.messages)
         heard = hearings(packed.messages, self._roster.shapes, self._roster.index)
+        wanted = np.zeros(len(packed.messages), np.bool_)
         for start in range(0, len(heard), STEP):
-            self._step(packed, heard, slice(start, start + STEP), position)
+            wanted[self._step(packed, heard, slice(start, start + STEP), position)] = True
+        self._counters.unwanted += len(wanted) - int(np.count_nonzero(wanted))
 
-    def _step(self, packed: PackedMessages, heard: Hearings, part: slice, position: Position) -> None:
-        """Apply a part of the hearings; what a step holds in memory grows with them times the subscriptions."""
+    def _step(self, packed: PackedMessages, heard: Hearings, part: slice, position: Position) -> I64:
+        """Apply a part of the hearings, and return which messages somebody wanted.
+
+        What a step holds in memory grows with the hearings times the subscriptions.
+        """
         which, slots = self._roster.index.query(heard.group[part], *heard.bounds[:, part])
+        hit = heard.message[part][which]
         if len(which):
-            self._hits(packed, heard.message[part][which], slots.astype(np.int64), position)
+            self._hits(packed, hit, slots.astype(np.int64), position)
+        return hit
 
     def _hits(self, packed: PackedMessages, hit: I64, slots: I64, position: Position) -> None:
         """Apply pairs (message, slot), each in the way of its slot."""

@@ -1,4 +1,7 @@
-"""Which shard each slot belongs to: that of its shape's table, or where there are buckets, of its group's bucket."""
+"""Which shard each slot belongs to: that of its shape's table, or where there are buckets, of its group's bucket.
+
+Slots of a table that is no more belong to none: they are about to end.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ _SHAPE = 2**32
 
 
 class SlotShards:
-    """Tells the shards of slots. Tables are looked up in the catalog of the moment: what has a slot stands there."""
+    """Tells the shards of slots by the catalog of the moment."""
 
     def __init__(self, slots: SlotTable, shapes: ShapeTable) -> None:
         self._slots = slots
@@ -27,6 +30,7 @@ class SlotShards:
 
         Cost: O(n log n) in numpy, and 4 us for each distinct group of a table with buckets.
         """
+        slots = self._standing(slots, catalog)
         alike = self._alike(slots, catalog)
         _, first, inverse = np.unique(alike, return_index=True, return_inverse=True)
         numbers: dict[str, int] = {}
@@ -39,6 +43,11 @@ class SlotShards:
         for name, end in zip(numbers, ends.tolist(), strict=True):
             yield name, slots[order[start:end]]
             start = end
+
+    def _standing(self, slots: I64, catalog: Catalog) -> I64:
+        entries = [self._shapes[number] for number in np.unique(self._slots.shape[slots]).tolist()]
+        gone = [entry.number for entry in entries if not entry.stands(catalog)]
+        return slots[~np.isin(self._slots.shape[slots], gone)] if gone else slots
 
     def _alike(self, slots: I64, catalog: Catalog) -> I64:
         """Return numbers that are equal only where the shard is the same."""

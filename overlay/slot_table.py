@@ -148,10 +148,14 @@ class SlotTable:
 
     def of_shapes(self, shapes: Sequence[int]) -> list[int]:
         """Return the slots in use that have one of `shapes`, by version. Cost: O(slots) in numpy."""
-        if not shapes:
-            return []
-        slots = (self._used() & np.isin(self.shape[: self._size], np.array(shapes, np.int32))).nonzero()[0]
+        slots = self.with_shapes(shapes)
         return slots[np.argsort(self.version[slots], kind="stable")].tolist()
+
+    def with_shapes(self, shapes: Sequence[int]) -> I64:
+        """Return the slots in use that have one of `shapes`, ascending. Cost: O(slots) in numpy."""
+        if not shapes:
+            return np.zeros(0, np.int64)
+        return (self._used() & np.isin(self.shape[: self._size], np.array(shapes, np.int32))).nonzero()[0]
 
     def expires(self, slots: I64) -> I64:
         """Return when slots are over, in seconds since 1970, INT64_MAX for never."""

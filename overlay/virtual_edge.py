@@ -46,6 +46,7 @@ from overlay.outbox import Outbox
 from overlay.roster import Roster
 from overlay.slot_rows import states_of
 from overlay.subscription_view import SubscriptionView
+from overlay.summaries import PATIENT, Patience
 from state.errors import TidewireError
 
 _NO_CATALOG = -2
@@ -64,12 +65,19 @@ class NotificationError(TidewireError):
 class VirtualEdge:
     """Virtual edge `number` of `partitions`; `catalogs(version)` gives the catalog at an announced version."""
 
-    def __init__(self, number: int, partitions: int, topics: Topics, catalogs: Callable[[int], Catalog]) -> None:
+    def __init__(
+        self,
+        number: int,
+        partitions: int,
+        topics: Topics,
+        catalogs: Callable[[int], Catalog],
+        patience: Patience = PATIENT,
+    ) -> None:
         self.number = number
         self.counters = EdgeCounters()
         self._topics = topics
         self._catalogs = catalogs
-        self._roster = Roster()
+        self._roster = Roster(patience)
         self._admission = Admission()
         self._memory = EdgeMemory(self._roster, self._admission)
         self._buffer = BatchBuffer()

@@ -10,13 +10,14 @@ from catalog.template import split
 from overlay import statement_texts
 from overlay.literal_code import pack
 from overlay.statement_texts import StatementTexts
+from tests.effort import examples
 
 PIECES = ["SELECT", " ", "''", "'", "'a b'", "'it''s'", "1", "2.5", "1e5", "-3", ".5", "5.", "1x", "\n", '"q"', "é1"]
 pieces = st.sampled_from(PIECES)
 statements = st.lists(st.lists(pieces, max_size=9).map("".join) | st.text(max_size=9), min_size=1, max_size=8)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(statements)
 def test_any_text_survives(statements: list[str]) -> None:
     texts = StatementTexts()

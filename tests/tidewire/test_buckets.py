@@ -13,6 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from connectors.json_writer import encode_key, encode_row
+from overlay.summaries import Patience
+from tests.effort import examples
 from tests.oracle.naive_database import Question
 from tests.tidewire.test_pure_pipeline import BOUNDS, TEXTS, WIDE, aggregates, numbers
 from tidewire.pure_pipeline import PurePipeline
@@ -74,7 +76,7 @@ def spelled(row: dict[str, Any], style: int, pipeline: PurePipeline) -> bytes:
 
 def deliveries(by: str, steps: list[tuple[str, Any]]) -> dict[bytes, list[bytes]]:
     """Return what each subscription is told, in order, and the dead letters."""
-    pipeline = PurePipeline(virtual_edges=EDGES)
+    pipeline = PurePipeline(virtual_edges=EDGES, patience=Patience(0, 0))
     pipeline.apply(f"CREATE TABLE p ({COLUMNS}) WITH ('topic'='p', 'format'='json'{', ' + by if by else ''})")
     subscriptions = pipeline.topics.subscriptions
     for kind, what in steps:
@@ -99,7 +101,7 @@ def deliveries(by: str, steps: list[tuple[str, Any]]) -> dict[bytes, list[bytes]
     return dict(told)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(st.data())
 def test_the_same_is_told_however_the_table_is_parted(data: st.DataObject) -> None:
     by = data.draw(st.sampled_from([by for by in PARTED if by]))

@@ -18,7 +18,7 @@ from tidewire.settings import load_settings
 from tidewire.terminal import Terminal, table
 
 _TABLE = ("table", "topic", "rows", "decoded", "deletes", "dead", "lag", "messages", "state kB")
-_EDGE = ("edge", "state", "virtual edges", "live", "waiting", "deliveries")
+_EDGE = ("edge", "state", "virtual edges", "live", "waiting", "deliveries", "messages", "unwanted")
 
 
 def status(
@@ -69,5 +69,7 @@ def _edge_row(one: EdgeState) -> tuple[object, ...]:
     health = one.health or {"state": "not reached"}
     owned = health.get("virtual_edges")
     counts = [edge for edge in owned.values() if isinstance(edge, dict)] if isinstance(owned, dict) else []
-    sums = [sum(int(edge.get(name, 0)) for edge in counts) for name in ("live", "accepted", "deliveries")]
-    return one.address, str(health["state"]), ",".join(map(str, one.virtual_edges)), *sums
+    names = ("live", "accepted", "deliveries", "messages", "unwanted")
+    *sums, messages, unwanted = [sum(int(edge.get(name, 0)) for edge in counts) for name in names]
+    share = f"{unwanted / messages:.0%}" if messages else ""
+    return one.address, str(health["state"]), ",".join(map(str, one.virtual_edges)), *sums, messages, share
