@@ -19,7 +19,7 @@ from tidewire.verification.journal import Record
 from tidewire.verification.units import NoUnit, units_of
 from tidewire.verification.words import is_word, lexemes, quote_names
 
-_OPTION = re.compile(r"""\s*(?:'((?:[^']|'')*)'|"([^"]*)"|(\w+))\s*=\s*'((?:[^']|'')*)'\s*""")
+_OPTION = re.compile(r"""\s*(?:'((?:[^']|'')*)'|"([^"]*)"|([\w.]+))\s*=\s*'((?:[^']|'')*)'\s*""")
 _NAME = r"(?:\"(?:[^\"]|\"\")*\"|\w+)"
 _DROP = re.compile(rf"drop\s+table\s+(if\s+exists\s+)?({_NAME}(?:\s*,\s*{_NAME})*)\s*$", re.IGNORECASE)
 _CREATE = re.compile(r"create\s+table\s+(if\s+not\s+exists\s+)?", re.IGNORECASE)
@@ -292,7 +292,7 @@ def _options(text: str) -> dict[str, str]:
         value = match[4].replace("''", "'")
         if name in options or (name in _OPTIONS and not _OPTIONS[name].fullmatch(value)):
             raise NotApplied(f"option {name} = {value}")
-        options[name] = value if name in ("topic", "placeholder") else value.lower()
+        options[name] = value if name in ("topic", "placeholder", "bucket.by") else value.lower()
         place = match.end() + 1
     return options
 
