@@ -25,7 +25,7 @@ from tidewire.settings import load_settings
 from tidewire.stack.data_directory import DataDirectory
 from tidewire.stack.running import running_stack
 
-_LEAVING_SECONDS = 60.0
+_LEAVING_SECONDS = 240.0
 
 
 @contextmanager

@@ -24,7 +24,7 @@ from tidewire.scenario.script import Json
 from tidewire.stack.child import tail
 from tidewire.stack.data_directory import DataDirectory
 
-PATIENCE = 180.0
+PATIENCE = 600.0
 _POLL_SECONDS = 0.05
 
 
