@@ -14,6 +14,7 @@ from connectors.publication_log import PublicationLog
 from operators.stored_rows import stored_rows
 from streaming.log_fold import fold_log
 from tests.connectors.small_log import Published, SmallLog, small_log
+from tests.effort import examples
 
 RELATION = apply_ddl(Catalog(), "CREATE TABLE stock (id BIGINT PRIMARY KEY, price BIGINT)", 0).relations["stock"]
 
@@ -43,7 +44,7 @@ def test_a_topic_without_a_record(tmp_path: Path) -> None:
     assert rows_at(log, 0) == []
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(
     st.lists(st.lists(st.tuples(st.integers(0, 3), st.none() | st.integers(0, 9)), min_size=1, max_size=6), max_size=4)
 )
