@@ -28,6 +28,7 @@ from benchmarks import (
     match_rate,
     million,
     operator_cost,
+    push,
     shard_cost,
     summaries,
     whole_rate,
@@ -47,6 +48,7 @@ PARTS: dict[str, Callable[[Bench], Mapping[str, Any]]] = {
     "whole": whole_rate.measure,
     "latency": latency.measure,
     "million": million.measure,
+    "push": lambda bench: push.measure(bench.sizes, bench.say),
 }
 
 

@@ -48,6 +48,12 @@ class CutStatements:
         """Return a statement. Cost: 0.5 us."""
         return self.data[int(self.starts[i]) : int(self.ends[i])].tobytes().decode()
 
+    def texts(self, rows: I64) -> list[str]:
+        """Return simple statements. Cost: 0.2 us each."""
+        text = self.data.tobytes().decode("latin-1")
+        spans = zip(self.starts[rows].tolist(), self.ends[rows].tolist(), strict=True)
+        return [text[start:end] for start, end in spans]
+
     def literals(self, i: int) -> list[str]:
         """Return the literals of a simple statement as written. Cost: 0.5 us each."""
         spans = self.spans[int(self.first[i]) : int(self.first[i]) + int(self.counts[i])].tolist()

@@ -51,10 +51,11 @@ def read_table(statement: exp.Create, source: StatementText, version: int) -> De
     for item in schema.expressions:
         reader.read(item)
     key, columns = reader.finish(name, schema.this)
-    options = read_options(statement, name, key, source, schema.this)
+    options = read_options(statement, name, key, columns, source, schema.this)
     relation = Relation(
-        name, columns, key, options.topic, options.format, options.absent, version, options.buckets, options.bucket_by
-    )
+        name, columns, key, options.topic, options.format, options.absent, version, options.others,
+        options.buckets, options.bucket_by,
+    )  # fmt: skip
     return _declaration(relation, reader, options, source.span(schema.this))
 
 

@@ -106,10 +106,11 @@ class EventStreams:
         opened = await self._streams.open(ids, mark, progress, single)
         if not isinstance(opened, Answer):
             return opened
+        query = asked.scope["query_string"].decode("latin-1")
         if single:
-            return respond(ids[0], opened, "/events", asked.url.query)
+            return respond(ids[0], opened, "/events", query)
         if isinstance(opened, Elsewhere):
-            return RedirectResponse(f"http://{opened.address}/events?{asked.url.query}", 307)
+            return RedirectResponse(f"http://{opened.address}/events?{query}", 307)
         return respond("", opened)
 
     def _refuse(self, asked: HTTPConnection, ids: Sequence[str]) -> Response | None:

@@ -38,7 +38,7 @@ function verdict(kind, title, message, hint) {
   box.hidden = false;
   box.replaceChildren(element("strong", title));
   if (message) box.append(element("pre", message));
-  if (hint) box.append(element("p", `What works: ${hint}`, "try"));
+  if (hint) box.append(element("p", hint, "try"));
 }
 
 function accepted(said, sql) {

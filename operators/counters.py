@@ -20,6 +20,7 @@ class Counters(msgspec.Struct):
 
     decoded: int = 0
     dead: int = 0
+    ignored: int = 0
     deletes: int = 0
     messages: int = 0
     suppressed: int = 0

@@ -14,6 +14,7 @@ from overlay.outbox import Outbox
 from overlay.roster import Roster
 from overlay.single_answers import SingleAnswers
 from overlay.snapshots import Snapshots
+from overlay.sweep import Cause, Sweep, causes, runs
 from overlay.transitions import Transitions, counted, transitions
 from overlay.ways import EVERY, EVERY_COUNT, LATEST_COUNT, SINGLE, Ways
 from state.change_batch import I32, I64, Bool
@@ -32,6 +33,8 @@ class BatchApplier:
         self._snapshots = Snapshots(roster, outbox, counters, self._ways)
         self._singles = SingleAnswers(roster, outbox, counters)
         self._latest = LatestAnswers(roster, outbox, counters)
+        self._swept: list[Cause | None] = []
+        self._sweep = Sweep(roster, outbox, counters, self._ways, self._latest)
 
     def apply(self, batch: CommittedBatch, position: Position) -> list[int]:
         """Apply `batch`, which ends at `position`; return slots over their quota, which the caller must end.
@@ -42,12 +45,14 @@ class BatchApplier:
             self._snapshots.take(snapshot, position.before)
         for packed in batch.messages:
             self._messages(packed, position)
+        self._sweep.enter(None, position)
         self._singles.end()
         self._latest.end(position)
         return [*self._snapshots.given_up(), *self._singles.given_up()]
 
     def _messages(self, packed: PackedMessages, position: Position) -> None:
         self._counters.messages += len(packed.messages)
+        self._swept = causes(packed) if packed.header.sweeps else []
         heard = hearings(packed.messages, self._roster.shapes, self._roster.index)
         wanted = np.zeros(len(packed.messages), np.bool_)
         for start in range(0, len(heard), STEP):
@@ -62,8 +67,31 @@ class BatchApplier:
         which, slots = self._roster.index.query(heard.group[part], *heard.bounds[:, part])
         hit = heard.message[part][which]
         if len(which):
-            self._hits(packed, hit, slots.astype(np.int64), position)
+            self._causes(packed, hit, slots.astype(np.int64), position)
         return hit
+
+    def _causes(self, packed: PackedMessages, hit: I64, slots: I64, position: Position) -> None:
+        """Apply hits; those of a record that changes many rows are one change."""
+        if not packed.header.sweeps:
+            self._sweep.enter(None, position)
+            self._hits(packed, hit, slots, position)
+            return
+        found = [self._swept[message] for message in hit.tolist()]
+        for start, stop in runs(found):
+            self._sweep.enter(found[start], position)
+            apply = self._hits if found[start] is None else self._swept_hits
+            apply(packed, hit[start:stop], slots[start:stop], position)
+
+    def _swept_hits(self, packed: PackedMessages, hit: I64, slots: I64, position: Position) -> None:
+        ways = self._ways.of(slots)
+        for way in np.unique(ways).tolist():
+            mine = ways == way
+            if way == SINGLE:
+                self._singles.hits(packed, hit[mine], slots[mine], position)
+                continue
+            new, known = self._new(packed, hit[mine], slots[mine], way in (EVERY_COUNT, LATEST_COUNT))
+            moved = self._move(slots[mine], new, known, tells=False)
+            self._sweep.collect(slots[mine], moved, packed.partition[hit[mine]], packed.offset[hit[mine]])
 
     def _hits(self, packed: PackedMessages, hit: I64, slots: I64, position: Position) -> None:
         """Apply pairs (message, slot), each in the way of its slot."""

@@ -20,7 +20,7 @@ from overlay.edge_member import EdgeMember
 from overlay.front_desk import FrontDesk
 from overlay.ownership import Ownership
 from overlay.push_board import PushBoard
-from overlay.subscription_index import warm
+from overlay.warming import warm
 
 WAIT_SECONDS = 0.5
 _ADMIN_SECONDS = 5.0

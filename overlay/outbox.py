@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from connectors.record import OutRecord
 from connectors.topics import Topics
@@ -42,6 +42,18 @@ class Outbox:
     def ack(self, key: bytes, value: bytes) -> None:
         """Add an acknowledgement."""
         self._records.append(OutRecord(self._acks, self._number, key, value))
+
+    def acks(self, keys: Sequence[bytes], values: Iterable[bytes]) -> None:
+        """Add an acknowledgement for each id. Cost: 0.2 us each."""
+        topic, number = self._acks, self._number
+        self._records += [OutRecord(topic, number, key, value) for key, value in zip(keys, values, strict=True)]
+
+    def snapshots(self, keys: Sequence[bytes], told: Sequence[bytes], live: Sequence[bytes]) -> None:
+        """Add a delivery and an acknowledgement for each id. Cost: 0.4 us each."""
+        self._records += [
+            OutRecord(self._deliveries, self._number, key, value) for key, value in zip(keys, told, strict=True)
+        ]
+        self.acks(keys, live)
 
     def extend(self, records: list[OutRecord]) -> None:
         """Add finished records."""

@@ -28,7 +28,7 @@ from connectors.partitioner import home_partition
 from connectors.record import OutRecord
 from connectors.topics import Topics
 from overlay.delivery import PROGRESS_KEY
-from overlay.push_message import read_at, read_told
+from overlay.push_message import read_all, read_at
 from overlay.push_stream import PushStream
 from state.errors import TidewireError
 
@@ -163,7 +163,7 @@ class PushBoard:
 
     def _hear(self, heard: _Heard) -> None:
         for key, lines in heard.deliveries.items():
-            told = [read_told(line) for line in lines]
+            told = read_all(lines)
             for stream, number in self._watched.get(key, {}).items():
                 stream.put(number, told)
         for home, line in heard.progress.items():

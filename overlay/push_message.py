@@ -24,7 +24,10 @@ _ALONE = frozenset({"snapshot", "ended", ANSWER, "unknown"})
 
 
 class Told(msgspec.Struct, gc=False):
-    """One message of one subscription; values stay the JSON text that they came as. `line` is the whole message."""
+    """One message of one subscription; values stay the JSON text that they came as. `line` is the whole message.
+
+    `of`: into how many parts it was cut, where it was too long for a record.
+    """
 
     kind: str
     version: int
@@ -36,6 +39,7 @@ class Told(msgspec.Struct, gc=False):
     removed: Raw | UnsetType = UNSET
     added: Raw | UnsetType = UNSET
     changes: int = 1
+    of: int | UnsetType = UNSET
     line: bytes = b""
 
     @property
@@ -57,6 +61,37 @@ def read_told(line: bytes) -> Told:
     told = _DECODER.decode(line)
     told.line = line
     return told
+
+
+def read_all(lines: Iterable[bytes]) -> list[Told]:
+    """Read one subscription's deliveries of a transaction, in order; one that was cut into parts is made whole.
+
+    Raises as `read_told`.
+    """
+    told: list[Told] = []
+    parts: list[dict[str, Raw]] = []
+    for line in lines:
+        one = read_told(line)
+        if one.of is UNSET:
+            told.append(one)
+            continue
+        parts.append(_FIELDS.decode(line))
+        if len(parts) == one.of:
+            told.append(read_told(_joined(parts)))
+            parts = []
+    return told
+
+
+def _joined(parts: list[dict[str, Raw]]) -> bytes:
+    """Return the delivery that these are the parts of: each has values of its own, and all else in common."""
+    whole: dict[str, object] = {name: value for name, value in parts[0].items() if name not in ("part", "of")}
+    for name in ("removed", "added"):
+        whole[name] = [value for part in parts for value in _VALUES.decode(part[name])]
+    return msgspec.json.encode(whole)
+
+
+_FIELDS = msgspec.json.Decoder(dict[str, Raw])
+_VALUES = msgspec.json.Decoder(list[Raw])
 
 
 def read_at(line: bytes) -> tuple[int, int]:

@@ -110,12 +110,15 @@ class Snapshots:
         for slot in replaced[replaced != NONE].tolist():
             self._roster.retire(slot)
         rows = zip(
-            keys, json_names(keys), table.version[slots].tolist(), bodies, map(json_text, table.sqls(slots)),
-            self._ends(slots), strict=True,
+            json_names(keys), table.version[slots].tolist(), bodies, table.json_sqls(slots), self._ends(slots),
+            strict=True,
         )  # fmt: skip
-        for key, name, version, body, sql, end in rows:
-            self._outbox.deliver(key, delivery(name, "snapshot", version, 1, body, at.text, sql))
-            self._outbox.ack(key, ack.live(name, version, at, sql, end))
+        text = at.text
+        told, live = [], []
+        for name, version, body, sql, end in rows:
+            told.append(delivery(name, "snapshot", version, 1, body, text, sql))
+            live.append(ack.live(name, version, text, sql, end))
+        self._outbox.snapshots(keys, told, live)
         self._counters.deliveries += len(slots)
 
     def _ends(self, slots: I64) -> list[str]:

@@ -31,6 +31,8 @@ COMMANDS = {
     "explain": "Show what a subscription is compiled to and what it costs.",
     "status": "Show tables, lag, warnings, engine and edges.",
     "tail": "Print a topic's records as they come.",
+    "log": "Show how far the log of all publications reaches.",
+    "replay": "Publish again what the log holds, into another prefix.",
     "verify": "Recompute every delivery independently and compare.",
     "scenario": "Run scenario files: steps and expected answers.",
     "engine": "Run the engine alone, on any Spark master.",

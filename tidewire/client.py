@@ -22,13 +22,14 @@ from catalog.relation import Catalog, Relation
 from connectors.json_writer import encode_key, encode_row
 from connectors.kafka import KafkaProperties, KafkaRecord
 from connectors.light_kafka import LightKafka, LightReader
+from connectors.partitioner import home_partition
 from connectors.topics import Topics
 from operators.control import Progress as EngineProgress
 from operators.control import decode_control
 from state.errors import TidewireError, UserError
 from tidewire.catalog_log import CatalogLog
 from tidewire.delivery_stream import DeliveryStream
-from tidewire.records import Ack, Delivery, Refused, read_ack
+from tidewire.records import Ack, Delivery, Refused, read_ack, read_delivery
 
 EMBEDDED_BROKER = "127.0.0.1:19092"
 RELATION_PARTITIONS = 4
@@ -148,14 +149,19 @@ class Client:
     def answer(self, id: str) -> Delivery | None:
         """Return the newest delivery of `id`, whose `new` is its answer; None if there is none.
 
-        Cost: reads one partition of `deliveries`; an edge's `GET /subscriptions/{id}` answers at once.
+        Cost: reads one partition of `deliveries` backwards up to it; an edge answers `GET /subscriptions/{id}` at once.
         """
-        newest: Delivery | None = None
-        with self.deliveries([id], follow=False, from_beginning=True) as stream:
-            for record in stream:
-                if isinstance(record, Delivery):
-                    newest = record
-        return newest
+        key, reader = id.encode(), self._kafka.reader()
+        try:
+            partitions = reader.partitions(self.topics.deliveries)
+            if not partitions:
+                return None
+            reader.assign(self.topics.deliveries, [home_partition(key, len(partitions))])
+            found = reader.newest(lambda record: record.key == key and record.value is not None)
+        finally:
+            reader.close()
+        delivery = read_delivery(key, found.value) if found is not None and found.value is not None else None
+        return delivery if isinstance(delivery, Delivery) else None
 
     def read(self, topic: str) -> Iterator[KafkaRecord]:
         """Yield the committed records that `topic` holds now; those of a partition in order."""
@@ -185,21 +191,28 @@ class Client:
         self.close()
 
     def _await_version(self, version: int, timeout: float) -> None:
+        """Wait until an engine has announced the catalog. Cost: reads the end of `batches`, however long that is."""
         reader = self._kafka.reader()
         try:
             reader.assign(self.topics.batches)
             until = time.monotonic() + timeout
-            while time.monotonic() < until:
-                for record in reader.poll():
-                    progress = decode_control(record.value or b"null")
-                    if isinstance(progress, EngineProgress) and progress.catalog >= version:
-                        return
+            newest = reader.newest(lambda record: _announced(record) is not None)
+            records = [] if newest is None else [newest]
+            while not any(version <= catalog for catalog in map(_announced, records) if catalog is not None):
+                if time.monotonic() >= until:
+                    raise NotAnswered(
+                        f"catalog version {version} is written, but no engine has announced it within {timeout:g} s. "
+                        f"Start `tidewire engine` (or `tidewire up`), or wait longer with a timeout."
+                    )
+                records = reader.poll()
         finally:
             reader.close()
-        raise NotAnswered(
-            f"catalog version {version} is written, but no engine has announced it within {timeout:g} s. "
-            f"Start `tidewire engine` (or `tidewire up`), or wait longer with a timeout."
-        )
+
+
+def _announced(record: KafkaRecord) -> int | None:
+    """Return the catalog version that a record of `batches` announces, None if it is no progress."""
+    progress = decode_control(record.value or b"null")
+    return progress.catalog if isinstance(progress, EngineProgress) else None
 
 
 def subscription_value(

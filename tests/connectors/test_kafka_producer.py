@@ -121,7 +121,7 @@ def test_a_client_that_never_returns_is_given_up(monkeypatch: pytest.MonkeyPatch
 @pytest.mark.broker
 @pytest.mark.timeout(90)
 def test_a_broker_that_was_killed_holds_no_step_up_for_long(mortal_broker: Broker) -> None:
-    """The client waits for ever here (see `_send_offsets`); its successor goes on at once."""
+    """The client waits for ever here (see `_send_offsets`); its successor goes on at once, nothing is lost."""
     kafka = KafkaProperties(mortal_broker.bootstrap)
     Admin(kafka).create_topic("t")
     member = GroupConsumer(kafka, "g", ["t"], "m")
@@ -141,5 +141,5 @@ def test_a_broker_that_was_killed_holds_no_step_up_for_long(mortal_broker: Broke
     after = Producer(kafka)
     after.send(OutRecord("t", 0, None, b"after"))
     after.flush()
-    assert [record.value for record in Reader(kafka).read_to_end("t")][-1] == b"after", "a transaction was left open"
+    assert [record.value for record in Reader(kafka).read_to_end("t")] == [b"v", b"after"]
     assert time.monotonic() - began < 9

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from overlay.delivery import Position, delivery, json_text, moved
-from overlay.push_message import ANSWER, Missed, answer_message, read_at, read_told
+from overlay.push_message import ANSWER, Missed, answer_message, read_all, read_at, read_told
 
 AT = Position(0, 3).text
 
@@ -25,6 +25,21 @@ def test_a_delivery_is_read_and_goes_on_as_it_is() -> None:
     missed.add(told)
     assert missed.lines() == [told.line]
     assert missed.mark == (5, 2)
+
+
+def test_one_that_was_cut_is_made_whole() -> None:
+    def part(number: int, removed: list[int], added: list[int]) -> bytes:
+        values = {"removed": removed, "added": added, "at": {"epoch": 0, "batch": 3}, "part": number, "of": 3}
+        return msgspec.json.encode({"id": "s", "kind": "change", "version": 5, "n": 2} | values)
+
+    parts = [part(0, [1, 2], []), part(1, [3], [4]), part(2, [], [5])]
+    before, whole, after = read_all(
+        [line("snapshot", 5, 1, moved("1", "2")), *parts, line("change", 5, 3, moved("2", "3"))]
+    )
+    assert (before.n, whole.mark, after.n) == (1, (5, 2), 3)
+    told = msgspec.json.decode(whole.line)
+    assert (told["removed"], told["added"], told["at"]) == ([1, 2, 3], [4, 5], {"epoch": 0, "batch": 3})
+    assert not {"part", "of"} & set(told)
 
 
 def test_nothing_missed() -> None:

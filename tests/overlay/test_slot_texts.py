@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from overlay.slot_texts import SlotTexts
+from overlay.statement_texts import packed
 from tests.effort import examples
 
 ids = st.sampled_from([b"a", b"bc", b"x" * 1_024, "ü".encode()])
@@ -24,7 +25,8 @@ def test_it_is_a_dictionary_of_pairs(steps: list[tuple[int, tuple[bytes, str] | 
             texts.free(np.array([slot]))
             del model[slot]
         if what is not None and [key for key, _ in model.values()].count(what[0]) < 2:
-            texts.put(np.array([slot]), [what[0]], [(what[1], None)])
+            parts, literals = packed(what[1])
+            texts.put(np.array([slot]), [what[0]], [parts], np.zeros(1, np.int64), [literals])
             model[slot] = what
     slots = np.array(sorted(model), np.int64)
     texts.check(slots)

@@ -48,7 +48,7 @@ def test_a_sound_machine_has_no_failure(tmp_path: Path) -> None:
 
 def test_jars_that_are_missing_are_a_warning(tmp_path: Path) -> None:
     finding = only(examine(settings(tmp_path)), "jars (broker)", Verdict.WARN)
-    assert finding.found.startswith("45 of 45 missing")
+    assert finding.found.startswith("46 of 46 missing")
     assert "doctor --setup" in finding.remedy
 
 

@@ -17,7 +17,7 @@ from tidewire.overview_warnings import warnings_of
 from tidewire.settings import load_settings
 from tidewire.terminal import Terminal, table
 
-_TABLE = ("table", "topic", "rows", "decoded", "deletes", "dead", "lag", "messages", "state kB")
+_TABLE = ("table", "topic", "rows", "decoded", "deletes", "dead", "ignored", "lag", "messages", "state kB")
 _EDGE = ("edge", "state", "virtual edges", "live", "waiting", "deliveries", "messages", "unwanted")
 
 
@@ -59,10 +59,10 @@ def _table_row(one: TableState) -> tuple[object, ...]:
     counters = one.counters
     lag = "no topic" if one.lag is None else one.lag
     if counters is None:
-        return one.name, one.topic, 0, 0, 0, 0, lag, 0, 0
+        return one.name, one.topic, 0, 0, 0, 0, 0, lag, 0, 0
     kilobytes = round(counters.bytes / 1000)
-    counts = (counters.rows, counters.decoded, counters.deletes, counters.dead, lag, counters.messages, kilobytes)
-    return one.name, one.topic, *counts
+    taken = (counters.rows, counters.decoded, counters.deletes, counters.dead, counters.ignored)
+    return one.name, one.topic, *taken, lag, counters.messages, kilobytes
 
 
 def _edge_row(one: EdgeState) -> tuple[object, ...]:

@@ -40,6 +40,13 @@ class PureEngine:
             self._pipeline.append(relation.topic, encode_key(relation, key), None)
         self._pipeline.settle()
 
+    def publish_raw(self, table: str, records: list[tuple[bytes | None, bytes | None]]) -> None:
+        """Write records to a table's topic, in order."""
+        relation = self._relation(table)
+        for key, value in records:
+            self._pipeline.append(relation.topic, key, value)
+        self._pipeline.settle()
+
     def subscribe(self, subscription: str, sql: str) -> Refusal | None:
         """Register or replace a subscription."""
         key = subscription.encode()
