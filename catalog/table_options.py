@@ -55,12 +55,12 @@ class _Option:
 def read_options(
     statement: exp.Create,
     table: str,
-    key: tuple[str, ...],
     columns: Sequence[Column],
+    key: tuple[str, ...],
     source: StatementText,
     place: exp.Expr,
 ) -> TableOptions:
-    """Return the options of `statement`, which declares `table` of `columns` by `key`. Raises CatalogError."""
+    """Return the options of `statement`: it declares `table`, its `columns` and primary key. Raises CatalogError."""
     given = _given(statement, source)
     topic = given.get("topic")
     name = table if topic is None else topic.value
@@ -114,8 +114,8 @@ def _buckets(
         what = f"option `{there}` is given without `{lacks}`"
         raise source.refusal("malformed", what, given[there].name_span, "Say both: 'buckets'='8', 'bucket.by'='...'.")
     if format != "json":
-        what = f"a table of format {format} cannot be parted into buckets"
-        raise source.refusal("unsupported", what, buckets.name_span, "Only keys of format json tell a row's bucket.")
+        what = f"a table of format `{format}` has no buckets: a truncate or a change of key concerns several"
+        raise source.refusal("unsupported", what, buckets.name_span, "Leave `buckets` and `bucket.by` out.")
     number = read_buckets(buckets.value, buckets.value_span, source)
     return number, read_bucket_by(by.value, key, by.value_span, source)
 

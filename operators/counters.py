@@ -11,7 +11,7 @@ import msgspec
 
 
 class Counters(msgspec.Struct):
-    """`decoded` changes, `deletes` among them, and `dead` letters; what came of them, and of registrations.
+    """`decoded` changes, `deletes` among them, `dead` letters, `ignored` records, and what came of them.
 
     `messages` were caused; `suppressed` of them met no box of any virtual edge and were not sent. `routed` counts each
     message once for every virtual edge that it went to, `spared` once for every listener that its boxes kept it from.

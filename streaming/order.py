@@ -28,7 +28,7 @@ def order_records(parts: Sequence[RawRecords]) -> RawRecords:
     order = by_offset[np.argsort(stamps, kind="stable")]
     if np.array_equal(order, np.arange(len(order))):
         return records
-    return taken(records, order)
+    return _take(records, order)
 
 
 def _running_maximum(timestamp: I64, partition: np.ndarray) -> I64:
@@ -51,8 +51,7 @@ def _concatenate(parts: Sequence[RawRecords]) -> RawRecords:
     )
 
 
-def taken(records: RawRecords, order: I64) -> RawRecords:
-    """Return the records at the places `order`."""
+def _take(records: RawRecords, order: I64) -> RawRecords:
     return RawRecords(
         topic=records.topic,
         keys=ArrowStrings.of_bytes(records.keys).taken(order),

@@ -27,6 +27,7 @@ class Place(Explanation, frozen=True):
     sql: str
     notify: str
     ttl: int | None
+    deliver: str
     shape: str
     shard: str
     id: str | None = None
@@ -43,6 +44,7 @@ def explain(compiled: Compiled, catalog: Catalog, id: str | None, virtual_edges:
         sql=compiled.sql,
         notify=compiled.notify.text,
         ttl=compiled.ttl,
+        deliver=compiled.deliver,
         shape=shape.key,
         shard=shard_of(catalog.relations[shape.relation], shape.equal, compiled.region.group),
         id=id,
@@ -60,6 +62,7 @@ def lines_of(place: Place) -> list[tuple[str, Any]]:
         ("rectangle", _rectangle(place)),
         ("shape", place.shape),
         ("notify", place.notify),
+        ("deliver", place.deliver),
         ("cost class", f"{place.cost}: {COSTS.get(place.cost, place.cost)}"),
     ]
     if place.ttl is not None:

@@ -34,7 +34,6 @@ def test_columns_of_the_key_in_their_order(by, columns) -> None:
         ("'buckets'='8', 'bucket.by'='a,'", "lists columns of the primary key"),
         ("'buckets'='8', 'bucket.by'='a b'", "lists columns of the primary key"),
         ("'buckets'='8', 'bucket.by'='a, A'", "each once"),
-        ("'format'='debezium-json', 'buckets'='8', 'bucket.by'='a'", "debezium-json cannot be parted"),
         ("'buckets'='8', 'bucket.by'='d'", "`d`, which is no column of the primary key"),
     ],
 )

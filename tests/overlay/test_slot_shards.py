@@ -6,7 +6,8 @@ from catalog.compiler import Compiler
 from catalog.ddl import apply_ddl
 from catalog.relation import Catalog
 from connectors.bucket import shard_of
-from overlay.roster import Arrival, Roster
+from overlay.newcomers import Newcomers
+from overlay.roster import Roster
 from overlay.slot_shards import SlotShards
 
 CATALOG = apply_ddl(
@@ -26,8 +27,10 @@ def test_each_slot_is_told_its_shard_in_order() -> None:
     roster, compiler = Roster(), Compiler(CATALOG)
     compiled = [compiler.compile(sql) for sql in ASKED]
     relations = [CATALOG.relations[c.region.shape.relation] for c in compiled]
-    pairs = zip(compiled, relations, strict=True)
-    slots = roster.add_all([Arrival(b"%d" % i, i, c, relation) for i, (c, relation) in enumerate(pairs)])
+    arrivals = Newcomers([b"%d" % i for i in range(len(ASKED))], range(len(ASKED)))
+    for i, (one, relation) in enumerate(zip(compiled, relations, strict=True)):
+        arrivals.put_one(i, one, relation)
+    slots = roster.add(arrivals)
     shuffled = np.random.default_rng(5).permutation(slots)
     parted = dict(SlotShards(roster.slots, roster.shapes).parted(shuffled, CATALOG))
     expected: dict[str, list[int]] = {}

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -42,15 +41,6 @@ def test_a_topic_without_a_record(tmp_path: Path) -> None:
     log = small_log(tmp_path)
     log.commit([Published("bond", 0, 0, None, b"x", 0)])
     assert rows_at(log, 0) == []
-
-
-def test_a_table_in_buckets_is_folded_bucket_by_bucket(tmp_path: Path) -> None:
-    log = small_log(tmp_path)
-    log.commit([change(i, i, 10 * i) for i in range(20)])
-    opened, parted = PublicationLog(log.uri), replace(RELATION, buckets=3, bucket_by=("id",))
-    states = [fold_log(opened, parted, opened.at_version(0), bucket=bucket) for bucket in range(3)]
-    rows = [[row["id"] for row in stored_rows(parted, state.operator.stored)] for state in states]
-    assert sorted(id for part in rows for id in part) == list(range(20)) and all(rows)
 
 
 @settings(max_examples=15, deadline=None)

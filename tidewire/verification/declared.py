@@ -19,7 +19,7 @@ from tidewire.verification.journal import Record
 from tidewire.verification.units import NoUnit, units_of
 from tidewire.verification.words import is_word, lexemes, quote_names
 
-_OPTION = re.compile(r"""\s*(?:'((?:[^']|'')*)'|"([^"]*)"|(\w+))\s*=\s*'((?:[^']|'')*)'\s*""")
+_OPTION = re.compile(r"""\s*(?:'((?:[^']|'')*)'|"([^"]*)"|([\w.]+))\s*=\s*'((?:[^']|'')*)'\s*""")
 _NAME = r"(?:\"(?:[^\"]|\"\")*\"|\w+)"
 _DROP = re.compile(rf"drop\s+table\s+(if\s+exists\s+)?({_NAME}(?:\s*,\s*{_NAME})*)\s*$", re.IGNORECASE)
 _CREATE = re.compile(r"create\s+table\s+(if\s+not\s+exists\s+)?", re.IGNORECASE)
@@ -79,13 +79,14 @@ class Table:
         width = len(other.columns)
         appended = all(column.nullable for column in self.columns[width:])
         same = self._reading(other) == other._reading(other)
+        same = same and (self.buckets, self.bucket_by) == (other.buckets, other.bucket_by)
         return same and appended and self.columns[:width] == other.columns
 
     def _reading(self, of: Table) -> tuple[object, ...]:
         """Return what must not change, of the columns that `of` has."""
         units = [self.units.get(column.name) for column in of.columns]
         others = [self.option("schema"), self.option("placeholder")]
-        return self.key, self.topic, self.absent, self.format, self.buckets, self.bucket_by, units, others
+        return self.key, self.topic, self.absent, self.format, units, others
 
 
 Tables = dict[str, Table]
@@ -201,12 +202,16 @@ def _check_options(table: Table) -> None:
 def _buckets(options: dict[str, str], format: str, key: tuple[str, ...]) -> tuple[int, tuple[str, ...]]:
     if "buckets" not in options and "bucket.by" not in options:
         return 1, ()
-    if format != "json":
-        raise NotApplied(f"{format} in buckets")
     number = int(options.get("buckets", "0"))
     listed = re.findall(_NAME, options.get("bucket.by", ""))
     by = [_unquoted(name) if name.startswith('"') else name.lower() for name in listed]
-    if not 2 <= number <= _MOST_BUCKETS or not by or not set(by) <= set(key) or len(set(by)) < len(by):
+    if (
+        format != "json"
+        or not 2 <= number <= _MOST_BUCKETS
+        or not by
+        or not set(by) <= set(key)
+        or len(set(by)) < len(by)
+    ):
         raise NotApplied(f"{number} buckets by {by}")
     return number, tuple(name for name in key if name in by)
 
@@ -287,7 +292,7 @@ def _options(text: str) -> dict[str, str]:
         value = match[4].replace("''", "'")
         if name in options or (name in _OPTIONS and not _OPTIONS[name].fullmatch(value)):
             raise NotApplied(f"option {name} = {value}")
-        options[name] = value if name in ("topic", "placeholder") else value.lower()
+        options[name] = value if name in ("topic", "placeholder", "bucket.by") else value.lower()
         place = match.end() + 1
     return options
 
