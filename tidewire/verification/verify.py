@@ -45,7 +45,8 @@ def _verify(journal: Journal, batches: Batches, declared: Declared, lives: Lives
     taken = sequences(declared, batches, journal.relations)
     rows = Rows()
     recomputation = Recomputation(taken, batches, declared, rows, lives)
-    judgement = Judgement(lives, batches, recomputation, report)
+    standing = {(name, table.born) for name, table in declared.newest_tables().items()}
+    judgement = Judgement(lives, batches, recomputation, report, standing)
     for note in lives.malformed:
         report.unreadable += 1
         report.fault("unreadable", note, "a delivery that cannot be read")
