@@ -438,3 +438,53 @@ def test_the_end_of_a_dropped_table_is_due(engine: SimulatedEngine) -> None:
     engine._append("catalog", 0, None, b"DROP TABLE p")
     report = verify(engine.journal())
     assert report.clean and report.right == 5
+
+
+# what cannot be known is not judged -----------------------------------------------------------------------------------
+
+
+def test_a_policy_that_only_a_compacted_record_said_gives_no_false_alarm() -> None:
+    engine = SimulatedEngine()
+    engine.subscribe("s", Asked("MIN", 0, 9, policy="2"))
+    engine.run_batch()
+    for y in (5, 4, 9):
+        engine.publish(1, "u", 1, y)
+    engine.run_batch()
+    journal = engine.journal()
+    snapshot = deliveries_of(engine)[0]
+    plain = Asked("MIN", 0, 9).sql
+    journal.subscriptions.records[home("s")].clear()
+    replace(journal, snapshot.partition, snapshot.offset, sql=plain)
+    journal.acks.records[home("s")].clear()
+    report = verify(journal)
+    assert report.clean and (report.right, report.unjudged) == (0, 3)
+    replace(journal, snapshot.partition, snapshot.offset, sql=plain + " NOTIFY MIN CHANGE 2")
+    assert verify(journal).right == 3
+    last = deliveries_of(engine)[-1]
+    replace(journal, last.partition, last.offset, n=9)
+    replace(journal, snapshot.partition, snapshot.offset, sql=plain)
+    assert verify(journal).gaps == 1, "numbers are judged all the same"
+
+
+def without_ranges(journal: Journal, batch: int) -> None:
+    records = journal.batches.records[0]
+    for i, record in enumerate(records):
+        told = json.loads(record.value or b"")
+        if told["batch"] == batch:
+            bare = {name: value for name, value in told.items() if name not in ("start", "end")}
+            records[i] = record._replace(value=json.dumps(bare).encode())
+
+
+def test_batches_without_ranges_are_a_floor(engine: SimulatedEngine) -> None:
+    journal = engine.journal()
+    without_ranges(journal, 1)
+    report = verify(journal)
+    assert report.clean and (report.right, report.unjudged) == (1, 3)
+    assert report.limits == ["batches of epoch 3 are kept from 2 on"]
+
+
+def test_the_last_batch_without_a_range_is_not_judged_yet(engine: SimulatedEngine) -> None:
+    journal = engine.journal()
+    without_ranges(journal, 2)
+    report = verify(journal)
+    assert report.clean and (report.right, report.unjudged, report.horizon) == (3, 1, (3, 1))
