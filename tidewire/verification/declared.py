@@ -116,6 +116,10 @@ class Declared:
             found = tables
         return found
 
+    def newest_tables(self) -> Tables:
+        """Return the tables of the newest version there is, announced or not, by lower-case name."""
+        return self._versions[-1][1]
+
     def names(self) -> set[str]:
         """Return the lower-case names of all columns that were ever declared."""
         return {column.name.lower() for _, tables in self._versions for t in tables.values() for column in t.columns}
