@@ -16,6 +16,7 @@ from connectors.json_writer import encode_key, encode_row
 from overlay.summaries import Patience
 from state.boxes import hashes_of
 from streaming.shard_state import ShardState
+from tests.effort import examples
 from tests.tidewire.test_pure_pipeline import DDL, NAMES, ids, requests, rows
 from tidewire.pure_pipeline import PurePipeline
 from tidewire.verification.journal import Journal, Record, TopicLog
@@ -99,7 +100,7 @@ class InterruptedChain(RuleBasedStateMachine):
     def everybody_is_covered(self) -> None:
         """Whoever is live is in the boxes of each channel that answers it: no message can pass it by."""
         data = self.chain.shards.get(self.relation.shard)
-        listeners = ShardState.open(self.relation, data).listeners
+        listeners = ShardState.open(self.relation, self.relation.shard, data).listeners
         for edge in self.chain.edges:
             held = edge.dump()
             shapes = {state.number: Shape.from_key(state.key) for state in held["shapes"]}
@@ -118,4 +119,4 @@ class InterruptedChain(RuleBasedStateMachine):
 
 
 TestInterruptedChain = InterruptedChain.TestCase
-TestInterruptedChain.settings = settings(max_examples=25, stateful_step_count=25, deadline=None)
+TestInterruptedChain.settings = settings(max_examples=examples(25), stateful_step_count=25, deadline=None)
