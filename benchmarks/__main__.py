@@ -23,6 +23,7 @@ from rich.console import Console
 
 from benchmarks import (
     decode_cost,
+    deliveries,
     edge_cost,
     latency,
     match_rate,
@@ -42,6 +43,7 @@ PARTS: dict[str, Callable[[Bench], Mapping[str, Any]]] = {
     "operator": lambda bench: operator(),
     "decode": lambda bench: {"decode": decode_cost.measure()},
     "edge": lambda bench: edge_cost.measure(),
+    "deliveries": deliveries.measure,
     "shard": lambda bench: shard_cost.measure(bench.sizes.rows, bench.sizes.subscriptions, bench.sizes.batch),
     "summaries": lambda bench: summaries.measure(),
     "match": match_rate.measure,
