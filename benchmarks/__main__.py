@@ -21,7 +21,18 @@ from typing import Any
 
 from rich.console import Console
 
-from benchmarks import decode_cost, edge_cost, latency, match_rate, million, operator_cost, shard_cost, whole_rate
+from benchmarks import (
+    decode_cost,
+    edge_cost,
+    latency,
+    match_rate,
+    million,
+    operator_cost,
+    push,
+    shard_cost,
+    summaries,
+    whole_rate,
+)
 from benchmarks.bench import QUICK, Bench, Sizes
 from benchmarks.report import as_table, circumstances, write
 
@@ -32,10 +43,12 @@ PARTS: dict[str, Callable[[Bench], Mapping[str, Any]]] = {
     "decode": lambda bench: {"decode": decode_cost.measure()},
     "edge": lambda bench: edge_cost.measure(),
     "shard": lambda bench: shard_cost.measure(bench.sizes.rows, bench.sizes.subscriptions, bench.sizes.batch),
+    "summaries": lambda bench: summaries.measure(),
     "match": match_rate.measure,
     "whole": whole_rate.measure,
     "latency": latency.measure,
     "million": million.measure,
+    "push": lambda bench: push.measure(bench.sizes, bench.say),
 }
 
 

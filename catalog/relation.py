@@ -24,7 +24,7 @@ class Relation:
 
     `born` is the catalog version whose `CREATE TABLE` made it: a table that was dropped and created again is
     another relation, and its shard begins empty. `absent` says what an absent member of a row means:
-    `null`, `error` or `keep` (the stored value).
+    `null`, `error` or `keep` (the stored value). `options` are those of its format, as sorted (name, value).
     """
 
     name: str
@@ -34,6 +34,7 @@ class Relation:
     format: str = "json"
     absent: str = "null"
     born: int = 0
+    options: tuple[tuple[str, str], ...] = ()
 
     def column(self, name: str) -> Column:
         """Return the column called `name`. Raises KeyError."""

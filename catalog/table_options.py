@@ -3,20 +3,23 @@
 topic     the Kafka topic that feeds the table; by default the table's name
 format    how its records are written; `json` by default (a row as a JSON object, a tombstone deletes)
 absent    what a member that a row lacks means: `null` (default), `error` (a dead letter), `keep` (the stored value)
+
+and those of the format (`catalog/format_options.py`).
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
 
 from catalog.errors import near
+from catalog.format_options import FORMATS, OptionFault, known_options, read_format_options
+from catalog.relation import Column
 from catalog.statement_text import Span, StatementText
 
-FORMATS = ("json",)
-"""Formats that a table can be declared with; `connectors` has a decoder for each."""
 ABSENT = ("null", "error", "keep")
 OPTIONS = ("topic", "format", "absent")
 
@@ -25,11 +28,15 @@ _TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
 
 @dataclass(frozen=True, slots=True)
 class TableOptions:
-    """The options of one table, defaults filled in. `topic_span` is None if the topic was not named."""
+    """The options of one table, defaults filled in. `topic_span` is None if the topic was not named.
+
+    `others` are those of its format, as (name, value).
+    """
 
     topic: str
     format: str
     absent: str
+    others: tuple[tuple[str, str], ...]
     topic_span: Span | None
 
 
@@ -41,8 +48,10 @@ class _Option:
     value_span: Span | None
 
 
-def read_options(statement: exp.Create, table: str, source: StatementText, place: exp.Expr) -> TableOptions:
-    """Return the options of `statement`. Raises CatalogError."""
+def read_options(
+    statement: exp.Create, table: str, columns: Sequence[Column], source: StatementText, place: exp.Expr
+) -> TableOptions:
+    """Return the options of `statement`, which declares `table` with `columns`. Raises CatalogError."""
     given = _given(statement, source)
     topic = given.get("topic")
     name = table if topic is None else topic.value
@@ -50,12 +59,36 @@ def read_options(statement: exp.Create, table: str, source: StatementText, place
         what = f"{name[:60]!r} is no name of a Kafka topic (1 to 249 of A-Z a-z 0-9 . _ -)"
         hint = "Name one: WITH ('topic'='...')."
         raise source.refusal("malformed", what, place if topic is None else topic.value_span, hint)
+    format = _one_of(given.get("format"), FORMATS, source)
     return TableOptions(
         topic=name,
-        format=_one_of(given.get("format"), FORMATS, source),
+        format=format,
         absent=_one_of(given.get("absent"), ABSENT, source),
+        others=_others(format, given, columns, source, place),
         topic_span=None if topic is None else topic.value_span,
     )
+
+
+def _others(
+    format: str, given: dict[str, _Option], columns: Sequence[Column], source: StatementText, place: exp.Expr
+) -> tuple[tuple[str, str], ...]:
+    """Return the options that are the format's own."""
+    values = {name: option.value for name, option in given.items() if name not in OPTIONS}
+    try:
+        return read_format_options(format, values, columns)
+    except OptionFault as fault:
+        if fault.option is None:
+            raise source.refusal(fault.code, fault.what, place, fault.hint) from None
+        option = given[fault.option]
+        at, hint = (option.value_span, fault.hint) if fault.hint else (option.name_span, _near(option.name, format))
+        raise source.refusal(fault.code, fault.what, at, hint) from None
+
+
+def _near(name: str, format: str) -> str:
+    """Return what an unknown option may have meant."""
+    known = (*OPTIONS, *known_options(format))
+    meant = near(name, known)
+    return (f"Did you mean `{meant[0]}`? " if meant else "") + f"Known options: {', '.join(known)}."
 
 
 def _given(statement: exp.Create, source: StatementText) -> dict[str, _Option]:
@@ -63,11 +96,6 @@ def _given(statement: exp.Create, source: StatementText) -> dict[str, _Option]:
     given: dict[str, _Option] = {}
     for item in properties.expressions if properties is not None else []:
         option = _option(item, source)
-        if option.name not in OPTIONS:
-            meant = near(option.name, OPTIONS)
-            hint = f"Did you mean `{meant[0]}`? " if meant else ""
-            hint += f"Known options: {', '.join(OPTIONS)}."
-            raise source.refusal("unsupported", f"there is no option `{option.name}`", option.name_span, hint)
         if option.name in given:
             what = f"option `{option.name}` is given twice"
             raise source.refusal("conflict", what, option.name_span, "Give it once.")

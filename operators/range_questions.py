@@ -96,6 +96,11 @@ class RangeQuestions:
         return len(self._rows)
 
     @property
+    def stored(self) -> RowStore:
+        """The rows as they are now, to be read only."""
+        return self._rows
+
+    @property
     def orderings(self) -> int:
         """How many orderings are kept for the channels."""
         return len(self._orderings)

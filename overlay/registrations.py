@@ -1,8 +1,10 @@
-"""What a virtual edge tells the shards: regions to register, and channels that nobody needs any more.
+"""What a virtual edge tells the shards: regions to register, channels that nobody needs any more, and summaries.
 
-Both go to the virtual edge's partition of `registrations` with the shard as key, so a shard takes them in the order in
+All go to the virtual edge's partition of `registrations` with the shard as key, so a shard takes them in the order in
 which they were written. A `withdraw` is decided only when a step ends and the channel is still unused, hence never
 races with a registration of the same channel.
+
+Summaries (`overlay/summaries.py`) come last: they say all that is wanted, the step's own registrations among it.
 
 What is queued is looked at only when the step ends: who went in between, or has the snapshot already, is passed over.
 """
@@ -21,6 +23,7 @@ from operators.packed import MAX_BYTES, MAX_REGISTRATIONS, Header, RegionColumns
 from overlay.answer_table import AnswerTable
 from overlay.shape_table import ShapeEntry, ShapeTable
 from overlay.slot_table import SlotTable
+from overlay.summaries import Summaries
 from state.change_batch import I64
 
 _ROW_BYTES = 40
@@ -29,11 +32,12 @@ _ROW_BYTES = 40
 class Registrations:
     """What is to be sent when the step ends: queued slots, in order, and channels that lost their last shape."""
 
-    def __init__(self, slots: SlotTable, shapes: ShapeTable, answers: AnswerTable) -> None:
+    def __init__(self, slots: SlotTable, shapes: ShapeTable, answers: AnswerTable, summaries: Summaries) -> None:
         self.unused: dict[Channel, ShapeEntry] = {}
         self._slots = slots
         self._shapes = shapes
         self._answers = answers
+        self._summaries = summaries
         self._queued: list[I64] = []
 
     def queue(self, slots: I64) -> None:
@@ -41,7 +45,11 @@ class Registrations:
         self._queued.append(slots)
 
     def clear(self) -> None:
-        """Forget what was to be sent."""
+        """Forget what was to be sent, and what the shards were told before."""
+        self._sent()
+        self._summaries.clear()
+
+    def _sent(self) -> None:
         self._queued.clear()
         self.unused.clear()
 
@@ -66,8 +74,9 @@ class Registrations:
             for part in self._parts(slots[shards == shard]):
                 value = pack_region_columns(header, self._slots.version[part], self._columns(part))
                 out.append(OutRecord(topic, to.ve, shard.encode(), value))
-        self.clear()
-        return out
+        self._summaries.came(slots)
+        self._sent()
+        return [*out, *self._summaries.records(catalog, to, topic)]
 
     def _withdrawals(self, catalog: Catalog, to: Header, topic: str) -> Iterator[OutRecord]:
         by_shard: dict[str, list[Channel]] = {}

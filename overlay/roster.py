@@ -23,6 +23,7 @@ from overlay.registrations import Registrations
 from overlay.shape_table import ShapeEntry, ShapeTable
 from overlay.slot_rows import Slots
 from overlay.slot_table import NONE, SlotTable
+from overlay.summaries import PATIENT, Patience, Summaries
 from state.change_batch import I64, Bool
 
 _NONE = np.empty(0, np.int64)
@@ -31,12 +32,13 @@ _NONE = np.empty(0, np.int64)
 class Roster:
     """Who is subscribed, to what, and what was changed since `changes` was last asked."""
 
-    def __init__(self) -> None:
+    def __init__(self, patience: Patience = PATIENT) -> None:
         self.slots = SlotTable()
         self.shapes = ShapeTable()
         self.answers = AnswerTable()
         self.index = RangeIndex(self.answers)
-        self.registrations = Registrations(self.slots, self.shapes, self.answers)
+        self.summaries = Summaries(self.slots, self.shapes, patience)
+        self.registrations = Registrations(self.slots, self.shapes, self.answers, self.summaries)
         self._touched: list[I64] = []
         self._moved: list[I64] = []
         self._freed: set[int] = set()
@@ -67,6 +69,7 @@ class Roster:
         self.index.remove(slot)
         entry = self.shape_of(slot)
         entry.count -= 1
+        self.summaries.went(entry)
         if not entry.count:
             self.shapes.drop(entry.number)
             self.registrations.unused |= dict.fromkeys(entry.plan.channels, entry)

@@ -135,10 +135,14 @@ class SlotTable:
 
     def of_shapes(self, shapes: Sequence[int]) -> list[int]:
         """Return the slots in use that have one of `shapes`, by version. Cost: O(slots) in numpy."""
-        if not shapes:
-            return []
-        slots = (self._used() & np.isin(self.shape[: self._size], np.array(shapes, np.int32))).nonzero()[0]
+        slots = self.with_shapes(shapes)
         return slots[np.argsort(self.version[slots], kind="stable")].tolist()
+
+    def with_shapes(self, shapes: Sequence[int]) -> I64:
+        """Return the slots in use that have one of `shapes`, ascending. Cost: O(slots) in numpy."""
+        if not shapes:
+            return np.zeros(0, np.int64)
+        return (self._used() & np.isin(self.shape[: self._size], np.array(shapes, np.int32))).nonzero()[0]
 
     def expires(self, slots: I64) -> I64:
         """Return when slots are over, in seconds since 1970, INT64_MAX for never."""
@@ -208,6 +212,15 @@ class SlotTable:
     def notify(self, slot: int) -> Notify:
         """Return which changes a subscription is told."""
         return self._terms.value(int(self.term[slot])).notify
+
+    def packed(self, slots: I64) -> Bool:
+        """Return which of `slots` have their deliveries packed. Cost: 20 ns each."""
+        numbers, place = np.unique(self.term[slots], return_inverse=True)
+        return np.array([self._terms.value(number).packed for number in numbers.tolist()], np.bool_)[place]
+
+    def flat_ids(self, slots: I64) -> tuple[bytes, I64]:
+        """Return the ids of slots, end to end, and their sizes. Cost: 20 ns each."""
+        return self._texts.flat_ids(slots)
 
     def terms(self, number: int) -> Terms:
         """Return the terms of a number that stands in column `term`."""

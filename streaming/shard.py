@@ -1,6 +1,6 @@
 """One batch of one shard, from raw records to records to write: a visible tuple of pure stages.
 
-    order -> register -> decode -> reformulate -> route -> encode -> count
+    order -> register -> decode -> settle -> reformulate -> route -> encode -> count
 
 The same function runs in Spark's stateful operator, in a scenario and in a test. It reads no clock and no
 random: the same state and records give the same bytes, which is what makes a replayed batch harmless
@@ -24,6 +24,7 @@ from streaming.order import order_records
 from streaming.outgoing import Outgoing
 from streaming.register import Snapshot, take_registrations
 from streaming.route import Route, route
+from streaming.settle import Settled, settle
 from streaming.shard_state import UNKNOWN_NAMES_KEPT, ShardState
 
 
@@ -67,6 +68,7 @@ class Turn:
     rows: RawRecords | None = None
     snapshots: dict[int, Snapshot] = field(default_factory=dict)
     decoded: Decoded | None = None
+    settled: Settled | None = None
     outgoing: Outgoing | None = None
     routed: Route = field(default_factory=Route)
     out: list[OutRecord] = field(default_factory=list)
@@ -110,10 +112,17 @@ def _decode(turn: Turn) -> None:
     turn.decoded = format_of(state.relation, keyless=keyless).decode(turn.rows)
 
 
+def _settle(turn: Turn) -> None:
+    """What cannot be settled is a dead letter like what cannot be decoded."""
+    if turn.decoded is not None and turn.rows is not None:
+        state = turn.state
+        turn.settled = settle(turn.decoded, turn.rows, state.relation, state.operator.stored, state.graves)
+
+
 def _reformulate(turn: Turn) -> None:
-    if turn.decoded is not None and len(turn.decoded.changes):
-        messages = turn.state.operator.apply(turn.decoded.changes)
-        turn.outgoing = Outgoing.of(messages, turn.decoded.changes, turn.state.seq, turn.state.relation)
+    if turn.settled is not None and len(turn.settled.changes):
+        messages = turn.state.operator.apply(turn.settled.changes)
+        turn.outgoing = Outgoing.of(messages, turn.settled.changes, turn.state.seq, turn.state.relation)
         turn.state.seq += len(messages)
 
 
@@ -123,18 +132,20 @@ def _route(turn: Turn) -> None:
 
 
 def _encode(turn: Turn) -> None:
-    header = Header("messages", turn.spec.epoch, turn.spec.shard, turn.batch)
+    sweeps = turn.settled.sweeps if turn.settled is not None else []
+    header = Header("messages", turn.spec.epoch, turn.spec.shard, turn.batch, sweeps=sweeps)
     encoder = Encoder(turn.spec.topics.notifications, header)
     turn.out += encoder.encode(turn.snapshots, turn.outgoing, turn.routed)
-    if turn.decoded is not None:
-        turn.out += [letter.record(turn.spec.topics) for letter in turn.decoded.dead]
+    if turn.decoded is not None and turn.settled is not None:
+        turn.out += [letter.record(turn.spec.topics) for letter in (*turn.decoded.dead, *turn.settled.dead)]
 
 
 def _count(turn: Turn) -> None:
     counters = turn.state.counters
-    if turn.decoded is not None:
-        counters.decoded += len(turn.decoded.changes)
-        counters.dead += len(turn.decoded.dead)
+    if turn.decoded is not None and turn.settled is not None:
+        counters.decoded += len(turn.decoded.changes) - len(turn.settled.dead)
+        counters.dead += len(turn.decoded.dead) + len(turn.settled.dead)
+        counters.ignored += turn.decoded.ignored
         counters.deletes += int((~turn.decoded.changes.live).sum())
         names = set(counters.unknown_members) | set(turn.decoded.unknown)
         counters.unknown_members = sorted(names)[:UNKNOWN_NAMES_KEPT]
@@ -151,4 +162,6 @@ def _count(turn: Turn) -> None:
     turn.out.append(OutRecord(turn.spec.topics.engines, 0, turn.spec.shard.encode(), msgspec.json.encode(report)))
 
 
-STAGES: tuple[Callable[[Turn], None], ...] = (_order, _register, _decode, _reformulate, _route, _encode, _count)
+STAGES: tuple[Callable[[Turn], None], ...] = (
+    _order, _register, _decode, _settle, _reformulate, _route, _encode, _count,
+)  # fmt: skip

@@ -1,4 +1,4 @@
-"""What a shard remembers between batches: its operator, who listens, its seq and its counters."""
+"""What a shard remembers between batches: its operator, who listens, seq, counters, and rows that were deleted last."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from catalog.shape import Channel
 from operators.range_questions import RangeQuestions
 from state.blob import read_blob, write_blob
 from state.boxes import Boxes
+from streaming.graves import Graves, Image
 
 _MAGIC = b"tw-shard"
 _VERSION = 2
@@ -24,6 +25,7 @@ class Counters(msgspec.Struct):
 
     decoded: int = 0
     dead: int = 0
+    ignored: int = 0
     deletes: int = 0
     messages: int = 0
     suppressed: int = 0
@@ -42,6 +44,7 @@ class _Memory(msgspec.Struct):
     highest_partition: int
     listeners: dict[str, dict[int, bytes]]
     counters: Counters
+    graves: list[tuple[bytes, Image]] = []
 
 
 class ShardState:
@@ -59,6 +62,7 @@ class ShardState:
         self.highest_partition = 0
         self.listeners: dict[Channel, dict[int, Boxes]] = {}
         self.counters = Counters()
+        self.graves = Graves()
 
     @classmethod
     def open(cls, relation: Relation, data: bytes | None) -> ShardState:
@@ -81,6 +85,7 @@ class ShardState:
             for key, edges in memory.listeners.items()
         }
         state.counters = memory.counters
+        state.graves = Graves(memory.graves)
         return state
 
     def dump(self) -> bytes:
@@ -89,6 +94,7 @@ class ShardState:
             key: {ve: boxes.dump() for ve, boxes in sorted(edges.items())}
             for key, edges in sorted((channel.key, edges) for channel, edges in self.listeners.items())
         }
-        memory = _Memory(self.relation.born, self.seq, self.highest_partition, listeners, self.counters)
+        graves = self.graves.stored()
+        memory = _Memory(self.relation.born, self.seq, self.highest_partition, listeners, self.counters, graves)
         sections = {"memory": msgspec.msgpack.encode(memory), "operator": self.operator.dump()}
         return write_blob(_MAGIC, _VERSION, self.relation.shard, sections)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from connectors.partitioner import home_partition
 from operators.packed import PackedRegistrations, is_packed, unpack
 from overlay.virtual_edge import VirtualEdge
+from tests.effort import examples
 from tests.overlay.edge_bench import ASK, CATALOGS, TOPICS, Bench
 
 VALUES = [ASK, ASK + " WHERE risk < 3", ASK + " TTL 9", "SELECT MIN(nothing) FROM stock", "SELECT MIN(price", None]
@@ -33,7 +34,7 @@ def heard(bench: Bench) -> dict[bytes, list[bytes]]:
     return said
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(records, st.integers(1, 12))
 def test_in_bulk_is_the_same_as_one_by_one(records: Records, portion: int) -> None:
     alone, bulk = Bench(), Bench()
@@ -71,7 +72,7 @@ crowds = st.lists(
 )  # fmt: skip
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(crowds)
 def test_a_crowd_in_bulk_is_the_same_as_one_by_one(crowd: list[tuple[int, int | None, bytes]]) -> None:
     alone, bulk = Bench(), Bench()

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from overlay.numbered_keys import NumberedKeys
+from tests.effort import examples
 
 keys = st.sampled_from([b"[1]", b"[2]", b'["x"]', b"[]", b"[12345]"])
 
@@ -16,7 +17,7 @@ def enter(shared: NumberedKeys, come: list[bytes]) -> list[int]:
     return shared.enter(distinct, np.array([distinct.index(key) for key in come], np.int64)).tolist()
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.lists(st.tuples(st.lists(keys, max_size=6), st.integers(0, 6)), max_size=12))
 def test_numbers_hold_as_long_as_somebody_has_them(steps: list[tuple[list[bytes], int]]) -> None:
     shared = NumberedKeys()

@@ -8,13 +8,14 @@ from hypothesis import strategies as st
 
 from overlay.slot_texts import SlotTexts
 from overlay.statement_texts import packed
+from tests.effort import examples
 
 ids = st.sampled_from([b"a", b"bc", b"x" * 1_024, "ü".encode()])
 statements = st.sampled_from(["SELECT 1", "SELECT 22", "a = 'x'", "no literal", ""])
 steps = st.lists(st.tuples(st.integers(0, 7), st.none() | st.tuples(ids, statements)), max_size=40)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(steps)
 def test_it_is_a_dictionary_of_pairs(steps: list[tuple[int, tuple[bytes, str] | None]]) -> None:
     texts, model = SlotTexts(), {}

@@ -13,6 +13,7 @@ from overlay import statement_texts
 from overlay.literal_code import pack
 from overlay.statement_texts import StatementTexts, packed, packed_all
 from overlay.text_arena import cut, sizes_of
+from tests.effort import examples
 
 PIECES = [
     "SELECT",
@@ -44,7 +45,7 @@ def all_of(texts: StatementTexts, entered: list[tuple[int, bytes]]) -> list[str]
     return [text.decode() for text in cut(*texts.texts(numbers, data, np.cumsum(sizes) - sizes, sizes))]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(statements)
 def test_any_text_survives(statements: list[str]) -> None:
     texts = StatementTexts()
@@ -54,7 +55,7 @@ def test_any_text_survives(statements: list[str]) -> None:
     assert [packed(one, (split(one)[0][0], split(one)[1])) for one in statements] == list(map(packed, statements))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(statements)
 def test_many_are_packed_as_one(statements: list[str]) -> None:
     sizes = sizes_of([text.encode() for text in statements])

@@ -12,6 +12,7 @@ from state.boxes import Boxes, hashes_of
 from state.change_batch import ChangeBatch
 from streaming.register import take_registrations
 from streaming.shard_state import ShardState
+from tests.effort import examples
 
 INTEGER = ColumnType(Kind.INTEGER)
 COLUMNS = (
@@ -167,7 +168,7 @@ STEP = st.one_of(
 
 
 @given(steps=st.lists(STEP, max_size=14))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_whatever_comes_when_no_wanted_range_is_missed(steps):
     """Edges drop some of their subscriptions and say so by summaries, in the order in which shards read it."""
     shard, wanted, values = ShardState(RELATION), {0: set(), 1: set()}, []

@@ -11,14 +11,15 @@ from rich.text import Text
 
 from connectors.kafka import KafkaProperties, Reader
 from connectors.topics import Topics
+from tidewire.headroom import in_words
 from tidewire.options import BootstrapOption, ConfigOption, JsonOption, PrefixOption
 from tidewire.overview import EdgeState, Observer, Overview, TableState
 from tidewire.overview_warnings import warnings_of
 from tidewire.settings import load_settings
 from tidewire.terminal import Terminal, table
 
-_TABLE = ("table", "topic", "rows", "decoded", "deletes", "dead", "lag", "messages", "state kB")
-_EDGE = ("edge", "state", "virtual edges", "live", "waiting", "deliveries")
+_TABLE = ("table", "topic", "rows", "decoded", "deletes", "dead", "ignored", "lag", "messages", "state kB")
+_EDGE = ("edge", "state", "virtual edges", "live", "waiting", "deliveries", "messages", "unwanted")
 
 
 def status(
@@ -41,6 +42,13 @@ def _parts(overview: Overview) -> Iterator[RenderableType]:
     yield table(_TABLE, [_table_row(one) for one in overview.tables])
     yield table(_EDGE, [_edge_row(one) for one in overview.edges])
     yield Text(f"dead letters kept: {overview.dead_letters}")
+    if overview.log is not None:
+        yield Text(f"log: {overview.log.table}, commit {overview.log.number} of {overview.log.time}")
+    for room in overview.headroom:
+        size = ", and is limited by size" if room.by_size else ""
+        yield Text(
+            f"{room.who} may stay stopped for {in_words(room.left)}: `{room.topic}` keeps {in_words(room.kept)}{size}"
+        )
     for warning in overview.warnings:
         yield Text(f"warning: {warning}", style="yellow")
 
@@ -59,15 +67,17 @@ def _table_row(one: TableState) -> tuple[object, ...]:
     counters = one.counters
     lag = "no topic" if one.lag is None else one.lag
     if counters is None:
-        return one.name, one.topic, 0, 0, 0, 0, lag, 0, 0
+        return one.name, one.topic, 0, 0, 0, 0, 0, lag, 0, 0
     kilobytes = round(counters.bytes / 1000)
-    counts = (counters.rows, counters.decoded, counters.deletes, counters.dead, lag, counters.messages, kilobytes)
-    return one.name, one.topic, *counts
+    taken = (counters.rows, counters.decoded, counters.deletes, counters.dead, counters.ignored)
+    return one.name, one.topic, *taken, lag, counters.messages, kilobytes
 
 
 def _edge_row(one: EdgeState) -> tuple[object, ...]:
     health = one.health or {"state": "not reached"}
     owned = health.get("virtual_edges")
     counts = [edge for edge in owned.values() if isinstance(edge, dict)] if isinstance(owned, dict) else []
-    sums = [sum(int(edge.get(name, 0)) for edge in counts) for name in ("live", "accepted", "deliveries")]
-    return one.address, str(health["state"]), ",".join(map(str, one.virtual_edges)), *sums
+    names = ("live", "accepted", "deliveries", "messages", "unwanted")
+    *sums, messages, unwanted = [sum(int(edge.get(name, 0)) for edge in counts) for name in names]
+    share = f"{unwanted / messages:.0%}" if messages else ""
+    return one.address, str(health["state"]), ",".join(map(str, one.virtual_edges)), *sums, messages, share
