@@ -30,6 +30,7 @@ from benchmarks import (
     million,
     operator_cost,
     push,
+    several_edges,
     shard_cost,
     summaries,
     whole_rate,
@@ -50,6 +51,7 @@ PARTS: dict[str, Callable[[Bench], Mapping[str, Any]]] = {
     "whole": whole_rate.measure,
     "latency": latency.measure,
     "million": million.measure,
+    "several_edges": several_edges.measure,
     "push": lambda bench: push.measure(bench.sizes, bench.say),
 }
 

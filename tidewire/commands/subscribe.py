@@ -86,16 +86,15 @@ def _subscribe_file(
     point = ResumePoint(resume or file.path.with_name(file.path.name + ".resume"))
     kafka = kafka_properties(settings)
     with BulkProgress(terminal, file) as bar:
-        bulk = BulkSubscription(Producer(kafka), Reader(kafka), topics_of(settings), bar)
-        bulk.send(file, point, source_of(file.path, settings.address, settings.prefix, file.defaults))
-        done = timeout is None or bulk.wait(timeout)
+        bulk = BulkSubscription(Producer(kafka), Reader(kafka), topics_of(settings), bar, timeout)
+        done = bulk.run(file, point, source_of(file.path, settings.address, settings.prefix, file.defaults))
     if done:
         point.remove()
     terminal.answer(summary(bulk.tally, done, timeout is not None), lines_of(bulk.tally, timeout is not None))
     if not done:
         raise NotAnswered(
             f"{bulk.tally.waiting:,} subscriptions have no answer, and none has come for {timeout:g} s. They stay "
-            "registered; see `tidewire status` for what is running, and call this again to wait for them."
+            "registered; see `tidewire status` for what is running, and call this again to go on with this file."
         )
 
 
