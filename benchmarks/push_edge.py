@@ -59,7 +59,7 @@ class PushEdge:
         rules = HttpRules(connections=connections)
         self.board = PushBoard(TOPICS, rules, answers.look)
         self.board.partitions = 1
-        self._batch = -1
+        self._batch, self._last = -1, 0
         self._subscribe(subscriptions)
         answers.serve(SimpleNamespace(edges={0: self._edge}), 1, "here:1")  # type: ignore[arg-type]
         answers.state = RUNNING
