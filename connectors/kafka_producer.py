@@ -44,8 +44,10 @@ class Producer:
         self._timeout = timeout
         self._problem: tuple[KafkaError, str] | None = None
 
-    def send(self, record: OutRecord, on_offset: Callable[[int, int], None] | None = None) -> None:
+    def send(self, record: OutRecord, on_offset: Callable[[int, int], None] | None = None, timestamp: int = 0) -> None:
         """Queue a record; waits while the queue is full. `on_offset(partition, offset)` is called when it is written.
+
+        `timestamp` is in milliseconds since 1970; 0 takes the present.
 
         Raises:
             KafkaFailure: it is too large, or an earlier one could not be written.
@@ -58,7 +60,7 @@ class Producer:
                 on_offset(message.partition(), message.offset())
 
         try:
-            _enqueue(self._client, record, delivered, time.monotonic() + self._timeout)
+            _enqueue(self._client, record, delivered, time.monotonic() + self._timeout, timestamp)
             self._client.poll(0)
         except KafkaException as error:
             raise self._ear.explain(error, f"writing to `{record.topic}`") from error
@@ -198,9 +200,12 @@ class TransactionalProducer:
             self._client.flush(0)
 
 
-def _enqueue(client: Client, record: OutRecord, delivered: Callable[..., None] | None, deadline: float) -> None:
+def _enqueue(
+    client: Client, record: OutRecord, delivered: Callable[..., None] | None, deadline: float, timestamp: int = 0
+) -> None:
     """Hand a record to the client, serving callbacks while its queue is full. *Raises* BufferError at `deadline`."""
     place = {} if record.partition is None else {"partition": record.partition}
+    place |= {"timestamp": timestamp} if timestamp > 0 else {}
     while True:
         try:
             client.produce(record.topic, record.value, record.key, on_delivery=delivered, **place)

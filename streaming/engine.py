@@ -3,6 +3,7 @@
 open      Kafka's topics, the Spark session, the checkpoint
 claim     one engine, one epoch                                               (claim.py)
 recover   where the telling stopped                                           (progress.py)
+log       write every publication to the Delta table, beside all that         (log_keeper.py)
 attend    run the query, tell, watch, restart it on a new catalog version     (attendant.py)
 close     the query, the session and its JVM
 """
@@ -12,7 +13,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -27,6 +28,7 @@ from streaming.checkpoint import Checkpoint, Sidecar
 from streaming.checkpoint_files import open_files
 from streaming.claim import ClaimWatch, Opening, Stillness, claim
 from streaming.kafka_cluster import KafkaCluster
+from streaming.log_keeper import LogConfig, LogKeeper
 from streaming.match import MatchConfig
 from streaming.progress import ProgressWriter
 from streaming.query_run import QueryRun, Reading
@@ -51,6 +53,7 @@ class EngineConfig:
         take_over: start although another engine seems to be at work; it will stop itself.
         max_offsets: records a batch; a shard orders its whole part of a batch in memory.
         local_dir: where Spark keeps its working files.
+        log: where and how often publications are logged; None: not at all.
     """
 
     kafka: KafkaProperties
@@ -63,6 +66,7 @@ class EngineConfig:
     take_over: bool = False
     max_offsets: int = 100_000
     local_dir: Path | None = None
+    log: LogConfig | None = None
 
     @property
     def session(self) -> SessionConfig:
@@ -113,7 +117,8 @@ class Engine:
             desk = self._desk(cluster, checkpoint, sidecar, partitions, files.poll_seconds)
             desk.writer.recover()
             _LOG.info("epoch %d, last batch told %d", sidecar.epoch, desk.writer.last)
-            Attendant(desk, self._start_query(spark, sidecar, partitions)).run(stop)
+            with self._log(spark, cluster):
+                Attendant(desk, self._start_query(spark, sidecar, partitions)).run(stop)
 
     @contextmanager
     def _session(self) -> Iterator[SparkSession]:
@@ -125,6 +130,12 @@ class Engine:
             yield spark
         finally:
             close_session(spark)
+
+    def _log(self, spark: SparkSession, cluster: KafkaCluster) -> AbstractContextManager[object]:
+        config = self._config
+        if config.log is None:
+            return nullcontext()
+        return LogKeeper(spark, cluster, config.topics, config.kafka.java(), config.log)
 
     def _claim(self, cluster: KafkaCluster, checkpoint: Checkpoint, stillness: Stillness) -> Sidecar:
         """Claim; an old checkpoint is first told of newer engines, as that says more than "somebody is at work"."""

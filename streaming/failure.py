@@ -14,7 +14,7 @@ _LONGEST = 2_000
 
 
 class QueryFailedError(TidewireError):
-    """The match query has stopped by itself."""
+    """A query has stopped by itself."""
 
     code = "query_failed"
     retry_helps = True
@@ -45,12 +45,13 @@ _KNOWN = (
 )
 
 
-def explain_failure(query: StreamingQuery) -> QueryFailedError | None:
-    """Return the error to raise for a query that has failed, or None if it has not."""
+def explain_failure(query: StreamingQuery, name: str = "match") -> QueryFailedError | None:
+    """Return the error to raise for a query, called `name`, that has failed, or None if it has not."""
     found = query._jsq.exception()
     if not found.isDefined():
         return None
-    return error_of([(cause.getClass().getName(), cause.getMessage() or "") for cause in _causes(found.get())])
+    causes = [(cause.getClass().getName(), cause.getMessage() or "") for cause in _causes(found.get())]
+    return error_of(causes, name)
 
 
 def jvm_ended(reason: Exception) -> QueryFailedError:
@@ -62,18 +63,18 @@ def jvm_ended(reason: Exception) -> QueryFailedError:
     )
 
 
-def error_of(causes: list[tuple[str, str]]) -> QueryFailedError:
-    """Return the error for a chain of (class, message), outermost first."""
+def error_of(causes: list[tuple[str, str]], query: str = "match") -> QueryFailedError:
+    """Return the error of `query` for a chain of (class, message), outermost first."""
     whole = "\n".join(f"{name}: {message}" for name, message in causes)
     name, message = causes[-1]
     for signs, retry, advice in _KNOWN:
         if any(sign in whole for sign in signs):
-            return _failed(f"{_short(name, message)} {advice}", retry)
+            return _failed(f"{_short(name, message)} {advice}", retry, query)
     python = next((text for kind, text in reversed(causes) if kind.endswith("PythonException")), None)
     if python is not None:
         line = last_line(python)
-        return _failed(f"in a worker: {line}", retry=_OWN_ERRORS not in line)
-    return _failed(f"{_short(name, message)} Start the engine again; if it comes back, report it.", retry=True)
+        return _failed(f"in a worker: {line}", _OWN_ERRORS not in line, query)
+    return _failed(f"{_short(name, message)} Start the engine again; if it comes back, report it.", True, query)
 
 
 def last_line(traceback: str) -> str:
@@ -87,8 +88,8 @@ def last_line(traceback: str) -> str:
     return "\n".join(lines[start:])[:_LONGEST]
 
 
-def _failed(text: str, retry: bool) -> QueryFailedError:
-    error = QueryFailedError(f"the query `match` has stopped: {text}")
+def _failed(text: str, retry: bool, query: str = "match") -> QueryFailedError:
+    error = QueryFailedError(f"the query `{query}` has stopped: {text}")
     error.retry_helps = retry
     return error
 

@@ -35,6 +35,7 @@ class Place(msgspec.Struct):
     cost: str
     notify: str
     ttl: int | None
+    deliver: str
     shape: str
     shard: str
     id: str | None = None
@@ -51,6 +52,7 @@ def explain(compiled: Compiled, catalog: Catalog, id: str | None, virtual_edges:
         sql=compiled.sql,
         notify=compiled.notify.text,
         ttl=compiled.ttl,
+        deliver=compiled.deliver,
         shape=compiled.region.shape.key,
         shard=relation.shard,
         id=id,
@@ -68,6 +70,7 @@ def lines_of(place: Place) -> list[tuple[str, Any]]:
         ("rectangle", _rectangle(place)),
         ("shape", place.shape),
         ("notify", place.notify),
+        ("deliver", place.deliver),
         ("cost class", f"{place.cost}: {COSTS.get(place.cost, place.cost)}"),
     ]
     if place.ttl is not None:

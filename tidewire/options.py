@@ -16,3 +16,10 @@ BootstrapOption = Annotated[
 PrefixOption = Annotated[str | None, typer.Option("--prefix", help="Of the topics that tidewire keeps for itself.")]
 DataDirOption = Annotated[Path | None, typer.Option("--data-dir", help="Where `tidewire up` keeps its data.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, one object a line.")]
+LogTableOption = Annotated[
+    str | None,
+    typer.Option("--log-table", help="The log's table; log/publications below the data directory."),
+]
+CheckpointOption = Annotated[
+    str | None, typer.Option("--checkpoint", help="The engine's; below the data directory by default.")
+]

@@ -6,15 +6,17 @@ import difflib
 from collections.abc import Iterator
 
 from catalog.relation import Catalog, Relation
+from tidewire.headroom import in_words
 from tidewire.overview import Overview, ShardCounters, TableState
 
 SILENT_SECONDS = 10.0
 BIG_SHARD_BYTES = 2_000_000
+SHORT_HEADROOM_SECONDS = 86_400.0
 
 
 def warnings_of(overview: Overview, catalog: Catalog) -> list[str]:
     """Return one sentence for each thing that is not well, the most urgent first."""
-    found = [*_engine(overview), *_edges(overview)]
+    found = [*_engine(overview), *_edges(overview), *_log(overview), *_headroom(overview)]
     for table in overview.tables:
         found += _table(table, catalog.relations[table.name])
     for gap in overview.trimmed:
@@ -48,6 +50,21 @@ def _edges(overview: Overview) -> Iterator[str]:
             yield f"the edge at `{edge.address}` could not be asked from here."
         elif edge.health.get("state") != "running":
             yield f"the edge at `{edge.address}` is {edge.health.get('state')}."
+
+
+def _log(overview: Overview) -> Iterator[str]:
+    if overview.log is not None and overview.log.problem:
+        yield f"the log of publications does not go on: {overview.log.problem}"
+
+
+def _headroom(overview: Overview) -> Iterator[str]:
+    for room in overview.headroom:
+        if room.left < min(SHORT_HEADROOM_SECONDS, room.kept / 4):
+            left = f"for {in_words(room.left)} more" if room.left > 0 else "no longer"
+            yield (
+                f"{room.who}: may stay stopped {left} before records of `{room.topic}` that are not read yet are "
+                f"trimmed. Start what is stopped, or raise the topic's `retention.ms` (now {in_words(room.kept)})."
+            )
 
 
 def _table(table: TableState, relation: Relation) -> Iterator[str]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import defaultdict
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -31,6 +32,7 @@ _CONTROL_KEYS = {EpochBegins: b"@epoch", RegisterAll: b"@register", Progress: b"
 KeyValue = tuple[bytes | None, bytes | None]
 Place = tuple[str, int]
 Positions = dict[Place, int]
+Result = tuple[bytes | None, list[OutRecord]]
 
 
 class PurePipeline:
@@ -93,6 +95,12 @@ class PurePipeline:
         """The newest catalog."""
         return self._catalogs[-1] if self._catalogs else Catalog()
 
+    def answer(self, id: str) -> object:
+        """Return the current answer of a subscription, as an edge's HTTP says it."""
+        edge = self.edges[home_partition(id.encode(), self._virtual_edges)]
+        view = edge.find(id.encode())
+        return None if view is None else view.answer
+
     def settle(self) -> None:
         """Run edges and batches until nothing moves any more."""
         moving = True
@@ -100,6 +108,22 @@ class PurePipeline:
             for number in range(self._virtual_edges):
                 self.run_edge(number)
             moving = self.run_batch()
+
+    def seed(self, shard: str, state: bytes) -> None:
+        """Let a shard begin with `state`."""
+        self.shards[shard] = state
+
+    def feed(self, records: RawRecords, several: frozenset[str] = frozenset()) -> None:
+        """Run one batch over records of a relation's topic that come from elsewhere, and let the edges take it.
+
+        They keep their partitions, offsets and times. `several` are the topics that have several partitions.
+        """
+        shard = next(r.shard for r in self.catalog.relations.values() if r.topic == records.topic)
+        self.shards[shard], out = self._result(shard, [records], several)
+        self._batch += 1
+        self._write(out)
+        self.tell_progress()
+        self.settle()
 
     def restart(self) -> None:
         """Lose all that is in memory: edges come back from `edge-state`, shards from their bytes."""
@@ -182,7 +206,7 @@ class PurePipeline:
         for number in range(self._virtual_edges):
             self.append(self.topics.notifications, key, encode_control(record), number)
 
-    def _results(self) -> dict[str, tuple[bytes | None, list[OutRecord]]]:
+    def _results(self) -> dict[str, Result]:
         """Return what the next batch makes of each shard; until it has run, its end stays where it is now."""
         by_topic = {relation.topic: relation.shard for relation in self.catalog.relations.values()}
         topics = [self.topics.registrations, *by_topic]
@@ -195,12 +219,12 @@ class PurePipeline:
         for topic, number in sorted(self._planned):
             if topic in topics:
                 self._gather((topic, number), by_topic.get(topic), shards)
-        results = {}
-        for shard in sorted(shards):
-            spec = ShardSpec(self.epoch, shard, self.catalog, self.topics, self._virtual_edges)
-            result = process_shard(spec, self._batch + 1, self.shards.get(shard), shards[shard])
-            results[shard] = result.state, result.out
-        return results
+        return {shard: self._result(shard, shards[shard]) for shard in sorted(shards)}
+
+    def _result(self, shard: str, records: Sequence[RawRecords], several: frozenset[str] = frozenset()) -> Result:
+        spec = ShardSpec(self.epoch, shard, self.catalog, self.topics, self._virtual_edges, several)
+        result = process_shard(spec, self._batch + 1, self.shards.get(shard), records)
+        return result.state, result.out
 
     def _gather(self, place: Place, shard: str | None, shards: dict[str, list[RawRecords]]) -> None:
         topic, partition = place

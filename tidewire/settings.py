@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 ENV_PREFIX = "TIDEWIRE_"
 _PATHS = ("data_dir", "jars_dir", "ivy_settings")
+_PLACES = ("checkpoint", "log_table")
 _ADDRESS = r"^\S+:\d{1,5}(,\S+:\d{1,5})*$"
 
 
@@ -58,6 +59,10 @@ class Settings(BaseSettings):
     master: str = Field(min_length=1, description="a Spark master, such as local[*] or spark://host:7077")
     checkpoint: str | None = Field(None, min_length=1, description="a path or a URI that Spark can write")
     max_offsets_per_trigger: int = Field(ge=1, le=10_000_000, description="a whole number from 1 to 10000000")
+    log_seconds: int = Field(ge=0, le=3600, description="a whole number of seconds up to 3600; 0 keeps no log")
+    log_table: str | None = Field(None, min_length=1, description="a path or a URI that Spark can write")
+    log_replay_days: int = Field(ge=7, le=3650, description="a whole number of days from 7 to 3650")
+    log_compact_minutes: int = Field(ge=1, le=10_000, description="a whole number of minutes from 1 to 10000")
     disk_floor_mb: int = Field(ge=1, description="a whole number of megabytes, at least 1")
     log_level: Literal["debug", "info", "warning", "error"] = Field(description="debug, info, warning or error")
     jars_dir: Path | None = Field(None, description="a path")
@@ -105,6 +110,11 @@ class Settings(BaseSettings):
     def checkpoint_location(self) -> str:
         """Where the engine keeps its checkpoint: `checkpoint`, or a folder of the data directory."""
         return self.checkpoint or str(self.data_dir / "checkpoint")
+
+    @property
+    def log_location(self) -> str:
+        """Where the Delta table of all publications is: `log_table`, or a folder of the data directory."""
+        return self.log_table or str(self.data_dir / "log" / "publications")
 
     def as_environment(self) -> dict[str, str]:
         """Return the variables with which a child process gets the same settings."""
@@ -157,8 +167,10 @@ def _absolute_paths(settings: Settings) -> dict[str, object]:
     for name in _PATHS:
         path = getattr(settings, name)
         fixed[name] = None if path is None else path.expanduser().absolute()
-    if settings.checkpoint and "://" not in settings.checkpoint:
-        fixed["checkpoint"] = str(Path(settings.checkpoint).expanduser().absolute())
+    for name in _PLACES:
+        place = getattr(settings, name)
+        if place and "://" not in place:
+            fixed[name] = str(Path(place).expanduser().absolute())
     fixed["kafka"] = {n: str(Path(v).absolute()) if n.endswith(".location") else v for n, v in settings.kafka.items()}
     return fixed
 
@@ -189,7 +201,7 @@ def _read_file(config: Path) -> dict[str, Any]:
 
 def _relative_to(folder: Path, values: dict[str, Any]) -> dict[str, Any]:
     """Resolve the paths of a configuration file, also those of certificates among the Kafka properties."""
-    for name in (*_PATHS, "checkpoint"):
+    for name in (*_PATHS, *_PLACES):
         value = values.get(name)
         if isinstance(value, str) and "://" not in value:
             values[name] = str(folder / Path(value).expanduser())

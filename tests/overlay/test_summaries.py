@@ -9,7 +9,8 @@ from catalog.compiler import Compiled
 from catalog.relation import Catalog, Column, Relation
 from catalog.shape import Output, Region, Shape, group_key
 from operators.packed import Header, PackedSummary, is_packed, unpack
-from overlay.roster import Arrival, Roster
+from overlay.newcomers import Newcomers
+from overlay.roster import Roster
 from overlay.summaries import PATIENT, Patience
 from state.boxes import hashes_of
 
@@ -35,12 +36,13 @@ class Edge:
         self.version = -1
 
     def add(self, *regions: Region) -> list[int]:
-        arrivals = []
-        for region in regions:
-            self.version += 1
+        versions = range(self.version + 1, self.version + 1 + len(regions))
+        self.version += len(regions)
+        arrivals = Newcomers([b"id%d" % version for version in versions], versions)
+        for i, region in enumerate(regions):
             compiled = Compiled(region, (NUMBER,) * len(region.shape.outputs), "c", "S")
-            arrivals.append(Arrival(b"id%d" % self.version, self.version, compiled, TABLE))
-        slots = self.roster.add_all(arrivals)
+            arrivals.put_one(i, compiled, TABLE)
+        slots = self.roster.add(arrivals)
         self.roster.registrations.queue(slots)
         return slots.tolist()
 

@@ -59,7 +59,7 @@ class RunningEngine:
 
     def stop(self) -> None:
         self._stop.set()
-        self._thread.join(60)
+        self._thread.join(120)
         assert not self._thread.is_alive()
 
     def failure(self, seconds: float = 120) -> BaseException:
@@ -88,7 +88,9 @@ class World:
         self._reader = Reader(kafka)
 
     def engine(self, **options: Any) -> RunningEngine:
-        settings = {name: options.pop(name) for name in ("take_over", "max_offsets", "checkpoint") if name in options}
+        settings = {
+            name: options.pop(name) for name in ("take_over", "max_offsets", "checkpoint", "log") if name in options
+        }
         settings = {"checkpoint": str(self.checkpoint)} | settings
         config = EngineConfig(self.kafka, topics=self.topics, **settings)
         running = RunningEngine(Engine(config, self._spark, **{"process": tally} | options))

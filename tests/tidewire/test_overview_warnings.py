@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from catalog.ddl import apply_ddl
 from catalog.relation import Catalog
-from tidewire.overview import EdgeState, EngineState, Overview, ShardCounters, TableState, Trimmed
+from tidewire.headroom import Headroom
+from tidewire.overview import EdgeState, EngineState, LogState, Overview, ShardCounters, TableState, Trimmed
 from tidewire.overview_warnings import warnings_of
 
 CATALOG = apply_ddl(
@@ -71,3 +72,13 @@ def test_a_column_that_never_came_names_what_came_under_a_like_name() -> None:
 
 def test_trimmed_records() -> None:
     assert "records 5 to 8 of `t` [0] were trimmed" in warned(trimmed=[Trimmed("t", "0", 5, 9)])
+
+
+def test_headroom_that_runs_out_and_a_log_that_does_not_go_on() -> None:
+    rooms = [Headroom("engine", "t", 500_000.0, 604_800.0), Headroom("log", "u", 3_600.0, 604_800.0)]
+    found = warned(headroom=rooms)
+    assert "engine" not in found
+    assert "log: may stay stopped for 1 h more before records of `u`" in found
+    assert "no longer before" in warned(headroom=[Headroom("edges", "t", -5.0, 100.0)])
+    assert warned(headroom=[Headroom("edges", "t", 60.0, 100.0)]) == ""
+    assert "does not go on: no disk" in warned(log=LogState("p", 30.0, 7, "t", problem="no disk"))

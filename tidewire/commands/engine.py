@@ -51,7 +51,16 @@ def engine(
         read_jar_sets()["spark"], directories, progress=Terminal(json).say, ivy_settings=settings.ivy_settings
     )
     from streaming.engine import Engine, EngineConfig
+    from streaming.log_keeper import LogConfig
 
+    folder = working_folder(settings.data_dir)
+    log = LogConfig(
+        settings.log_location,
+        settings.log_seconds,
+        settings.log_replay_days,
+        settings.log_compact_minutes,
+        local_dir=folder,
+    )
     made = EngineConfig(
         kafka=KafkaProperties(settings.address, settings.kafka),
         checkpoint=settings.checkpoint_location,
@@ -61,6 +70,7 @@ def engine(
         spark=settings.spark,
         take_over=take_over,
         max_offsets=settings.max_offsets_per_trigger,
-        local_dir=working_folder(settings.data_dir),
+        local_dir=folder,
+        log=log if settings.log_seconds else None,
     )
     run_service(Engine(made).run)
