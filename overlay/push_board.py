@@ -29,7 +29,7 @@ from connectors.record import OutRecord
 from connectors.topics import Topics
 from overlay.delivery import PROGRESS_KEY
 from overlay.packed_deliveries import PACKED_KEY, lines_of
-from overlay.push_message import read_all, read_at
+from overlay.push_message import Told, read_all, read_at
 from overlay.push_stream import PushStream
 from state.errors import TidewireError
 
@@ -46,6 +46,7 @@ class _Heard:
     """What somebody listens to of one transaction; of each virtual edge's progress the newest."""
 
     deliveries: dict[bytes, list[bytes]] = field(default_factory=dict)
+    packed: list[bytes] = field(default_factory=list)
     progress: dict[int, bytes] = field(default_factory=dict)
     acks: list[tuple[bytes, bytes]] = field(default_factory=list)
 
@@ -79,9 +80,8 @@ class PushBoard:
                     heard.deliveries.setdefault(key, []).append(value)
                 elif key == PROGRESS_KEY and record.partition is not None:
                     heard.progress[record.partition] = value
-                elif key == PACKED_KEY:
-                    for mine, line in lines_of(value, self._watched):
-                        heard.deliveries.setdefault(mine, []).append(line)
+                elif key == PACKED_KEY and record.partition in self._homes:
+                    heard.packed.append(value)
             elif record.topic == self._acks and key in self._awaited:
                 heard.acks.append((key, value))
         self._post(lambda: self._hear(heard))
@@ -166,8 +166,7 @@ class PushBoard:
         _forget(self._homes, stream.homes, stream)
 
     def _hear(self, heard: _Heard) -> None:
-        for key, lines in heard.deliveries.items():
-            told = read_all(lines)
+        for key, told in self._unpacked(heard).items():
             for stream, number in self._watched.get(key, {}).items():
                 stream.put(number, told)
         for home, line in heard.progress.items():
@@ -177,6 +176,17 @@ class PushBoard:
         for key, ack in heard.acks:
             for hear in self._awaited.get(key, ()):
                 hear(ack)
+
+    def _unpacked(self, heard: _Heard) -> dict[bytes, list[Told]]:
+        """Return what is told each subscription, in order, in whatever form it was written."""
+        told = {key: read_all(lines) for key, lines in heard.deliveries.items()}
+        packed: dict[bytes, list[bytes]] = {}
+        for value in heard.packed:
+            for key, line in lines_of(value, self._watched):
+                packed.setdefault(key, []).append(line)
+        for key, lines in packed.items():
+            told[key] = sorted(told.get(key, []) + read_all(lines), key=lambda one: one.mark)
+        return told
 
     def _end_but(self, kept: set[int]) -> None:
         for stream in self._streams:
