@@ -34,6 +34,8 @@ from overlay.push_stream import PushStream
 from state.errors import TidewireError
 
 PULSE_SECONDS = 1.0
+SPOKES = 20
+"""Readers' pulses are spread over the second, so that thousands of idle ones hold up nobody in one go."""
 
 _K = TypeVar("_K")
 _V = TypeVar("_V")
@@ -62,7 +64,9 @@ class PushBoard:
         self._watched: dict[bytes, dict[PushStream, int]] = {}
         self._homes: dict[int, dict[PushStream, None]] = {}
         self._awaited: dict[bytes, list[Callable[[bytes], None]]] = {}
-        self._streams: set[PushStream] = set()
+        self._streams: dict[PushStream, set[PushStream]] = {}
+        self._wheel: list[set[PushStream]] = [set() for _ in range(SPOKES)]
+        self._spoke = 0
         self._pulsing = False
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -154,14 +158,15 @@ class PushBoard:
             self._watched.setdefault(key, {})[stream] = number
         for home in stream.homes:
             self._homes.setdefault(home, {})[stream] = None
-        self._streams.add(stream)
+        self._streams[stream] = min(self._wheel, key=len)
+        self._streams[stream].add(stream)
         if not self._pulsing:
             self._pulsing = True
-            loop.call_later(PULSE_SECONDS, self._pulse)
+            loop.call_later(PULSE_SECONDS / SPOKES, self._pulse)
         return stream
 
     def _unwatch(self, stream: PushStream) -> None:
-        self._streams.discard(stream)
+        self._streams.pop(stream).discard(stream)
         _forget(self._watched, stream.keys, stream)
         _forget(self._homes, stream.homes, stream)
 
@@ -199,11 +204,13 @@ class PushBoard:
                 stream.make_good(number, answer)
 
     def _pulse(self) -> None:
-        for stream in self._streams:
+        """Feel the pulse of a share of the readers; each has its turn once a second."""
+        for stream in self._wheel[self._spoke]:
             stream.pulse()
+        self._spoke = (self._spoke + 1) % SPOKES
         self._pulsing = bool(self._streams)
         if self._pulsing:
-            asyncio.get_running_loop().call_later(PULSE_SECONDS, self._pulse)
+            asyncio.get_running_loop().call_later(PULSE_SECONDS / SPOKES, self._pulse)
 
 
 def _forget(readers_of: dict[_K, dict[PushStream, _V]], names: Iterable[_K], stream: PushStream) -> None:
