@@ -57,7 +57,7 @@ class PushEdge:
         self._view = CommittedView()
         answers = EdgeAnswers(self._view, Ownership(list, TOPICS.subscriptions))
         rules = HttpRules(connections=connections)
-        self.board = PushBoard(TOPICS, rules, answers.look)
+        self.board = PushBoard(TOPICS, rules, answers.look, answers.epoch)
         self.board.partitions = 1
         self._batch, self._last = -1, 0
         self._subscribe(subscriptions)

@@ -51,6 +51,11 @@ class EdgeAnswers:
         """The numbers of the virtual edges that are here now."""
         return set(self._owned.edges) if self._owned is not None else set()
 
+    def epoch(self) -> int:
+        """Return the newest epoch that a virtual edge here has made progress in, -1 if none has."""
+        edges = self._owned.edges.values() if self._owned is not None else ()
+        return max((edge.position.epoch for edge in edges if edge.position is not None), default=-1)
+
     def subscription(self, identifier: str) -> Answer:
         """Return the current answer of a subscription, or where it is."""
         return self.look([identifier])[0]

@@ -36,7 +36,7 @@ class EdgeProcess:
         self._view = CommittedView()
         ownership = Ownership(lambda: self._admin.members(config.group), config.topics.subscriptions)
         self.answers = EdgeAnswers(self._view, ownership)
-        self._board = PushBoard(config.topics, config.rules, self.answers.look)
+        self._board = PushBoard(config.topics, config.rules, self.answers.look, self.answers.epoch)
         self.answers.readers = lambda: self._board.readers
         self._log = structlog.get_logger("tidewire.edge")
 

@@ -54,12 +54,16 @@ class _Heard:
 
 
 class PushBoard:
-    """Streams of one edge. `partitions`: how many virtual edges there are, 0 while nobody knows."""
+    """Streams of one edge.
 
-    def __init__(self, topics: Topics, rules: HttpRules, look: Look) -> None:
+    `partitions`: how many virtual edges there are, 0 while nobody knows. `epoch`: the newest that progress was made in.
+    """
+
+    def __init__(self, topics: Topics, rules: HttpRules, look: Look, epoch: Callable[[], int]) -> None:
         self._deliveries, self._acks = topics.deliveries, topics.acks
         self._rules = rules
         self._look = look
+        self._epoch = epoch
         self.partitions = 0
         self._watched: dict[bytes, dict[PushStream, int]] = {}
         self._homes: dict[int, dict[PushStream, None]] = {}
@@ -137,7 +141,7 @@ class PushBoard:
         if instead is not None:
             stream.close()
             return instead
-        stream.begin(answers)
+        stream.begin(answers, self._epoch())
         return stream
 
     def await_acks(self, key: bytes, hear: Callable[[bytes], None]) -> None:

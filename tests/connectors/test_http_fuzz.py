@@ -19,7 +19,7 @@ from tests.connectors.test_http_app import Fixed, NoDesk
 from tests.overlay.test_owned_edges import TOPICS
 
 EXAMPLES = int(os.environ.get("TIDEWIRE_FUZZ_EXAMPLES", "100"))
-BOARD = PushBoard(TOPICS, HttpRules(), lambda names: [Fixed().subscription(name) for name in names])
+BOARD = PushBoard(TOPICS, HttpRules(), lambda names: [Fixed().subscription(name) for name in names], lambda: 0)
 BOARD.partitions = 2
 RULES = (HttpRules(), HttpRules({"acme": hash_of("t")}, ["*"]))
 APPS = [edge_app(Edge(Fixed(), BOARD, NoDesk()), rules) for rules in RULES]
