@@ -82,8 +82,8 @@ class OwnedEdges:
 
     @property
     def edges(self) -> dict[int, VirtualEdge]:
-        """The virtual edges, by number."""
-        return {number: owned.edge for number, owned in self._owned.items()}
+        """The virtual edges, by number; may be asked for by any thread."""
+        return {number: owned.edge for number, owned in list(self._owned.items())}
 
     def clear(self) -> None:
         """Forget everything."""

@@ -139,7 +139,7 @@ def test_an_edge_and_the_python_client(kafka: KafkaProperties, topics: Topics) -
         engine = started(kafka, topics)
         engine.subscribe("s")
         until(lambda: engine.run_batch(engine.value + 1) == 1)
-        until(lambda: (told := client.answer("s")) is not None and told.kind == "snapshot")
+        until(lambda: (told := client.answer("s")) is not None and told.new == engine.value)
         client.unsubscribe("s")
         until(lambda: (told := client.answer("s")) is not None and told.kind == "ended")
 

@@ -76,7 +76,7 @@ class LiveEdge:
         self.view = CommittedView()
         far = Member(client_id("far:1"), "", frozenset((TOPICS.subscriptions, number) for number in others))
         self.answers = EdgeAnswers(self.view, Ownership(lambda: [far], TOPICS.subscriptions))
-        self.board = PushBoard(TOPICS, rules, self.answers.look)
+        self.board = PushBoard(TOPICS, rules, self.answers.look, self.answers.epoch)
         self.board.partitions = PARTITIONS
         self.desk = FrontDesk(SimpleNamespace(), TOPICS, self.answers, self.board)  # type: ignore[arg-type]
         self.desk._producer = self.log  # type: ignore[assignment]

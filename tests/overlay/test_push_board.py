@@ -17,6 +17,7 @@ from websockets.sync.client import connect
 from connectors.http_rules import HttpRules
 from connectors.partitioner import home_partition
 from overlay.push_mark import read_mark
+from tests.overlay.hand_engine import SQL
 from tests.overlay.push_world import TOPICS, LiveEdge
 
 Message = dict[str, Any]
@@ -111,6 +112,22 @@ def test_lines_are_those_of_the_topic(edge: LiveEdge, sse: Callable[..., Sse]) -
     home = home_partition('q"\u00e9'.encode(), 2)
     records = [r for r in edge.log.records[TOPICS.deliveries, home] if r.key != b"@progress"]
     assert stream.next() == json.loads(records[-1].value or b"")
+
+
+def test_packed_deliveries_are_told_one_by_one(edge: LiveEdge, sse: Callable[..., Sse]) -> None:
+    edge.engine.subscribe("p", sql=SQL + " DELIVER PACKED")
+    edge.step()
+    edge.publish()
+    stream = sse("/subscriptions/p/events")
+    assert stream.next()["status"] == "live"
+    edge.publish(7, 5)
+    assert [(m["kind"], m.get("new")) for m in (stream.next() for _ in range(3))] == [
+        ("change", 7),
+        ("change", 5),
+        ("progress", None),
+    ]
+    edge.subscribe("p")
+    assert stream.until("snapshot")["n"] == 1
 
 
 def test_a_websocket_hears_the_same(edge: LiveEdge) -> None:
