@@ -21,7 +21,17 @@ from typing import Any
 
 from rich.console import Console
 
-from benchmarks import decode_cost, edge_cost, latency, match_rate, million, operator_cost, shard_cost, whole_rate
+from benchmarks import (
+    decode_cost,
+    edge_cost,
+    latency,
+    log_cost,
+    match_rate,
+    million,
+    operator_cost,
+    shard_cost,
+    whole_rate,
+)
 from benchmarks.bench import QUICK, Bench, Sizes
 from benchmarks.report import as_table, circumstances, write
 
@@ -35,6 +45,7 @@ PARTS: dict[str, Callable[[Bench], Mapping[str, Any]]] = {
     "match": match_rate.measure,
     "whole": whole_rate.measure,
     "latency": latency.measure,
+    "log": log_cost.measure,
     "million": million.measure,
 }
 
