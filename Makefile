@@ -3,7 +3,14 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: setup demo test ordeal check bench peers clean
+FAST := -m 'not broker and not spark and not stack'
+SLOW := -m 'broker or spark or stack' --ignore=tests/stack/test_crashes.py
+# Workers of the fast tests; each needs some 7 s to import everything, so more help only on more cores.
+WORKERS ?= 2
+# Tests start some hundred Python processes: they share bytecode, whatever the caller's environment says.
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: setup demo test test-fast test-slow thorough coverage ordeal check bench peers clean
 
 setup: $(STAMP)
 
@@ -17,9 +24,23 @@ $(STAMP): pyproject.toml constraints.txt
 demo: setup
 	$(BIN)/tidewire demo flights
 
-test: setup
-	$(BIN)/python -m pytest -m 'not broker and not spark and not stack' --cov --cov-report=term:skip-covered
-	$(BIN)/python -m pytest -m 'broker or spark or stack' --ignore=tests/stack/test_crashes.py
+test: test-fast test-slow
+
+# No JVM: less than a minute on two cores.
+test-fast: setup
+	$(BIN)/python -m pytest $(FAST) -n $(WORKERS) --dist worksteal
+
+# What starts a broker, Spark or a whole stack.
+test-slow: setup
+	$(BIN)/python -m pytest $(SLOW)
+
+# The fast tests with all the examples of the property tests: about twice the time.
+thorough: setup
+	$(BIN)/python -m pytest $(FAST) -n $(WORKERS) --dist worksteal --hypothesis-profile=thorough
+
+# Which lines and branches the fast tests reach; htmlcov/index.html shows them.
+coverage: setup
+	$(BIN)/python -m pytest $(FAST) -n $(WORKERS) --dist worksteal --cov --cov-report=term:skip-covered --cov-report=html
 
 # Minutes of SIGKILL on a whole stack, then the verification.
 ordeal: setup

@@ -29,7 +29,9 @@ from benchmarks import (
     match_rate,
     million,
     operator_cost,
+    push,
     shard_cost,
+    summaries,
     whole_rate,
 )
 from benchmarks.bench import QUICK, Bench, Sizes
@@ -42,11 +44,13 @@ PARTS: dict[str, Callable[[Bench], Mapping[str, Any]]] = {
     "decode": lambda bench: {"decode": decode_cost.measure()},
     "edge": lambda bench: edge_cost.measure(),
     "shard": lambda bench: shard_cost.measure(bench.sizes.rows, bench.sizes.subscriptions, bench.sizes.batch),
+    "summaries": lambda bench: summaries.measure(),
     "match": match_rate.measure,
     "whole": whole_rate.measure,
     "latency": latency.measure,
     "log": log_cost.measure,
     "million": million.measure,
+    "push": lambda bench: push.measure(bench.sizes, bench.say),
 }
 
 

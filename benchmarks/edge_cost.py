@@ -23,8 +23,8 @@ from connectors.topics import Topics
 from operators.control import EpochBegins, Progress, RegisterAll, encode_control
 from operators.operator import Answers, Messages
 from operators.packed import Header, PackedRegistrations, is_packed, pack_messages, pack_snapshot, unpack
-from overlay.subscription_index import warm
 from overlay.virtual_edge import VirtualEdge
+from overlay.warming import warm
 
 SIZES = (1_000, 10_000, 100_000)
 SPAN = 1_000_000

@@ -43,8 +43,8 @@ from operators.control import EpochBegins, Progress, RegisterAll, encode_control
 from operators.operator import Answers
 from operators.packed import Header, PackedRegistrations, is_packed, pack_snapshot, unpack
 from overlay.admission import Admission
-from overlay.subscription_index import warm
 from overlay.virtual_edge import VirtualEdge
+from overlay.warming import warm
 
 VIRTUAL_EDGES = 16
 PORTION = 10_000
@@ -157,8 +157,7 @@ def register(fleet: Fleet, count: int) -> Stages:
     admission.announce(CATALOG)
     for portion in portions(count):
         with stages.count("compile"):
-            for asked in portion:
-                admission.judge(asked.value)
+            admission.judge_all([asked.value for asked in portion])
         with stages.count("accept"):
             fleet.accept(portion)
         with stages.count("take"):

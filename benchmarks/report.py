@@ -34,6 +34,8 @@ GOALS: dict[str, tuple[str, float]] = {
     "edge_bytes_per_subscription": ("<=", 200),
     "latency_1m_over_1k.p50": ("<=", 1.5),
     "latency_1m_over_1k.p99": ("<=", 1.5),
+    "push_stopped_over_without": ("<=", 1.2),
+    "push_idle.connections": (">=", 2_000),
 }
 SHOWN = (
     "match_over_floor",
@@ -60,6 +62,11 @@ SHOWN = (
     "million",
     "memory_mb",
     "shard_ms",
+    "push_events_per_s",
+    "push_latency_ms",
+    "push_stopped_over_without",
+    "push_us_per_delivery",
+    "push_idle",
 )
 
 

@@ -34,6 +34,7 @@ DDL = (
 SHAPE = Shape("stock", (Output("min", "price"),), (), "risk")
 EXCHANGES = ("NYSE", "NASDAQ", "XETRA", "TSE")
 RISKS = 1_000_000
+TOP = RISKS / 1_000
 STEP = 500
 LOWEST, HIGHEST = 10_000, 1_000_000
 
@@ -90,9 +91,8 @@ class Audience:
 
     def __init__(self, size: int, rows: int, widest: int | None = None, seed: int = 2) -> None:
         source = np.random.default_rng(seed)
-        top = RISKS / 1_000
-        width = top / rows * np.exp(source.uniform(0, np.log(widest or rows), size))
-        self.lo: list[float] = np.round(source.uniform(0, top - width), 3).tolist()
+        width = TOP / rows * np.exp(source.uniform(0, np.log(widest or rows), size))
+        self.lo: list[float] = np.round(source.uniform(0, TOP - width), 3).tolist()
         self.hi: list[float] = np.round(np.array(self.lo) + width, 3).tolist()
 
     def __len__(self) -> int:

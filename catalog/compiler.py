@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from catalog.column_type import ColumnType
 from catalog.errors import SqlError, SubscriptionError
 from catalog.literal import LiteralKind, LiteralMismatch
-from catalog.notify import EVERY_CHANGE, Notify, OptionRefused, Options, read_options
+from catalog.notify import EVERY_CHANGE, RECORDS, Notify, OptionRefused, Options, read_options
 from catalog.parameter import Literal, ParameterRefused, literal_of, written
 from catalog.plan import Plan, is_number_type, make_plan
 from catalog.question import Operand, read_question
@@ -38,6 +38,7 @@ class Compiled:
     cost: class of cost; `reformulated`: only new answers come to the edge; `row changes`: every row of the range that
     comes, goes or changes does.
     sql: as the user wrote it, parameters filled in.  notify: when to tell.  ttl: seconds to live, None without end.
+    deliver: `records` or `packed`.
     pieces: `sql` cut at its literals, where compiling has done that already.
     """
 
@@ -47,11 +48,12 @@ class Compiled:
     sql: str
     notify: Notify = EVERY_CHANGE
     ttl: int | None = None
+    deliver: str = RECORDS
     pieces: Pieces | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
-class _Shortcut:
+class Shortcut:
     """A template's plan; the kinds of its constants; those that are no literals (TRUE, FALSE, NULL) by number."""
 
     plan: Plan
@@ -59,10 +61,20 @@ class _Shortcut:
     fixed: tuple[tuple[int, str], ...]
 
     def region(self, literals: Sequence[str]) -> Region:
+        """Return the region for these literals, as written. Raises LiteralMismatch."""
+        return self.plan.region(self.kinds, self.texts(literals))
+
+    def texts(self, literals: Sequence[str]) -> list[str]:
+        """Return the texts of all constants."""
         texts = [content(text) for text in literals]
         for i, text in self.fixed:
             texts.insert(i, text)
-        return self.plan.region(self.kinds, texts)
+        return texts
+
+    def literal(self, constant: int) -> int:
+        """Return which literal a constant is, -1 if it is none."""
+        before = sum(i < constant for i, _ in self.fixed)
+        return -1 if any(i == constant for i, _ in self.fixed) else constant - before
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +97,7 @@ class Compiler:
 
     def __init__(self, catalog: Catalog, max_templates: int = MAX_TEMPLATES) -> None:
         self.catalog = catalog
-        self._shortcuts: Recent[Key, _Shortcut | _WholeWay] = Recent(max_templates)
+        self._shortcuts: Recent[Key, Shortcut | _WholeWay] = Recent(max_templates)
         self._prepared: Recent[str, _Prepared] = Recent(max_templates)
 
     def compile(self, sql: str) -> Compiled:
@@ -100,7 +112,7 @@ class Compiler:
         statement = sql[: options.end]
         key, literals = split(statement)
         shortcut = self._shortcuts.get(key)
-        if not isinstance(shortcut, _Shortcut):
+        if not isinstance(shortcut, Shortcut):
             return self._compile_whole(sql, options, key if shortcut is None else None, literals)
         try:
             region = shortcut.region(literals)
@@ -126,6 +138,11 @@ class Compiler:
         behind = template[prepared.options.end :]
         return _compiled(prepared.plan, region, _filled(prepared, literals) + behind, prepared.options)
 
+    def shortcut(self, key: Key) -> Shortcut | None:
+        """Return how statements of a template are compiled, where it was seen lately and may take the shortcut."""
+        shortcut = self._shortcuts.get(key)
+        return shortcut if isinstance(shortcut, Shortcut) else None
+
     def _compile_whole(self, sql: str, options: Options, key: Key | None, literals: list[str]) -> Compiled:
         """Compile by the parser; with `key`, remember whether its template may take the shortcut from now on."""
         text = StatementText(sql[: options.end], SubscriptionError)
@@ -142,7 +159,7 @@ class Compiler:
                 (i, o.text) for i, o in enumerate(operands) if o.kind in (LiteralKind.BOOLEAN, LiteralKind.NULL)
             )
             safe = is_template(key, literals, text.statements[0], question)
-            self._shortcuts.put(key, _Shortcut(plan, kinds, fixed) if safe else _WholeWay())
+            self._shortcuts.put(key, Shortcut(plan, kinds, fixed) if safe else _WholeWay())
         return _compiled(plan, region, sql, options)
 
     def _prepare(self, template: str) -> _Prepared:
@@ -175,7 +192,8 @@ def check_policy(shape: Shape, columns: Sequence[ColumnType | None], notify: Not
 def _compiled(plan: Plan, region: Region, sql: str, options: Options, pieces: Pieces | None = None) -> Compiled:
     notify = options.notify or EVERY_CHANGE
     check_policy(plan.shape, plan.columns, notify)
-    return Compiled(region, plan.columns, plan.cost, sql, notify, options.ttl, pieces)
+    deliver = options.deliver or RECORDS
+    return Compiled(region, plan.columns, plan.cost, sql, notify, options.ttl, deliver, pieces)
 
 
 def _options(sql: str) -> Options:

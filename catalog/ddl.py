@@ -55,6 +55,10 @@ def to_ddl(relation: Relation) -> str:
     lines = [_column_ddl(c, c.name in relation.key) for c in relation.columns]
     lines.append(f"PRIMARY KEY ({', '.join(quoted(name) for name in relation.key)})")
     options = {"topic": relation.topic, "format": relation.format, "absent": relation.absent}
+    options |= {name: value.replace("'", "''") for name, value in relation.options}
+    if relation.bucket_by:
+        by = ", ".join(quoted(name) for name in relation.bucket_by).replace("'", "''")
+        options |= {"buckets": str(relation.buckets), "bucket.by": by}
     shown = ", ".join(f"'{name}'='{value}'" for name, value in options.items())
     body = ",\n  ".join(lines)
     return f"CREATE TABLE {quoted(relation.name)} (\n  {body}\n) WITH ({shown})"

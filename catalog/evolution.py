@@ -6,6 +6,7 @@ import dataclasses
 
 from catalog.declaration import Declaration
 from catalog.errors import SqlError
+from catalog.format_options import reading
 from catalog.names import quoted
 from catalog.relation import Relation
 from catalog.statement_text import Span, StatementText
@@ -41,7 +42,11 @@ def _check_properties(old: Relation, declaration: Declaration, source: Statement
         ("topic", old.topic, new.topic),
         ("format", old.format, new.format),
         ("option absent", old.absent, new.absent),
+        ("number of buckets", str(old.buckets), str(new.buckets)),
+        ("option bucket.by", f"({', '.join(old.bucket_by)})", f"({', '.join(new.bucket_by)})"),
     ]
+    was, becomes = reading(old, old.columns), reading(new, old.columns)
+    properties += [(name, was.get(name, "not given"), becomes.get(name, "not given")) for name in was | becomes]
     for name, before, after in properties:
         if before != after:
             what = f"the {name} of `{old.name}` is {before} and cannot become {after}"

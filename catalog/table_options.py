@@ -3,34 +3,45 @@
 topic     the Kafka topic that feeds the table; by default the table's name
 format    how its records are written; `json` by default (a row as a JSON object, a tombstone deletes)
 absent    what a member that a row lacks means: `null` (default), `error` (a dead letter), `keep` (the stored value)
+buckets, bucket.by   into how many shards the table is parted, and by what (`catalog/bucket_options.py`)
+
+and those of the format (`catalog/format_options.py`).
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
 
+from catalog.bucket_options import read_bucket_by, read_buckets
 from catalog.errors import near
+from catalog.format_options import FORMATS, OptionFault, known_options, read_format_options
+from catalog.relation import Column
 from catalog.statement_text import Span, StatementText
 
-FORMATS = ("json",)
-"""Formats that a table can be declared with; `connectors` has a decoder for each."""
 ABSENT = ("null", "error", "keep")
-OPTIONS = ("topic", "format", "absent")
+OPTIONS = ("topic", "format", "absent", "buckets", "bucket.by")
 
 _TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
 
 
 @dataclass(frozen=True, slots=True)
 class TableOptions:
-    """The options of one table, defaults filled in. `topic_span` is None if the topic was not named."""
+    """The options of one table, defaults filled in. `topic_span` is None if the topic was not named.
+
+    `others` are those of its format, as (name, value).
+    """
 
     topic: str
     format: str
     absent: str
+    others: tuple[tuple[str, str], ...]
     topic_span: Span | None
+    buckets: int
+    bucket_by: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +52,15 @@ class _Option:
     value_span: Span | None
 
 
-def read_options(statement: exp.Create, table: str, source: StatementText, place: exp.Expr) -> TableOptions:
-    """Return the options of `statement`. Raises CatalogError."""
+def read_options(
+    statement: exp.Create,
+    table: str,
+    columns: Sequence[Column],
+    key: tuple[str, ...],
+    source: StatementText,
+    place: exp.Expr,
+) -> TableOptions:
+    """Return the options of `statement`: it declares `table`, its `columns` and primary key. Raises CatalogError."""
     given = _given(statement, source)
     topic = given.get("topic")
     name = table if topic is None else topic.value
@@ -50,12 +68,56 @@ def read_options(statement: exp.Create, table: str, source: StatementText, place
         what = f"{name[:60]!r} is no name of a Kafka topic (1 to 249 of A-Z a-z 0-9 . _ -)"
         hint = "Name one: WITH ('topic'='...')."
         raise source.refusal("malformed", what, place if topic is None else topic.value_span, hint)
+    format = _one_of(given.get("format"), FORMATS, source)
+    buckets, bucket_by = _buckets(given, format, key, source)
     return TableOptions(
         topic=name,
-        format=_one_of(given.get("format"), FORMATS, source),
+        format=format,
         absent=_one_of(given.get("absent"), ABSENT, source),
+        others=_others(format, given, columns, source, place),
         topic_span=None if topic is None else topic.value_span,
+        buckets=buckets,
+        bucket_by=bucket_by,
     )
+
+
+def _others(
+    format: str, given: dict[str, _Option], columns: Sequence[Column], source: StatementText, place: exp.Expr
+) -> tuple[tuple[str, str], ...]:
+    """Return the options that are the format's own."""
+    values = {name: option.value for name, option in given.items() if name not in OPTIONS}
+    try:
+        return read_format_options(format, values, columns)
+    except OptionFault as fault:
+        if fault.option is None:
+            raise source.refusal(fault.code, fault.what, place, fault.hint) from None
+        option = given[fault.option]
+        at, hint = (option.value_span, fault.hint) if fault.hint else (option.name_span, _near(option.name, format))
+        raise source.refusal(fault.code, fault.what, at, hint) from None
+
+
+def _near(name: str, format: str) -> str:
+    """Return what an unknown option may have meant."""
+    known = (*OPTIONS, *known_options(format))
+    meant = near(name, known)
+    return (f"Did you mean `{meant[0]}`? " if meant else "") + f"Known options: {', '.join(known)}."
+
+
+def _buckets(
+    given: dict[str, _Option], format: str, key: tuple[str, ...], source: StatementText
+) -> tuple[int, tuple[str, ...]]:
+    buckets, by = given.get("buckets"), given.get("bucket.by")
+    if buckets is None and by is None:
+        return 1, ()
+    if buckets is None or by is None:
+        there, lacks = ("bucket.by", "buckets") if buckets is None else ("buckets", "bucket.by")
+        what = f"option `{there}` is given without `{lacks}`"
+        raise source.refusal("malformed", what, given[there].name_span, "Say both: 'buckets'='8', 'bucket.by'='...'.")
+    if format != "json":
+        what = f"a table of format `{format}` has no buckets: a truncate or a change of key concerns several"
+        raise source.refusal("unsupported", what, buckets.name_span, "Leave `buckets` and `bucket.by` out.")
+    number = read_buckets(buckets.value, buckets.value_span, source)
+    return number, read_bucket_by(by.value, key, by.value_span, source)
 
 
 def _given(statement: exp.Create, source: StatementText) -> dict[str, _Option]:
@@ -63,11 +125,6 @@ def _given(statement: exp.Create, source: StatementText) -> dict[str, _Option]:
     given: dict[str, _Option] = {}
     for item in properties.expressions if properties is not None else []:
         option = _option(item, source)
-        if option.name not in OPTIONS:
-            meant = near(option.name, OPTIONS)
-            hint = f"Did you mean `{meant[0]}`? " if meant else ""
-            hint += f"Known options: {', '.join(OPTIONS)}."
-            raise source.refusal("unsupported", f"there is no option `{option.name}`", option.name_span, hint)
         if option.name in given:
             what = f"option `{option.name}` is given twice"
             raise source.refusal("conflict", what, option.name_span, "Give it once.")

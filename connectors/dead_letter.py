@@ -18,6 +18,12 @@ Stable codes, so that a program can act on them:
     missing_key        no Kafka key (a tombstone, or a row in a topic of several partitions)
     malformed_key      the Kafka key is not the primary key as JSON
     key_disagrees      the Kafka key and the row's primary key differ
+    not_an_envelope    an object without `op` that is none of the records that a connector sends beside changes
+    unknown_operation  an `op` that is not c, u, d, r, t or m
+    missing_image      a create, update or read without the row in `after`
+    malformed_schema   the schema that the record carries is none, or lacks what a value needs
+    missing_schema     neither the record nor the table says how a value is written
+    unavailable_value  a placeholder for a value that did not change, and no stored row has it
 """
 
 from __future__ import annotations
@@ -28,7 +34,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from connectors.record import OutRecord
+from connectors.record import OutRecord, RawRecords
 from connectors.topics import Topics
 
 MAX_RECORD_BYTES = 65_536
@@ -56,6 +62,12 @@ class DeadLetter:
     timestamp: int
     key: bytes | None
     value: bytes | None
+
+    @classmethod
+    def of(cls, fault: RecordFault, records: RawRecords, i: int) -> DeadLetter:
+        """Return the letter of record number `i`."""
+        position = int(records.partition[i]), int(records.offset[i]), int(records.timestamp[i])
+        return cls(fault.code, fault.message, records.topic, *position, records.keys[i], records.values[i])
 
     def record(self, topics: Topics) -> OutRecord:
         """Return the record for the topic `dead-letters`; its key is `topic/partition/offset`.

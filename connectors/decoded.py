@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from connectors.dead_letter import DeadLetter
+from connectors.settling import Settling
 from state.change_batch import ChangeBatch
 
 
 @dataclass(slots=True)
 class Decoded:
-    """`changes` and `dead` together are the records that came in, each in the order in which they came.
+    """`changes`, `dead` and what was `ignored` are the records that came in, each in the order in which they came.
 
+    ignored: records that say nothing about rows, such as a connector's heartbeats.
+    settling: what hangs on stored rows; None where nothing does.
     unknown: names of members that are no columns, sampled from one record of the batch.
     seen: column name -> rows that had the member; a declared column that never comes is worth a warning.
     """
@@ -20,6 +23,8 @@ class Decoded:
     dead: list[DeadLetter]
     unknown: list[str] = field(default_factory=list)
     seen: dict[str, int] = field(default_factory=dict)
+    ignored: int = 0
+    settling: Settling | None = None
 
     @property
     def rows(self) -> int:

@@ -157,7 +157,7 @@ class JsonFormat:
             try:
                 self._put(batch, i, self._exact.decode(records.keys[i], records.values[i]))
             except RecordFault as fault:
-                batch.dead.append(_letter(records, i, fault))
+                batch.dead.append(DeadLetter.of(fault, records, i))
 
     def _put(self, batch: _Batch, i: int, row: JsonRow) -> None:
         batch.key_list()[i] = row.key
@@ -222,8 +222,3 @@ def _drop_dead(batch: _Batch) -> None:
     batch.codes = np.ascontiguousarray(batch.codes[:, taken])
     batch.valid = np.ascontiguousarray(batch.valid[:, taken])
     batch.present = np.ascontiguousarray(batch.present[:, taken])
-
-
-def _letter(records: RawRecords, i: int, fault: RecordFault) -> DeadLetter:
-    position = int(records.partition[i]), int(records.offset[i]), int(records.timestamp[i])
-    return DeadLetter(fault.code, fault.message, records.topic, *position, records.keys[i], records.values[i])

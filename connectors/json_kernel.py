@@ -324,12 +324,13 @@ def scan_records(data: U8, offsets: I64, which: I64, names: U8, plan: I64, as_ke
     As keys, one column may come as its bare value, and a member that is no column makes the record not plain.
     """
     width = len(plan)
+    first = np.int64(0)  # for a literal 0 numba would compile `_take_value` and all below it again
     for i in range(len(which)):
         stop = offsets[which[i] + 1]
         at = skip_blanks(data, offsets[which[i]], stop)
         if at < stop and data[at] == OPEN_OBJECT:
             at = _take_members(data, at + 1, stop, i, names, plan, out)
         else:
-            at = _take_value(data, at, stop, 0, i, plan, out) if as_keys and width == 1 else -1
+            at = _take_value(data, at, stop, first, i, plan, out) if as_keys and width == 1 else -1
         right = at >= 0 and skip_blanks(data, at, stop) == stop and _is_complete(i, plan, out)
         out[CODE, width, i] = right and not (as_keys and out[STATE, width, i])

@@ -37,10 +37,15 @@ class RowEncoder:
     """Encodes the rows and keys of one relation; make it once for many rows.
 
     A column that a row leaves out follows the relation's `absent`: it is NULL, refused, or left out so that the
-    stored value is kept.
+    stored value is kept. Raises RowError for a relation of another format than `json`.
     """
 
     def __init__(self, relation: Relation) -> None:
+        if relation.format != "json":
+            raise RowError(
+                f"table `{relation.name}` is fed in format '{relation.format}', and rows are written in 'json' only; "
+                "let its own producer write them, or send records as they are with `tidewire publish --raw`"
+            )
         self.relation = relation
         self._columns = [(_Member(relation, column), column.name in relation.key) for column in relation.columns]
         self._names = frozenset(column.name for column in relation.columns)

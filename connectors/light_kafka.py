@@ -7,7 +7,8 @@ the partitioner is murmur2, as everywhere in tidewire.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
@@ -24,6 +25,7 @@ from connectors.kafka_record import KafkaRecord
 
 _POLL_MS = 200
 _BATCH = 5_000
+_FIRST_STEP = 64
 _UNREACHABLE = (KafkaConnectionError, KafkaTimeoutError)
 
 
@@ -83,6 +85,35 @@ class LightReader:
                 if record.offset < ends[record.topic, record.partition]:
                     yield record
 
+    def newest(self, wanted: Callable[[KafkaRecord], bool]) -> KafkaRecord | None:
+        """Return the last record that is `wanted` in the one partition assigned, None if there is none.
+
+        Reads backwards from the end, in steps that grow; what is polled afterwards stands behind that end.
+        Cost: O(records behind the one found).
+        """
+        if not self._consumer.assignment():
+            return None
+        [where] = self._consumer.assignment()
+        [begin], [end] = self.begin_offsets().values(), self.end_offsets().values()
+        high, step = end, _FIRST_STEP
+        found: KafkaRecord | None = None
+        while found is None and high > begin:
+            low = max(begin, high - step)
+            found = next((record for record in reversed(self._between(where, low, high)) if wanted(record)), None)
+            high, step = low, step * 4
+        with _named("reading from Kafka"):
+            self._consumer.seek(where, end)
+        return found
+
+    def _between(self, where: TopicPartition, low: int, high: int) -> list[KafkaRecord]:
+        """Return the committed records from offset `low` up to before `high`."""
+        records: list[KafkaRecord] = []
+        with _named("reading from Kafka"):
+            self._consumer.seek(where, low)
+        while self._behind({(where.topic, where.partition): high}):
+            records += [record for record in self.poll(_POLL_MS / 1000) if record.offset < high]
+        return records
+
     def _behind(self, ends: Mapping[tuple[str, int], int]) -> bool:
         with _named("reading from Kafka"):
             return any(self._consumer.position(TopicPartition(*where)) < end for where, end in ends.items())
@@ -98,6 +129,7 @@ class LightKafka:
     def __init__(self, properties: Mapping[str, object]) -> None:
         self._properties = dict(properties)
         self._producer: Any = None
+        self._making = threading.Lock()
 
     def reader(self) -> LightReader:
         """Return a new reader; the caller closes it."""
@@ -109,8 +141,9 @@ class LightKafka:
         Raises KafkaFailure for the first that could not be written.
         """
         with _named(f"writing to `{topic}`"):
-            if self._producer is None:
-                self._producer = KafkaProducer(**{"acks": "all", "linger_ms": 5, **self._properties})
+            with self._making:
+                if self._producer is None:
+                    self._producer = KafkaProducer(**{"acks": "all", "linger_ms": 5, **self._properties})
             futures = [self._producer.send(topic, key=key, value=value) for key, value in records]
             self._producer.flush()
             written = [future.get(timeout=60) for future in futures]

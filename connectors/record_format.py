@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Protocol
 
 from catalog.relation import Relation
+from connectors.debezium_format import DebeziumFormat
 from connectors.decoded import Decoded
 from connectors.json_format import JsonFormat
 from connectors.record import RawRecords
@@ -28,7 +30,7 @@ class RecordFormatError(UserError):
     code = "unknown_format"
 
 
-_FORMATS = {"json": JsonFormat}
+_FORMATS: dict[str, Callable[[Relation, bool], RecordFormat]] = {"json": JsonFormat, "debezium-json": DebeziumFormat}
 
 
 @lru_cache(maxsize=256)

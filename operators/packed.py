@@ -53,7 +53,10 @@ class PackedError(TidewireError):
 
 
 class Header(msgspec.Struct, omit_defaults=True):
-    """What stands before the columns. A snapshot and the messages of a batch share one numbering of chunks."""
+    """What stands before the columns. A snapshot and the messages of a batch share one numbering of chunks.
+
+    sweeps: (partition, offset) of the records that became changes of several rows, which are one cause all the same.
+    """
 
     kind: str
     epoch: int
@@ -67,6 +70,7 @@ class Header(msgspec.Struct, omit_defaults=True):
     catalog: int = -1
     shapes: list[Shape] = []
     channels: list[Channel] = []
+    sweeps: list[tuple[int, int]] = []
 
 
 @dataclass(slots=True)

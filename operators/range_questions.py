@@ -96,8 +96,8 @@ class RangeQuestions:
         return len(self._rows)
 
     @property
-    def store(self) -> RowStore:
-        """The rows, to look at."""
+    def stored(self) -> RowStore:
+        """The rows as they are now, to be read only."""
         return self._rows
 
     @property

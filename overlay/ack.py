@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from overlay.delivery import Position, json_text
+from overlay.delivery import json_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +47,9 @@ def accepted(name: str, version: int, sql: str, end: str) -> bytes:
     return f'{{"id":{name},"version":{version},"status":"accepted","sql":{sql},{end}'.encode()
 
 
-def live(name: str, version: int, at: Position, sql: str, end: str) -> bytes:
-    """Return the ack of a subscription whose snapshot has come; its answers hold from `at` on. As `accepted`."""
-    return f'{{"id":{name},"version":{version},"status":"live","at":{at.text},"sql":{sql},{end}'.encode()
+def live(name: str, version: int, at: str, sql: str, end: str) -> bytes:
+    """Return the ack of a subscription whose snapshot has come; its answers hold from `at` (JSON) on. As `accepted`."""
+    return f'{{"id":{name},"version":{version},"status":"live","at":{at},"sql":{sql},{end}'.encode()
 
 
 def ended(name: str, version: int, reason: str) -> bytes:

@@ -8,25 +8,45 @@ announced before the record came. Records that come before any catalog is announ
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
+import numpy as np
+
+from catalog.bulk_compiler import FEW, Alike, compile_all
 from catalog.compiler import Compiled, Compiler, check_policy
+from catalog.cut_statements import CutStatements
 from catalog.errors import SubscriptionError
-from catalog.notify import EVERY_CHANGE, read_policy
+from catalog.notify import EVERY_CHANGE, RECORDS, read_policy
 from catalog.relation import Catalog
 from overlay.ack import Refusal
-from overlay.subscription_request import Request, read_request
+from overlay.subscription_request import Request, find_statements, read_request
+from state.change_batch import I64
 
+_NO_RECORDS = np.zeros(0, np.int64)
+_NO_STATEMENTS = CutStatements.of(np.zeros(0, np.uint8), _NO_RECORDS, _NO_RECORDS)
 MAY_COME = frozenset({"unknown_table", "unknown_column"})
 
 
-@dataclass(frozen=True, slots=True)
-class Held:
+class Held(NamedTuple):
     """A record that waits; `version` is its offset."""
 
     version: int
     key: bytes
     value: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What of many records could be compiled together: `alike` has rows of `statements`, statement i is of record
+    records[i]. `left` are all other records, to be judged one by one.
+    """
+
+    alike: list[Alike]
+    statements: CutStatements
+    records: I64
+    left: list[int]
 
 
 class Admission:
@@ -46,6 +66,17 @@ class Admission:
         """Compile with `catalog` from here on."""
         self.catalog = catalog
         self._compiler = Compiler(catalog)
+
+    def judge_all(self, values: Sequence[bytes]) -> Judged:
+        """Compile together what can be. Cost: 1.5 us each (`catalog/bulk_compiler.py`)."""
+        if len(values) < FEW or self._compiler is None:
+            return Judged([], _NO_STATEMENTS, _NO_RECORDS, list(range(len(values))))
+        statements, records = find_statements(values)
+        alike = compile_all(self._compiler, statements)
+        left = np.ones(len(values), np.bool_)
+        for one in alike:
+            left[records[one.rows]] = False
+        return Judged(alike, statements, records, left.nonzero()[0].tolist())
 
     def judge(self, value: bytes, final: bool = False) -> Compiled | Refusal | None:
         """Compile the value of a record. None: it must be held back; never so if `final` and a catalog is there."""
@@ -77,8 +108,13 @@ def _compile(compiler: Compiler, request: Request) -> Compiled:
     else:
         assert request.template is not None and request.params is not None
         compiled = compiler.compile_template(request.template, request.params)
-    if request.notify is None and request.ttl is None:
+    if request.notify is None and request.ttl is None and request.deliver is None:
         return compiled
+    return _with_options(compiled, request)
+
+
+def _with_options(compiled: Compiled, request: Request) -> Compiled:
+    """Return `compiled` with what stands beside the SQL."""
     notify = None if request.notify is None else read_policy(request.notify)
     if notify is not None:
         if compiled.notify not in (EVERY_CHANGE, notify):
@@ -86,7 +122,10 @@ def _compile(compiler: Compiler, request: Request) -> Compiled:
         check_policy(compiled.region.shape, compiled.columns, notify)
     if request.ttl is not None and compiled.ttl not in (None, request.ttl):
         raise _said_twice("TTL", compiled.ttl, request.ttl)
-    return replace(compiled, notify=notify or compiled.notify, ttl=request.ttl or compiled.ttl)
+    deliver = request.deliver or compiled.deliver
+    if compiled.deliver not in (RECORDS, deliver):
+        raise _said_twice("DELIVER", compiled.deliver, deliver)
+    return replace(compiled, notify=notify or compiled.notify, ttl=request.ttl or compiled.ttl, deliver=deliver)
 
 
 def _said_twice(name: str, first: object, second: object) -> SubscriptionError:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
-from connectors.http_server import Answer, Elsewhere, Found, NotNow, Unknown
+from connectors.http_answer import Answer, Elsewhere, Found, NotNow, Unknown
 from connectors.partitioner import home_partition
 from overlay.committed_view import CommittedView
 from overlay.owned_edges import OwnedEdges
@@ -42,22 +42,32 @@ class EdgeAnswers:
         """Answer from `owned`, for the edge that others know as `address`."""
         self._owned, self._partitions, self._address = owned, partitions, address
 
+    @property
+    def virtual_edges(self) -> set[int]:
+        """The numbers of the virtual edges that are here now."""
+        return set(self._owned.edges) if self._owned is not None else set()
+
     def subscription(self, identifier: str) -> Answer:
         """Return the current answer of a subscription, or where it is."""
-        owned = self._owned
-        if owned is None:
-            return NotNow(f"the edge is {self.state}")
-        key = identifier.encode()
-        home = home_partition(key, self._partitions)
+        return self.look([identifier])[0]
 
-        def look() -> Answer | None:
-            edge = owned.edges.get(home)
-            if edge is None:
-                return None
-            view = edge.find(key)
-            return Unknown() if view is None else Found(_body(view))
+    def look(self, identifiers: Sequence[str]) -> list[Answer]:
+        """Return the current answers of subscriptions as of one moment, or where they are. Raises EdgeBusy."""
+        if self._owned is None:
+            return [NotNow(f"the edge is {self.state}")] * len(identifiers)
+        found = self._view.read(lambda: [self.find(identifier.encode()) for identifier in identifiers])
+        return [
+            answer or self._elsewhere(home_partition(identifier.encode(), self._partitions))
+            for identifier, answer in zip(identifiers, found, strict=True)
+        ]
 
-        return self._view.read(look) or self._elsewhere(home)
+    def find(self, key: bytes) -> Found | Unknown | None:
+        """Return a subscription, None if its virtual edge is not here. For the edge's thread, or within `read`."""
+        edge = self._owned.edges.get(home_partition(key, self._partitions)) if self._owned is not None else None
+        if edge is None:
+            return None
+        view = edge.find(key)
+        return Unknown() if view is None else Found(_body(view))
 
     def health(self) -> tuple[bool, Mapping[str, object]]:
         """Return whether the edge serves, and what it owns, holds and has counted."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from connectors.http_rules import HttpRules
 from connectors.kafka import KafkaProperties
 from connectors.topics import Topics
 from overlay.snapshot_policy import FLOOR_BYTES
@@ -20,6 +21,7 @@ class EdgeConfig:
         http_port: 0 takes a free one.
         advertised: `host:port` that other edges redirect to, if it is not where we listen.
         session_seconds: after how long without a sign of life its virtual edges move to others.
+        rules: who may ask for what over HTTP, and limits.
         snapshot_floor: bytes of `edge-state` of a virtual edge below which no snapshot is written.
     """
 
@@ -28,6 +30,7 @@ class EdgeConfig:
     http_host: str = "127.0.0.1"
     http_port: int = 0
     advertised: str | None = None
+    rules: HttpRules = field(default_factory=HttpRules)
     session_seconds: float = 6.0
     snapshot_floor: int = FLOOR_BYTES
 

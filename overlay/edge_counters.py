@@ -9,10 +9,11 @@ from dataclasses import dataclass
 class EdgeCounters:
     """Counts of events, not kept across restarts.
 
-    `suppressed`: messages that brought the value already held. `dropped_old_epoch`: records of a lower epoch.
-    `repeats`: chunks and progress records seen before. `stale_snapshots`: answers that no registration waited for.
-    `conflated`: changes that no delivery of their own told. `expired`, `over_quota`: subscriptions that ended so.
-    `ignored`: records without a key, unsubscriptions of unknown ids.
+    `unwanted`: messages that met no subscription. `suppressed`: messages that brought the value already held.
+    `dropped_old_epoch`: records of a lower epoch. `repeats`: chunks and progress records seen before.
+    `stale_snapshots`: answers that no registration waited for. `conflated`: changes that no delivery of their own told.
+    `expired`, `over_quota`: subscriptions that ended so. `ignored`: records without a key, unsubscriptions of unknown
+    ids.
     """
 
     deliveries: int = 0
@@ -21,6 +22,7 @@ class EdgeCounters:
     expired: int = 0
     over_quota: int = 0
     messages: int = 0
+    unwanted: int = 0
     refused: int = 0
     ignored: int = 0
     dropped_old_epoch: int = 0

@@ -35,6 +35,7 @@ from overlay.edge_answers import RUNNING, EdgeAnswers
 from overlay.edge_config import EdgeConfig
 from overlay.owned_edges import OwnedEdges, Step
 from overlay.ownership import client_id
+from overlay.push_board import PushBoard
 from state.errors import UserError
 
 POLL_SECONDS = 0.1
@@ -61,6 +62,7 @@ class EdgeMember:
         reader: Reader,
         view: CommittedView,
         answers: EdgeAnswers,
+        board: PushBoard,
         log: FilteringBoundLogger,
     ) -> None:
         self._config = config
@@ -68,6 +70,7 @@ class EdgeMember:
         self._reader = reader
         self._view = view
         self._answers = answers
+        self._board = board
         self._log = log
         catalogs = CatalogVersions(reader, self._topics.catalog)
         ends = self._notification_ends
@@ -115,6 +118,7 @@ class EdgeMember:
             self._owned.clear()
         self._adopted = False
         self._assignment = self._group.assignment
+        self._board.owned({number for _, number in self._assignment.places})
         self._answers.state = "waiting for virtual edges"
 
     def _adopt(self) -> None:
@@ -129,6 +133,7 @@ class EdgeMember:
                 self._owned.restore(number, self._stored(number))
             starts = self._starts(numbers)
             self._owned.begin(starts)
+            self._board.adopted(numbers, self._answers.find)
         self._group.start(starts)
         self._adopted = True
         self._answers.state = RUNNING
@@ -203,6 +208,7 @@ class EdgeMember:
         except StepAborted as aborted:
             self._after_abort(aborted, time.monotonic() - began)
             raise
+        self._board.committed(step.records)
         self._committed = dict(step.positions)
         self._answers.counters.transactions += 1
         self._answers.counters.written += len(step.records)

@@ -9,6 +9,7 @@ import threading
 
 import structlog
 
+from connectors.http_app import Edge, edge_app
 from connectors.http_server import HttpServer
 from connectors.kafka import Admin, KafkaFailure, Reader
 from connectors.kafka_admin import TopicsDisagree
@@ -16,8 +17,10 @@ from overlay.committed_view import CommittedView
 from overlay.edge_answers import EdgeAnswers
 from overlay.edge_config import EdgeConfig
 from overlay.edge_member import EdgeMember
+from overlay.front_desk import FrontDesk
 from overlay.ownership import Ownership
-from overlay.subscription_index import warm
+from overlay.push_board import PushBoard
+from overlay.warming import warm
 
 WAIT_SECONDS = 0.5
 _ADMIN_SECONDS = 5.0
@@ -33,6 +36,7 @@ class EdgeProcess:
         self._view = CommittedView()
         ownership = Ownership(lambda: self._admin.members(config.group), config.topics.subscriptions)
         self.answers = EdgeAnswers(self._view, ownership)
+        self._board = PushBoard(config.topics, config.rules, self.answers.look)
         self._log = structlog.get_logger("tidewire.edge")
 
     def run(self, stop: threading.Event) -> None:
@@ -43,7 +47,7 @@ class EdgeProcess:
         Raises:
             TidewireError: what trying again does not mend; nothing uncommitted was made visible.
         """
-        http = HttpServer(self.answers, self._config.http_host, self._config.http_port)
+        http = self._listen()
         address = self._config.advertised or http.address
         self._log = self._log.bind(edge=address)
         self._log.info("listening", http=http.address)
@@ -54,8 +58,15 @@ class EdgeProcess:
                 self._serve(partitions, address, stop)
         finally:
             self.answers.state = "stopped"
+            self._board.owned(())
             http.close()
         self._log.info("stopped")
+
+    def _listen(self) -> HttpServer:
+        config = self._config
+        desk = FrontDesk(config.kafka, config.topics, self.answers, self._board)
+        app = edge_app(Edge(self.answers, self._board, desk), config.rules)
+        return HttpServer(app, config.http_host, config.http_port, config.rules)
 
     def _await_topics(self, stop: threading.Event) -> int:
         """Return the number of virtual edges once every topic is there, 0 when told to stop before.
@@ -94,7 +105,8 @@ class EdgeProcess:
 
     def _serve(self, partitions: int, address: str, stop: threading.Event) -> None:
         reader = Reader(self._config.kafka)
-        member = EdgeMember(self._config, partitions, address, reader, self._view, self.answers, self._log)
+        self._board.partitions = partitions
+        member = EdgeMember(self._config, partitions, address, reader, self._view, self.answers, self._board, self._log)
         try:
             while not stop.is_set():
                 member.turn(stop)

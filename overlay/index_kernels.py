@@ -162,7 +162,7 @@ def _make_room(
     n = cnt[node] + 1
     tx, ty, tp = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int32)
     tx[0], ty[0], tp[0] = x, y, p
-    n = 1
+    n = np.int64(1)  # for a literal 1 numba would compile `build` again
     for below in range(node << height, (node + 1) << height):
         place = (below - leaves) * capacity
         for i in range(place, place + cnt[below]):

@@ -8,28 +8,30 @@
 
 What is said about one id keeps the order of its records; the accepted are therefore taken in before a further record of
 one of their ids, or the end of a subscription, is looked at. One bad record never stops the rest.
-Cost: 10 us a subscription of a known template in bulk, most of it compiling; 0.1 ms for one alone.
+Cost: 5 us a subscription in bulk where many have a template in common, 20 us where few have; 0.15 ms for one alone.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from catalog.compiler import Compiled
+from catalog.relation import Relation
 from overlay import ack
-from overlay.admission import Admission, Held
-from overlay.delivery import json_names, json_text
+from overlay.admission import Admission, Held, Judged
+from overlay.delivery import json_names
 from overlay.edge_counters import EdgeCounters
 from overlay.expiry import Expiry
 from overlay.key_kernels import homes
+from overlay.newcomers import Newcomers
 from overlay.outbox import Outbox
-from overlay.roster import Arrival, Roster
+from overlay.roster import Roster
 from overlay.subscription_request import MAX_ID_BYTES, refuse_id
 from overlay.text_arena import sizes_of
-from state.change_batch import I64
 
 _RESERVED = ord("@")
 
@@ -59,19 +61,19 @@ class Intake:
         ]
         self.counters.ignored += len(offsets) - len(keyed)
         doubtful = self._doubtful([key for _, key, _ in keyed])
-        accepted: dict[bytes, tuple[Held, Compiled]] = {}
+        asking: dict[bytes, Held] = {}
         for i, (offset, key, value) in enumerate(keyed):
             refusal = refuse_id(key, self.number, self.partitions) if i in doubtful else None
-            if key in accepted or (value is None and accepted):
-                self._accept(list(accepted.values()))
-                accepted = {}
+            if key in asking or (value is None and asking):
+                self._judge(list(asking.values()))
+                asking = {}
             if refusal is not None:
                 self._refuse(key, offset, refusal)
             elif value is None:
                 self.unsubscribe(offset, key)
             else:
-                self._judge(Held(offset, key, value), accepted)
-        self._accept(list(accepted.values()))
+                asking[key] = Held(offset, key, value)
+        self._judge(list(asking.values()))
 
     def admit(self, record: Held, final: bool = False) -> bool:
         """Take or refuse a record that was held back; False if it must be still."""
@@ -81,48 +83,68 @@ class Intake:
         if isinstance(judged, ack.Refusal):
             self._refuse(record.key, record.version, judged)
         else:
-            self._accept([(record, judged)])
+            newcomers = Newcomers([record.key], [record.version])
+            newcomers.put_one(0, judged, self._relation(judged))
+            self._accept(newcomers)
         return True
 
-    def _judge(self, record: Held, accepted: dict[bytes, tuple[Held, Compiled]]) -> None:
-        judged = self.admission.judge(record.value)
-        if judged is None:
-            self.admission.held[record.version] = record
-        elif isinstance(judged, ack.Refusal):
-            self._refuse(record.key, record.version, judged)
-        else:
-            accepted[record.key] = (record, judged)
+    def _judge(self, records: list[Held]) -> None:
+        """Judge records with different ids."""
+        if not records:
+            return
+        judged = self.admission.judge_all([record.value for record in records])
+        alone: dict[int, Compiled] = {}
+        for i in judged.left:
+            one = self.admission.judge(records[i].value)
+            if one is None:
+                self.admission.held[records[i].version] = records[i]
+            elif isinstance(one, ack.Refusal):
+                self._refuse(records[i].key, records[i].version, one)
+            else:
+                alone[i] = one
+        self._accept(self._newcomers(records, judged, alone))
+
+    def _newcomers(self, records: list[Held], judged: Judged, alone: dict[int, Compiled]) -> Newcomers:
+        """Return those of `records` that are accepted, in their order."""
+        accepted = sorted([*alone, *(i for alike in judged.alike for i in judged.records[alike.rows].tolist())])
+        taken = [records[i] for i in accepted]
+        newcomers = Newcomers([record.key for record in taken], [record.version for record in taken])
+        for alike in judged.alike:
+            which = np.searchsorted(accepted, judged.records[alike.rows])
+            newcomers.put_alike(which, alike, self._relation(alike.example), judged.statements)
+        for i, compiled in alone.items():
+            newcomers.put_one(bisect_left(accepted, i), compiled, self._relation(compiled))
+        return newcomers
+
+    def _relation(self, compiled: Compiled) -> Relation:
+        return self.admission.catalog.relations[compiled.region.shape.relation]
 
     def _refuse(self, key: bytes, version: int, refusal: ack.Refusal) -> None:
         self.counters.refused += 1
         self.outbox.ack(key, ack.refused(key.decode(errors="replace"), version, refusal))
 
-    def _accept(self, accepted: list[tuple[Held, Compiled]]) -> None:
+    def _accept(self, newcomers: Newcomers) -> None:
         """Take in subscriptions with different ids."""
-        if not accepted:
+        if not len(newcomers):
             return
-        relations = self.admission.catalog.relations
-        for record, _ in accepted:
-            self.admission.forget(record.key, record.version)
-        slots = self.roster.add_all(
-            [Arrival(record.key, record.version, c, relations[c.region.shape.relation]) for record, c in accepted]
-        )
+        if self.admission.held:
+            for key, version in zip(newcomers.keys, newcomers.versions.tolist(), strict=True):
+                self.admission.forget(key, version)
+        slots = self.roster.add(newcomers)
         if self.registered():
             self.roster.registrations.queue(slots)
-        mortal = [(slot, c.ttl) for slot, (_, c) in zip(slots.tolist(), accepted, strict=True) if c.ttl is not None]
-        self.expiry.begin([slot for slot, _ in mortal], [ttl for _, ttl in mortal])
-        self._say_accepted(accepted, slots)
+        self.expiry.begin([int(slots[i]) for i in newcomers.ttl], list(newcomers.ttl.values()))
+        self._say_accepted(newcomers)
 
-    def _say_accepted(self, accepted: list[tuple[Held, Compiled]], slots: I64) -> None:
-        ends: dict[tuple[int, str], str] = {}
-        numbers = self.roster.slots.shape[slots].tolist()
-        names = json_names([record.key for record, _ in accepted])
-        for (record, compiled), name, number in zip(accepted, names, numbers, strict=True):
-            end = ends.get((number, compiled.cost))
-            if end is None:
-                shape = self.roster.shapes[number].key
-                end = ends[number, compiled.cost] = ack.ending(shape, compiled.cost)
-            self.outbox.ack(record.key, ack.accepted(name, record.version, json_text(compiled.sql), end))
+    def _say_accepted(self, newcomers: Newcomers) -> None:
+        ends: dict[tuple[int, int], str] = {}
+        kinds = list(zip(newcomers.shape.tolist(), newcomers.term.tolist(), strict=True))
+        for shape, term in set(kinds):
+            ends[shape, term] = ack.ending(newcomers.shapes[shape].shape.key, newcomers.terms[term].cost)
+        rows = zip(json_names(newcomers.keys), newcomers.versions.tolist(), newcomers.sql, kinds, strict=True)
+        self.outbox.acks(
+            newcomers.keys, [ack.accepted(name, version, sql, ends[kind]) for name, version, sql, kind in rows]
+        )
 
     def _doubtful(self, keys: list[bytes]) -> set[int]:
         """Return which of the ids must be looked at closely (`refuse_id`); all others are at home and well formed."""

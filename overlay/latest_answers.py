@@ -20,7 +20,7 @@ from state.change_batch import I64, Bool
 
 
 @dataclass(slots=True)
-class _Step:
+class Moved:
     """Slots that moved in a step, each once: what they held before it, how often they moved, the last row."""
 
     slots: I64
@@ -38,7 +38,7 @@ class LatestAnswers:
         self._roster = roster
         self._outbox = outbox
         self._counters = counters
-        self._steps: list[_Step] = []
+        self._steps: list[Moved] = []
 
     def collect(self, slots: I64, done: Transitions, partition: I64, offset: I64) -> None:
         """Take what hits did: of each, its slot and its row. The values are written to the table by the caller."""
@@ -50,19 +50,29 @@ class LatestAnswers:
         _, from_end = np.unique(mine[::-1], return_index=True)
         last = chosen[len(mine) - 1 - from_end]
         first = chosen[first]
-        self._steps.append(_Step(which, done.old[first], done.old_known[first], moves, partition[last], offset[last]))
+        self.add(Moved(which, done.old[first], done.old_known[first], moves, partition[last], offset[last]))
+
+    def add(self, moved: Moved) -> None:
+        """Take what was collected elsewhere."""
+        self._steps.append(moved)
 
     def end(self, position: Position) -> None:
         """Tell every slot whose answer is another one than before the batch."""
+        step = self.take()
+        if step is not None:
+            self.tell(step, position)
+
+    def take(self) -> Moved | None:
+        """Return all that was collected, each slot once, and forget it."""
         if not self._steps:
-            return
+            return None
         steps, self._steps = self._steps, []
         slots = np.concatenate([step.slots for step in steps])
         _, first, inverse = np.unique(slots, return_index=True, return_inverse=True)
         moves = np.bincount(inverse, np.concatenate([step.moves for step in steps])).astype(np.int64)
         _, from_end = np.unique(slots[::-1], return_index=True)
         last = len(slots) - 1 - from_end
-        one = _Step(
+        return Moved(
             slots[first],
             np.concatenate([step.old for step in steps])[first],
             np.concatenate([step.old_known for step in steps])[first],
@@ -70,9 +80,9 @@ class LatestAnswers:
             np.concatenate([step.partition for step in steps])[last],
             np.concatenate([step.offset for step in steps])[last],
         )
-        self._tell(one, position)
 
-    def _tell(self, step: _Step, position: Position) -> None:
+    def tell(self, step: Moved, position: Position) -> None:
+        """Tell the slots of `step` whose answer differs from what it was."""
         table = self._roster.slots
         value, known = table.value[step.slots], table.known[step.slots]
         differs = ((value != step.old) | (known != step.old_known)).nonzero()[0]
@@ -80,8 +90,8 @@ class LatestAnswers:
         n = table.n[slots] + 1
         self._roster.move(slots, value[differs], known[differs], n)
         columns = (slots, n, step.old[differs], step.old_known[differs], value[differs], known[differs])
-        rows = (step.moves[differs], step.partition[differs], step.offset[differs])
-        for slot, number, old, old_known, new, new_known, changes, partition, offset in zip(
+        rows = (step.moves[differs], step.partition[differs], step.offset[differs], table.packed(slots))
+        for slot, number, old, old_known, new, new_known, changes, partition, offset, packed in zip(
             *(column.tolist() for column in (*columns, *rows)), strict=True
         ):
             entry = self._roster.shape_of(slot)
@@ -89,6 +99,6 @@ class LatestAnswers:
             at = row_at(row_start(position, entry.topic_text), partition, offset)
             key = table.key(slot)
             head = change_head(json_text(key.decode()), int(table.version[slot]))
-            self._outbox.deliver(key, changed(head, number, body, at, changes))
+            self._outbox.deliver(key, changed(head, number, body, at, changes), packed)
         self._counters.deliveries += len(slots)
         self._counters.conflated += int(step.moves.sum()) - len(slots)

@@ -29,20 +29,16 @@ class NumberedKeys:
     def __len__(self) -> int:
         return len(self._table)
 
-    def enter(self, keys: Sequence[bytes]) -> I64:
-        """Return the number of each key, and count it once more each time."""
-        distinct = list(dict.fromkeys(keys))
-        numbers = self._table.find(distinct)[:, 0].astype(np.int64)
+    def enter(self, keys: Sequence[bytes], places: I64) -> I64:
+        """Return the number of each of `keys`, which are distinct, where it has a place; count it once for each."""
+        if not len(keys):
+            return np.empty(0, np.int64)
+        numbers = self._table.find(keys)[:, 0].astype(np.int64)
         missing = (numbers < 0).nonzero()[0]
         if len(missing):
-            numbers[missing] = self._make([distinct[i] for i in missing.tolist()])
-        if len(distinct) == 1:
-            every = np.repeat(numbers, len(keys))
-        else:
-            by_key = dict(zip(distinct, numbers.tolist(), strict=True))
-            every = np.array([by_key[key] for key in keys], np.int64)
-        np.add.at(self._counts, every, 1)
-        return every
+            numbers[missing] = self._make([keys[i] for i in missing.tolist()])
+        self._counts[numbers] += np.bincount(places, minlength=len(keys)).astype(np.int32)
+        return numbers[places]
 
     def leave(self, numbers: I64) -> None:
         """Count each number down once each time it stands there."""

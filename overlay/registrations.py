@@ -1,8 +1,10 @@
-"""What a virtual edge tells the shards: regions to register, and channels that nobody needs any more.
+"""What a virtual edge tells the shards: regions to register, channels that nobody needs any more, and summaries.
 
-Both go to the virtual edge's partition of `registrations` with the shard as key, so a shard takes them in the order in
+All go to the virtual edge's partition of `registrations` with the shard as key, so a shard takes them in the order in
 which they were written. A `withdraw` is decided only when a step ends and the channel is still unused, hence never
 races with a registration of the same channel.
+
+Summaries (`overlay/summaries.py`) come last: they say all that is wanted, the step's own registrations among it.
 
 What is queued is looked at only when the step ends: who went in between, or has the snapshot already, is passed over.
 """
@@ -20,7 +22,9 @@ from operators.control import Withdraw, encode_control
 from operators.packed import MAX_BYTES, MAX_REGISTRATIONS, Header, RegionColumns, pack_region_columns
 from overlay.answer_table import AnswerTable
 from overlay.shape_table import ShapeEntry, ShapeTable
+from overlay.slot_shards import SlotShards
 from overlay.slot_table import SlotTable
+from overlay.summaries import Summaries
 from state.change_batch import I64
 
 _ROW_BYTES = 40
@@ -29,11 +33,13 @@ _ROW_BYTES = 40
 class Registrations:
     """What is to be sent when the step ends: queued slots, in order, and channels that lost their last shape."""
 
-    def __init__(self, slots: SlotTable, shapes: ShapeTable, answers: AnswerTable) -> None:
+    def __init__(self, slots: SlotTable, shapes: ShapeTable, answers: AnswerTable, summaries: Summaries) -> None:
         self.unused: dict[Channel, ShapeEntry] = {}
         self._slots = slots
         self._shapes = shapes
         self._answers = answers
+        self._shards = SlotShards(slots, shapes)
+        self._summaries = summaries
         self._queued: list[I64] = []
 
     def queue(self, slots: I64) -> None:
@@ -41,7 +47,11 @@ class Registrations:
         self._queued.append(slots)
 
     def clear(self) -> None:
-        """Forget what was to be sent."""
+        """Forget what was to be sent, and what the shards were told before."""
+        self._sent()
+        self._summaries.clear()
+
+    def _sent(self) -> None:
         self._queued.clear()
         self.unused.clear()
 
@@ -60,27 +70,23 @@ class Registrations:
         """
         out = list(self._withdrawals(catalog, to, topic))
         slots = self.queued()
-        shards = self._shards(slots)
-        for shard in dict.fromkeys(shards.tolist()):
+        for shard, mine in self._shards.parted(slots, catalog):
             header = Header("register", to.epoch, shard, ve=to.ve, catalog=to.catalog)
-            for part in self._parts(slots[shards == shard]):
+            for part in self._parts(mine):
                 value = pack_region_columns(header, self._slots.version[part], self._columns(part))
                 out.append(OutRecord(topic, to.ve, shard.encode(), value))
-        self.clear()
-        return out
+        self._summaries.came(slots)
+        self._sent()
+        return [*out, *self._summaries.records(catalog, to, topic)]
 
     def _withdrawals(self, catalog: Catalog, to: Header, topic: str) -> Iterator[OutRecord]:
         by_shard: dict[str, list[Channel]] = {}
         for channel, entry in self.unused.items():
             if not self._shapes.hearing(channel) and entry.stands(catalog):
-                by_shard.setdefault(entry.shard, []).append(channel)
+                for shard in catalog.relations[channel.relation].shards:
+                    by_shard.setdefault(shard, []).append(channel)
         for shard, gone in by_shard.items():
             yield OutRecord(topic, to.ve, shard.encode(), encode_control(Withdraw(to.epoch, to.ve, gone)))
-
-    def _shards(self, slots: I64) -> np.ndarray:
-        """Return the name of each slot's shard."""
-        numbers, places = np.unique(self._slots.shape[slots], return_inverse=True)
-        return np.array([self._shapes[number].shard for number in numbers.tolist()], object)[places]
 
     def _parts(self, slots: I64) -> Iterator[I64]:
         """Cut slots so that a record has at most MAX_BYTES, even if every group's text is another one."""

@@ -13,12 +13,11 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from catalog.template import Pieces
 from overlay.column import widened
 from overlay.key_kernels import U8, U32, gather
 from overlay.key_table import KeyTable
-from overlay.statement_texts import WHOLE, Parts, StatementTexts
-from overlay.text_arena import TextArena, cut
+from overlay.statement_texts import WHOLE, Parts, StatementTexts, written
+from overlay.text_arena import TextArena, cut, sizes_of
 from state.change_batch import I64, Bool
 
 I16 = npt.NDArray[np.int16]
@@ -51,12 +50,20 @@ class SlotTexts:
         self.lengths = widened(self.lengths, slots)
         self._template = widened(self._template, slots, WHOLE)
 
-    def put(self, slots: I64, ids: Sequence[bytes], statements: Sequence[tuple[str, Pieces | None]]) -> None:
-        """Take in slots that have no text; statements come with their pieces, where they are cut already."""
-        entered = [self._statements.enter(*statement) for statement in statements]
-        self._template[slots] = [number for number, _ in entered]
-        self._arena.put_all(slots, [key + literals for key, (_, literals) in zip(ids, entered, strict=True)])
-        self.lengths[slots] = [len(key) for key in ids]
+    def put(
+        self, slots: I64, ids: Sequence[bytes], templates: Sequence[Parts], places: I64, literals: Sequence[bytes]
+    ) -> None:
+        """Take in slots that have no text. Statement i is made of templates[places[i]] and literals[i], packed."""
+        times = np.bincount(places, minlength=len(templates)).tolist()
+        numbers = [self._statements.enter(*one) for one in zip(templates, times, strict=True)]
+        if WHOLE in numbers:
+            literals = [
+                text if numbers[place] != WHOLE else written(templates[place], text).encode()
+                for place, text in zip(places.tolist(), literals, strict=True)
+            ]
+        self._template[slots] = np.array(numbers, np.int16)[places]
+        self._arena.put_all(slots, [key + text for key, text in zip(ids, literals, strict=True)])
+        self.lengths[slots] = sizes_of(ids)
         self._by_id.add(slots)
 
     def free(self, slots: I64) -> None:
@@ -96,8 +103,14 @@ class SlotTexts:
         return self._statements.text(int(self._template[slot]), self._arena.text(slot)[int(self.lengths[slot]) :])
 
     def statements(self, slots: I64) -> list[str]:
-        """Return the statements of slots. Cost: 2 us each."""
-        return list(map(self._statements.text, self._template[slots].tolist(), cut(*self._literals(slots))))
+        """Return the statements of slots. Cost: 0.5 us each."""
+        return [text.decode() for text in cut(*self.flat_statements(slots))]
+
+    def flat_statements(self, slots: I64) -> tuple[bytes, I64]:
+        """Return the statements of slots end to end in UTF-8, and the size of each. Cost: 0.3 us each."""
+        sizes = self.lengths[slots].astype(np.int64)
+        starts, rest = self.starts[slots] + sizes, self._arena.lengths[slots] - sizes
+        return self._statements.texts(self._template[slots].astype(np.int64), self.data, starts, rest)
 
     def stored(self, slots: I64) -> tuple[tuple[bytes, I64], tuple[bytes, I64], list[Parts], I64]:
         """Return ids and literals end to end, with their sizes; templates, and of each slot the place of its own."""

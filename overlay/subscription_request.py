@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
 import msgspec
+import numpy as np
 
-from catalog.notify import MAX_TTL_SECONDS, read_policy
+from catalog.cut_statements import CutStatements
+from catalog.notify import MAX_TTL_SECONDS, PACKED, RECORDS, read_policy
 from connectors.partitioner import home_partition
 from overlay.ack import Refusal
+from overlay.text_arena import sizes_of
+from state.change_batch import I64
 
 MAX_ID_BYTES = 1_024
 MAX_REQUEST_BYTES = 65_536
@@ -18,7 +23,8 @@ MAX_REQUEST_BYTES = 65_536
 class Request(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What a client asks for: SQL, or a template whose `?` stand for `params` (str, int, Decimal, bool or None).
 
-    `notify` is a policy as it stands behind NOTIFY, `ttl` is in seconds: options that may stand in the SQL as well.
+    `notify` is a policy as it stands behind NOTIFY, `ttl` is in seconds, `deliver` is `records` or `packed`: options
+    that may stand in the SQL as well.
     """
 
     sql: str | None = None
@@ -26,8 +32,11 @@ class Request(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     params: list[Any] | None = None
     notify: str | None = None
     ttl: int | None = None
+    deliver: str | None = None
 
 
+_HEADS = (b'{"sql":"', b'{"sql": "')
+_LONGEST_HEAD = max(map(len, _HEADS))
 _DECODER = msgspec.json.Decoder(dict[str, object], float_hook=Decimal)
 
 
@@ -52,12 +61,33 @@ def read_request(value: bytes) -> Request | Refusal:
     return _with_options(request)
 
 
+def find_statements(values: Sequence[bytes]) -> tuple[CutStatements, I64]:
+    """Return the statements of records that are `{"sql":"..."}`, as most clients write it, and which records those are.
+
+    Of a statement that is simple, the record says just this; about others nothing is known here. Cost: 0.5 us each.
+    """
+    sizes = sizes_of(values)
+    flat = b"".join(values)
+    data = np.frombuffer(flat + bytes(_LONGEST_HEAD), np.uint8)
+    ends = np.cumsum(sizes)
+    starts = ends - sizes
+    heads = data[starts[:, None] + np.arange(_LONGEST_HEAD)]
+    begins = np.full(len(values), -1, np.int64)
+    for head in _HEADS:
+        begins[(heads[:, : len(head)] == np.frombuffer(head, np.uint8)).all(axis=1)] = len(head)
+    closed = (data[ends - 2] == ord('"')) & (data[ends - 1] == ord("}"))
+    which = ((begins > 0) & closed & (sizes >= begins + 2)).nonzero()[0]
+    return CutStatements.of(data, starts[which] + begins[which], ends[which] - 2), which
+
+
 def _with_options(request: Request) -> Request | Refusal:
     if request.notify is not None and read_policy(request.notify) is None:
         hint = "write EVERY CHANGE, LATEST, MIN CHANGE 0.5 or MIN CHANGE 5 %"
         return Refusal("malformed", f"`notify` names no policy: {request.notify[:80]!r}", hint)
     if request.ttl is not None and not 0 < request.ttl <= MAX_TTL_SECONDS:
         return Refusal("malformed", f"`ttl` is {request.ttl}, expected 1 to {MAX_TTL_SECONDS} seconds")
+    if request.deliver not in (None, RECORDS, PACKED):
+        return Refusal("malformed", f"`deliver` is {request.deliver[:80]!r}, expected `{RECORDS}` or `{PACKED}`")
     return request
 
 

@@ -78,7 +78,7 @@ def _sort(data: U8, starts: I64, stops: I64, numbers: bool, first: int, order: I
             middle, end = min(begin + width, n), min(begin + 2 * width, n)
             _merge(data, starts, stops, numbers, order, begin, middle, end, spare)
         width *= 2
-    _merge(data, starts, stops, numbers, order, 0, first, n, spare)
+    _merge(data, starts, stops, numbers, order, np.int64(0), first, n, spare)  # for a literal 0 numba compiles again
 
 
 @numba.njit(cache=True)

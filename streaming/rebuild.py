@@ -22,7 +22,7 @@ from state.errors import UserError
 from streaming.checkpoint import Checkpoint, Sidecar
 from streaming.checkpoint_files import Files
 from streaming.cluster import Cluster
-from streaming.log_fold import fold_log
+from streaming.log_fold import fold_shards
 
 SEEDS = "tidewire/seeds"
 _LOG = logging.getLogger("tidewire.engine")
@@ -56,7 +56,7 @@ def prepare(
     sidecar = Sidecar(claim="claim-" + secrets.token_hex(12), topic_ids=ids)
     for relation in held.values():
         _seed(relation, log, newest.cut, topics, files)
-        sidecar.seeds[relation.shard] = relation.topic
+        sidecar.seeds |= dict.fromkeys(relation.shards, relation.topic)
         sidecar.begin[relation.topic] = _begin(relation.topic, newest.cut, cluster)
     Checkpoint(files, uri).store(sidecar)
     _LOG.info("rebuilt from version %d of the log: %s", newest.version, ", ".join(sorted(held)))
@@ -74,7 +74,8 @@ def untouched(sidecar: Sidecar, last: Offsets) -> list[str]:
 
 
 def _seed(relation: Relation, log: PublicationLog, cut: Cut, topics: Topics, files: Files) -> None:
-    files.write(f"{SEEDS}/{relation.shard}", fold_log(log, relation, cut, topics).dump())
+    for shard, state in fold_shards(log, relation, cut, topics).items():
+        files.write(f"{SEEDS}/{shard}", state.dump())
 
 
 def _begin(topic: str, cut: Cut, cluster: Cluster) -> dict[str, int]:

@@ -1,6 +1,6 @@
 """One batch of one shard, from raw records to records to write: a visible tuple of pure stages.
 
-    order -> register -> decode -> reformulate -> route -> encode -> count
+    order -> register -> decode -> settle -> reformulate -> route -> encode -> count
 
 The same function runs in Spark's stateful operator, in a scenario and in a test. It reads no clock and no
 random: the same state and records give the same bytes, which is what makes a replayed batch harmless
@@ -18,12 +18,14 @@ from catalog.relation import Catalog, Relation
 from connectors.record import OutRecord, RawRecords
 from connectors.record_format import Decoded, format_of
 from connectors.topics import Topics
+from operators.counters import ShardCounters
 from operators.packed import Header
 from streaming.encode import Encoder
 from streaming.order import order_records
 from streaming.outgoing import Outgoing
 from streaming.register import Snapshot, take_registrations
 from streaming.route import Route, route
+from streaming.settle import Settled, settle
 from streaming.shard_state import UNKNOWN_NAMES_KEPT, ShardState
 
 
@@ -43,8 +45,8 @@ class ShardSpec:
 
     @property
     def relation(self) -> Relation | None:
-        """The relation that the shard holds, or None where the catalog has it no more."""
-        return self.catalog.relations.get(self.shard.rsplit("/", 1)[0])
+        """The relation that the shard holds, or holds a bucket of; None where the catalog has it no more."""
+        return self.catalog.relation_of(self.shard)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,7 @@ class Turn:
     rows: RawRecords | None = None
     snapshots: dict[int, Snapshot] = field(default_factory=dict)
     decoded: Decoded | None = None
+    settled: Settled | None = None
     outgoing: Outgoing | None = None
     routed: Route = field(default_factory=Route)
     out: list[OutRecord] = field(default_factory=list)
@@ -83,7 +86,7 @@ def process_shard(spec: ShardSpec, batch: int, state: bytes | None, records: Seq
     relation = spec.relation
     if relation is None:
         return ShardResult(None, [])
-    turn = Turn(spec, batch, records, ShardState.open(relation, state))
+    turn = Turn(spec, batch, records, ShardState.open(relation, spec.shard, state))
     for stage in STAGES:
         stage(turn)
     return ShardResult(turn.state.dump(), turn.out)
@@ -101,19 +104,30 @@ def _register(turn: Turn) -> None:
 
 
 def _decode(turn: Turn) -> None:
-    """A row without a key is taken only from a topic of one partition, and never after records of another one."""
+    """A row without a key is taken only from a topic of one partition, and never after records of another one.
+
+    Of a table with buckets each row must say by its key which one it is in.
+    """
     if turn.rows is None or not len(turn.rows):
         return
     state = turn.state
     state.highest_partition = max(state.highest_partition, int(turn.rows.partition.max()))
-    keyless = state.highest_partition == 0 and state.relation.topic not in turn.spec.several
+    single = state.highest_partition == 0 and state.relation.topic not in turn.spec.several
+    keyless = single and not state.relation.bucket_by
     turn.decoded = format_of(state.relation, keyless=keyless).decode(turn.rows)
 
 
+def _settle(turn: Turn) -> None:
+    """What cannot be settled is a dead letter like what cannot be decoded."""
+    if turn.decoded is not None and turn.rows is not None:
+        state = turn.state
+        turn.settled = settle(turn.decoded, turn.rows, state.relation, state.operator.stored, state.graves)
+
+
 def _reformulate(turn: Turn) -> None:
-    if turn.decoded is not None and len(turn.decoded.changes):
-        messages = turn.state.operator.apply(turn.decoded.changes)
-        turn.outgoing = Outgoing.of(messages, turn.decoded.changes, turn.state.seq, turn.state.relation)
+    if turn.settled is not None and len(turn.settled.changes):
+        messages = turn.state.operator.apply(turn.settled.changes)
+        turn.outgoing = Outgoing.of(messages, turn.settled.changes, turn.state.seq, turn.state.relation)
         turn.state.seq += len(messages)
 
 
@@ -123,18 +137,20 @@ def _route(turn: Turn) -> None:
 
 
 def _encode(turn: Turn) -> None:
-    header = Header("messages", turn.spec.epoch, turn.spec.shard, turn.batch)
+    sweeps = turn.settled.sweeps if turn.settled is not None else []
+    header = Header("messages", turn.spec.epoch, turn.spec.shard, turn.batch, sweeps=sweeps)
     encoder = Encoder(turn.spec.topics.notifications, header)
     turn.out += encoder.encode(turn.snapshots, turn.outgoing, turn.routed)
-    if turn.decoded is not None:
-        turn.out += [letter.record(turn.spec.topics) for letter in turn.decoded.dead]
+    if turn.decoded is not None and turn.settled is not None:
+        turn.out += [letter.record(turn.spec.topics) for letter in (*turn.decoded.dead, *turn.settled.dead)]
 
 
 def _count(turn: Turn) -> None:
     counters = turn.state.counters
-    if turn.decoded is not None:
-        counters.decoded += len(turn.decoded.changes)
-        counters.dead += len(turn.decoded.dead)
+    if turn.decoded is not None and turn.settled is not None:
+        counters.decoded += len(turn.decoded.changes) - len(turn.settled.dead)
+        counters.dead += len(turn.decoded.dead) + len(turn.settled.dead)
+        counters.ignored += turn.decoded.ignored
         counters.deletes += int((~turn.decoded.changes.live).sum())
         names = set(counters.unknown_members) | set(turn.decoded.unknown)
         counters.unknown_members = sorted(names)[:UNKNOWN_NAMES_KEPT]
@@ -146,9 +162,17 @@ def _count(turn: Turn) -> None:
         counters.routed += turn.routed.routed
         counters.spared += turn.routed.spared
     counters.moved_partitions = turn.state.operator.moved_partitions
-    report = {"kind": "counters", "epoch": turn.spec.epoch, "shard": turn.spec.shard, "batch": turn.batch}
-    report |= {"rows": turn.state.operator.rows, "bytes": turn.state.operator.bytes} | msgspec.structs.asdict(counters)
+    report = ShardCounters(
+        epoch=turn.spec.epoch,
+        shard=turn.spec.shard,
+        batch=turn.batch,
+        rows=turn.state.operator.rows,
+        bytes=turn.state.operator.bytes,
+        **msgspec.structs.asdict(counters),
+    )
     turn.out.append(OutRecord(turn.spec.topics.engines, 0, turn.spec.shard.encode(), msgspec.json.encode(report)))
 
 
-STAGES: tuple[Callable[[Turn], None], ...] = (_order, _register, _decode, _reformulate, _route, _encode, _count)
+STAGES: tuple[Callable[[Turn], None], ...] = (
+    _order, _register, _decode, _settle, _reformulate, _route, _encode, _count,
+)  # fmt: skip

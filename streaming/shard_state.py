@@ -1,4 +1,4 @@
-"""What a shard remembers between batches: its operator, who listens, its seq and its counters."""
+"""What a shard remembers between batches: its operator, who listens, seq, counters, and rows that were deleted last."""
 
 from __future__ import annotations
 
@@ -6,34 +6,15 @@ import msgspec
 
 from catalog.relation import Relation
 from catalog.shape import Channel
+from operators.counters import Counters
 from operators.range_questions import RangeQuestions
 from state.blob import read_blob, write_blob
 from state.boxes import Boxes
+from streaming.graves import Graves, Image
 
 _MAGIC = b"tw-shard"
 _VERSION = 2
 UNKNOWN_NAMES_KEPT = 20
-
-
-class Counters(msgspec.Struct):
-    """Cumulative since the shard began. Emitted to `engines` whenever the shard is touched; `status` reads them.
-
-    `messages` were caused; `suppressed` of them met no box of any virtual edge and were not sent. `routed` counts each
-    message once for every virtual edge that it went to, `spared` once for every listener that its boxes kept it from.
-    """
-
-    decoded: int = 0
-    dead: int = 0
-    deletes: int = 0
-    messages: int = 0
-    suppressed: int = 0
-    routed: int = 0
-    spared: int = 0
-    registrations: int = 0
-    ignored_registrations: int = 0
-    moved_partitions: int = 0
-    unknown_members: list[str] = []
-    seen: dict[str, int] = {}
 
 
 class _Memory(msgspec.Struct):
@@ -42,6 +23,7 @@ class _Memory(msgspec.Struct):
     highest_partition: int
     listeners: dict[str, dict[int, bytes]]
     counters: Counters
+    graves: list[tuple[bytes, Image]] = []
 
 
 class ShardState:
@@ -52,24 +34,26 @@ class ShardState:
     Cost: `open` and `dump` are O(bytes of the state); 2 MB is the design point.
     """
 
-    def __init__(self, relation: Relation) -> None:
+    def __init__(self, relation: Relation, shard: str) -> None:
         self.relation = relation
+        self.shard = shard
         self.operator = RangeQuestions(relation)
         self.seq = -1
         self.highest_partition = 0
         self.listeners: dict[Channel, dict[int, Boxes]] = {}
         self.counters = Counters()
+        self.graves = Graves()
 
     @classmethod
-    def open(cls, relation: Relation, data: bytes | None) -> ShardState:
+    def open(cls, relation: Relation, shard: str, data: bytes | None) -> ShardState:
         """Read what `dump` wrote, or begin empty. A relation that was dropped and created again begins empty.
 
         Raises StateError if `data` is not this shard's state.
         """
-        state = cls(relation)
+        state = cls(relation, shard)
         if not data:
             return state
-        sections = read_blob(data, _MAGIC, _VERSION, relation.shard)
+        sections = read_blob(data, _MAGIC, _VERSION, shard)
         memory = msgspec.msgpack.decode(bytes(sections["memory"]), type=_Memory)
         if memory.born != relation.born:
             return state
@@ -81,6 +65,7 @@ class ShardState:
             for key, edges in memory.listeners.items()
         }
         state.counters = memory.counters
+        state.graves = Graves(memory.graves)
         return state
 
     def dump(self) -> bytes:
@@ -89,6 +74,7 @@ class ShardState:
             key: {ve: boxes.dump() for ve, boxes in sorted(edges.items())}
             for key, edges in sorted((channel.key, edges) for channel, edges in self.listeners.items())
         }
-        memory = _Memory(self.relation.born, self.seq, self.highest_partition, listeners, self.counters)
+        graves = self.graves.stored()
+        memory = _Memory(self.relation.born, self.seq, self.highest_partition, listeners, self.counters, graves)
         sections = {"memory": msgspec.msgpack.encode(memory), "operator": self.operator.dump()}
-        return write_blob(_MAGIC, _VERSION, self.relation.shard, sections)
+        return write_blob(_MAGIC, _VERSION, self.shard, sections)

@@ -22,14 +22,14 @@ from streaming.shard_state import ShardState
 
 @dataclass(frozen=True, slots=True)
 class StoredState:
-    """A shard's state at the end of `batch`."""
+    """The states of a relation's shards at the end of `batch`."""
 
     batch: int
-    state: ShardState
+    states: list[ShardState]
 
 
 def read_state(spark: SparkSession, checkpoint: str, relation: Relation) -> StoredState | None:
-    """Return the relation's state, None while the checkpoint holds no batch. *Cost*: 1-3 s.
+    """Return the relation's states, None while the checkpoint holds no batch. *Cost*: 1-3 s.
 
     Raises StateError if it cannot be read.
     """
@@ -40,14 +40,16 @@ def read_state(spark: SparkSession, checkpoint: str, relation: Relation) -> Stor
         return None
     source = spark.read.format("statestore").option("batchId", batch)
     try:
-        rows = source.load(checkpoint).where(f"key.shard = '{relation.shard}'").select("value").collect()
+        groups = source.load(checkpoint).selectExpr("key.shard", "value")
+        rows = {shard: value for shard, value in groups.collect() if shard in relation.shards}
     except (PySparkException, Py4JError) as error:
         raise StateError(
             f"the state of `{relation.name}` in `{checkpoint}` cannot be read: {str(error).splitlines()[0]}. "
             f"`tidewire rebuild {relation.name}` makes it anew from the log."
         ) from error
-    data = _state_of(rows[0]["value"].asDict(recursive=True)) if rows else read_seed(files, relation.shard)
-    return StoredState(batch, ShardState.open(relation, data))
+    data = {shard: _state_of(value.asDict(recursive=True)) for shard, value in rows.items()}
+    found = [data[shard] if shard in data else read_seed(files, shard) for shard in relation.shards]
+    return StoredState(batch, [ShardState.open(relation, *pair) for pair in zip(relation.shards, found, strict=True)])
 
 
 def _state_of(value: dict[str, object]) -> bytes | None:

@@ -1,4 +1,4 @@
-"""Fixtures for tests that need Kafka: one real broker a run, fresh topics a test."""
+"""What all tests share: Hypothesis profiles, warm kernels, and for those that need Kafka one real broker a run."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 
 from connectors.kafka import Admin, KafkaProperties
 from connectors.topics import Topics
+from tests import effort, kernel_warmth
 from tidewire.stack.broker import Broker
 from tidewire.stack.jars import jar_directories, read_jar_sets, require_jars
 
@@ -20,6 +21,16 @@ _OVERRIDES = {
     "log.retention.check.interval.ms": "5000",
     "group.min.session.timeout.ms": "1000",
 }
+
+
+effort.register()
+
+
+def pytest_sessionstart() -> None:
+    """In a worker of pytest-xdist, have its share of the kernels compiled before tests are handed out."""
+    worker = os.environ.get("PYTEST_XDIST_WORKER")
+    if worker:
+        kernel_warmth.warm_share(worker)
 
 
 def make_broker(home: Path) -> Broker:

@@ -1,4 +1,4 @@
-"""The front door: `Client`, and the records it gives. The command line is `tidewire`."""
+"""The front door: `Client` and `AsyncClient`, and the records it gives. The command line is `tidewire`."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from state.errors import TidewireError, UserError
+    from tidewire.async_client import AsyncClient
     from tidewire.client import Client
     from tidewire.delivery_stream import DeliveryStream
     from tidewire.records import Ack, At, Delivery, Progress, Refused
 
 __all__ = [
     "Ack",
+    "AsyncClient",
     "At",
     "Client",
     "Delivery",
@@ -24,6 +26,7 @@ __all__ = [
 ]
 
 _HOME = {
+    "AsyncClient": "tidewire.async_client",
     "Client": "tidewire.client",
     "DeliveryStream": "tidewire.delivery_stream",
     "TidewireError": "state.errors",

@@ -9,6 +9,7 @@ those that the subscriber would have had, one for each publication that changed 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import pairwise
 
@@ -27,8 +28,9 @@ from overlay.ack import Refusal
 from overlay.subscription_request import read_request
 from state.errors import UserError
 from streaming.log_fold import fold_log
+from tidewire.delivery_reader import DeliveryReader
 from tidewire.pure_pipeline import PurePipeline
-from tidewire.records import Answer, Delivery, read_delivery
+from tidewire.records import Answer, Delivery
 
 _ID = b"backtest"
 
@@ -87,13 +89,14 @@ class Backtest:
         self._upto = {self._topic: upto[self._topic]} if self._topic in upto else {}
         self._cuts = cuts_of(log, self._topic, progress)
         self._pipeline = PurePipeline(1)
-        own = self._pipeline.apply(to_ddl(relation)).relations[relation.name]
+        own = self._pipeline.apply(to_ddl(replace(relation, buckets=1, bucket_by=()))).relations[relation.name]
         fold = fold_log(log, own, self._after, self._pipeline.topics)
         self._pipeline.seed(own.shard, fold.dump())
         self._pipeline.append(self._pipeline.topics.subscriptions, _ID, value)
         self._pipeline.settle()
         self._several = frozenset({self._topic} if any(len(place.ends) > 1 for place in self._upto.values()) else ())
         self._taken = 0
+        self._reader = DeliveryReader()
         self.publications = 0
 
     @property
@@ -113,7 +116,7 @@ class Backtest:
     def _deliveries(self) -> list[Delivery]:
         log = self._pipeline.logs[self._pipeline.topics.deliveries][0]
         new, self._taken = log[self._taken :], len(log)
-        found = [read_delivery(key, value) for key, value in new if key == _ID and value is not None]
+        found = [one for key, value in new if value is not None for one in self._reader.read(key, value)]
         return [one for one in found if isinstance(one, Delivery)]
 
 

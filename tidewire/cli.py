@@ -40,6 +40,7 @@ COMMANDS = {
     "scenario": "Run scenario files: steps and expected answers.",
     "engine": "Run the engine alone, on any Spark master.",
     "edge": "Run one edge alone.",
+    "token": "Make a token for the edges' HTTP side.",
 }
 
 

@@ -22,12 +22,14 @@ from catalog.relation import Catalog, Relation
 from connectors.json_writer import encode_key, encode_row
 from connectors.kafka import KafkaProperties, KafkaRecord
 from connectors.light_kafka import LightKafka, LightReader
+from connectors.partitioner import home_partition
 from connectors.topics import Topics
 from operators.control import Progress as EngineProgress
 from operators.control import decode_control
 from state.errors import TidewireError, UserError
 from tidewire.catalog_log import CatalogLog
 from tidewire.delivery_stream import DeliveryStream
+from tidewire.packed_deliveries import PACKED_KEY, unpack_deliveries
 from tidewire.records import Ack, Delivery, Refused, read_ack
 
 EMBEDDED_BROKER = "127.0.0.1:19092"
@@ -99,14 +101,17 @@ class Client:
         params: Sequence[JsonValue] = (),
         notify: str | None = None,
         ttl: int | None = None,
+        deliver: str | None = None,
         timeout: float = 60.0,
     ) -> Ack:
         """Register a query, or replace the one of `id`; return the acknowledgement once its answer is live.
 
-        `notify` is a policy, such as "LATEST" or "MIN CHANGE 5 %"; after `ttl` seconds the subscription ends.
+        `notify` is a policy, such as "LATEST" or "MIN CHANGE 5 %"; after `ttl` seconds the subscription ends;
+        `deliver` is "records" or "packed" (many deliveries in one record: cheaper where many come).
         Raises Refused, and NotAnswered when no edge and engine have made it live within `timeout` seconds.
         """
-        acks = self.subscribe_all({id: subscription_value(sql, template, params, notify=notify, ttl=ttl)}, timeout)
+        value = subscription_value(sql, template, params, notify=notify, ttl=ttl, deliver=deliver)
+        acks = self.subscribe_all({id: value}, timeout)
         if acks[id].status == "refused":
             raise Refused(acks[id])
         return acks[id]
@@ -148,14 +153,26 @@ class Client:
     def answer(self, id: str) -> Delivery | None:
         """Return the newest delivery of `id`, whose `new` is its answer; None if there is none.
 
-        Cost: reads one partition of `deliveries`; an edge's `GET /subscriptions/{id}` answers at once.
+        Cost: reads one partition of `deliveries` backwards up to it; an edge answers `GET /subscriptions/{id}` at once.
         """
-        newest: Delivery | None = None
+        newest = self._newest(id)
+        if newest is None or "part" not in newest:
+            return None if newest is None else msgspec.convert(newest, Delivery)
         with self.deliveries([id], follow=False, from_beginning=True) as stream:
-            for record in stream:
-                if isinstance(record, Delivery):
-                    newest = record
-        return newest
+            return next((found for found in reversed(list(stream)) if isinstance(found, Delivery)), None)
+
+    def _newest(self, id: str) -> dict[str, object] | None:
+        """Return the last object among the deliveries of `id`, which may be the last part of one."""
+        key, reader = id.encode(), self._kafka.reader()
+        try:
+            partitions = reader.partitions(self.topics.deliveries)
+            if not partitions:
+                return None
+            reader.assign(self.topics.deliveries, [home_partition(key, len(partitions))])
+            found = reader.newest(lambda record: bool(_said_to(key, record)))
+        finally:
+            reader.close()
+        return None if found is None else _said_to(key, found)[-1]
 
     def read(self, topic: str) -> Iterator[KafkaRecord]:
         """Yield the committed records that `topic` holds now; those of a partition in order."""
@@ -185,21 +202,28 @@ class Client:
         self.close()
 
     def _await_version(self, version: int, timeout: float) -> None:
+        """Wait until an engine has announced the catalog. Cost: reads the end of `batches`, however long that is."""
         reader = self._kafka.reader()
         try:
             reader.assign(self.topics.batches)
             until = time.monotonic() + timeout
-            while time.monotonic() < until:
-                for record in reader.poll():
-                    progress = decode_control(record.value or b"null")
-                    if isinstance(progress, EngineProgress) and progress.catalog >= version:
-                        return
+            newest = reader.newest(lambda record: _announced(record) is not None)
+            records = [] if newest is None else [newest]
+            while not any(version <= catalog for catalog in map(_announced, records) if catalog is not None):
+                if time.monotonic() >= until:
+                    raise NotAnswered(
+                        f"catalog version {version} is written, but no engine has announced it within {timeout:g} s. "
+                        f"Start `tidewire engine` (or `tidewire up`), or wait longer with a timeout."
+                    )
+                records = reader.poll()
         finally:
             reader.close()
-        raise NotAnswered(
-            f"catalog version {version} is written, but no engine has announced it within {timeout:g} s. "
-            f"Start `tidewire engine` (or `tidewire up`), or wait longer with a timeout."
-        )
+
+
+def _announced(record: KafkaRecord) -> int | None:
+    """Return the catalog version that a record of `batches` announces, None if it is no progress."""
+    progress = decode_control(record.value or b"null")
+    return progress.catalog if isinstance(progress, EngineProgress) else None
 
 
 def subscription_value(
@@ -209,13 +233,24 @@ def subscription_value(
     *,
     notify: str | None = None,
     ttl: int | None = None,
+    deliver: str | None = None,
 ) -> bytes:
     """Return the record value of a subscription given as SQL, or as a template with its parameters."""
     if (sql is None) == (template is None):
         raise UserError("a subscription is either SQL or a template with parameters; give exactly one of them")
-    options = {name: value for name, value in (("notify", notify), ("ttl", ttl)) if value is not None}
+    said = {"notify": notify, "ttl": ttl, "deliver": deliver}
+    options = {name: value for name, value in said.items() if value is not None}
     asked = {"sql": sql} if sql is not None else {"template": template, "params": list(params)}
     return msgspec.json.encode(asked | options)
+
+
+def _said_to(key: bytes, record: KafkaRecord) -> list[dict[str, object]]:
+    """Return what a record of `deliveries` says to the subscription with this key, parts as they are."""
+    if record.value is None or record.key not in (key, PACKED_KEY):
+        return []
+    if record.key == key:
+        return [msgspec.json.decode(record.value)]
+    return [found for found in unpack_deliveries(record.value) if found["id"].encode() == key]
 
 
 def key_of(relation: Relation, key: object) -> Mapping[str, object]:

@@ -20,6 +20,7 @@ from connectors.kafka import Producer
 from connectors.record import OutRecord
 from state.errors import UserError
 from tidewire.client import key_of
+from tidewire.raw_record import read_raw_line
 
 
 class BadLine(UserError):
@@ -36,6 +37,10 @@ class BadLine(UserError):
         )
 
 
+Line = tuple[int, OutRecord | str]
+"""The number of a line, and its record, or why there is none."""
+
+
 @dataclass(slots=True)
 class Published:
     """How many rows were written and how many lines left out."""
@@ -50,8 +55,8 @@ def parse_line(line: bytes) -> object:
     return json.loads(line.decode(), parse_float=Decimal, parse_constant=_refuse)
 
 
-def records_of(relation: Relation, lines: Iterable[bytes], delete: bool) -> Iterator[tuple[int, OutRecord | str]]:
-    """Yield (line number, record, or why there is none) for each line that is not blank."""
+def records_of(relation: Relation, lines: Iterable[bytes], delete: bool) -> Iterator[Line]:
+    """Yield each line of rows (or of keys to delete) that is not blank."""
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
@@ -61,23 +66,32 @@ def records_of(relation: Relation, lines: Iterable[bytes], delete: bool) -> Iter
             yield number, str(error).rstrip(".")
 
 
-def publish_lines(
-    relation: Relation,
-    lines: Iterable[bytes],
+def raw_records_of(lines: Iterable[bytes]) -> Iterator[Line]:
+    """Yield each line of records that were captured (`tidewire/raw_record.py`)."""
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            yield number, read_raw_line(line)
+        except ValueError as error:
+            yield number, str(error).rstrip(".")
+
+
+def publish_records(
+    records: Iterable[Line],
     producer: Producer,
     *,
-    delete: bool = False,
     rate: float | None = None,
     skip: Callable[[int, str], None] | None = None,
     tick: Callable[[Published], None] = lambda _: None,
 ) -> Published:
-    """Publish `lines` of rows (or keys to `delete`), at most `rate` a second.
+    """Publish what `records_of` or `raw_records_of` yields, in order, at most `rate` a second.
 
     `skip(line, why)` is told of each bad line; without it the first one raises BadLine. `tick` is called after
     every row. *Cost*: 30 us a row of ten columns.
     """
     done, began = Published(), time.monotonic()
-    for number, record in records_of(relation, lines, delete):
+    for number, record in records:
         if isinstance(record, str):
             if skip is None:
                 producer.flush()

@@ -2,7 +2,7 @@
 
 A setting is taken from the first of: an option of the command line, an environment variable `TIDEWIRE_<NAME>`
 (tables as JSON), the configuration file (`--config` or `TIDEWIRE_CONFIG`), `conf/settings.toml`, which holds all
-defaults. The tables `kafka`, `spark` and `broker` are merged line by line. Paths in a configuration file are
+defaults. The tables `tenants`, `kafka`, `spark` and `broker` are merged line by line. Paths in a configuration file are
 relative to that file, all others to the working directory.
 """
 
@@ -15,12 +15,16 @@ import tomllib
 from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, EnvSettingsSource, SettingsConfigDict, SettingsError
 
+from connectors.bearer_token import are_hashes
 from state.errors import UserError
+
+if TYPE_CHECKING:
+    from connectors.http_rules import HttpRules
 
 ENV_PREFIX = "TIDEWIRE_"
 _PATHS = ("data_dir", "jars_dir", "ivy_settings")
@@ -49,6 +53,9 @@ class Settings(BaseSettings):
     edges: int = Field(ge=0, le=64, description="a whole number from 0 to 64")
     http_host: str = Field(min_length=1, description="an address of this machine")
     http_port: int = Field(ge=0, le=65535, description="a port number; 0 takes free ones")
+    http_origins: list[str] = Field(description="a list of origins such as https://example.org")
+    http_connections: int = Field(ge=1, le=1_000_000, description="a whole number from 1 to 1000000")
+    http_stream_subscriptions: int = Field(ge=1, le=10_000, description="a whole number from 1 to 10000")
     master: str = Field(min_length=1, description="a Spark master, such as local[*] or spark://host:7077")
     checkpoint: str | None = Field(None, min_length=1, description="a path or a URI that Spark can write")
     max_offsets_per_trigger: int = Field(ge=1, le=10_000_000, description="a whole number from 1 to 10000000")
@@ -60,6 +67,7 @@ class Settings(BaseSettings):
     log_level: Literal["debug", "info", "warning", "error"] = Field(description="debug, info, warning or error")
     jars_dir: Path | None = Field(None, description="a path")
     ivy_settings: Path | None = Field(None, description="the path of an Ivy settings file")
+    tenants: dict[str, str] = Field(description="SHA-256 hashes of tokens in hexadecimal; see `tidewire token`")
     kafka: dict[str, str] = Field(description="a table of Kafka client properties")
     spark: dict[str, str] = Field(description="a table of Spark properties")
     broker: dict[str, str] = Field(description="a table of broker properties")
@@ -73,6 +81,14 @@ class Settings(BaseSettings):
         flat = dict(_flatten(value))
         return {k: str(v).lower() if isinstance(v, bool) else str(v) for k, v in flat.items()}
 
+    @field_validator("tenants")
+    @classmethod
+    def _are_hashes(cls, value: dict[str, str]) -> dict[str, str]:
+        """A token itself does not belong into a file."""
+        if not all(are_hashes(text) for text in value.values()):
+            raise ValueError("no hash")
+        return value
+
     @property
     def embedded(self) -> bool:
         """Whether `tidewire up` runs an own broker."""
@@ -82,6 +98,13 @@ class Settings(BaseSettings):
     def address(self) -> str:
         """The address of the Kafka cluster: `bootstrap`, or where the embedded broker listens."""
         return self.bootstrap or f"127.0.0.1:{self.broker_port}"
+
+    @property
+    def http_rules(self) -> HttpRules:
+        """Who may ask the edges for what over HTTP."""
+        from connectors.http_rules import HttpRules  # with a web framework, which most commands do without
+
+        return HttpRules(self.tenants, self.http_origins, self.http_connections, self.http_stream_subscriptions)
 
     @property
     def checkpoint_location(self) -> str:
@@ -96,7 +119,9 @@ class Settings(BaseSettings):
     def as_environment(self) -> dict[str, str]:
         """Return the variables with which a child process gets the same settings."""
         named = self.model_dump(mode="json", exclude_none=True)
-        return {ENV_PREFIX + n.upper(): json.dumps(v) if isinstance(v, dict) else str(v) for n, v in named.items()}
+        return {
+            ENV_PREFIX + n.upper(): json.dumps(v) if isinstance(v, dict | list) else str(v) for n, v in named.items()
+        }
 
 
 def _flatten(table: Mapping[str, Any], above: str = "") -> list[tuple[str, Any]]:
@@ -214,4 +239,5 @@ def _explain(error: ValidationError, origins: Mapping[str, str]) -> str:
         hint = f"Did you mean `{near[0]}`?" if near else f"Known are {', '.join(sorted(Settings.model_fields))}."
         return f"unknown setting `{name}` in {origin}. {hint}"
     expected = Settings.model_fields[name].description
-    return f"setting `{inner}`: expected {expected}, got {first['input']!r}, set in {origin}. Correct it there."
+    got = "something else" if name == "tenants" else repr(first["input"])
+    return f"setting `{inner}`: expected {expected}, got {got}, set in {origin}. Correct it there."

@@ -9,6 +9,7 @@ from catalog.errors import SubscriptionError
 from catalog.plan import REFORMULATED
 from tests.catalog import refusals
 from tests.catalog.sample import CATALOG, compiler
+from tests.effort import examples
 
 BASE = "SELECT MIN(price) FROM stock WHERE "
 
@@ -56,7 +57,7 @@ SHARED = compiler()
 
 
 @given(statements)
-@settings(deadline=None, max_examples=120)
+@settings(deadline=None, max_examples=examples(120))
 def test_the_shortcut_gives_what_the_parser_gives(sql) -> None:
     fresh = outcome(Compiler(CATALOG), sql)
     assert outcome(SHARED, sql) == fresh
@@ -64,7 +65,7 @@ def test_the_shortcut_gives_what_the_parser_gives(sql) -> None:
 
 
 @given(st.lists(constants, min_size=6, max_size=6))
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 def test_other_literals_of_a_known_template(some) -> None:
     """One compiler sees two statements with the same parts where it can; a fresh one parses the second."""
     warm = Compiler(CATALOG)
@@ -78,7 +79,7 @@ def test_other_literals_of_a_known_template(some) -> None:
 
 
 @given(st.text(max_size=80))
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 def test_no_text_raises_anything_else(sql) -> None:
     outcome(SHARED, sql)
     outcome(SHARED, BASE + sql)
@@ -88,7 +89,7 @@ GOLDEN = [sql for sql, _, _ in refusals.read("refusals_subscription.txt")]
 
 
 @given(st.data())
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 def test_no_mutation_raises_anything_else(data) -> None:
     sql = data.draw(st.one_of(st.sampled_from(GOLDEN), statements))
     for _ in range(data.draw(st.integers(1, 3))):
@@ -107,6 +108,7 @@ def test_no_mutation_raises_anything_else(data) -> None:
             "unsupported",
             "unsupported_type",
             "type_mismatch",
+            "malformed",
         )
 
 
@@ -229,7 +231,7 @@ scalars = st.one_of(
 @given(
     st.sampled_from(["volume", "price", "risk", "exchange", "open", "day", "at", "ratio", "wide"]), operators, scalars
 )
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 def test_any_parameter_compiles_as_written_or_is_refused(column, operator, value) -> None:
     try:
         compiled = SHARED.compile_template(f"{BASE}{column} {operator} ?", [value])

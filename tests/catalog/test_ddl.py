@@ -10,6 +10,7 @@ from catalog.errors import CatalogError
 from catalog.relation import Catalog, Column, Relation
 from tests.catalog import refusals
 from tests.catalog.sample import CATALOG, of
+from tests.effort import examples
 
 STOCK = """
 -- what is traded
@@ -131,7 +132,7 @@ def relations(draw: st.DrawFn) -> Relation:
 
 
 @given(relations())
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 def test_canonical_ddl_declares_the_same_table(relation) -> None:
     catalog = fold(to_ddl(relation))
     assert catalog.relations == {relation.name: relation}
@@ -148,7 +149,7 @@ GOLDEN = [sql for sql, _, _ in refusals.read("refusals_catalog.txt")] + [STOCK, 
 
 
 @given(st.data())
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 def test_no_text_raises_anything_else(data) -> None:
     sql = data.draw(st.one_of(st.sampled_from(GOLDEN), st.text(max_size=60)))
     for _ in range(data.draw(st.integers(0, 3))):

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from catalog.shape import Region
 from catalog.value import code_of
 from tests.catalog.sample import CATALOG, compiler
+from tests.effort import examples
 
 STOCK = CATALOG.relations["stock"]
 VALUES = {
@@ -87,7 +88,7 @@ def test_a_region_holds_the_rows_that_the_sql_selects(database, column) -> None:
     warm = compiler()
 
     @given(conditions(column))
-    @settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
+    @settings(deadline=None, max_examples=examples(60), suppress_health_check=list(HealthCheck))
     def check(condition) -> None:
         region = warm.compile(f"SELECT MIN(price) FROM stock WHERE {condition}").region
         ours = [i for i, value in enumerate(VALUES[column]) if holds(region, column, value)]

@@ -5,6 +5,7 @@ from sqlglot import exp
 
 from catalog.errors import SubscriptionError
 from catalog.statement_text import StatementText
+from tests.effort import examples
 
 
 def text(sql: str) -> StatementText:
@@ -91,7 +92,7 @@ def test_commands_stay_silent(caplog, capsys) -> None:
 
 
 @given(st.text(max_size=60))
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 def test_any_text_parses_or_is_refused(sql) -> None:
     try:
         _ = StatementText(sql, SubscriptionError).statements

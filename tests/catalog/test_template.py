@@ -10,11 +10,11 @@ BASE = "SELECT MIN(price) FROM stock WHERE "
 
 def shortcut_taken(sql: str) -> bool:
     """Whether, once `sql` was compiled, statements of its template take the shortcut."""
-    from catalog.compiler import _Shortcut
+    from catalog.compiler import Shortcut
 
     c = compiler()
     c.compile(sql)
-    return isinstance(c._shortcuts.get(split(sql)[0]), _Shortcut)
+    return isinstance(c._shortcuts.get(split(sql)[0]), Shortcut)
 
 
 @pytest.mark.parametrize(

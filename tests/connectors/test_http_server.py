@@ -1,93 +1,64 @@
-"""What an edge says over HTTP."""
+"""A server in a thread: a free port, its end, and what it does not let in."""
 
 from __future__ import annotations
 
-import asyncio
+import resource
 import socket
-from collections.abc import Mapping
 
 import httpx
 import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route
 
-from connectors.http_server import AddressInUse, Answer, Elsewhere, Found, HttpServer, NotNow, Unknown, edge_app
-from state.errors import TidewireError
-
-
-class Fixed:
-    """Answers by id."""
-
-    def __init__(self, well: bool = True) -> None:
-        self.well = well
-
-    def subscription(self, identifier: str) -> Answer:
-        if identifier == "broken":
-            raise TidewireError("the broker is gone")
-        answers: dict[str, Answer] = {
-            "cheap/1 é": Found({"id": "cheap/1 é", "answer": "10.25", "n": 3}),
-            "far /1": Elsewhere("other:9"),
-            "moving": NotNow("moving between edges"),
-        }
-        return answers.get(identifier, Unknown())
-
-    def health(self) -> tuple[bool, Mapping[str, object]]:
-        return self.well, {"state": "running" if self.well else "waiting"}
+from connectors.http_rules import HttpRules
+from connectors.http_server import AddressInUse, HttpServer, allow_files
 
 
-def get(path: str, well: bool = True) -> httpx.Response:
-    async def ask() -> httpx.Response:
-        transport = httpx.ASGITransport(edge_app(Fixed(well)))
-        async with httpx.AsyncClient(transport=transport, base_url="http://edge") as client:
-            return await client.get(path)
-
-    return asyncio.run(ask())
+def _well(request: Request) -> PlainTextResponse:
+    return PlainTextResponse("well")
 
 
-def test_an_answer() -> None:
-    response = get("/subscriptions/cheap%2F1%20%C3%A9")
-    assert response.status_code == 200
-    assert response.json() == {"id": "cheap/1 é", "answer": "10.25", "n": 3}
-    assert response.headers["content-type"] == "application/json"
-
-
-def test_an_id_may_be_written_with_a_plain_slash() -> None:
-    assert get("/subscriptions/cheap/1%20%C3%A9").status_code == 200
-
-
-def test_unknown() -> None:
-    response = get("/subscriptions/nobody")
-    assert response.status_code == 404
-    assert response.json()["error"] == "unknown_subscription"
-
-
-def test_another_edge_has_it() -> None:
-    response = get("/subscriptions/far%20%2F1")
-    assert response.status_code == 307
-    assert response.headers["location"] == "http://other:9/subscriptions/far%20%2F1"
-
-
-@pytest.mark.parametrize(("name", "why"), [("moving", "moving between edges"), ("broken", "the broker is gone")])
-def test_ask_again(name: str, why: str) -> None:
-    response = get("/subscriptions/" + name)
-    assert response.status_code == 503
-    assert response.headers["retry-after"] == "1"
-    assert why in response.json()["message"]
-
-
-def test_health() -> None:
-    assert get("/health").status_code == 200
-    assert get("/health", well=False).status_code == 503
+APP = Starlette(routes=[Route("/", _well)])
 
 
 def test_a_server_takes_a_free_port_and_stops() -> None:
-    server = HttpServer(Fixed())
-    assert httpx.get(f"http://{server.address}/health").json() == {"state": "running"}
+    server = HttpServer(APP)
+    assert httpx.get(f"http://{server.address}/", timeout=60).text == "well"
     server.close()
     with pytest.raises(httpx.ConnectError):
-        httpx.get(f"http://{server.address}/health")
+        httpx.get(f"http://{server.address}/", timeout=60)
 
 
 def test_a_port_in_use_is_said_so() -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
         with pytest.raises(AddressInUse, match=f"127.0.0.1:{port}.*`http_port`"):
-            HttpServer(Fixed(), port=port)
+            HttpServer(APP, port=port)
+
+
+def test_headers_that_come_in_pieces_have_a_limit() -> None:
+    server = HttpServer(APP)
+    with socket.create_connection((server.host, server.port)) as asker:
+        asker.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n")
+        asker.sendall(b"x: " + b"y" * 17_000)
+        assert b" 400 " in asker.recv(100)
+    server.close()
+
+
+def test_connections_have_a_limit() -> None:
+    server = HttpServer(APP, rules=HttpRules(connections=1))
+    idle = [socket.create_connection((server.host, server.port)) for _ in range(2)]
+    assert httpx.get(f"http://{server.address}/", timeout=60).status_code == 503
+    for one in idle:
+        one.close()
+    server.close()
+
+
+def test_files_are_allowed_as_far_as_they_may() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    assert allow_files(1) == soft
+    more = min(soft + 1, hard)
+    assert allow_files(more) == more
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

@@ -15,6 +15,7 @@ from connectors.json_kernel import scan_records
 from connectors.json_writer import RowEncoder
 from tests.connectors.documents import Publisher, relation_of
 from tests.connectors.relations import STOCK, one_column, records
+from tests.effort import examples
 from tests.oracle.json_twin import meaning
 
 
@@ -54,7 +55,7 @@ def codes_of(relation, changes, j):
 
 
 @given(st.integers(0, 2**32), st.sampled_from((0.7, 0.95, 1.0)))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_batches_mean_what_the_naive_twin_says(seed, care):
     rng = random.Random(seed)
     relation = relation_of(rng)

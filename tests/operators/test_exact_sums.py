@@ -12,8 +12,9 @@ from operators.unit import double_of_units
 from state.change_batch import ChangeBatch
 from state.order_code import INT64_MAX, INT64_MIN, code_of_double
 from state.row_store import RowStore
+from tests.effort import examples
 
-CALM = settings(max_examples=100, deadline=None)
+CALM = settings(max_examples=examples(100), deadline=None)
 BIGINT, DOUBLE, WIDE = ColumnType(Kind.BIGINT), ColumnType(Kind.DOUBLE), ColumnType(Kind.DECIMAL, 38, 2)
 DOUBLES = st.floats(allow_nan=False, allow_infinity=False) | st.sampled_from([5e-324, -5e-324, 2.3e-308, 1e308, -0.0])
 

@@ -25,6 +25,7 @@ from operators.packed import (
 )
 from state.boxes import Boxes, hashes_of
 from state.order_code import INT64_MAX, INT64_MIN
+from tests.effort import examples
 
 SHAPE = Shape("t", (Output("min", "y"),), ("g",), "x")
 NAMED = Shape("t", (Output("count", None), Output("max", "name")), (), "name")
@@ -51,7 +52,7 @@ def messages(rows: list[dict], texts: list[str]) -> Messages:
 
 
 @given(rows=st.lists(ROW, min_size=1, max_size=6), texts=st.lists(TEXT, unique=True, max_size=300))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_any_messages_come_back_exactly(rows, texts):
     sent, seq = messages(rows, texts), np.arange(len(rows)) * 3 + 7
     offset = np.array([row["offset"] for row in rows], np.int64)
@@ -123,7 +124,7 @@ BOUNDS = st.one_of(st.tuples(INT64, INT64), st.tuples(*[st.one_of(st.just(LOWEST
 
 
 @given(bounds=st.lists(st.tuples(BOUNDS, st.booleans()), min_size=1, max_size=6))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_bounds_come_back_as_integers_or_bytes(bounds):
     regions = [Region(NAMED if isinstance(lo, bytes) else SHAPE, b"[]", lo, hi, e) for (lo, hi), e in bounds]
     (value,) = pack_registrations(Header("register", 2, "t/0"), range(len(regions)), regions)

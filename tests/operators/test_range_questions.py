@@ -19,6 +19,7 @@ from operators.range_questions import RangeQuestions, warm
 from state import a2b_tree, byte_table, ordering, row_store, text_rank
 from state.errors import StateError
 from state.order_code import INT64_MAX, INT64_MIN
+from tests.effort import examples
 from tests.operators.watched import (
     BIGINT,
     DOUBLES,
@@ -116,7 +117,9 @@ def run(batches: list[list[Change]], numbers: list[int], sets: list[set[int]]) -
 
 SETS = st.lists(st.sets(st.integers(0, len(CHANNELS) - 1), min_size=1, max_size=3), min_size=1, max_size=3)
 CALM = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    max_examples=examples(60),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 
 

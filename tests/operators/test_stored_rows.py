@@ -31,7 +31,7 @@ def held(rows: list[dict[str, object] | tuple[str, int]]) -> list[dict[str, obje
     numbers = np.arange(len(rows))
     records = RawRecords("t", keys, values, np.zeros(len(rows), np.int32), numbers, numbers)
     operator.apply(JsonFormat(RELATION, False).decode(records).changes)
-    return list(stored_rows(RELATION, RangeQuestions.load(RELATION, operator.dump()).store))
+    return list(stored_rows(RELATION, RangeQuestions.load(RELATION, operator.dump()).stored))
 
 
 def test_types_are_intact() -> None:

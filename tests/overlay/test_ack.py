@@ -14,7 +14,7 @@ def test_each_status() -> None:
     assert accepted('"a"', 3, '"S"', ending("[]", "c")) == (
         b'{"id":"a","version":3,"status":"accepted","sql":"S","shape":"[]","cost":"c"}'
     )
-    assert live('"a"', 3, Position(1, -1), '"S"', ending("[]", "c")) == (
+    assert live('"a"', 3, Position(1, -1).text, '"S"', ending("[]", "c")) == (
         b'{"id":"a","version":3,"status":"live","at":{"epoch":1,"batch":-1},"sql":"S","shape":"[]","cost":"c"}'
     )
     assert ended("a", 3, "gone") == b'{"id":"a","version":3,"status":"ended","reason":"gone"}'

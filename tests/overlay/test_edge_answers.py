@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from connectors.http_server import Elsewhere, Found, NotNow, Unknown
+from connectors.http_answer import Elsewhere, Found, NotNow, Unknown
 from connectors.kafka_admin import Member
 from overlay.committed_view import CommittedView
 from overlay.edge_answers import EdgeAnswers

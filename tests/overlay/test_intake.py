@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import msgspec
+import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from connectors.partitioner import home_partition
 from operators.packed import PackedRegistrations, is_packed, unpack
 from overlay.virtual_edge import VirtualEdge
+from tests.effort import examples
 from tests.overlay.edge_bench import ASK, CATALOGS, TOPICS, Bench
 
 VALUES = [ASK, ASK + " WHERE risk < 3", ASK + " TTL 9", "SELECT MIN(nothing) FROM stock", "SELECT MIN(price", None]
@@ -32,7 +34,7 @@ def heard(bench: Bench) -> dict[bytes, list[bytes]]:
     return said
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(records, st.integers(1, 12))
 def test_in_bulk_is_the_same_as_one_by_one(records: Records, portion: int) -> None:
     alone, bulk = Bench(), Bench()
@@ -50,6 +52,48 @@ def test_in_bulk_is_the_same_as_one_by_one(records: Records, portion: int) -> No
     brief = [sorted(_brief(one.edge)) for one in (alone, bulk)]
     assert brief[0] == brief[1]
     assert heard(alone) == heard(bulk)
+
+
+FORMS = [b'{"sql":"%s"}', b'{"sql": "%s"}', b' {"sql":"%s"}', b'{"sql":"%s","ttl":5}']
+ASKED = [
+    ASK + " WHERE exchange = 'K1' AND risk BETWEEN 1.5 AND 7",
+    ASK + " WHERE exchange = 'K2' AND risk BETWEEN 2.25 AND 1e3",
+    ASK + " WHERE exchange = 'it''s' AND risk BETWEEN 9 AND 3",
+    ASK + " WHERE exchange = 'K1' AND risk BETWEEN 1 AND 2 NOTIFY LATEST TTL 60",
+    ASK + " WHERE exchange = 5 AND risk BETWEEN 1 AND 2",
+    ASK + " WHERE exchange = 'é' AND risk BETWEEN 1 AND 2",
+    ASK + " WHERE symbol >= 'a'",
+    "SELECT COUNT(*) FROM stock",
+    "SELECT MIN(price) FROM nowhere WHERE risk < 5",
+]
+crowds = st.lists(
+    st.tuples(st.integers(0, 30), st.sampled_from([*range(len(ASKED))] * 2 + [None]), st.sampled_from(FORMS)),
+    min_size=20, max_size=80,
+)  # fmt: skip
+
+
+@settings(max_examples=examples(40), deadline=None)
+@given(crowds)
+def test_a_crowd_in_bulk_is_the_same_as_one_by_one(crowd: list[tuple[int, int | None, bytes]]) -> None:
+    alone, bulk = Bench(), Bench()
+    keys = [b"s%d" % who for who, _, _ in crowd]
+    values = [None if what is None else form % ASKED[what].encode() for _, what, form in crowd]
+    for offset, (key, value) in enumerate(zip(keys, values, strict=True)):
+        alone.edge.subscription(offset, key, value)
+    bulk.edge.subscribe_all(range(len(crowd)), keys, values)
+    for one in (alone, bulk):
+        one.edge.check()
+    assert alone.edge.counters == bulk.edge.counters
+    assert sorted(_brief(alone.edge)) == sorted(_brief(bulk.edge))
+    assert regions(alone) == regions(bulk)
+    assert heard(alone) == heard(bulk)
+
+
+def regions(bench: Bench) -> list[tuple]:
+    table, shapes = bench.edge._roster.slots, bench.edge._roster.shapes
+    used = table.used().tolist()
+    found = [(table.key(i), table.region(i, shapes[int(table.shape[i])].shape), table.notify(i)) for i in used]
+    return sorted([(*one, int(table.expires(np.array([i]))[0])) for i, one in zip(used, found, strict=True)], key=repr)
 
 
 def _brief(edge: VirtualEdge) -> list[tuple]:

@@ -8,11 +8,12 @@ from hypothesis import strategies as st
 
 from overlay.key_table import KeyTable
 from overlay.text_arena import TextArena
+from tests.effort import examples
 
 keys = st.sampled_from([b"a", b"b", b"ab", b"12345678", b"123456789", b"x" * 40, "ü".encode()])
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.lists(st.tuples(keys, st.booleans()), max_size=60))
 def test_it_finds_what_was_added_and_not_removed(steps: list[tuple[bytes, bool]]) -> None:
     arena, table = TextArena(), KeyTable

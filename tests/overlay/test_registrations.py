@@ -10,7 +10,8 @@ from catalog.relation import Catalog, Column, Relation
 from catalog.shape import Channel, Output, Region, Shape, group_key
 from operators.control import Withdraw, decode_control
 from operators.packed import MAX_BYTES, MAX_REGISTRATIONS, Header, PackedRegistrations, is_packed, unpack
-from overlay.roster import Arrival, Roster
+from overlay.roster import Roster
+from tests.overlay.arrivals import newcomers
 
 NUMBER = ColumnType(Kind.BIGINT)
 TABLES = {
@@ -28,7 +29,7 @@ def region(relation: str = "t", group: str = "g", function: str = "min", **bound
 
 def add(roster: Roster, version: int, what: Region) -> int:
     compiled = Compiled(what, (NUMBER,), "c", "S")
-    slots = roster.add_all([Arrival(b"id%d" % version, version, compiled, TABLES[what.shape.relation])])
+    slots = roster.add(newcomers((b"id%d" % version, version, compiled), relation=TABLES[what.shape.relation]))
     roster.registrations.queue(slots)
     return int(slots[0])
 
@@ -50,7 +51,9 @@ def test_many_and_long_ones_are_cut() -> None:
     compiled = Compiled(region(), (NUMBER,), "c", "S")
     count = MAX_REGISTRATIONS + 5
     roster.registrations.queue(
-        roster.add_all([Arrival(b"id%d" % version, version, compiled, TABLES["t"]) for version in range(count)])
+        roster.add(
+            newcomers(*((b"id%d" % version, version, compiled) for version in range(count)), relation=TABLES["t"])
+        )
     )
     assert [len(unpack(value).versions) for _, value in sent(roster)] == [MAX_REGISTRATIONS, 5]  # type: ignore[union-attr]
     roster = Roster()

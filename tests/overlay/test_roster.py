@@ -6,21 +6,24 @@ import numpy as np
 
 from catalog.column_type import ColumnType, Kind
 from catalog.compiler import Compiled
-from catalog.relation import Column, Relation
 from catalog.shape import Output, Region, Shape
 from operators.answer import Tally
 from overlay.composite import states_of
 from overlay.edge_state import Delta
-from overlay.roster import Arrival, Roster
+from overlay.roster import Roster
 from state.change_batch import I64
+from tests.overlay.arrivals import newcomers
 
 NUMBER = ColumnType(Kind.BIGINT)
-TABLE = Relation("t", (Column("k", NUMBER, False), Column("s", ColumnType(Kind.VARCHAR))), ("k",), "t")
 
 
 def compiled(function: str = "min", lo: int | bytes = 0, hi: int | bytes = 9, column: str = "k") -> Compiled:
     shape = Shape("t", (Output(function, "k"),), (), column)
     return Compiled(Region(shape, b"[]", lo, hi, lo > hi), (NUMBER,), "c", "S")  # type: ignore[operator]
+
+
+def add(roster: Roster, key: bytes, version: int, what: Compiled) -> int:
+    return int(roster.add(newcomers((key, version, what)))[0])
 
 
 def array(*values: int) -> I64:
@@ -42,8 +45,8 @@ def copy(deltas: list[Delta], era: int = 0) -> Roster:
 
 def test_a_newer_waiting_one_takes_the_place_of_the_older() -> None:
     roster = Roster()
-    roster.add(b"a", 1, compiled(), TABLE)
-    slot = roster.add(b"a", 2, compiled("max"), TABLE)
+    add(roster, b"a", 1, compiled())
+    slot = add(roster, b"a", 2, compiled("max"))
     assert roster.slots.find(b"a") == (None, slot) and roster.slots.awaiting().tolist() == [slot]
     assert [entry.shape.outputs[0].function for entry in roster.shapes] == ["max"]
     roster.check()
@@ -51,7 +54,7 @@ def test_a_newer_waiting_one_takes_the_place_of_the_older() -> None:
 
 def test_empty_regions_are_synced_but_never_indexed() -> None:
     roster = Roster()
-    slots = roster.add_all([Arrival(b"a", 1, compiled(lo=1, hi=0), TABLE), Arrival(b"b", 2, compiled(), TABLE)])
+    slots = roster.add(newcomers((b"a", 1, compiled(lo=1, hi=0)), (b"b", 2, compiled())))
     roster.sync(slots, array(0, 0), slots >= 0, array(1, 1))
     assert roster.index.slots() == [slots[1]]
     roster.check()
@@ -63,12 +66,12 @@ def test_empty_regions_are_synced_but_never_indexed() -> None:
 
 def test_the_sum_of_deltas_is_the_whole_when_slots_and_shape_numbers_are_used_again() -> None:
     roster, deltas = Roster(), []
-    first = roster.add(b"a", 1, compiled(), TABLE)
+    first = add(roster, b"a", 1, compiled())
     deltas.append(roster.changes())
     sync(roster, first, 5)
     deltas.append(roster.changes())
     roster.retire(first)
-    second = roster.add(b"b", 2, compiled("max"), TABLE)
+    second = add(roster, b"b", 2, compiled("max"))
     assert second == first
     deltas.append(roster.changes())
     sync(roster, second, 6)
@@ -82,7 +85,7 @@ def test_the_sum_of_deltas_is_the_whole_when_slots_and_shape_numbers_are_used_ag
 
 def test_answers_of_their_own_go_with_their_slot_and_not_with_the_next_one() -> None:
     roster, deltas = Roster(), []
-    first = roster.add(b"a", 1, compiled("sum", b"a", b"c", "s"), TABLE)
+    first = add(roster, b"a", 1, compiled("sum", b"a", b"c", "s"))
     roster.sync(array(first), array(0), array(0) > 0, array(1))
     roster.answers.start(first, states_of((Tally.of(2, 7),)))
     deltas.append(roster.changes())
@@ -92,7 +95,7 @@ def test_answers_of_their_own_go_with_their_slot_and_not_with_the_next_one() -> 
     deltas.append(roster.changes())
     assert copy(deltas).whole() == roster.whole() and not deltas[1].answers
     roster.retire(first)
-    assert roster.add(b"b", 2, compiled(), TABLE) == first
+    assert add(roster, b"b", 2, compiled()) == first
     deltas.append(roster.changes())
     again = copy(deltas)
     assert again.whole() == roster.whole() and not len(again.answers)
@@ -101,7 +104,7 @@ def test_answers_of_their_own_go_with_their_slot_and_not_with_the_next_one() -> 
 
 def test_a_new_era_makes_all_wait_and_the_oldest_registers_first() -> None:
     roster = Roster()
-    slots = [roster.add(b"%d" % version, version, compiled(), TABLE) for version in (5, 3, 9)]
+    slots = [add(roster, b"%d" % version, version, compiled()) for version in (5, 3, 9)]
     sync(roster, slots[0], 1)
     roster.next_era()
     roster.register_all()

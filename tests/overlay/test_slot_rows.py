@@ -11,7 +11,8 @@ from catalog.compiler import Compiled
 from catalog.notify import Notify
 from catalog.shape import Output, Region, Shape
 from overlay.slot_rows import ROW, Slots, parts_of, states_of
-from overlay.slot_table import Newcomers, SlotTable
+from overlay.slot_table import SlotTable
+from tests.overlay.arrivals import newcomers
 
 SHAPE = Shape("t", (Output("min", "m"),), ("g",), None)
 POLICIES = [Notify("every"), Notify("min_change", Decimal("0.5"), True)]
@@ -24,7 +25,7 @@ def many(count: int, size: int = 10) -> Slots:
         Compiled(region, (None,), "c", f"SELECT {'x' * (i % 4)} FROM t WHERE g = '{'y' * size}{i}'", POLICIES[i % 2])
         for i, region in enumerate(regions)
     ]
-    table.add(Newcomers([b"id-%d" % i for i in range(count)], list(range(count)), what, [0] * count))
+    table.add(newcomers(*((b"id-%d" % i, i, one) for i, one in enumerate(what))), np.zeros(count, np.int64))
     return table.stored(table.used())
 
 

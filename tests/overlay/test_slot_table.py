@@ -8,9 +8,10 @@ from catalog.compiler import Compiled
 from catalog.notify import Notify
 from catalog.shape import Output, Region, Shape
 from overlay.slot_rows import Slots
-from overlay.slot_table import NONE, Newcomers, SlotTable
+from overlay.slot_table import NONE, SlotTable
 from state.change_batch import I64
 from state.order_code import INT64_MAX
+from tests.overlay.arrivals import newcomers
 
 SHAPE = Shape("t", (Output("min", "m"),), (), None)
 LATEST = Notify("latest")
@@ -21,7 +22,7 @@ def compiled(sql: str = "S", lo: int | bytes = 0, hi: int | bytes = 9, group: by
 
 
 def add(table: SlotTable, key: bytes, version: int, what: Compiled | None = None, shape: int = 0) -> int:
-    return int(table.add(Newcomers([key], [version], [what or compiled()], [shape]))[0])
+    return int(table.add(newcomers((key, version, what or compiled())), array(shape))[0])
 
 
 def array(*slots: int) -> I64:
@@ -37,8 +38,8 @@ def test_many_slots_keep_their_columns_when_the_table_grows() -> None:
     for start in range(0, 3_000, 300):
         rows = range(start, start + 300)
         what = [compiled(f"SELECT {i} FROM t", i, i + 1, b"[%d]" % (i % 7)) for i in rows]
-        newcomers = Newcomers([b"%d" % i for i in rows], list(rows), what, [i % 3 for i in rows])
-        assert table.add(newcomers).tolist() == list(rows)
+        many = newcomers(*((b"%d" % i, i, one) for i, one in zip(rows, what, strict=True)))
+        assert table.add(many, array(*(i % 3 for i in rows))).tolist() == list(rows)
     table.check()
     assert table.region(2_999, SHAPE) == Region(SHAPE, b"[3]", 2_999, 3_000)
     assert [table.key(7), table.sql(7), table.cost(7), table.notify(7)] == [b"7", "SELECT 7 FROM t", "c", LATEST]

@@ -7,13 +7,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from overlay.slot_texts import SlotTexts
+from overlay.statement_texts import packed
+from tests.effort import examples
 
 ids = st.sampled_from([b"a", b"bc", b"x" * 1_024, "ü".encode()])
 statements = st.sampled_from(["SELECT 1", "SELECT 22", "a = 'x'", "no literal", ""])
 steps = st.lists(st.tuples(st.integers(0, 7), st.none() | st.tuples(ids, statements)), max_size=40)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(steps)
 def test_it_is_a_dictionary_of_pairs(steps: list[tuple[int, tuple[bytes, str] | None]]) -> None:
     texts, model = SlotTexts(), {}
@@ -23,7 +25,8 @@ def test_it_is_a_dictionary_of_pairs(steps: list[tuple[int, tuple[bytes, str] | 
             texts.free(np.array([slot]))
             del model[slot]
         if what is not None and [key for key, _ in model.values()].count(what[0]) < 2:
-            texts.put(np.array([slot]), [what[0]], [(what[1], None)])
+            parts, literals = packed(what[1])
+            texts.put(np.array([slot]), [what[0]], [parts], np.zeros(1, np.int64), [literals])
             model[slot] = what
     slots = np.array(sorted(model), np.int64)
     texts.check(slots)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from overlay.subscription_index import SubscriptionIndex, warm
 from state.order_code import INT64_MAX, INT64_MIN
+from tests.effort import examples
 from tests.oracle.naive_subscription_index import NaiveSubscriptionIndex, rectangles
 
 GROUPS = [(0, b"[1]"), (0, b"[2]"), (1, b"[]")]
@@ -43,7 +44,7 @@ def ask(index: SubscriptionIndex, twin: NaiveSubscriptionIndex, rows: list) -> N
     assert sorted(zip(message.tolist(), slot.tolist(), strict=True)) == twin.query([row[0] for row in rows], bounds)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(steps, st.integers(1, 4), st.integers(2, 4))
 def test_any_history_answers_as_the_dict_does(steps: list, small: int, leaf: int) -> None:
     index, twin = SubscriptionIndex(small, leaf), NaiveSubscriptionIndex()

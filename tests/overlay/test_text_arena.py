@@ -9,11 +9,12 @@ from hypothesis import strategies as st
 
 from overlay import text_arena
 from overlay.text_arena import ArenaFull, TextArena, cut, sizes_of
+from tests.effort import examples
 
 steps = st.lists(st.tuples(st.integers(0, 9), st.none() | st.binary(max_size=90)), max_size=60)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(steps)
 def test_it_is_a_dictionary_of_strings(steps: list[tuple[int, bytes | None]]) -> None:
     arena, model = TextArena(), dict.fromkeys(range(10), b"")

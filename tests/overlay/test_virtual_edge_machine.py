@@ -13,6 +13,7 @@ from catalog.notify import Notify
 from catalog.order_key import after, order_key
 from catalog.shape import BEYOND_KEYS, LOWEST_KEY, Output, Region, Shape
 from state.order_code import INT64_MAX, INT64_MIN
+from tests.effort import examples
 from tests.oracle.naive_channels import DOMAIN, TEXTS, WIDE, Publication, full_row
 from tests.oracle.naive_edge import Wanted
 from tests.overlay.edge_world import TYPES, EdgeWorld, table
@@ -257,5 +258,5 @@ def _brief(ack: dict) -> tuple:
 
 TestEdgeMachine = EdgeMachine.TestCase
 TestEdgeMachine.settings = settings(
-    max_examples=60, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=examples(60), stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
 )

@@ -14,6 +14,7 @@ from state.a2b_tree import ABSENT, A2BTree
 from state.change_batch import I64
 from state.order_code import INT64_MAX, INT64_MIN
 from state.ordering import Layout
+from tests.effort import examples
 from tests.oracle.plain_kernels import plain_kernels
 
 Point = tuple[int, int, int] | None
@@ -93,7 +94,7 @@ def events_over(xs: int, ys: list[int], groups: int) -> st.SearchStrategy[list[t
     return st.lists(st.tuples(st.integers(0, 7), st.one_of(point, point, st.none())), min_size=1, max_size=25)
 
 
-CALM = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+CALM = settings(max_examples=examples(100), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @CALM

@@ -4,12 +4,13 @@ from hypothesis import strategies as st
 
 from state.box_cut import SAMPLE, cut, scaled
 from state.order_code import INT64_MAX, INT64_MIN
+from tests.effort import examples
 
 NUMBER = st.one_of(st.integers(-9, 9), st.sampled_from([INT64_MIN, INT64_MAX]), st.integers(INT64_MIN, INT64_MAX))
 
 
 @given(points=st.lists(st.tuples(st.integers(0, 3), NUMBER, NUMBER), min_size=1, max_size=20), limit=st.integers(1, 6))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_the_sets_are_a_partition(points, limit):
     group, lo, hi = (np.array([point[i] for point in points], np.int64) for i in range(3))
     sets = cut(group.astype(np.uint32), lo, hi, limit)
@@ -18,7 +19,7 @@ def test_the_sets_are_a_partition(points, limit):
 
 
 @given(values=st.lists(NUMBER, min_size=1, max_size=9))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_scaling_keeps_the_order(values):
     places = scaled(np.array(sorted(values)))
     assert (places[1:] >= places[:-1]).all() and places.min() >= 0 and places.max() <= 1

@@ -4,6 +4,7 @@ from hypothesis import strategies as st
 
 from state.box_join import join
 from state.order_code import INT64_MAX, INT64_MIN
+from tests.effort import examples
 
 END = st.one_of(st.integers(-9, 9), st.sampled_from([INT64_MIN, INT64_MAX]))
 SPAN = st.tuples(END, END).map(sorted)
@@ -15,7 +16,7 @@ def named(groups) -> list:
 
 
 @given(boxes=st.lists(BOX, min_size=1, max_size=9), limit=st.integers(1, 4))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_every_box_lies_in_one_of_the_joined_ones(boxes, limit):
     bounds = np.array([[*lo, *hi] for lo, hi, _ in boxes], np.int64)
     sides, members = join(bounds, named(group for _, _, group in boxes), limit)

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from state.box_sieve import LANE, Sieve
 from state.boxes import Boxes, hashes_of
 from state.order_code import INT64_MAX, INT64_MIN
+from tests.effort import examples
 
 GROUPS = [b"[%d]" % i for i in range(5)]
 HASHES = hashes_of(GROUPS)
@@ -32,7 +33,7 @@ def plain(box, group, lo, hi) -> bool:
     edges=st.integers(0, 6),
     rectangles=st.lists(RECTANGLE, max_size=8),
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_it_meets_what_a_look_at_every_box_says(data, edges, rectangles):
     boxes = data.draw(
         st.lists(st.lists(st.lists(BOX, max_size=4), min_size=edges, max_size=edges), min_size=2, max_size=2)

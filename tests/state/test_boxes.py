@@ -7,6 +7,7 @@ from state import box_sieve
 from state.boxes import MAX_BOXES, MAX_GROUPS, Boxes, hashes_of, warm
 from state.errors import StateError
 from state.order_code import INT64_MAX, INT64_MIN
+from tests.effort import examples
 
 NUMBER = st.one_of(st.integers(-20, 20), st.sampled_from([INT64_MIN, INT64_MAX]), st.integers(INT64_MIN, INT64_MAX))
 POINT = st.tuples(st.integers(0, 5), NUMBER, NUMBER)
@@ -43,7 +44,7 @@ def is_covered(boxes: Boxes, points, rectangles) -> bool:
     rectangles=st.lists(RECTANGLE, max_size=8),
     limit=st.integers(1, 4),
 )
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_never_a_false_negative(points, rectangles, limit):
     boxes, known = Boxes.none(), []
     for more in points:

@@ -11,6 +11,7 @@ from state import byte_table, ordering, row_store
 from state.change_batch import ChangeBatch
 from state.ordering import Ordering
 from state.row_store import RowStore
+from tests.effort import examples
 from tests.oracle.plain_kernels import plain_kernels
 
 KEYS = [((), None), ((), 2), ((0,), None), ((0,), 2), ((0, 1), 2), ((1, 0), None)]
@@ -35,7 +36,7 @@ def batch_of(changes: list[Change]) -> ChangeBatch:
 
 VALUES = st.sampled_from([None, 0, 1, 2, -5])
 CHANGES = st.tuples(st.integers(0, 8), st.one_of(st.none(), st.tuples(VALUES, VALUES, VALUES)))
-CALM = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+CALM = settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @CALM

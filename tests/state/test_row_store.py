@@ -11,6 +11,7 @@ from state import byte_table, row_store, text_rank
 from state.change_batch import ChangeBatch
 from state.order_code import INT64_MAX, INT64_MIN
 from state.row_store import Replay, RowStore
+from tests.effort import examples
 from tests.oracle.plain_kernels import plain_kernels
 
 COLUMNS, TEXTS = 3, (1,)
@@ -88,7 +89,7 @@ CHANGES = st.tuples(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.lists(CHANGES, max_size=8), max_size=4))
 def test_images_before_and_after_are_those_of_a_dict(plain: None, batches: list[list[Change]]) -> None:
     store, twin = RowStore(COLUMNS, TEXTS), Twin()
@@ -146,7 +147,7 @@ def test_unused_texts_are_swept_and_numbers_keep_their_order(plain: None) -> Non
     store.check()
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.lists(CHANGES, max_size=5), max_size=5), st.integers(0, 4))
 def test_ranked_numbers_are_in_the_order_of_the_texts(plain: None, batches: list[list[Change]], since: int) -> None:
     store, twin = RowStore(COLUMNS, TEXTS), Twin()

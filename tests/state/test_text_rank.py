@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from state import byte_table, text_rank
 from state.byte_table import Strings
+from tests.effort import examples
 from tests.oracle.plain_kernels import plain_kernels
 
-CALM = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+CALM = settings(max_examples=examples(80), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 TEXTS = st.lists(st.text("\0aé\U0001f600", max_size=4), unique=True, max_size=20)
 NUMBERS = st.lists(st.integers(-(10**21), 10**21) | st.integers(-120, 120), unique=True, max_size=20)
 

@@ -28,6 +28,7 @@ from operators.packed import (
 )
 from state.boxes import Boxes, hashes_of
 from streaming.shard import ShardSpec, process_shard
+from tests.effort import examples
 from tests.oracle.naive_answer import Naive, Rows
 
 TOPICS = Topics()
@@ -107,7 +108,7 @@ def raw(topic: str, pairs: list[tuple[bytes, bytes | None]], first: int) -> RawR
 
 
 @given(batches=st.lists(BATCH, min_size=1, max_size=6))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_what_boxes_keep_back_nobody_misses(batches):
     edges, state, offset, version = [Edge(i) for i in range(EDGES)], None, 0, 0
     rows: Rows = {}

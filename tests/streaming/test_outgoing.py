@@ -4,6 +4,7 @@ from hypothesis import strategies as st
 
 from operators.packed import MAX_BYTES
 from streaming.outgoing import Outgoing
+from tests.effort import examples
 from tests.streaming.outgoing_messages import NAMES, on_the_line, outgoing_of
 
 TEXTS = ["a", "b", "c", "d"]
@@ -39,7 +40,7 @@ def said(outgoing: Outgoing) -> list[tuple]:
 
 
 @given(rows=st.lists(ROW, min_size=1, max_size=8), data=st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_a_part_says_the_same_and_names_no_more_than_it_says(rows, data):
     whole = outgoing_of([row | {"cause": i} for i, row in enumerate(rows)], [b"[1]", b"[2]", b"[3]"], list(TEXTS))
     places = data.draw(st.lists(st.sampled_from(range(len(rows))), min_size=1, unique=True).map(sorted))

@@ -33,7 +33,7 @@ RELATION = CATALOG.relations["stock"]
 
 
 def rows_of(state: ShardState) -> list[tuple[object, ...]]:
-    return [tuple(row.values()) for row in stored_rows(state.relation, state.operator.store)]
+    return [tuple(row.values()) for row in stored_rows(state.relation, state.operator.stored)]
 
 
 def filled(folder: Path, topic_id: str) -> PublicationLog:
@@ -55,7 +55,7 @@ def test_seeds_and_where_to_go_on(tmp_path: Path) -> None:
     assert sidecar is not None
     assert sidecar.epoch == -1
     assert sidecar.begin == {"stock": {"0": 3, "1": 2}}
-    assert rows_of(ShardState.open(RELATION, read_seed(files, "stock/0"))) == [(0, 2), (1, 1)]
+    assert rows_of(ShardState.open(RELATION, "stock/0", read_seed(files, "stock/0"))) == [(0, 2), (1, 1)]
     assert untouched(sidecar, {}) == untouched(sidecar, {"stock": {"0": 3, "1": 2}}) == ["stock/0"]
     assert untouched(sidecar, {"stock": {"0": 3, "1": 3}}) == []
     assert read_seed(files, "bond/0") is None
@@ -100,7 +100,7 @@ def test_a_state_that_is_gone_comes_back_from_the_log(world: World, spark: Spark
     assert next(p for p in world.progress() if p.epoch == progress.epoch and p.end).start[topic] == {"0": 3}
     found = read_state(spark, where, relation)
     assert found is not None
-    assert rows_of(found.state) == [("a", 2), ("b", 3), ("c", 4)]
+    assert rows_of(*found.states) == [("a", 2), ("b", 3), ("c", 4)]
     eventually(lambda: any(isinstance(c, RegisterAll) and c.epoch == progress.epoch for c in world.controls()), 60)
     engine.stop()
     assert engine.error is None

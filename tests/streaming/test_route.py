@@ -7,6 +7,7 @@ from state.boxes import Boxes, hashes_of
 from state.order_code import INT64_MAX, INT64_MIN
 from streaming.outgoing import Outgoing
 from streaming.route import Route, route
+from tests.effort import examples
 from tests.streaming.outgoing_messages import HIGH, LOW, NAMES, on_the_line
 
 ALL = Boxes.of(hashes_of([group_key(())]))
@@ -80,7 +81,7 @@ def _meets(outgoing: Outgoing, i: int, ranges: list[tuple[int, int, int]]) -> bo
 @given(
     wanted=st.lists(st.tuples(RANGES, RANGES), min_size=1, max_size=3), channels=st.lists(st.integers(0, 1), max_size=9)
 )
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_whoever_is_concerned_gets_the_message(wanted, channels):
     outgoing = on_the_line(channels, SOME_GROUPS)
     listeners = {

@@ -30,7 +30,7 @@ def test_the_rows_of_a_running_engine(world: World, spark: SparkSession) -> None
     found = read_state(spark, str(world.checkpoint), relation)
     assert found is not None
     assert found.batch == world.last_batch()
-    assert list(stored_rows(relation, found.state.operator.store)) == [
+    assert list(stored_rows(relation, *(state.operator.stored for state in found.states))) == [
         {"id": "a", "price": 9007199254740993}, {"id": "b", "price": None},
     ]  # fmt: skip
     engine.stop()

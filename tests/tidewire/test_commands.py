@@ -77,6 +77,29 @@ def test_apply_publish_and_tail(tidewire: Run, table: str, tmp_path: Path) -> No
 
 
 @pytest.mark.broker
+def test_captured_records_are_played_again_as_they_were(tidewire: Run, table: str, tmp_path: Path) -> None:
+    lines = tmp_path / "captured.jsonl"
+    captured = [
+        {"topic": table, "key": '{"symbol":"A"}', "value": '{"symbol": "A", "price": 1}'},
+        {"topic": table, "partition": 0, "key": "A", "value": {"base64": "/w=="}},
+        {"topic": table, "key": '{"symbol":"A"}', "value": None},
+    ]
+    lines.write_text("\n".join(map(json.dumps, captured)))
+    code, [said], _ = tidewire("publish", "--raw", str(lines))
+    assert (code, said["rows"], said["table"]) == (0, 3, None)
+    records = tidewire("tail", table, "--from-beginning", "--no-follow")[1]
+    assert [record["value"] for record in records] == [{"symbol": "A", "price": 1}, "0xff", None]
+    for wrong, why in (("topic", "does not have that topic"), ("partition", "has 1 partition(s)")):
+        lines.write_text(
+            json.dumps(captured[0] | {"topic": "no-such-topic"} if wrong == "topic" else captured[0] | {wrong: 9})
+        )
+        code, nothing, remark = tidewire("publish", "--raw", str(lines))
+        assert code == 2 and not nothing and "line 1" in remark and why in remark
+    assert tidewire("publish", "--raw", str(lines), "--skip-bad")[1][0]["skipped"] == 1
+    assert tidewire("publish")[0] == tidewire("publish", table, "--raw", str(lines))[0] == 2
+
+
+@pytest.mark.broker
 def test_subscriptions_are_listed_with_what_became_of_them(
     tidewire: Run, table: str, topics: Topics, kafka: KafkaProperties
 ) -> None:

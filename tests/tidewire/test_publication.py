@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from catalog.ddl import apply_ddl
 from catalog.relation import Catalog
 from connectors.record import OutRecord
-from tidewire.publication import BadLine, publish_lines
+from tidewire.publication import BadLine, publish_records, raw_records_of, records_of
 
 RELATION = apply_ddl(Catalog(), "CREATE TABLE stock (symbol VARCHAR PRIMARY KEY, price DECIMAL(12,2))", 0).relations[
     "stock"
@@ -33,9 +34,9 @@ class Kept:
         self.flushed = len(self.records)
 
 
-def publish(lines: list[bytes], **options: Any) -> tuple[Kept, Any]:
+def publish(lines: list[bytes], delete: bool = False, **options: Any) -> tuple[Kept, Any]:
     kept = Kept()
-    return kept, publish_lines(RELATION, lines, kept, **options)  # type: ignore[arg-type]
+    return kept, publish_records(records_of(RELATION, lines, delete), kept, **options)  # type: ignore[arg-type]
 
 
 def test_rows_go_out_in_order_with_exact_numbers() -> None:
@@ -52,7 +53,7 @@ def test_rows_go_out_in_order_with_exact_numbers() -> None:
 def test_the_first_bad_line_stops_it_and_what_was_before_is_written() -> None:
     kept = Kept()
     with pytest.raises(BadLine, match=r"line 2: .*`price`.*\n1 row\(s\) before it were published") as stopped:
-        publish_lines(RELATION, BAD, kept, delete=False)  # type: ignore[arg-type]
+        publish_records(records_of(RELATION, BAD, False), kept)  # type: ignore[arg-type]
     assert (stopped.value.line, stopped.value.published, kept.flushed) == (2, 1, 1)
 
 
@@ -86,3 +87,17 @@ def test_a_rate_is_kept() -> None:
     began = time.monotonic()
     publish([GOOD[0]] * 11, rate=50)
     assert time.monotonic() - began >= 0.2
+
+
+def test_captured_records_go_out_as_they_were() -> None:
+    kept = Kept()
+    lines = [b'{"topic":"a","key":"k","value":{"base64":"AP8="}}\n', b'{"topic":"b","value":null}', b'{"topic":"a"}']
+    with pytest.raises(BadLine, match=r"line 3: .*value"):
+        publish_records(raw_records_of(lines), kept)  # type: ignore[arg-type]
+    assert kept.records == [OutRecord("a", None, b"k", b"\x00\xff"), OutRecord("b", None, None, None)]
+
+
+def test_rows_of_another_format_are_not_written() -> None:
+    item = replace(RELATION, format="debezium-json")
+    with pytest.raises(BadLine, match=r"'debezium-json'.*publish --raw"):
+        publish_records(records_of(item, GOOD, False), Kept())  # type: ignore[arg-type]

@@ -1,16 +1,21 @@
 """The whole chain against recomputation: after every step, for every subscription, exact, silent and single."""
 
+from dataclasses import dataclass
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import msgspec
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from connectors.json_writer import encode_key, encode_row
 from connectors.partitioner import home_partition
+from overlay.summaries import Patience
+from tests.effort import examples
 from tests.oracle.naive_database import NaiveDatabase, Question, shown
+from tidewire.delivery_reader import DeliveryReader
 from tidewire.pure_pipeline import PurePipeline
 from tidewire.scenario.subscriber import Subscriber
 
@@ -72,20 +77,104 @@ def in_order(answer: list[list[Any]]) -> list[list[Any]]:
     return sorted(answer, key=repr)
 
 
+@dataclass
+class Policy:
+    """Which changes are told; `least` is for MIN CHANGE."""
+
+    text: str = ""
+    least: Fraction = Fraction(0)
+    percent: bool = False
+
+    @property
+    def kind(self) -> str:
+        return self.text.split(" ")[0]
+
+    def tells(self, told: Any, new: Any) -> bool:
+        """Whether MIN CHANGE tells; answers are tuples of one."""
+        (old,), (value,) = told, new
+        if old is None or value is None:
+            return bool(old != value)
+        apart = abs(Fraction(value) - Fraction(old))
+        return apart > 0 and apart >= (abs(Fraction(old)) * self.least / 100 if self.percent else self.least)
+
+
+EVERY = Policy()
+POLICIES = [EVERY, EVERY, Policy("EVERY CHANGE"), Policy("LATEST"), Policy("LATEST")]
+LEAST = [
+    Policy("MIN CHANGE 0", Fraction(0)),
+    Policy("MIN CHANGE 2", Fraction(2)),
+    Policy("MIN CHANGE 1.5", Fraction(3, 2)),
+    Policy("MIN CHANGE 50 %", Fraction(50), True),
+]
+
+
+@st.composite
+def requests(draw: st.DrawFn) -> tuple[Question, Policy, int | None, bytes]:
+    """A question, its policy and time to live, and the record that asks: options stand in the SQL or beside it."""
+    question = draw(questions())
+    ((function, column), *others) = question.outputs
+    number = not others and function != "distinct" and (function == "count" or column != "t")
+    policy = draw(st.sampled_from(POLICIES + (LEAST if number else [])))
+    ttl = draw(st.sampled_from([None, None, None, 5, 20]))
+    record: dict[str, Any] = {"sql": question.sql("p")}
+    if draw(st.booleans()):
+        record["sql"] += f" NOTIFY {policy.text}" if policy.text else ""
+    elif policy.text:
+        record["notify"] = policy.text
+    if ttl is not None and draw(st.booleans()):
+        record["sql"] += f" TTL {ttl} SECONDS"
+    elif ttl is not None:
+        record["ttl"] = ttl
+    packed = draw(st.sampled_from([None, "records", "packed", "packed"]))
+    if packed and draw(st.booleans()):
+        record["sql"] += f" DELIVER {packed}"
+    elif packed:
+        record["deliver"] = packed
+    return question, policy, ttl, msgspec.json.encode(record)
+
+
+@dataclass
+class Asked:
+    """What one subscription must be told: `told` is what it holds, `changes` how often it was since the last look."""
+
+    question: Question
+    policy: Policy
+    over: float
+    now: Any
+    told: Any
+    changes: int = 1
+
+    def moves(self, answer: Any) -> None:
+        """Take the answer after a row."""
+        if answer != self.now:
+            self.now = answer
+            if self.policy.kind == "MIN":
+                self.tell_if(self.policy.tells(self.told, answer))
+            else:
+                self.tell_if(self.policy.kind != "LATEST")
+
+    def tell_if(self, tells: bool) -> None:
+        if tells:
+            self.told = self.now
+            self.changes += 1
+
+
+NAMES = ["s1", "s2", "s3", "s4", "s5"]
+
+
 class Chain(RuleBasedStateMachine):
-    """Publications, registrations, replacements, endings and restarts in any order."""
+    """Publications, registrations, replacements, endings and restarts in any order; edges publish summaries at once."""
 
     @initialize()
     def begin(self) -> None:
-        self.pipeline = PurePipeline(virtual_edges=EDGES)
+        self.pipeline = PurePipeline(virtual_edges=EDGES, patience=Patience(0, 0))
         self.pipeline.apply(DDL)
         self.relation = self.pipeline.catalog.relations["p"]
         self.naive = NaiveDatabase()
-        self.questions: dict[str, Question] = {}
+        self.asked: dict[str, Asked] = {}
         self.subscribers: dict[str, Subscriber] = {}
-        self.current: dict[str, Any] = {}
-        self.changes: dict[str, int] = {}
         self.read = dict.fromkeys(range(EDGES), 0)
+        self.reader = DeliveryReader()
 
     @rule(batch=st.lists(rows | ids, min_size=1, max_size=6))
     def publish(self, batch: list[Any]) -> None:
@@ -97,42 +186,65 @@ class Chain(RuleBasedStateMachine):
                 self.naive.rows[row["id"]] = row
             else:
                 self.naive.rows.pop(item, None)
-            for name, question in self.questions.items():
-                answer = self.naive.exact(question)
-                self.changes[name] += answer != self.current[name]
-                self.current[name] = answer
+            for asked in self.asked.values():
+                asked.moves(self.naive.exact(asked.question))
+        for asked in self.asked.values():
+            asked.tell_if(asked.policy.kind == "LATEST" and asked.now != asked.told)
         self.pipeline.settle()
 
-    @rule(name=st.sampled_from(["s1", "s2", "s3", "s4"]), question=questions())
-    def subscribe(self, name: str, question: Question) -> None:
-        record = msgspec.json.encode({"sql": question.sql("p")})
+    @rule(name=st.sampled_from(NAMES), request=requests())
+    def subscribe(self, name: str, request: tuple[Question, Policy, int | None, bytes]) -> None:
+        question, policy, ttl, record = request
         self.pipeline.append(self.pipeline.topics.subscriptions, name.encode(), record)
         self.pipeline.settle()
-        self.questions[name] = question
-        self.current[name] = self.naive.exact(question)
-        self.changes[name] = 1
+        answer = self.naive.exact(question)
+        over = float("inf") if ttl is None else self.pipeline.clock + ttl
+        self.asked[name] = Asked(question, policy, over, answer, answer)
         self.subscribers[name] = Subscriber()
 
-    @rule(name=st.sampled_from(["s1", "s2"]))
+    @rule(name=st.sampled_from(NAMES))
     def unsubscribe(self, name: str) -> None:
         self.pipeline.append(self.pipeline.topics.subscriptions, name.encode(), None)
         self.pipeline.settle()
-        if self.questions.pop(name, None):
-            self.deliver()
+        self.end([name])
+
+    @rule(seconds=st.sampled_from([1, 5, 19]))
+    def pass_time(self, seconds: int) -> None:
+        self.pipeline.clock += seconds
+        self.pipeline.tell_progress()
+        self.pipeline.settle()
+        self.end([name for name, asked in self.asked.items() if asked.over <= self.pipeline.clock])
+
+    def end(self, names: list[str]) -> None:
+        over = [name for name in names if self.asked.pop(name, None)]
+        self.deliver()
+        for name in over:
             assert not self.subscribers.pop(name).live
 
     @rule()
     def restart(self) -> None:
         self.pipeline.restart()
 
+    @rule(number=st.integers(0, EDGES - 1), compact=st.booleans())
+    def lose_edge(self, number: int, compact: bool) -> None:
+        self.pipeline.lose_edge(number, compact)
+
+    @precondition(lambda self: self.pipeline.epoch < 3)
+    @rule()
+    def begin_epoch(self) -> None:
+        self.pipeline.begin_epoch()
+        self.pipeline.settle()
+        for asked in self.asked.values():
+            asked.tell_if(asked.told != asked.now)
+
     def deliver(self) -> None:
         for partition, start in self.read.items():
             log = self.pipeline.logs[self.pipeline.topics.deliveries][partition]
             for key, value in log[start:]:
-                name = (key or b"").decode()
-                if not name.startswith("@"):
-                    assert home_partition(name.encode(), EDGES) == partition
-                    self.subscribers[name].take(msgspec.json.decode(value or b""))
+                for told in self.reader.objects(key, value or b"") if key != b"@progress" else ():
+                    assert key in (b"@packed", told["id"].encode())
+                    assert home_partition(told["id"].encode(), EDGES) == partition
+                    self.subscribers[told["id"]].take(told)
             self.read[partition] = len(log)
 
     @invariant()
@@ -140,13 +252,13 @@ class Chain(RuleBasedStateMachine):
         if not hasattr(self, "pipeline"):
             return
         self.deliver()
-        for name, question in self.questions.items():
+        for name, asked in self.asked.items():
             subscriber = self.subscribers[name]
-            assert subscriber.fault is None, (name, question, subscriber.fault)
+            assert subscriber.fault is None, (name, asked, subscriber.fault)
             assert subscriber.live
-            assert in_order(subscriber.rows) == in_order(shown(question, self.current[name])), (name, question)
-            assert subscriber.counted() == self.changes[name], (name, question)
-            self.changes[name] = 0
+            assert in_order(subscriber.rows) == in_order(shown(asked.question, asked.told)), (name, asked)
+            assert subscriber.counted() == asked.changes, (name, asked)
+            asked.changes = 0
 
     def teardown(self) -> None:
         if hasattr(self, "pipeline"):
@@ -154,4 +266,4 @@ class Chain(RuleBasedStateMachine):
 
 
 TestChain = Chain.TestCase
-TestChain.settings = settings(max_examples=40, stateful_step_count=15, deadline=None)
+TestChain.settings = settings(max_examples=examples(40), stateful_step_count=15, deadline=None)

@@ -39,5 +39,6 @@ def edge(
         http_host=settings.http_host,
         http_port=settings.http_port,
         advertised=advertised,
+        rules=settings.http_rules,
     )
     run_service(EdgeProcess(made).run)

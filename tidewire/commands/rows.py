@@ -49,21 +49,22 @@ def rows(
     with open_client(config, bootstrap, prefix) as client:
         declared = client.relation(relation)
     if at is None:
-        state, when = _from_checkpoint(settings, declared, terminal)
+        states, when = _from_checkpoint(settings, declared, terminal)
     else:
         log = PublicationLog(settings.log_location)
-        state, when = fold_log(log, declared, cut_through(log, parse_moment(at)), Topics(settings.prefix)), f"at {at}"
-    found = stored_rows(declared, state.operator.store)
+        cut = cut_through(log, parse_moment(at))
+        states, when = [fold_log(log, declared, cut, Topics(settings.prefix))], f"at {at}"
+    found = stored_rows(declared, *(state.operator.stored for state in states))
     if json:
         for row in found:
             terminal.answer(row)
         return
     names = [column.name for column in declared.columns]
     terminal.answer({}, table(names, ([_shown(row[name]) for name in names] for row in found)))
-    terminal.say(f"{state.operator.rows:,} rows of `{declared.name}` {when}")
+    terminal.say(f"{sum(state.operator.rows for state in states):,} rows of `{declared.name}` {when}")
 
 
-def _from_checkpoint(settings: Settings, relation: Relation, terminal: Terminal) -> tuple[ShardState, str]:
+def _from_checkpoint(settings: Settings, relation: Relation, terminal: Terminal) -> tuple[list[ShardState], str]:
     """Read the state with a Spark session of our own, which takes 5-10 s."""
     find_java()
     directories = jar_directories(settings.data_dir, settings.jars_dir)
@@ -80,8 +81,8 @@ def _from_checkpoint(settings: Settings, relation: Relation, terminal: Terminal)
     finally:
         close_session(spark)
     if found is None:
-        return ShardState(relation), f"in `{where}`, where no batch has been committed yet"
-    return found.state, f"at the end of batch {found.batch}"
+        return [], f"in `{where}`, where no batch has been committed yet"
+    return found.states, f"at the end of batch {found.batch}"
 
 
 def _shown(value: object) -> object:

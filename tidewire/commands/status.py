@@ -18,8 +18,8 @@ from tidewire.overview_warnings import warnings_of
 from tidewire.settings import load_settings
 from tidewire.terminal import Terminal, table
 
-_TABLE = ("table", "topic", "rows", "decoded", "deletes", "dead", "lag", "messages", "state kB")
-_EDGE = ("edge", "state", "virtual edges", "live", "waiting", "deliveries")
+_TABLE = ("table", "topic", "rows", "decoded", "deletes", "dead", "ignored", "lag", "messages", "state kB")
+_EDGE = ("edge", "state", "virtual edges", "live", "waiting", "deliveries", "messages", "unwanted")
 
 
 def status(
@@ -67,15 +67,17 @@ def _table_row(one: TableState) -> tuple[object, ...]:
     counters = one.counters
     lag = "no topic" if one.lag is None else one.lag
     if counters is None:
-        return one.name, one.topic, 0, 0, 0, 0, lag, 0, 0
+        return one.name, one.topic, 0, 0, 0, 0, 0, lag, 0, 0
     kilobytes = round(counters.bytes / 1000)
-    counts = (counters.rows, counters.decoded, counters.deletes, counters.dead, lag, counters.messages, kilobytes)
-    return one.name, one.topic, *counts
+    taken = (counters.rows, counters.decoded, counters.deletes, counters.dead, counters.ignored)
+    return one.name, one.topic, *taken, lag, counters.messages, kilobytes
 
 
 def _edge_row(one: EdgeState) -> tuple[object, ...]:
     health = one.health or {"state": "not reached"}
     owned = health.get("virtual_edges")
     counts = [edge for edge in owned.values() if isinstance(edge, dict)] if isinstance(owned, dict) else []
-    sums = [sum(int(edge.get(name, 0)) for edge in counts) for name in ("live", "accepted", "deliveries")]
-    return one.address, str(health["state"]), ",".join(map(str, one.virtual_edges)), *sums
+    names = ("live", "accepted", "deliveries", "messages", "unwanted")
+    *sums, messages, unwanted = [sum(int(edge.get(name, 0)) for edge in counts) for name in names]
+    share = f"{unwanted / messages:.0%}" if messages else ""
+    return one.address, str(health["state"]), ",".join(map(str, one.virtual_edges)), *sums, messages, share

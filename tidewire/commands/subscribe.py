@@ -43,6 +43,9 @@ def subscribe(
     as_of: Annotated[
         str | None, typer.Option("--as-of", help="Tell first what would have been told since: a version, or a moment.")
     ] = None,
+    deliver: Annotated[
+        str | None, typer.Option(help="How: records (default), or packed: many deliveries in one record.")
+    ] = None,
     follow: Annotated[bool, typer.Option("--follow", help="Print every delivery until Ctrl-C.")] = False,
     progress: Annotated[bool, typer.Option("--progress", help="With --follow, print progress too.")] = False,
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help="With --file: until all are live or refused.")] = True,
@@ -67,7 +70,7 @@ def subscribe(
         if id is not None or follow or as_of is not None:
             raise UserError("--file registers what stands in the file; leave out ID, SQL, --as-of and --follow.")
         settings = load_settings(config, bootstrap=bootstrap, prefix=prefix)
-        entries = SubscriptionFile(file, Defaults(template, notify, ttl))
+        entries = SubscriptionFile(file, Defaults(template, notify, ttl, deliver))
         _subscribe_file(entries, settings, resume, timeout if wait else None, terminal)
         return
     if id is None:
@@ -75,7 +78,7 @@ def subscribe(
     settings = load_settings(config, data_dir=data_dir, bootstrap=bootstrap, prefix=prefix, log_table=log_table)
     with open_client(config, bootstrap, prefix) as client:
         stream = client.deliveries([id], progress=progress) if follow else None
-        value = subscription_value(sql, template, read_params(params), notify=notify, ttl=ttl)
+        value = subscription_value(sql, template, read_params(params), notify=notify, ttl=ttl, deliver=deliver)
         past = None if as_of is None else _past(settings, client, value, as_of)
         ack = _subscribe(client, id, value, timeout, terminal)
         terminal.answer(msgspec.to_builtins(ack), _describe(ack))

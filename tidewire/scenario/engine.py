@@ -31,6 +31,10 @@ class ScenarioEngine(Protocol):
         """Delete by primary key, in order."""
         ...
 
+    def publish_raw(self, table: str, records: list[tuple[bytes | None, bytes | None]]) -> None:
+        """Write records, as key and value, to a table's topic, in order."""
+        ...
+
     def subscribe(self, subscription: str, sql: str) -> Refusal | None:
         """Register or replace a subscription; returns why it was refused, or None."""
         ...

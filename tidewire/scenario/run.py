@@ -11,8 +11,9 @@ from pathlib import Path
 import msgspec
 
 from state.errors import TidewireError
+from tidewire.raw_record import RawRecord
 from tidewire.scenario.engine import ScenarioEngine
-from tidewire.scenario.script import Json, Scenario, Step
+from tidewire.scenario.script import Json, Scenario, ScenarioError, Step
 from tidewire.scenario.subscriber import Subscriber
 
 
@@ -67,7 +68,16 @@ def _publish(run: _Run, step: Step) -> _Wrong:
         run.engine.publish(step.publish or "", step.rows)
     if step.delete:
         run.engine.delete(step.publish or "", step.delete)
+    if step.raw:
+        run.engine.publish_raw(step.publish or "", [_pair(record) for record in step.raw])
     return None
+
+
+def _pair(record: RawRecord) -> tuple[bytes | None, bytes | None]:
+    try:
+        return record.pair()
+    except ValueError as error:
+        raise ScenarioError(f"a raw record cannot be read: {error}; see docs/scenarios.md") from None
 
 
 def _subscribe(run: _Run, step: Step) -> _Wrong:

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from state.errors import UserError
+from tidewire.raw_record import RawRecord
 
 Json = Any
 """A JSON value as msgspec decodes it (integers exact)."""
@@ -16,7 +17,8 @@ Json = Any
 SUPPORTED = frozenset(
     {
         *(f"range_{family}" for family in ("min", "max", "count", "sum", "avg", "distinct")),
-        *("group", "types", "nulls", "openrange", "move", "delete", "restart", "refuse"),
+        *("raw", "debezium", "cdc"),
+        *("group", "types", "nulls", "openrange", "move", "delete", "restart", "refuse", "buckets"),
     }
 )
 
@@ -34,6 +36,7 @@ class Step(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     publish: str | None = None
     rows: list[Json] | None = None
     delete: list[dict[str, Json]] | None = None
+    raw: list[RawRecord] | None = None
     subscribe: str | None = None
     sql: str | None = None
     refused: bool = False

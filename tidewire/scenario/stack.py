@@ -1,169 +1,173 @@
-"""A scenario over the whole stack: an embedded broker, Spark and edges of its own for each file.
+"""A scenario over the whole stack: an embedded broker, Spark and edges, which one scenario after another uses.
 
-A step is over when the edges' progress has passed what the step wrote. Cost: about 15 s a file to start, then
-one or two batches a step.
+Each scenario meets the stack as if it were new: its tables have topics of their own, its subscriptions ids that nobody
+had, and what an earlier one has left is unsubscribed and dropped before it begins. A scenario that leaves a stack which
+no longer answers leaves it to nobody: the next one gets another.
+
+Cost: about 15 s to start the stack, then one or two batches a step and some 3 s for each change of the catalog.
 """
 
 from __future__ import annotations
 
-import os
-import signal
 import tempfile
-import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
 
-import msgspec
-
-from connectors.kafka import Admin, KafkaProperties
-from connectors.light_kafka import LightKafka
-from operators.control import Offsets, Progress, decode_control
 from state.errors import TidewireError
-from tidewire.client import Client
-from tidewire.records import PROGRESS_KEY, Refused
+from tidewire.records import Refused
 from tidewire.scenario.engine import Refusal
+from tidewire.scenario.own_catalog import OwnCatalog, drops
+from tidewire.scenario.own_names import OwnNames, TakenNames
 from tidewire.scenario.script import Json
+from tidewire.scenario.stack_watch import PATIENCE, StackWatch
 from tidewire.settings import load_settings
 from tidewire.stack.data_directory import DataDirectory
 from tidewire.stack.running import running_stack
 
-_PATIENCE = 180.0
-
-
-class StepTimeout(TidewireError):
-    """The stack did not finish a step in time."""
-
-    code = "timeout"
-    retry_helps = True
+_LEAVING_SECONDS = 60.0
 
 
 @contextmanager
 def embedded_engines() -> Iterator[Callable[[], AbstractContextManager[StackEngine]]]:
-    """Yield what makes a stack of its own, with empty topics, for each scenario."""
+    """Yield what gives each scenario an engine that seems new; the stack starts for the first and stops at the end."""
     with tempfile.TemporaryDirectory(prefix="tidewire-scenario-", ignore_cleanup_errors=True) as folder:
-        numbers = iter(range(1_000_000))
-        yield lambda: _embedded_engine(Path(folder) / str(next(numbers)))
+        stacks = _Stacks(Path(folder))
+        try:
+            yield stacks.engine
+        finally:
+            stacks.stop()
 
 
-@contextmanager
-def _embedded_engine(data_dir: Path) -> Iterator[StackEngine]:
-    settings = load_settings(data_dir=data_dir, broker_port=0, http_port=0)
-    with running_stack(settings) as status:
-        engine = StackEngine(status, DataDirectory(data_dir))
+class SharedStack:
+    """A running stack and what scenarios have used of it. `tables` are those that the last one has left behind."""
+
+    def __init__(self, watch: StackWatch) -> None:
+        self.watch = watch
+        self.tables: list[str] = []
+        self._ids, self._topics = TakenNames(), TakenNames()
+        self._scenarios = 0
+
+    def names(self) -> tuple[OwnNames, OwnNames]:
+        """Return the names of the next scenario's subscriptions and topics."""
+        self._scenarios += 1
+        return OwnNames(self._ids, self._scenarios), OwnNames(self._topics, self._scenarios)
+
+
+class _Stacks:
+    """One stack at a time, below `folder`."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._started = 0
+        self._block = ExitStack()
+        self._stack: SharedStack | None = None
+
+    @contextmanager
+    def engine(self) -> Iterator[StackEngine]:
+        """Give a scenario the stack; start one if there is none, and stop it if it does not answer afterwards."""
+        self._stack = self._stack or self._start()
+        engine = StackEngine(self._stack)
         try:
             yield engine
         finally:
-            engine.close()
+            try:
+                engine.leave()
+            except TidewireError:
+                self.stop()
+
+    def stop(self) -> None:
+        """Stop the stack that runs, if one does."""
+        self._stack = None
+        self._block.close()
+
+    def _start(self) -> SharedStack:
+        self._started += 1
+        settings = load_settings(data_dir=self._folder / str(self._started), broker_port=0, http_port=0)
+        status = self._block.enter_context(running_stack(settings))
+        watch = StackWatch(status, DataDirectory(settings.data_dir))
+        self._block.callback(watch.close)
+        return SharedStack(watch)
 
 
 class StackEngine:
-    """`ScenarioEngine` over a running stack; knows only what a client knows, and the pid of the engine."""
+    """`ScenarioEngine` of one scenario over a running stack."""
 
-    def __init__(self, status: dict[str, Any], directory: DataDirectory) -> None:
-        self._directory = directory
-        properties = KafkaProperties(status["bootstrap"])
-        self._client = Client(status["bootstrap"], status["prefix"])
-        self._admin = Admin(properties)
-        kafka = LightKafka(properties.kafka_python())
-        self._batches = kafka.reader()
-        self._batches.assign(self._client.topics.batches)
-        self._deliveries = kafka.reader()
-        self._deliveries.assign(self._client.topics.deliveries)
-        self._edges = len(self._deliveries.partitions(self._client.topics.deliveries))
-        self._announced: Progress | None = None
-        self._passed: dict[int, tuple[int, int]] = {}
-        self._waiting: dict[str, list[dict[str, Json]]] = {}
+    def __init__(self, stack: SharedStack) -> None:
+        self._stack = stack
+        self._watch = stack.watch
+        self._client = stack.watch.client
+        self._id_of, topic_of = stack.names()
+        self._catalog = OwnCatalog(topic_of)
+        self._versions: dict[str, int] = {}
 
     def declare(self, ddl: str) -> None:
         """Apply DDL and wait until it is announced. Topics get one partition: a step's rows have an order."""
-        self._client.apply(ddl, timeout=_PATIENCE, partitions=1)
+        self._apply([*drops(self._stack.tables), *self._catalog.declare(ddl)])
 
     def publish(self, table: str, rows: list[dict[str, Json]]) -> None:
         """Upsert rows in order."""
-        self._client.publish(table, rows)
-        self._settle(table)
+        with self._settled(table):
+            self._client.publish(table, rows)
 
     def delete(self, table: str, keys: list[dict[str, Json]]) -> None:
         """Delete by primary key, in order."""
-        self._client.delete(table, keys)
-        self._settle(table)
+        with self._settled(table):
+            self._client.delete(table, keys)
+
+    def publish_raw(self, table: str, records: list[tuple[bytes | None, bytes | None]]) -> None:
+        """Write records to a table's topic, in order."""
+        with self._settled(table) as topic:
+            self._watch.send(topic, records)
 
     def subscribe(self, subscription: str, sql: str) -> Refusal | None:
         """Register or replace a subscription and wait until it is live or refused."""
+        self._drop_what_was_left()
+        id = self._id_of(subscription)
         try:
-            ack = self._client.subscribe(subscription, sql, timeout=_PATIENCE)
+            ack = self._client.subscribe(id, sql, timeout=PATIENCE)
         except Refused as refused:
             return Refusal(refused.ack.code or "", refused.ack.message or "")
-        self._await(lambda: self._holds(subscription, "snapshot", ack.version), f"the snapshot of `{subscription}`")
+        self._watch.await_begun(id, ack.version)
+        self._versions[id] = ack.version
         return None
 
     def unsubscribe(self, subscription: str) -> None:
-        """End a subscription and wait until it has ended."""
-        self._client.unsubscribe(subscription)
-        self._await(lambda: self._holds(subscription, "ended"), f"the end of `{subscription}`")
+        """End a subscription and wait until its newest version has ended; at once if it has none."""
+        id = self._id_of(subscription)
+        self._client.unsubscribe(id)
+        if id in self._versions:
+            self._watch.await_ended(id, self._versions.pop(id))
 
     def restart(self) -> None:
         """Stop the engine; the supervisor starts it again. Returns when it is ready."""
-        before = self._engine()["pid"]
-        os.kill(before, signal.SIGTERM)
-        self._await(lambda: self._engine()["pid"] not in (before, None), "the engine's restart")
-        self._await(lambda: self._engine()["state"] == "ready", "the engine's restart")
+        self._watch.await_restarted()
 
     def deliveries(self, subscription: str) -> list[dict[str, Json]]:
         """Take the deliveries to a subscription since the last call."""
-        self._listen()
-        return self._waiting.pop(subscription, [])
+        return self._watch.take(self._id_of(subscription))
 
-    def close(self) -> None:
-        """Leave the broker."""
-        self._batches.close()
-        self._deliveries.close()
-        self._client.close()
+    def leave(self) -> None:
+        """End all subscriptions; the tables are dropped when the next scenario begins. Raises TidewireError."""
+        self._stack.tables += self._catalog.tables
+        for id in self._versions:
+            self._client.unsubscribe(id)
+        for id, version in self._versions.items():
+            self._watch.await_ended(id, version, _LEAVING_SECONDS)
 
-    def _settle(self, table: str) -> None:
+    @contextmanager
+    def _settled(self, table: str) -> Iterator[str]:
+        """Yield the table's topic; wait at the end until all that was written to it has had its effect."""
+        self._drop_what_was_left()
         topic = self._client.relation(table).topic
-        ends = self._admin.end_offsets(topic)
-        self._await(lambda: self._committed(topic, ends), f"the batch that reads `{topic}` up to {ends}")
-        assert self._announced is not None
-        position = (self._announced.epoch, self._announced.batch)
-        self._await(lambda: self._all_passed(position), f"the edges' progress past {position}")
+        yield topic
+        self._watch.await_settled(topic)
 
-    def _committed(self, topic: str, ends: dict[int, int]) -> bool:
-        for record in self._batches.poll(0.05):
-            progress = decode_control(record.value or b"null")
-            if isinstance(progress, Progress):
-                self._announced = progress
-        read: Offsets = self._announced.end if self._announced is not None else {}
-        return all(read.get(topic, {}).get(str(partition), 0) >= end for partition, end in ends.items())
+    def _drop_what_was_left(self) -> None:
+        self._apply(drops(self._stack.tables))
 
-    def _all_passed(self, position: tuple[int, int]) -> bool:
-        self._listen()
-        return sum(passed >= position for passed in self._passed.values()) == self._edges
-
-    def _holds(self, subscription: str, kind: str, version: int | None = None) -> bool:
-        self._listen()
-        return any(
-            delivery["kind"] == kind and version in (None, delivery["version"])
-            for delivery in self._waiting.get(subscription, [])
-        )
-
-    def _listen(self) -> None:
-        for record in self._deliveries.poll(0.05):
-            value = msgspec.json.decode(record.value or b"null")
-            if record.key == PROGRESS_KEY:
-                self._passed[record.partition] = (value["epoch"], value["batch"])
-            else:
-                self._waiting.setdefault(value["id"], []).append(value)
-
-    def _engine(self) -> dict[str, Any]:
-        status = self._directory.read_status() or {"children": []}
-        return next((child for child in status["children"] if child["name"] == "engine"), {"pid": None, "state": ""})
-
-    def _await(self, holds: Callable[[], bool], what: str) -> None:
-        deadline = time.monotonic() + _PATIENCE
-        while not holds():
-            if time.monotonic() > deadline:
-                raise StepTimeout(f"waited {_PATIENCE:g} s for {what}; the logs are below {self._directory.logs}")
-            time.sleep(0.02)
+    def _apply(self, statements: list[str]) -> None:
+        """Let the stack apply what there is to apply, in one text: each costs the engine a restart of its query."""
+        if statements:
+            self._client.apply(";\n".join(statements), timeout=PATIENCE, partitions=1)
+            self._stack.tables = []

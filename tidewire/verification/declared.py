@@ -11,22 +11,27 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import duckdb
 
 from tidewire.verification.journal import Record
+from tidewire.verification.units import NoUnit, units_of
 from tidewire.verification.words import is_word, lexemes, quote_names
 
-_OPTION = re.compile(r"""\s*['"]?(\w+)['"]?\s*=\s*'((?:[^']|'')*)'\s*""")
+_OPTION = re.compile(r"""\s*(?:'((?:[^']|'')*)'|"([^"]*)"|([\w.]+))\s*=\s*'((?:[^']|'')*)'\s*""")
 _NAME = r"(?:\"(?:[^\"]|\"\")*\"|\w+)"
 _DROP = re.compile(rf"drop\s+table\s+(if\s+exists\s+)?({_NAME}(?:\s*,\s*{_NAME})*)\s*$", re.IGNORECASE)
 _CREATE = re.compile(r"create\s+table\s+(if\s+not\s+exists\s+)?", re.IGNORECASE)
 _TYPES = re.compile(r"BOOLEAN|SMALLINT|INTEGER|BIGINT|FLOAT|DOUBLE|DECIMAL\(\d+,\d+\)|DATE|TIMESTAMP|VARCHAR")
 _OPTIONS = {
     "topic": re.compile(r"[A-Za-z0-9._-]+"),
-    "format": re.compile("json"),
-    "absent": re.compile("null|error|keep"),
+    "format": re.compile("json|debezium-json", re.IGNORECASE),
+    "absent": re.compile("null|error|keep", re.IGNORECASE),
+    "buckets": re.compile("[0-9]{1,9}"),
+    "bucket.by": re.compile(rf"\s*{_NAME}\s*(?:,\s*{_NAME}\s*)*"),
 }
+_MOST_BUCKETS = 1_024
 _CONSTRAINTS = {"PRIMARY KEY", "NOT NULL"}
 
 
@@ -43,7 +48,7 @@ class Column:
     nullable: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Table:
     """A declared table. `born` is the offset of the record that created it: dropped and created again is another."""
 
@@ -53,13 +58,35 @@ class Table:
     topic: str
     absent: str
     born: int
+    format: str = "json"
+    options: tuple[tuple[str, str], ...] = ()
+    buckets: int = 1
+    bucket_by: tuple[str, ...] = ()
+
+    def option(self, name: str) -> str | None:
+        """Return an option of the format."""
+        return dict(self.options).get(name)
+
+    @cached_property
+    def units(self) -> dict[str, str]:
+        """How values are written that do not say it themselves, by column."""
+        if self.format == "json":
+            return {}
+        return units_of(((c.name, c.type) for c in self.columns), dict(self.options))
 
     def extends(self, other: Table) -> bool:
         """Whether this is `other` with nullable columns appended, and nothing else changed."""
         width = len(other.columns)
         appended = all(column.nullable for column in self.columns[width:])
-        same = (self.key, self.topic, self.absent) == (other.key, other.topic, other.absent)
+        same = self._reading(other) == other._reading(other)
+        same = same and (self.buckets, self.bucket_by) == (other.buckets, other.bucket_by)
         return same and appended and self.columns[:width] == other.columns
+
+    def _reading(self, of: Table) -> tuple[object, ...]:
+        """Return what must not change, of the columns that `of` has."""
+        units = [self.units.get(column.name) for column in of.columns]
+        others = [self.option("schema"), self.option("placeholder")]
+        return self.key, self.topic, self.absent, self.format, units, others
 
 
 Tables = dict[str, Table]
@@ -154,7 +181,39 @@ def _create(scratch: duckdb.DuckDBPyConnection, statement: str, version: int) ->
     key = tuple(column for _, column, *_ in columns if column in named)
     declared = tuple(Column(c, type, nullable and c not in key) for _, c, type, nullable, _ in columns)
     name = columns[0][0]
-    return Table(name, declared, key, options.get("topic", name), options.get("absent", "null"), version)
+    format, others = options.get("format", "json"), {n: v for n, v in options.items() if n not in _OPTIONS}
+    table = Table(
+        name, declared, key, options.get("topic", name), options.get("absent", "null"), version, format,
+        tuple(sorted(others.items())), *_buckets(options, format, key),
+    )  # fmt: skip
+    _check_options(table)
+    return table
+
+
+def _check_options(table: Table) -> None:
+    if table.format == "json" and table.options:
+        raise NotApplied(f"options {table.options}")
+    try:
+        _ = table.units
+    except NoUnit as why:
+        raise NotApplied(str(why)) from None
+
+
+def _buckets(options: dict[str, str], format: str, key: tuple[str, ...]) -> tuple[int, tuple[str, ...]]:
+    if "buckets" not in options and "bucket.by" not in options:
+        return 1, ()
+    number = int(options.get("buckets", "0"))
+    listed = re.findall(_NAME, options.get("bucket.by", ""))
+    by = [_unquoted(name) if name.startswith('"') else name.lower() for name in listed]
+    if (
+        format != "json"
+        or not 2 <= number <= _MOST_BUCKETS
+        or not by
+        or not set(by) <= set(key)
+        or len(set(by)) < len(by)
+    ):
+        raise NotApplied(f"{number} buckets by {by}")
+    return number, tuple(name for name in key if name in by)
 
 
 def _run(
@@ -229,10 +288,11 @@ def _options(text: str) -> dict[str, str]:
         match = _OPTION.match(inner, place)
         if match is None or (match.end() < len(inner) and inner[match.end()] != ","):
             raise NotApplied(f"not a WITH clause: {text}")
-        name, value = match[1].lower(), match[2].replace("''", "'")
-        if name not in _OPTIONS or name in options or not _OPTIONS[name].fullmatch(value):
+        name = (match[1] or match[2] or match[3] or "").replace("''", "'").lower()
+        value = match[4].replace("''", "'")
+        if name in options or (name in _OPTIONS and not _OPTIONS[name].fullmatch(value)):
             raise NotApplied(f"option {name} = {value}")
-        options[name] = value
+        options[name] = value if name in ("topic", "placeholder", "bucket.by") else value.lower()
         place = match.end() + 1
     return options
 

@@ -46,7 +46,9 @@ class Row(NamedTuple):
     present: list[bool]
 
 
-class _Number(str):
+class Number(str):
+    """A JSON number as it was written."""
+
     __slots__ = ()
 
 
@@ -61,13 +63,13 @@ def decode(table: Table, key: bytes | None, value: bytes | None, keyless: bool) 
 def _decode(table: Table, key: bytes | None, value: bytes | None, keyless: bool) -> Row:
     if len(key or b"") + len(value or b"") > MAX_BYTES:
         raise Bad("too large")
-    stated = None if key is None else _key(table, key)
+    stated = None if key is None else key_texts(table, key)
     width = len(table.columns)
     if stated is None and (value is None or not keyless):
         raise Bad("no key")
     if value is None:
         return Row(json.dumps(stated), False, [None] * width, [False] * width)
-    members = _parse(value)
+    members = parse_text(value)
     if not isinstance(members, dict):
         raise Bad("no object")
     values = [_column(table, column, members, stated) for column in table.columns]
@@ -78,24 +80,25 @@ def _decode(table: Table, key: bytes | None, value: bytes | None, keyless: bool)
     return Row(json.dumps(own), True, values, present)
 
 
-def _key(table: Table, data: bytes) -> list[str | None]:
+def key_texts(table: Table, data: bytes) -> list[str]:
+    """Return the values of the primary key that a Kafka key says. Raises Bad."""
     columns = [column for column in table.columns if column.name in table.key]
-    document = _parse(data)
+    document = parse_text(data)
     if not isinstance(document, dict):
         if len(columns) != 1:
             raise Bad("key of several columns is no object")
         document = {columns[0].name: document}
     if set(document) != {column.name for column in columns} or any(v is None for v in document.values()):
         raise Bad("key has not the primary key's columns")
-    return [_scalar(column.type, document[column.name]) for column in columns]
+    return [scalar(column.type, document[column.name]) for column in columns]
 
 
-def _column(table: Table, column: Column, members: dict[str, Any], stated: list[str | None] | None) -> str | None:
+def _column(table: Table, column: Column, members: dict[str, Any], stated: list[str] | None) -> str | None:
     if column.name in members:
         value = members[column.name]
         if value is None and not column.nullable:
             raise Bad("null")
-        return None if value is None else _scalar(column.type, value)
+        return None if value is None else scalar(column.type, value)
     if table.absent == "keep":
         if column.name not in table.key:
             return None
@@ -107,7 +110,8 @@ def _column(table: Table, column: Column, members: dict[str, Any], stated: list[
     return None
 
 
-def _parse(data: bytes) -> Any:
+def parse_text(data: bytes) -> Any:
+    """Return one JSON text, objects as dicts. Raises Bad."""
     try:
         text = data.decode()
     except UnicodeDecodeError:
@@ -115,7 +119,7 @@ def _parse(data: bytes) -> Any:
     if text.startswith("\ufeff"):
         raise Bad("byte order mark")
     try:
-        document = json.loads(text, parse_int=_Number, parse_float=_Number, parse_constant=_refuse)
+        document = json.loads(text, parse_int=Number, parse_float=Number, parse_constant=_refuse)
     except (json.JSONDecodeError, RecursionError):
         raise Bad("not JSON") from None
     if text.count("[") + text.count("{") > MAX_DEPTH and _depth(text) > MAX_DEPTH:
@@ -154,7 +158,7 @@ def _strings(document: object) -> Iterator[str]:
             yield from _strings(value)
 
 
-def _scalar(type: str, value: object) -> str:
+def scalar(type: str, value: object) -> str:
     """Return one text for each value: equal values of a type give equal texts."""
     if type.startswith("DECIMAL"):
         return _decimal(type, value)
@@ -170,7 +174,7 @@ def _boolean(_: str, value: object) -> str:
 
 
 def _integer(type: str, value: object) -> str:
-    if not isinstance(value, _Number) or not _INTEGER.fullmatch(value):
+    if not isinstance(value, Number) or not _INTEGER.fullmatch(value):
         raise Bad("no integer")
     if len(value) > 20 or not -_BOUNDS[type] <= int(value) < _BOUNDS[type]:
         raise Bad("out of range")
@@ -178,7 +182,7 @@ def _integer(type: str, value: object) -> str:
 
 
 def _double(_: str, value: object) -> str:
-    if not isinstance(value, _Number):
+    if not isinstance(value, Number):
         raise Bad("no number")
     number = float(value)
     if number in (float("inf"), float("-inf")):
@@ -225,7 +229,7 @@ def _decimal(type: str, value: object) -> str:
 
 
 def _date(_: str, value: object) -> str:
-    if not isinstance(value, str) or isinstance(value, _Number) or not _DATE.fullmatch(value):
+    if not isinstance(value, str) or isinstance(value, Number) or not _DATE.fullmatch(value):
         raise Bad("no date")
     try:
         return dt.date.fromisoformat(value).isoformat()
@@ -234,7 +238,7 @@ def _date(_: str, value: object) -> str:
 
 
 def _timestamp(_: str, value: object) -> str:
-    match = _TIMESTAMP.fullmatch(value) if isinstance(value, str) and not isinstance(value, _Number) else None
+    match = _TIMESTAMP.fullmatch(value) if isinstance(value, str) and not isinstance(value, Number) else None
     if match is None:
         raise Bad("no timestamp")
     try:
@@ -246,7 +250,7 @@ def _timestamp(_: str, value: object) -> str:
 
 
 def _varchar(_: str, value: object) -> str:
-    if not isinstance(value, str) or isinstance(value, _Number):
+    if not isinstance(value, str) or isinstance(value, Number):
         raise Bad("no text")
     return value
 

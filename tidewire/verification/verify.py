@@ -10,13 +10,14 @@ from tidewire.verification.answers import Answers, answers_to
 from tidewire.verification.batches import Batches, Position
 from tidewire.verification.declared import Declared
 from tidewire.verification.due import find_due
-from tidewire.verification.history import History, Rows, build, connect
+from tidewire.verification.history import History, build, connect
 from tidewire.verification.journal import Journal
 from tidewire.verification.judgement import Judgement, Recomputed
 from tidewire.verification.lives import Life, Lives, read_lives
 from tidewire.verification.ordering import Sequence, sequences
 from tidewire.verification.question import Query, Question, Unreadable, parse
 from tidewire.verification.report import Report
+from tidewire.verification.rows import Rows
 
 TableKey = tuple[int, str, int]
 """(epoch, lower-case table name, born)"""
@@ -153,9 +154,9 @@ def _judge_dead_letters(journal: Journal, taken: dict[TableKey, Sequence], rows:
     """Compare what must be a dead letter with what the engine made one, by place in the input."""
     judged: dict[tuple[str, int, int], set[bool]] = defaultdict(set)
     for sequence in taken.values():
-        for one in sequence.taken:
+        for one, dead in rows.verdicts(sequence):
             place = (one.table.topic, one.record.partition, one.record.offset)
-            judged[place].add(rows(one) is None)
+            judged[place].update(() if dead is None else (dead,))
     letters = {_place(record.value) for record in journal.dead_letters.all() if record.value is not None}
     trimmed = any(journal.dead_letters.trimmed(p) for p in journal.dead_letters.begin)
     report.publications = len(judged)

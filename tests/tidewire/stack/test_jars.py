@@ -34,7 +34,7 @@ def test_the_sets_of_conf_are_complete() -> None:
     sets = read_jar_sets()
     assert set(sets) == {"spark", "broker"}
     assert "spark-sql-kafka-0-10_2.13-4.2.0.jar" in sets["spark"].sha256
-    assert "kafka_2.13-4.4.0.jar" in sets["broker"].sha256
+    assert "kafka_2.13-4.2.2.jar" in sets["broker"].sha256
     assert all(len(sha) == 64 for jars in sets.values() for sha in jars.sha256.values())
 
 

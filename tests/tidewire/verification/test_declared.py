@@ -5,6 +5,7 @@ import contextlib
 import pytest
 
 from catalog.ddl import apply_ddl
+from catalog.format_options import unit_of
 from catalog.relation import Catalog
 from state.errors import TidewireError
 from tidewire.verification.declared import Column, Declared
@@ -39,6 +40,33 @@ def test_columns_key_and_options() -> None:
     )
 
 
+DEBEZIUM = "CREATE TABLE d (a INT PRIMARY KEY, b TIMESTAMP) WITH ('format'='debezium-json', 'timestamp'='millis')"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        DEBEZIUM,
+        DEBEZIUM.replace("'timestamp'", "'column.b'"),
+        DEBEZIUM.replace("millis", "micros"),
+        DEBEZIUM.replace(") WITH", ", c DATE) WITH").replace("'timestamp'", "'date'='days', 'timestamp'"),
+        DEBEZIUM.replace("'timestamp'", "'schema'='inline', 'timestamp'"),
+        DEBEZIUM.replace("'timestamp'", "'placeholder'='?', 'timestamp'"),
+        DEBEZIUM.partition(" WITH")[0],
+    ],
+)
+def test_evolution_of_a_format(text: str) -> None:
+    catalog = apply_ddl(Catalog(), DEBEZIUM, 0)
+    with contextlib.suppress(TidewireError):
+        catalog = apply_ddl(catalog, text, 1)
+    table, relation = declared(DEBEZIUM, text).at(1)["d"], catalog.relations["d"]
+    assert (table.format, table.options, len(table.columns)) == (
+        relation.format,
+        relation.options,
+        len(relation.columns),
+    )
+
+
 def test_versions_evolution_and_being_born_again() -> None:
     wider = STOCK.replace("))", "), lot INTEGER)")
     found = declared(STOCK, wider, STOCK, "DROP TABLE stock", STOCK)
@@ -66,6 +94,16 @@ TEXTS = [
     "DROP TABLE",
     "",
     "SELECT 1",
+    "CREATE TABLE t (a INT PRIMARY KEY, b DATE) WITH ('format'='debezium-json')",
+    "CREATE TABLE t (a INT PRIMARY KEY, b DATE) WITH ('FORMAT'='Debezium-JSON', 'date'='DAYS', placeholder='It''s')",
+    "CREATE TABLE t (a INT PRIMARY KEY, b DATE) WITH ('format'='debezium-json', 'date'='millis')",
+    "CREATE TABLE t (a INT PRIMARY KEY, b DATE) WITH ('format'='debezium-json', 'column.b'='iso', 'timestamp'='x')",
+    "CREATE TABLE t (a INT PRIMARY KEY, \"B c\" DATE) WITH ('format'='debezium-json', 'column.B c'='iso')",
+    "CREATE TABLE t (a INT PRIMARY KEY, b DATE) WITH ('format'='debezium-json', 'schema'='inline', 'decimal'='string')",
+    "CREATE TABLE t (a INT PRIMARY KEY, b DATE) WITH ('format'='debezium-json', 'schema'='none', 'date'='days')",
+    "CREATE TABLE t (a INT PRIMARY KEY) WITH ('format'='debezium-json', 'column.a'='days')",
+    "CREATE TABLE t (a INT PRIMARY KEY) WITH ('format'='debezium-json', 'placeholder'='')",
+    "CREATE TABLE t (a INT PRIMARY KEY) WITH ('date'='days')",
     'CREATE TABLE t ("A" SMALLINT, b REAL, c BOOLEAN NOT NULL, d TIMESTAMP, e BIGINT, PRIMARY KEY ("A", e))',
 ]
 
@@ -79,10 +117,13 @@ def test_it_applies_what_the_product_applies(text: str) -> None:
     assert set(ours) == set(catalog.relations)
     for name, relation in catalog.relations.items():
         table = ours[name]
-        assert (table.key, table.topic, table.absent, table.born) == (
+        assert (table.key, table.topic, table.format, table.absent, table.born) == (
             relation.key,
             relation.topic,
+            relation.format,
             relation.absent,
             relation.born,
         )
+        units = {column.name: unit_of(relation, column) for column in relation.columns}
+        assert table.units == {name: unit for name, unit in units.items() if unit is not None}
         assert [(c.name, c.nullable) for c in table.columns] == [(c.name, c.nullable) for c in relation.columns]

@@ -11,6 +11,7 @@ from catalog.relation import Catalog
 from connectors.dead_letter import RecordFault
 from connectors.json_record import JsonRecordDecoder
 from state.order_code import double_of_code
+from tests.effort import examples
 from tidewire.verification.declared import Declared
 from tidewire.verification.decoding import decode
 from tidewire.verification.journal import Record
@@ -171,7 +172,7 @@ json_values = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.dictionaries(st.sampled_from([c.name for c in TABLES["t"].columns]), json_values, max_size=6))
 def test_any_row(members: dict[str, object]) -> None:
     agree("t", b'"a"', json.dumps({"k": "a", "must": 1} | members).encode())

@@ -4,9 +4,10 @@ import json
 from typing import Any
 
 from tidewire.verification.declared import Declared
-from tidewire.verification.history import FOREVER, History, Rows, build, connect, rank_columns
+from tidewire.verification.history import FOREVER, History, build, connect, rank_columns
 from tidewire.verification.journal import Record
 from tidewire.verification.ordering import Sequence
+from tidewire.verification.rows import Rows
 
 DDL = 'CREATE TABLE "odd name" (k INTEGER PRIMARY KEY, m DECIMAL(6,2), at TIMESTAMP, r REAL)'
 

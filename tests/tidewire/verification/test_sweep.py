@@ -3,6 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.effort import examples
 from tidewire.verification.history import FOREVER
 from tidewire.verification.sweep import running_extremum, running_members, running_totals
 
@@ -23,7 +24,7 @@ def holding(held: Held, moment: int) -> list[int]:
     return [rank for start, end, rank in held if start <= moment < end]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(drawn, st.booleans())
 def test_the_extremum(held: Held, largest: bool) -> None:
     seqs, places = running_extremum(*columns(held), largest=largest)
@@ -36,7 +37,7 @@ def test_the_extremum(held: Held, largest: bool) -> None:
     assert list(zip(seqs, places, strict=True)) == expected
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(drawn)
 def test_totals_and_members(held: Held) -> None:
     totals = {moment: (count, total) for moment, count, total in running_totals(*columns(held))}

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.effort import examples
 from tests.tidewire.verification.simulated_engine import Asked, SimulatedEngine
 from tidewire.verification.journal import Journal, Record
 from tidewire.verification.report import Report
@@ -58,7 +59,7 @@ def simulate(seed: int, steps: int = 60) -> SimulatedEngine:
     return engine
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.integers(0, 10**9))
 def test_a_right_engine_is_clean(seed: int) -> None:
     journal = simulate(seed).journal()
@@ -69,7 +70,7 @@ def test_a_right_engine_is_clean(seed: int) -> None:
     assert report.unjudged == 0 and not report.limits
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.integers(0, 10**9), st.data())
 def test_a_delivery_that_is_changed_lost_or_repeated_is_found(seed: int, data: st.DataObject) -> None:
     engine = simulate(seed, 40)

@@ -1,0 +1,137 @@
+"""What an edge serves over HTTP, as one ASGI application.
+
+    GET /                              a page to ask questions and watch answers
+    GET /subscriptions/{id}            200 the answer and its position; 307 at another edge; 404 unknown; 503 moving
+    GET /subscriptions/{id}/events     the answer as it changes (`connectors/http_stream.py`), also as a WebSocket
+    GET /events?id=a&id=b              several on one stream
+    POST, DELETE                       `connectors/http_desk.py`
+    GET /health                        200 or 503, with what the edge is doing
+
+Who may ask for what: `connectors/http_rules.py`. An id is written percent-encoded in a path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.resources import files
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route, WebSocketRoute
+
+from connectors.http_answer import Answers, NotNow, as_json, respond
+from connectors.http_desk import Desk, SubscriptionDesk
+from connectors.http_header_limit import HeaderLimit
+from connectors.http_rules import MAX_HEADER_BYTES, HttpRules
+from connectors.http_stream import EventStreams, Streams
+from state.errors import TidewireError
+
+_EVENTS = "/events"
+_PAGE = {"page.html": "text/html", "page.css": "text/css", "page.js": "text/javascript"}
+_PAGE_HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-cache",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """What the application asks. Without `streams` or `desk` there are no such routes."""
+
+    answers: Answers
+    streams: Streams | None = None
+    desk: Desk | None = None
+
+
+def edge_app(edge: Edge, rules: HttpRules | None = None) -> Starlette:
+    """Return the application."""
+    rules = rules or HttpRules()
+    routes: list[BaseRoute] = []
+    if edge.streams is not None:
+        routes += _stream_routes(edge, edge.streams, rules)
+    if edge.desk is not None:
+        desk = SubscriptionDesk(edge.desk, rules)
+        routes += [
+            Route("/subscriptions", desk.submit, methods=["POST"]),
+            Route("/subscriptions/{identifier:path}", desk.withdraw, methods=["DELETE"]),
+            *_page_routes(),
+        ]
+    routes += [
+        Route("/subscriptions/{identifier:path}", _current(edge.answers, rules), methods=["GET"]),
+        Route("/health", _health(edge.answers), methods=["GET"]),
+    ]
+    return Starlette(routes=routes, middleware=_middleware(rules))
+
+
+def _stream_routes(edge: Edge, streams: Streams, rules: HttpRules) -> list[BaseRoute]:
+    events, current = EventStreams(streams, rules), _current(edge.answers, rules)
+
+    async def one(request: Request) -> Response:
+        """An id may itself end in "/events", percent-encoded: then its answer is asked for."""
+        if request.scope.get("raw_path", b"").endswith(_EVENTS.encode()):
+            return await events.one_by_sse(request)
+        request.path_params["identifier"] += _EVENTS
+        return await run_in_threadpool(current, request)
+
+    return [
+        Route(_EVENTS, events.several_by_sse, methods=["GET"]),
+        Route("/subscriptions/{identifier:path}" + _EVENTS, one, methods=["GET"]),
+        WebSocketRoute(_EVENTS, events.several_by_websocket),
+        WebSocketRoute("/subscriptions/{identifier:path}" + _EVENTS, events.one_by_websocket),
+    ]
+
+
+def _page_routes() -> list[BaseRoute]:
+    def serve(name: str, media_type: str) -> Callable[[Request], Response]:
+        content = (files("connectors") / name).read_bytes()
+        return lambda request: Response(content, headers=_PAGE_HEADERS, media_type=media_type)
+
+    return [
+        Route("/" if name == "page.html" else f"/{name}", serve(name, media_type), methods=["GET"])
+        for name, media_type in _PAGE.items()
+    ]
+
+
+def _current(answers: Answers, rules: HttpRules) -> Callable[[Request], Response]:
+    def current(request: Request) -> Response:
+        identifier = request.path_params["identifier"]
+        refused = rules.admit(request, [identifier])
+        if refused is not None:
+            return refused
+        try:
+            answer = answers.subscription(identifier)
+        except TidewireError as error:
+            answer = NotNow(str(error))
+        return respond(identifier, answer)
+
+    return current
+
+
+def _health(answers: Answers) -> Callable[[Request], Response]:
+    def health(request: Request) -> Response:
+        well, body = answers.health()
+        return as_json(200 if well else 503, body)
+
+    return health
+
+
+def _middleware(rules: HttpRules) -> list[Middleware]:
+    limit = Middleware(HeaderLimit, most=MAX_HEADER_BYTES)
+    if not rules.origins:
+        return [limit]
+    cors = Middleware(
+        CORSMiddleware,
+        allow_origins=list(rules.origins),
+        allow_methods=["GET", "POST", "DELETE"],
+        allow_headers=["Authorization", "Content-Type", "Last-Event-ID"],
+        expose_headers=["Location", "Retry-After"],
+    )
+    return [limit, cors]

@@ -1,0 +1,25 @@
+"""What a decoder cannot know of a batch of changes, since it hangs on the rows that are stored."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from state.change_batch import I64, Bool
+
+
+@dataclass(slots=True)
+class Settling:
+    """Marks of m changes, by which a shard settles them (`streaming/settle.py`).
+
+    truncates: bool[m], the change empties the table (its key is empty, it is not live).
+    unchanged: bool[columns, m], members that the stored row must have, and whose value is not known without it.
+    origins: change -> key of the row that it found, where it left it under another key.
+    moments: change -> what names it in the source's log; a row may be deleted and created in one moment.
+    records: int64[m], place of each change's record among those of the batch.
+    """
+
+    truncates: Bool
+    unchanged: Bool
+    origins: dict[int, bytes]
+    moments: dict[int, bytes]
+    records: I64

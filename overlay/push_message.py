@@ -1,0 +1,187 @@
+"""Messages to people: deliveries as they were committed, and what stands for several of them.
+
+A delivery goes out byte for byte as it stands in the topic `deliveries`. A reader who was behind hears of each
+subscription one message for all that it missed:
+
+    {"id", "kind", "version", "n", "old", "new" | "removed", "added", "at", "changes", "conflated": true}
+
+`old` is what the reader holds, `new` what holds now, `n` the newest, `changes` how many it stands for; with DISTINCT
+the two differences are composed into one. A snapshot, an end and an answer need no predecessor: they take the place
+of whatever was held back.
+
+Others: `answer` (what holds now, as `GET /subscriptions/{id}`), `progress`, `reset`, `unknown`, `elsewhere`, `moved`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import msgspec
+from msgspec import UNSET, Raw, UnsetType
+
+ANSWER = "answer"
+_ALONE = frozenset({"snapshot", "ended", ANSWER, "unknown"})
+
+
+class Told(msgspec.Struct, gc=False):
+    """One message of one subscription; values stay the JSON text that they came as. `line` is the whole message.
+
+    `of`: into how many parts it was cut, where it was too long for a record.
+    """
+
+    kind: str
+    version: int
+    n: int
+    id: Raw = Raw(b'""')
+    at: Raw = Raw(b"null")
+    old: Raw | UnsetType = UNSET
+    new: Raw | UnsetType = UNSET
+    removed: Raw | UnsetType = UNSET
+    added: Raw | UnsetType = UNSET
+    changes: int = 1
+    of: int | UnsetType = UNSET
+    line: bytes = b""
+
+    @property
+    def mark(self) -> tuple[int, int]:
+        """What orders the messages of a subscription."""
+        return self.version, self.n
+
+    @property
+    def stands_alone(self) -> bool:
+        """Whether it can be understood without any message before."""
+        return self.kind in _ALONE
+
+
+_DECODER = msgspec.json.Decoder(Told)
+
+
+def read_told(line: bytes) -> Told:
+    """Read a delivery. Cost: 0.6 us. Raises msgspec.DecodeError or ValidationError."""
+    told = _DECODER.decode(line)
+    told.line = line
+    return told
+
+
+def read_all(lines: Iterable[bytes]) -> list[Told]:
+    """Read one subscription's deliveries of a transaction, in order; one that was cut into parts is made whole.
+
+    Raises as `read_told`.
+    """
+    told: list[Told] = []
+    parts: list[dict[str, Raw]] = []
+    for line in lines:
+        one = read_told(line)
+        if one.of is UNSET:
+            told.append(one)
+            continue
+        parts.append(_FIELDS.decode(line))
+        if len(parts) == one.of:
+            told.append(read_told(_joined(parts)))
+            parts = []
+    return told
+
+
+def _joined(parts: list[dict[str, Raw]]) -> bytes:
+    """Return the delivery that these are the parts of: each has values of its own, and all else in common."""
+    whole: dict[str, object] = {name: value for name, value in parts[0].items() if name not in ("part", "of")}
+    for name in ("removed", "added"):
+        whole[name] = [value for part in parts for value in _VALUES.decode(part[name])]
+    return msgspec.json.encode(whole)
+
+
+_FIELDS = msgspec.json.Decoder(dict[str, Raw])
+_VALUES = msgspec.json.Decoder(list[Raw])
+
+
+def read_at(line: bytes) -> tuple[int, int]:
+    """Return (epoch, batch) of a progress record."""
+    found = _POSITION.decode(line)
+    return found.epoch, found.batch
+
+
+class _Position(msgspec.Struct):
+    epoch: int
+    batch: int
+
+
+_POSITION = msgspec.json.Decoder(_Position)
+
+
+def answer_message(body: Mapping[str, object], conflated: bool) -> Told:
+    """Return the message of a current answer; `body` as for GET, with `id`, `version` and `n`."""
+    told = {**body, "kind": ANSWER} | ({"conflated": True} if conflated else {})
+    version, n = body["version"], body["n"]
+    assert isinstance(version, int) and isinstance(n, int)
+    return Told(ANSWER, version, n, line=msgspec.json.encode(told))
+
+
+def plain_message(kind: str, **members: object) -> bytes:
+    """Return a message that is about no answer."""
+    return msgspec.json.encode({"kind": kind, **members})
+
+
+class Missed:
+    """What a reader that is behind has not heard of one subscription. Its size does not grow with their number.
+
+    At most two messages: one that stands alone, and one for all changes since.
+    """
+
+    __slots__ = ("_added", "_alone", "_changes", "_first", "_last", "_removed")
+
+    def __init__(self) -> None:
+        self._forget()
+
+    def _forget(self) -> None:
+        self._alone: Told | None = None
+        self._first: Told | None = None
+        self._last: Told | None = None
+        self._changes = 0
+        self._removed: dict[object, None] = {}
+        self._added: dict[object, None] = {}
+
+    def add(self, told: Told) -> None:
+        """Take the next message in. Cost: O(1), for a DISTINCT O(values that came or went)."""
+        if told.stands_alone:
+            self._forget()
+            self._alone = told
+            return
+        self._first = self._first or told
+        self._last = told
+        self._changes += told.changes
+        if told.added is not UNSET and told.removed is not UNSET:
+            self._compose(msgspec.json.decode(told.removed), msgspec.json.decode(told.added))
+
+    def _compose(self, removed: Iterable[object], added: Iterable[object]) -> None:
+        """Make one difference of that so far and the next: what came and went again was never there."""
+        for value in removed:
+            if value in self._added:
+                del self._added[value]
+            else:
+                self._removed[value] = None
+        for value in added:
+            if value in self._removed:
+                del self._removed[value]
+            else:
+                self._added[value] = None
+
+    def lines(self) -> list[bytes]:
+        """Return what the reader has to hear."""
+        lines = [self._alone.line] if self._alone is not None else []
+        if self._last is not None and self._first is not None:
+            lines.append(self._last.line if self._first is self._last else self._conflated(self._first, self._last))
+        return lines
+
+    @property
+    def mark(self) -> tuple[int, int] | None:
+        """Version and n that the reader has heard of with that; None: nothing was missed."""
+        newest = self._last or self._alone
+        return newest.mark if newest is not None else None
+
+    def _conflated(self, first: Told, last: Told) -> bytes:
+        if last.added is UNSET:
+            body: dict[str, object] = {"old": first.old, "new": last.new}
+        else:
+            body = {"removed": list(self._removed), "added": list(self._added)}
+        head = {"id": last.id, "kind": last.kind, "version": last.version, "n": last.n}
+        return msgspec.json.encode({**head, **body, "at": last.at, "changes": self._changes, "conflated": True})

@@ -1,0 +1,98 @@
+"""Registering over HTTP: what is passed on, and how the outcome reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from connectors.bearer_token import hash_of
+from connectors.http_answer import Answer, Elsewhere, NotNow
+from connectors.http_app import Edge, edge_app
+from connectors.http_rules import HttpRules
+from state.errors import TidewireError
+from tests.connectors.test_http_app import Fixed
+
+RULES = HttpRules({"acme": hash_of("t")})
+TOKEN = {"Authorization": "Bearer t"}
+JSON = {"Content-Type": "application/json"}
+
+
+class Desk:
+    """Says what it is told to."""
+
+    def __init__(self, said: Mapping[str, object] | Answer | Exception) -> None:
+        self.said = said
+        self.asked: list[tuple[str | None, str, bytes]] = []
+        self.withdrawn: list[str] = []
+
+    async def submit(self, identifier: str | None, prefix: str, value: bytes) -> Mapping[str, object] | Answer:
+        self.asked.append((identifier, prefix, value))
+        if isinstance(self.said, Exception):
+            raise self.said
+        return self.said
+
+    async def withdraw(self, identifier: str) -> None:
+        self.withdrawn.append(identifier)
+
+
+def ask(desk: Desk, body: str, rules: HttpRules = RULES, **headers: str) -> Any:
+    client = TestClient(edge_app(Edge(Fixed(), None, desk), rules), follow_redirects=False)
+    return client.post("/subscriptions", content=body, headers=JSON | headers)
+
+
+def test_the_record_is_passed_on_as_it_is() -> None:
+    desk = Desk({"id": "acme/a b", "version": 3, "status": "accepted"})
+    body = '{"id":"acme/a b", "template":"SELECT ?", "params":[1.10, 12345678901234567890]}'
+    response = ask(desk, body, **TOKEN)
+    assert response.status_code == 201
+    assert response.headers["location"] == "/subscriptions/acme%2Fa%20b"
+    assert desk.asked == [("acme/a b", "acme/", b'{"template":"SELECT ?","params":[1.10, 12345678901234567890]}')]
+
+
+@pytest.mark.parametrize(
+    ("said", "status"),
+    [
+        ({"id": "a", "status": "refused", "code": "syntax", "message": "no"}, 422),
+        ({"id": "a", "status": "live"}, 201),
+        ({"id": "a", "status": "written"}, 202),
+        (Elsewhere("b:2"), 307),
+        (NotNow("moving"), 503),
+        (TidewireError("no broker"), 503),
+    ],
+)
+def test_outcomes(said: Mapping[str, object] | Answer | Exception, status: int) -> None:
+    response = ask(Desk(said), '{"sql":"SELECT"}', HttpRules())
+    assert response.status_code == status
+    if status == 307:
+        assert response.headers["location"] == "http://b:2/subscriptions"
+
+
+@pytest.mark.parametrize(
+    ("body", "headers", "status"),
+    [
+        ("{}", {"Content-Type": "text/plain"} | TOKEN, 415),
+        ("{", TOKEN, 400),
+        ("[]", TOKEN, 400),
+        ('{"id":5}', TOKEN, 400),
+        ('{"id":"acme/\\n"}', TOKEN, 400),
+        ('{"id":"other/x","sql":""}', TOKEN, 403),
+        ('{"sql":""}', {}, 401),
+        ('{"sql":"' + "x" * 140_000 + '"}', TOKEN, 413),
+        ("\udcff", TOKEN, 400),
+    ],
+)
+def test_refusals_ask_nobody(body: str, headers: dict[str, str], status: int) -> None:
+    desk = Desk({})
+    assert ask(desk, body.encode(errors="surrogateescape"), **headers).status_code == status  # type: ignore[arg-type]
+    assert desk.asked == []
+
+
+def test_ending_one() -> None:
+    desk = Desk({})
+    client = TestClient(edge_app(Edge(Fixed(), None, desk), RULES))
+    assert client.delete("/subscriptions/acme%2Fa%20b", headers=TOKEN).status_code == 202
+    assert client.delete("/subscriptions/other", headers=TOKEN).status_code == 403
+    assert desk.withdrawn == ["acme/a b"]

@@ -1,0 +1,99 @@
+"""Who may ask for what."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+from starlette.requests import HTTPConnection
+
+from connectors.bearer_token import hash_of
+from connectors.http_rules import HttpRules, token_of, wrong_id
+
+RULES = HttpRules({"acme": f"{hash_of('old')} {hash_of('new')}", "*": hash_of("root")}, ["https://ours.example"])
+
+
+def asked(query: str = "", **headers: str) -> HTTPConnection:
+    named = [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
+    return HTTPConnection({"type": "http", "headers": named, "query_string": query.encode(), "path": "/"})
+
+
+def bearer(token: str) -> HTTPConnection:
+    return asked(authorization=f"Bearer {token}")
+
+
+def outcome(request: HTTPConnection, *ids: str, rules: HttpRules = RULES) -> int:
+    refused = rules.admit(request, ids)
+    return 200 if refused is None else refused.status_code
+
+
+@pytest.mark.parametrize(
+    ("token", "identifier", "status"),
+    [
+        ("old", "acme/x", 200),
+        ("new", "acme/x", 200),
+        ("root", "acme/x", 200),
+        ("root", "anything", 200),
+        ("new", "other/x", 403),
+        ("new", "acme", 403),
+        ("new", "acmeother/x", 403),
+        ("wrong", "acme/x", 401),
+        ("", "acme/x", 401),
+    ],
+)
+def test_tenants(token: str, identifier: str, status: int) -> None:
+    assert outcome(bearer(token), identifier) == status
+
+
+def test_one_foreign_id_spoils_all() -> None:
+    assert outcome(bearer("new"), "acme/1", "other/2") == 403
+
+
+def test_a_refusal_says_how_and_never_the_token() -> None:
+    refused = RULES.admit(bearer("wrong-secret"), ["acme/x"])
+    assert refused is not None
+    assert refused.headers["www-authenticate"] == "Bearer"
+    assert b"wrong-secret" not in refused.body
+    assert "secret" not in repr(HttpRules({"acme": "secret"}))
+
+
+def test_without_tenants_all_is_open() -> None:
+    assert outcome(asked(), "anything", rules=HttpRules()) == 200
+    assert HttpRules().own_prefix(asked()) == ""
+    assert RULES.own_prefix(bearer("new")) == "acme/"
+    assert RULES.own_prefix(bearer("root")) == ""
+
+
+@pytest.mark.parametrize("query", ["token=x", "id=a&access_token=x", "BEARER=x"])
+def test_a_token_in_the_url_is_refused(query: str) -> None:
+    refused = HttpRules().admit(asked(query), ["a"])
+    assert refused is not None
+    assert msgspec.json.decode(refused.body)["error"] == "token_in_url"
+
+
+def test_where_a_token_stands() -> None:
+    assert token_of(bearer(" x ")) == "x"
+    assert token_of(asked(authorization="Basic x")) is None
+    assert token_of(asked(sec_websocket_protocol="tidewire, bearer.x")) == "x"
+    assert token_of(asked()) is None
+
+
+@pytest.mark.parametrize(
+    "identifier", ["", "a\nb", "a\x00", "\x7f", "a\u2028b", "\x85", "@progress", "x" * 1025, "\ud800"]
+)
+def test_ids_that_are_refused(identifier: str) -> None:
+    assert wrong_id(identifier) is not None
+    assert outcome(asked(), identifier, rules=HttpRules()) == 400
+
+
+@pytest.mark.parametrize("identifier", ["a", "a/b c", "é\u200d", "x" * 1024, "a@b"])
+def test_ids_that_are_taken(identifier: str) -> None:
+    assert wrong_id(identifier) is None
+
+
+def test_origins_of_websockets() -> None:
+    assert RULES.allows_origin(asked())
+    assert RULES.allows_origin(asked(origin="https://ours.example", host="edge:1"))
+    assert RULES.allows_origin(asked(origin="http://edge:1", host="edge:1"))
+    assert not RULES.allows_origin(asked(origin="https://theirs.example", host="edge:1"))
+    assert not RULES.allows_origin(asked(origin="null", host="edge:1"))
+    assert HttpRules(origins=["*"]).allows_origin(asked(origin="https://theirs.example"))

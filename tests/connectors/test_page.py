@@ -1,0 +1,160 @@
+"""The page in a real browser: a question is refused, accepted, and its answer changes."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from connectors.bearer_token import hash_of
+from connectors.http_rules import HttpRules
+from tests.overlay.hand_engine import SQL
+from tests.overlay.push_world import LiveEdge
+
+pytestmark = pytest.mark.stack
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+SHOTS = os.environ.get("TIDEWIRE_SCREENSHOTS")
+"""A folder for screenshots, to be looked at."""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install playwright")
+    found = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if found is None:
+        pytest.skip(f"no browser is installed, looked for {', '.join(BROWSERS)}: apt-get install chromium")
+    with api.sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=found, args=["--no-sandbox", "--disable-gpu"])
+        yield running
+        running.close()
+
+
+class Beating:
+    """An edge that takes steps by itself, with an engine that says so every 50 ms."""
+
+    def __init__(self, rules: HttpRules | None = None) -> None:
+        self.edge = LiveEdge(rules)
+        self._values: list[int] = []
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+
+    def publish(self, value: int) -> None:
+        self._values.append(value)
+
+    def _run(self) -> None:
+        while not self._stop.is_set():
+            values, self._values = self._values, []
+            self.edge.publish(*values)
+            time.sleep(0.05)
+
+    def close(self) -> None:
+        self._stop.set()
+        self._thread.join()
+        self.edge.close()
+
+
+@pytest.fixture
+def beating() -> Iterator[Beating]:
+    running = Beating()
+    yield running
+    running.close()
+
+
+def opened(browser: Any, url: str, **options: Any) -> Any:
+    page = browser.new_context(viewport={"width": 820, "height": 900}, **options).new_page()
+    page.set_default_timeout(15_000)
+    page.errors = []
+    page.on("pageerror", lambda error: page.errors.append(str(error)))
+    page.goto(url)
+    return page
+
+
+def shot(page: Any, name: str) -> None:
+    if SHOTS:
+        page.screenshot(path=str(Path(SHOTS) / f"{name}.png"), full_page=True)
+
+
+def ask(page: Any, sql: str) -> None:
+    page.get_by_label("A standing question").fill(sql)
+    page.get_by_role("button", name="Ask").click()
+
+
+def test_refused_accepted_and_watched(browser: Any, beating: Beating) -> None:
+    page = opened(browser, beating.edge.url)
+    shot(page, "empty")
+    ask(page, "SELECT MIN(w) FROM t")
+    page.get_by_role("alert").get_by_text("unknown_column").wait_for()
+    assert "^" in page.get_by_role("alert").inner_text()
+    shot(page, "refused")
+    ask(page, SQL)
+    page.get_by_text("Accepted.").wait_for()
+    card = page.locator("#answers li.card")
+    card.get_by_text("live", exact=True).wait_for()
+    beating.publish(1234567)
+    card.locator(".answer", has_text="1234567").wait_for()
+    beating.publish(99)
+    card.locator(".answer", has_text="99").wait_for()
+    card.get_by_text("complete to epoch 0, batch").wait_for()
+    card.get_by_text("Changes").click()
+    card.get_by_text("1234567 → 99").wait_for()
+    shot(page, "watched")
+    page.reload()
+    card.locator(".answer", has_text="99").wait_for()
+    card.get_by_role("button", name="End it").click()
+    card.get_by_text("unsubscribed").wait_for()
+    assert page.errors == []
+
+
+def test_the_stream_goes_on_after_a_move(browser: Any, beating: Beating) -> None:
+    page = opened(browser, beating.edge.url)
+    ask(page, SQL)
+    card = page.locator("#answers li.card")
+    card.get_by_text("live", exact=True).wait_for()
+    beating.edge.board.owned(())
+    page.get_by_text("connecting again").wait_for()
+    beating.publish(55)
+    card.locator(".answer", has_text="55").wait_for()
+    assert page.locator("#connection").inner_text() == "live"
+    assert page.errors == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_token_is_asked_for_and_kept_out_of_urls(browser: Any, scheme: str) -> None:
+    running = Beating(HttpRules({"acme": hash_of("secret-1")}))
+    try:
+        page = opened(browser, running.edge.url, color_scheme=scheme)
+        urls: list[str] = []
+        page.on("request", lambda request: urls.append(request.url))
+        ask(page, SQL)
+        page.get_by_text("unauthorized").wait_for()
+        page.get_by_label("Bearer token").fill("secret-1")
+        page.get_by_role("button", name="Use").click()
+        ask(page, SQL)
+        card = page.locator("#answers li.card")
+        card.get_by_text("live", exact=True).wait_for()
+        assert card.locator(".id").inner_text().startswith("acme/q-")
+        shot(page, f"token-{scheme}")
+        assert urls and not [url for url in urls if "secret" in url]
+        assert page.errors == []
+    finally:
+        running.close()
+
+
+def test_it_fits_a_telephone_and_can_be_used_without_a_mouse(browser: Any, beating: Beating) -> None:
+    page = opened(browser, beating.edge.url, color_scheme="dark")
+    page.set_viewport_size({"width": 360, "height": 740})
+    page.keyboard.press("Tab")
+    page.keyboard.type(SQL)
+    page.keyboard.press("Control+Enter")
+    page.locator("#answers li.card").get_by_text("live", exact=True).wait_for()
+    shot(page, "telephone")
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    unnamed = "[...document.querySelectorAll('input,textarea')].filter(e => !e.labels.length).length"
+    assert page.evaluate(unnamed) == 0

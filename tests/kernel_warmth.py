@@ -1,0 +1,23 @@
+"""Compiled kernels before the first test, where workers run the tests side by side.
+
+On a fresh clone numba's cache is empty, and compiling takes some 25 s of a core. Workers that meet the same kernel at
+the same time would both compile it, so each compiles a share of its own first and finds the others' in the cache.
+Numba replaces its cache files as a whole: two that write one at the same time cost a second compilation at most.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+SHARES = (
+    ("connectors.json_format",),
+    ("operators.range_questions", "state.boxes", "overlay.subscription_index"),
+)
+"""Rooms' modules with a function `warm`, in two shares of about the same cost."""
+
+
+def warm_share(worker: str) -> None:
+    """Compile or load the share of a pytest-xdist worker `gw<number>`; workers from the third on have none."""
+    number = int(worker.removeprefix("gw"))
+    for name in SHARES[number] if number < len(SHARES) else ():
+        import_module(name).warm()

@@ -1,0 +1,18 @@
+"""Accepted subscriptions, put together by hand."""
+
+from __future__ import annotations
+
+from catalog.column_type import ColumnType, Kind
+from catalog.compiler import Compiled
+from catalog.relation import Column, Relation
+from overlay.newcomers import Newcomers
+
+TABLE = Relation("t", (Column("k", ColumnType(Kind.BIGINT), False), Column("s", ColumnType(Kind.VARCHAR))), ("k",), "t")
+
+
+def newcomers(*arrivals: tuple[bytes, int, Compiled], relation: Relation = TABLE) -> Newcomers:
+    """Return subscriptions as (id, version, what it is compiled to)."""
+    made = Newcomers([key for key, _, _ in arrivals], [version for _, version, _ in arrivals])
+    for i, (_, _, compiled) in enumerate(arrivals):
+        made.put_one(i, compiled, relation)
+    return made

@@ -1,0 +1,101 @@
+"""A Kafka Connect worker with Debezium's connector for PostgreSQL: a real producer of changes, to be killed.
+
+One JVM in standalone mode; its offsets are in a file of `home`, so that it goes on where it was.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from tests.stack.live_stack import eventually
+from tests.stack.postgres import Postgres
+from tidewire.stack.child import Child
+from tidewire.stack.jars import jar_directories, read_jar_sets, require_jars
+from tidewire.stack.java import find_java
+from tidewire.stack.port import LOOPBACK, free_port
+
+_JARS = Path(__file__).with_name("connect_jars.toml")
+_JSON = "org.apache.kafka.connect.json.JsonConverter"
+
+
+class Connector:
+    """Publishes the tables `public.*` of a database to topics `PREFIX.public.*`. `schema`: each record has its own."""
+
+    def __init__(self, home: Path, database: Postgres, bootstrap: str, prefix: str, schema: bool, **more: str) -> None:
+        home.mkdir(parents=True, exist_ok=True)
+        self._home = home
+        self.log = home / "connect.log"
+        chosen = os.environ.get("TIDEWIRE_CONNECT_JARS_DIR")
+        directories = [folder / "connect" for folder in jar_directories(home, Path(chosen) if chosen else None)]
+        self._jars = require_jars(read_jar_sets(_JARS.read_text())["connect"], directories)
+        worker = {
+            "bootstrap.servers": bootstrap,
+            "key.converter": _JSON,
+            "value.converter": _JSON,
+            "key.converter.schemas.enable": str(schema).lower(),
+            "value.converter.schemas.enable": str(schema).lower(),
+            "offset.storage.file.filename": str(home / "offsets"),
+            "offset.flush.interval.ms": "500",
+            "listeners": f"http://{LOOPBACK}:{free_port()}",
+            "plugin.discovery": "service_load",
+        }
+        source = {
+            "name": prefix,
+            "connector.class": "io.debezium.connector.postgresql.PostgresConnector",
+            "plugin.name": "pgoutput",
+            "database.hostname": LOOPBACK,
+            "database.port": str(database.port),
+            "database.user": "postgres",
+            "database.password": "x",
+            "database.dbname": "postgres",
+            "topic.prefix": prefix,
+            "slot.name": prefix,
+            "publication.name": prefix,
+            "skipped.operations": "none",
+            "heartbeat.interval.ms": "1000",
+            "poll.interval.ms": "50",
+            "status.update.interval.ms": "500",
+        }
+        _write(home / "worker.properties", worker)
+        _write(home / "source.properties", source | more)
+        self.child: Child | None = None
+
+    def start(self) -> None:
+        """Start it and wait until it streams."""
+        classes = os.pathsep.join(map(str, self._jars))
+        (self._home / "log4j2.properties").write_text(_LOG)
+        command = [str(find_java().program), "-Xmx384m", "-Dlog4j2.configurationFile=log4j2.properties", "-cp", classes]
+        command += ["org.apache.kafka.connect.cli.ConnectStandalone", "worker.properties", "source.properties"]
+        at = self.log.stat().st_size if self.log.exists() else 0
+        self.child = child = Child("connect", command, self.log, self._home, os.environ)
+
+        def streams() -> bool:
+            assert child.alive, f"the connector has ended: {child.tail(30)}"
+            with self.log.open("rb") as log:
+                log.seek(at)
+                return b"Processing messages" in log.read()
+
+        eventually(streams, f"the connector to stream; it said {child.tail(30)}", 120)
+
+    def kill(self) -> None:
+        """SIGKILL it."""
+        if self.child is not None:
+            self.child.kill()
+
+
+_LOG = """status = warn
+appender.out.type = Console
+appender.out.name = out
+appender.out.layout.type = PatternLayout
+appender.out.layout.pattern = %d %p %m (%c{1})%n
+rootLogger.level = info
+rootLogger.appenderRef.out.ref = out
+logger.clients.name = org.apache.kafka.clients
+logger.clients.level = warn
+"""
+
+
+def _write(path: Path, properties: Mapping[str, str]) -> None:
+    path.write_text("".join(f"{name}={value}\n" for name, value in properties.items()))

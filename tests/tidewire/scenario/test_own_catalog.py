@@ -1,0 +1,72 @@
+import pytest
+
+from catalog.ddl import apply_ddl
+from catalog.errors import CatalogError
+from catalog.relation import Catalog
+from tidewire.scenario.own_catalog import OwnCatalog, drops
+from tidewire.scenario.own_names import OwnNames, TakenNames
+
+T = "CREATE TABLE t (id INTEGER PRIMARY KEY, y INTEGER)"
+
+
+class Stack:
+    """A stack's catalog, as one scenario after another changes it."""
+
+    def __init__(self) -> None:
+        self.catalog = Catalog()
+        self._taken, self._scenarios = TakenNames(), 0
+
+    def scenario(self) -> OwnCatalog:
+        self._scenarios += 1
+        return OwnCatalog(OwnNames(self._taken, self._scenarios))
+
+    def apply(self, statements: list[str]) -> list[str]:
+        if statements:
+            self.catalog = apply_ddl(self.catalog, ";\n".join(statements), self.catalog.version + 1)
+        return statements
+
+    def topics(self) -> dict[str, str]:
+        return {name: relation.topic for name, relation in self.catalog.relations.items()}
+
+
+def test_the_same_table_in_the_next_scenario_is_another_one_on_another_topic() -> None:
+    stack = Stack()
+    first, second = stack.scenario(), stack.scenario()
+    stack.apply(first.declare(T))
+    assert stack.topics() == {"t": "t"} and first.tables == ["t"]
+    stack.apply([*drops(first.tables), *second.declare(T)])
+    assert stack.topics() == {"t": "t-2"} and stack.catalog.relations["t"].born == 1
+
+
+def test_a_table_grows_and_keeps_its_topic_and_what_changes_nothing_says_nothing() -> None:
+    stack = Stack()
+    stack.apply(stack.scenario().declare("CREATE TABLE other (id INTEGER PRIMARY KEY) WITH ('topic'='t')"))
+    own = stack.scenario()
+    stack.apply(own.declare(T))
+    assert own.declare(T) == []
+    stack.apply(own.declare(T[:-1] + ", z DOUBLE)"))
+    grown = stack.catalog.relations["t"]
+    assert ([column.name for column in grown.columns], grown.topic, grown.born) == (["id", "y", "z"], "t-2", 1)
+
+
+def test_a_table_that_is_dropped_and_made_again_is_another_one() -> None:
+    stack = Stack()
+    own = stack.scenario()
+    stack.apply(own.declare(f"{T}; CREATE TABLE u (id INTEGER PRIMARY KEY)"))
+    assert len(stack.apply(own.declare(f"DROP TABLE t; {T}"))) == 2
+    assert stack.catalog.relations["t"].born == 1 and stack.catalog.relations["u"].born == 0
+    assert stack.apply(own.declare("DROP TABLE u")) == ["DROP TABLE u"]
+    assert own.tables == ["t"]
+
+
+def test_a_refusal_says_what_it_says_on_an_empty_stack_and_changes_nothing() -> None:
+    stack = Stack()
+    stack.apply(stack.scenario().declare(T))
+    own = stack.scenario()
+    for wrong in ("DROP TABLE t", "CREATE TABLE t (id INTEGER)", "nonsense"):
+        with pytest.raises(CatalogError) as here:
+            own.declare(wrong)
+        with pytest.raises(CatalogError) as empty:
+            apply_ddl(Catalog(), wrong, 0)
+        assert str(here.value) == str(empty.value)
+    assert own.tables == []

@@ -1,0 +1,44 @@
+import pytest
+
+from connectors.record import OutRecord
+from tidewire.raw_record import read_raw_line
+
+
+@pytest.mark.parametrize(
+    ("line", "record"),
+    [
+        ('{"topic":"t","key":"é","value":"v"}', OutRecord("t", None, "é".encode(), b"v")),
+        ('{"topic":"t","value":null}', OutRecord("t", None, None, None)),
+        ('{"topic":"t","key":"","value":{"base64":"AP8="},"partition":3}', OutRecord("t", 3, b"", b"\x00\xff")),
+        (
+            '{"topic":"t","key":{"json": {"id": 1.50}},"value":{"json":null}}',
+            OutRecord("t", None, b'{"id": 1.50}', b"null"),
+        ),
+    ],
+)
+def test_lines(line, record):
+    assert read_raw_line(line.encode()) == record
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ('{"topic":"t"}', "value"),
+        ('{"value":"v"}', "topic"),
+        ('{"topic":"","value":"v"}', "topic"),
+        ('{"topic":"t","value":"v","kee":1}', "kee"),
+        ('{"topic":"t","value":5}', '"value": expected text'),
+        ('{"topic":"t","value":{}}', '"value": expected text'),
+        ('{"topic":"t","value":{"base64":"A"}}', '"value": not base64'),
+        ('{"topic":"t","value":{"base64":"AA==","json":1}}', '"value": expected text'),
+        ('{"topic":"t","value":{"hex":"00"}}', "hex"),
+        ('{"topic":"t","value":"v","partition":-1}', "partition"),
+        ("[]", "Expected"),
+        ("{", "truncated"),
+    ],
+)
+def test_bad_lines(line, why):
+    with pytest.raises(ValueError, match=why):
+        read_raw_line(line.encode())
+    with pytest.raises(ValueError):
+        read_raw_line(b"\xff" + line.encode())

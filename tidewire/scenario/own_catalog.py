@@ -1,0 +1,45 @@
+"""A scenario's own catalog on a stack where earlier scenarios have declared theirs.
+
+DDL is judged as on an empty stack, so that it is accepted or refused, in the same words, whatever ran before. What the
+stack is told is the difference that it made, each table on a topic of the scenario's own: nothing that an earlier
+scenario has published can be read again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from catalog.ddl import apply_ddl, to_ddl
+from catalog.names import quoted
+from catalog.relation import Catalog
+
+
+class OwnCatalog:
+    """What a scenario has declared so far; `topic_of` gives the stack's name of a topic of the scenario."""
+
+    def __init__(self, topic_of: Callable[[str], str]) -> None:
+        self._topic_of = topic_of
+        self._catalog = Catalog()
+
+    @property
+    def tables(self) -> list[str]:
+        """The tables that the scenario has now."""
+        return list(self._catalog.relations)
+
+    def declare(self, ddl: str) -> list[str]:
+        """Apply DDL and return the statements that make the same difference on the stack; none if it made none.
+
+        Raises CatalogError as a stack without tables does.
+        """
+        before = self._catalog.relations
+        self._catalog = apply_ddl(self._catalog, ddl, self._catalog.version + 1)
+        after = self._catalog.relations
+        gone = [name for name, old in before.items() if name not in after or after[name].born != old.born]
+        changed = [new for name, new in after.items() if new != before.get(name)]
+        return [*drops(gone), *(to_ddl(replace(new, topic=self._topic_of(new.topic))) for new in changed)]
+
+
+def drops(tables: Iterable[str]) -> list[str]:
+    """Return the statements that drop `tables`."""
+    return [f"DROP TABLE {quoted(name)}" for name in tables]
