@@ -1,8 +1,7 @@
-"""A PostgreSQL server of a test's own, in a folder that is thrown away; it refuses to run as root, so then it does not."""
+"""A PostgreSQL server of a test's own, in a folder that is thrown away. As root it is run as another user."""
 
 from __future__ import annotations
 
-import glob
 import os
 import pwd
 import shutil
@@ -12,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.stack.live_stack import eventually
 from tidewire.stack.child import Child
 from tidewire.stack.port import LOOPBACK, free_port, is_listening
-from tests.stack.live_stack import eventually
 
 _USER = "postgres"
 _OPTIONS = {
@@ -29,7 +28,7 @@ _OPTIONS = {
 
 def find_postgres() -> Path | None:
     """Return the folder of the newest server's programs: on the path, or where Debian puts them."""
-    found = [Path(one).parent for one in glob.glob("/usr/lib/postgresql/*/bin/initdb")]
+    found = [one.parent for one in Path("/usr/lib/postgresql").glob("*/bin/initdb")]
     on_path = shutil.which("initdb")
     found = sorted(found, key=lambda folder: int(folder.parent.name)) + ([Path(on_path).parent] if on_path else [])
     return found[-1] if found else None
