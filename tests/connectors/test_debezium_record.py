@@ -15,6 +15,7 @@ from connectors.dead_letter import RecordFault
 from connectors.debezium_record import DebeziumChange, DebeziumRecordDecoder
 from connectors.json_scalar import scalar_text
 from tests.connectors.debezium_source import COLUMNS, INLINE, UNITS, VALUE_SCHEMA
+from tests.effort import examples
 from tidewire.verification import debezium
 from tidewire.verification.declared import Declared, Table
 from tidewire.verification.decoding import Bad
@@ -101,10 +102,14 @@ def product_key(pk: str) -> str:
     return f'{{"id":{id}}}'
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.sampled_from(TABLES), KEYS, st.one_of(st.none(), VALUES), st.booleans())
 def test_it_agrees_with_an_independent_decoder(text, key, value, keyless):
     data = None if value is None else json.dumps(value, separators=(",", ":")).encode()
+    check_against_the_twin(text, key, data, keyless)
+
+
+def check_against_the_twin(text, key, data, keyless):
     decoder, table = product(text, keyless), declared(text)
     expected = twin(table, decoder.relation, key, data, keyless)
     for _ in range(2):  # the second time, schemas are known

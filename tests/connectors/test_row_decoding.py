@@ -12,6 +12,7 @@ from catalog.ddl import apply_ddl
 from catalog.relation import Catalog
 from connectors.csv_format import CsvFormat
 from tests.connectors.relations import records
+from tests.effort import examples
 
 TABLE = apply_ddl(
     Catalog(), "CREATE TABLE t (k VARCHAR PRIMARY KEY, v VARCHAR, n BIGINT) WITH ('format'='csv', 'delimiter'=';')", 0
@@ -19,7 +20,7 @@ TABLE = apply_ddl(
 TEXT = st.text(st.sampled_from(';"\n\r,aé '), max_size=6)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.tuples(TEXT, TEXT, st.integers(-(2**63), 2**63 - 1)))
 def test_what_another_writer_wrote_comes_back(row):
     out = io.StringIO()
@@ -28,7 +29,7 @@ def test_what_another_writer_wrote_comes_back(row):
     assert (changes.texts[0][0], changes.texts[1][0], int(changes.codes[2, 0])) == row
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.lists(st.tuples(st.one_of(st.none(), st.just(b'"a"'), st.binary(max_size=4)), st.one_of(
     st.none(), st.binary(max_size=8), TEXT.map(str.encode)))))  # fmt: skip
 def test_no_record_is_lost(pairs):
