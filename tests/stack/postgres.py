@@ -97,4 +97,4 @@ class Postgres:
 def _as_user() -> list[str]:
     if os.geteuid() != 0:
         return []
-    return ["setpriv", f"--reuid={_USER}", f"--regid={_USER}", "--clear-groups", "--"]
+    return ["setpriv", f"--reuid={_USER}", f"--regid={_USER}", "--clear-groups", "--pdeathsig=KILL", "--"]
