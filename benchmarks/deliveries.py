@@ -14,6 +14,7 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -78,14 +79,18 @@ def read(records: Sequence[OutRecord]) -> int:
     return sum(1 for record in records for _ in reader.read(record.key, record.value or b""))
 
 
+def _tell(edge: VirtualEdge, batch: int, made: list[OutRecord]) -> None:
+    made.extend(told(edge, batch))
+
+
 def in_memory(form: str) -> dict[str, Any]:
     """Measure edge and reader."""
     edge, rates, reading, size = subscribed(form), [], [], 0
     for batch in range(1, BATCHES + 1):
         made: list[OutRecord] = []
-        rates.append(per_second(lambda made=made, batch=batch: made.extend(told(edge, batch)), time.process_time))
+        rates.append(per_second(partial(_tell, edge, batch, made), time.process_time))
         mine = [record for record in made if record.topic == TOPICS.deliveries]
-        reading.append(per_second(lambda mine=mine: read(mine), time.process_time))
+        reading.append(per_second(partial(read, mine), time.process_time))
         assert read(mine) == COUNT + 1, "every subscription is told, and the progress"
         size = sum(len(record.value or b"") + len(record.key or b"") for record in mine)
     return {
