@@ -9,6 +9,7 @@ those that the subscriber would have had, one for each publication that changed 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import pairwise
 
@@ -87,7 +88,7 @@ class Backtest:
         self._upto = {self._topic: upto[self._topic]} if self._topic in upto else {}
         self._cuts = cuts_of(log, self._topic, progress)
         self._pipeline = PurePipeline(1)
-        own = self._pipeline.apply(to_ddl(relation)).relations[relation.name]
+        own = self._pipeline.apply(to_ddl(replace(relation, buckets=1, bucket_by=()))).relations[relation.name]
         fold = fold_log(log, own, self._after, self._pipeline.topics)
         self._pipeline.seed(own.shard, fold.dump())
         self._pipeline.append(self._pipeline.topics.subscriptions, _ID, value)

@@ -8,8 +8,10 @@ import msgspec
 
 from catalog.column_type import JsonValue
 from catalog.compiler import Compiled
+from catalog.explanation import Explanation
 from catalog.explanation import explain as explain_region
 from catalog.relation import Catalog
+from connectors.bucket import shard_of
 from connectors.partitioner import home_partition
 
 COSTS = {
@@ -19,20 +21,10 @@ COSTS = {
 }
 
 
-class Place(msgspec.Struct):
-    """A compiled subscription: facts of the compiler, shard, shape, and the virtual edge of an id if one was given."""
+class Place(Explanation, frozen=True):
+    """A compiled subscription: facts of the compiler, shape, shard, and the virtual edge of an id if one was given."""
 
     sql: str
-    relation: str
-    outputs: list[str]
-    types: list[str | None]
-    group: dict[str, JsonValue] | None
-    range: str | None
-    closed: bool
-    low: JsonValue
-    high: JsonValue
-    empty: bool
-    cost: str
     notify: str
     ttl: int | None
     deliver: str
@@ -45,7 +37,7 @@ class Place(msgspec.Struct):
 def explain(compiled: Compiled, catalog: Catalog, id: str | None, virtual_edges: int) -> Place:
     """Return what `compiled`, of `catalog`, means; with an `id`, where it lives among `virtual_edges`."""
     facts: dict[str, Any] = msgspec.structs.asdict(explain_region(catalog, compiled.region, compiled.cost))
-    relation = catalog.relations[compiled.region.shape.relation]
+    shape = compiled.region.shape
     edge = None if id is None else home_partition(id.encode(), virtual_edges)
     return Place(
         **facts,
@@ -53,8 +45,8 @@ def explain(compiled: Compiled, catalog: Catalog, id: str | None, virtual_edges:
         notify=compiled.notify.text,
         ttl=compiled.ttl,
         deliver=compiled.deliver,
-        shape=compiled.region.shape.key,
-        shard=relation.shard,
+        shape=shape.key,
+        shard=shard_of(catalog.relations[shape.relation], shape.equal, compiled.region.group),
         id=id,
         virtual_edge=edge,
     )

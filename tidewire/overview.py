@@ -25,37 +25,11 @@ from connectors.kafka import KafkaFailure, KafkaRecord, Reader
 from connectors.kafka_failure import TopicUnknown
 from connectors.topics import Topics
 from operators.control import Offsets, Progress, decode_control
+from operators.counters import ShardCounters, summed
 from tidewire.headroom import Headroom, HeadroomRuler
 
 _BLOCK = 5_000
 _HEALTH_SECONDS = 1.0
-
-
-class ShardCounters(msgspec.Struct, tag="counters", tag_field="kind"):
-    """What a shard counted since it began, with its size; a record of the topic `engines`.
-
-    Of its `messages`, `suppressed` were wanted by nobody and not sent; `routed` are copies sent to virtual edges, and
-    `spared` those that virtual edges would have got without boxes of what they want.
-    """
-
-    epoch: int
-    shard: str
-    batch: int
-    rows: int = 0
-    bytes: int = 0
-    decoded: int = 0
-    dead: int = 0
-    ignored: int = 0
-    deletes: int = 0
-    messages: int = 0
-    suppressed: int = 0
-    routed: int = 0
-    spared: int = 0
-    registrations: int = 0
-    ignored_registrations: int = 0
-    moved_partitions: int = 0
-    unknown_members: list[str] = []
-    seen: dict[str, int] | None = None
 
 
 class Claim(msgspec.Struct, tag="claim", tag_field="kind"):
@@ -99,12 +73,17 @@ class EngineState(msgspec.Struct):
 
 
 class TableState(msgspec.Struct):
-    """A table: where its rows come from, what became of them, and how many wait. `lag` None: the topic is missing."""
+    """A table: where its rows come from, what became of them, and how many wait. `lag` None: the topic is missing.
+
+    `counters` are those of its `shards` together; `largest_bytes` is the state of the largest one.
+    """
 
     name: str
     topic: str
     lag: int | None
     counters: ShardCounters | None = None
+    shards: int = 1
+    largest_bytes: int = 0
 
 
 class EdgeState(msgspec.Struct):
@@ -165,7 +144,7 @@ class Observer:
         """Return how everything is now, without warnings. *Raises* KafkaFailure, TopicUnknown if nothing was set up."""
         catalog = self.catalog()
         progress = self._last_progress()
-        found = self._found({relation.shard for relation in catalog.relations.values()})
+        found = self._found({shard for relation in catalog.relations.values() for shard in relation.shards})
         counters = found.counters
         return Overview(
             bootstrap=self._bootstrap,
@@ -173,7 +152,7 @@ class Observer:
             virtual_edges=self._admin.partitions(self._topics.subscriptions),
             catalog=catalog.version,
             engine=self._engine(progress),
-            tables=[self._table(r, progress, counters.get(r.shard)) for _, r in sorted(catalog.relations.items())],
+            tables=[self._table(relation, progress, counters) for _, relation in sorted(catalog.relations.items())],
             edges=self._edges(),
             dead_letters=self._kept(self._topics.dead_letters),
             trimmed=found.trimmed,
@@ -242,8 +221,16 @@ class Observer:
             yield from reversed(list(self._reader.read_range(topic, 0, start, end)))
             end = start
 
-    def _table(self, relation: Relation, progress: Progress | None, counters: ShardCounters | None) -> TableState:
-        return TableState(relation.name, relation.topic, self._lag(relation.topic, progress), counters)
+    def _table(self, relation: Relation, progress: Progress | None, counters: dict[str, ShardCounters]) -> TableState:
+        parts = [counters[shard] for shard in relation.shards if shard in counters]
+        return TableState(
+            name=relation.name,
+            topic=relation.topic,
+            lag=self._lag(relation.topic, progress),
+            counters=summed(parts) if parts else None,
+            shards=relation.buckets,
+            largest_bytes=max((part.bytes for part in parts), default=0),
+        )
 
     def _lag(self, topic: str, progress: Progress | None) -> int | None:
         """Return how many records of `topic` no committed batch has read."""

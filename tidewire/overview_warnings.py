@@ -6,8 +6,9 @@ import difflib
 from collections.abc import Iterator
 
 from catalog.relation import Catalog, Relation
+from operators.counters import ShardCounters
 from tidewire.headroom import in_words
-from tidewire.overview import Overview, ShardCounters, TableState
+from tidewire.overview import Overview, TableState
 
 SILENT_SECONDS = 10.0
 BIG_SHARD_BYTES = 2_000_000
@@ -80,10 +81,12 @@ def _table(table: TableState, relation: Relation) -> Iterator[str]:
             f"table `{table.name}`: {counters.moved_partitions} rows came from another partition than before, so their "
             "order is not certain. Partition by key (murmur2), and do not add partitions to a topic in use."
         )
-    if counters.bytes > BIG_SHARD_BYTES:
+    if table.largest_bytes > BIG_SHARD_BYTES:
+        where = "" if table.shards == 1 else f" of its largest bucket of {table.shards}"
         yield (
-            f"table `{table.name}` has {counters.rows} rows in {counters.bytes / 1e6:.1f} MB of state, above the 2 MB "
-            "a shard is made for: batches take longer. Keep fewer rows or fewer orderings."
+            f"table `{table.name}` has {counters.rows} rows, and {table.largest_bytes / 1e6:.1f} MB of state{where}, "
+            "above the 2 MB a shard is made for: batches take longer. Keep fewer rows or fewer orderings, or part the "
+            "table by 'buckets' (docs/questions.md)."
         )
     yield from _columns(table.name, relation, counters)
 
@@ -91,7 +94,7 @@ def _table(table: TableState, relation: Relation) -> Iterator[str]:
 def _columns(table: str, relation: Relation, counters: ShardCounters) -> Iterator[str]:
     """Name declared columns that never came, and what came under a like name."""
     upserts = counters.decoded - counters.deletes
-    if counters.seen is None or not upserts:
+    if not counters.seen or not upserts:
         return
     for column in relation.columns:
         if counters.seen.get(column.name):

@@ -18,7 +18,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from catalog.ddl import apply_ddl
-from catalog.relation import Catalog
+from catalog.relation import Catalog, Relation
+from connectors.bucket import buckets_of
 from connectors.partitioner import home_partition
 from connectors.record import OutRecord, RawRecords
 from connectors.topics import VIRTUAL_EDGES, Topics
@@ -208,7 +209,7 @@ class PurePipeline:
 
     def _results(self) -> dict[str, Result]:
         """Return what the next batch makes of each shard; until it has run, its end stays where it is now."""
-        by_topic = {relation.topic: relation.shard for relation in self.catalog.relations.values()}
+        by_topic = {relation.topic: relation for relation in self.catalog.relations.values()}
         topics = [self.topics.registrations, *by_topic]
         if self._planned is None:
             ends = {(topic, number): len(log) for topic in topics for number, log in self.logs[topic].items()}
@@ -226,13 +227,15 @@ class PurePipeline:
         result = process_shard(spec, self._batch + 1, self.shards.get(shard), records)
         return result.state, result.out
 
-    def _gather(self, place: Place, shard: str | None, shards: dict[str, list[RawRecords]]) -> None:
+    def _gather(self, place: Place, relation: Relation | None, shards: dict[str, list[RawRecords]]) -> None:
         topic, partition = place
         assert self._planned is not None
         start, end = self._read[place], self._planned[place]
         groups: dict[str, list[tuple[int, bytes | None, bytes | None]]] = defaultdict(list)
-        for offset, (key, value) in enumerate(self.logs[topic][partition][start:end], start):
-            groups[shard or (key or b"").decode()].append((offset, key, value))
+        part = self.logs[topic][partition][start:end]
+        names = _shards(relation, [key for key, _ in part])
+        for offset, (shard, (key, value)) in enumerate(zip(names, part, strict=True), start):
+            groups[shard].append((offset, key, value))
         for name, records in groups.items():
             offsets = np.array([offset for offset, _, _ in records], np.int64)
             shards[name].append(
@@ -260,6 +263,15 @@ class PurePipeline:
         log = log if most is None else log[:most]
         read[topic, partition] = start + len(log)
         return [(offset, key, value) for offset, (key, value) in enumerate(log, start)]
+
+
+def _shards(relation: Relation | None, keys: list[bytes | None]) -> list[str]:
+    """Return the shard of each record of a table (None: of `registrations`, whose keys are names of shards)."""
+    if relation is None:
+        return [(key or b"").decode() for key in keys]
+    if not relation.bucket_by:
+        return [relation.shard] * len(keys)
+    return [relation.shards[bucket] for bucket in buckets_of(relation).of_keys(keys).tolist()]
 
 
 def _offsets(positions: Positions) -> Offsets:

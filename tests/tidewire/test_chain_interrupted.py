@@ -100,7 +100,7 @@ class InterruptedChain(RuleBasedStateMachine):
     def everybody_is_covered(self) -> None:
         """Whoever is live is in the boxes of each channel that answers it: no message can pass it by."""
         data = self.chain.shards.get(self.relation.shard)
-        listeners = ShardState.open(self.relation, data).listeners
+        listeners = ShardState.open(self.relation, self.relation.shard, data).listeners
         for edge in self.chain.edges:
             held = edge.dump()
             shapes = {state.number: Shape.from_key(state.key) for state in held["shapes"]}

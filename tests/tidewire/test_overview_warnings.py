@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from catalog.ddl import apply_ddl
 from catalog.relation import Catalog
+from operators.counters import ShardCounters
 from tidewire.headroom import Headroom
-from tidewire.overview import EdgeState, EngineState, LogState, Overview, ShardCounters, TableState, Trimmed
+from tidewire.overview import EdgeState, EngineState, LogState, Overview, TableState, Trimmed
 from tidewire.overview_warnings import warnings_of
 
 CATALOG = apply_ddl(
@@ -14,7 +17,8 @@ CATALOG = apply_ddl(
 
 
 def counters(**more: object) -> ShardCounters:
-    return ShardCounters(0, "t/0", 5, **({"decoded": 10, "seen": {"k": 10, "risk": 9}} | more))  # type: ignore[arg-type]
+    told: dict[str, Any] = {"decoded": 10, "seen": {"k": 10, "risk": 9}} | more
+    return ShardCounters(epoch=0, shard="t/0", batch=5, **told)
 
 
 def overview(**more: object) -> Overview:
@@ -56,7 +60,10 @@ def test_tables_with_bad_records_moved_rows_or_a_big_state() -> None:
     assert "topic `t` of table `t` does not exist" in table(lag=None)
     assert "4 records did not decode" in table(dead=4)
     assert "3 rows came from another partition" in table(moved_partitions=3)
-    assert "2.5 MB of state" in table(bytes=2_500_000)
+    big = TableState("t", "t", 0, counters(), largest_bytes=2_500_000)
+    assert "2.5 MB of state, above" in warned(tables=[big])
+    big.shards = 8
+    assert "2.5 MB of state of its largest bucket of 8" in warned(tables=[big])
     assert warned(tables=[TableState("t", "t", 0, None)]) == ""
 
 
@@ -67,7 +74,7 @@ def test_a_column_that_never_came_names_what_came_under_a_like_name() -> None:
     )
     assert "never came in 8 rows. It is NULL everywhere." in table(**never, deletes=2)
     assert table(seen={}, decoded=4, deletes=4) == ""
-    assert table(seen=None) == ""
+    assert table(seen={}) == ""
 
 
 def test_trimmed_records() -> None:

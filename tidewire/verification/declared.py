@@ -19,7 +19,7 @@ from tidewire.verification.journal import Record
 from tidewire.verification.units import NoUnit, units_of
 from tidewire.verification.words import is_word, lexemes, quote_names
 
-_OPTION = re.compile(r"""\s*(?:'((?:[^']|'')*)'|"([^"]*)"|(\w+))\s*=\s*'((?:[^']|'')*)'\s*""")
+_OPTION = re.compile(r"""\s*(?:'((?:[^']|'')*)'|"([^"]*)"|([\w.]+))\s*=\s*'((?:[^']|'')*)'\s*""")
 _NAME = r"(?:\"(?:[^\"]|\"\")*\"|\w+)"
 _DROP = re.compile(rf"drop\s+table\s+(if\s+exists\s+)?({_NAME}(?:\s*,\s*{_NAME})*)\s*$", re.IGNORECASE)
 _CREATE = re.compile(r"create\s+table\s+(if\s+not\s+exists\s+)?", re.IGNORECASE)
@@ -28,7 +28,10 @@ _OPTIONS = {
     "topic": re.compile(r"[A-Za-z0-9._-]+"),
     "format": re.compile("json|debezium-json", re.IGNORECASE),
     "absent": re.compile("null|error|keep", re.IGNORECASE),
+    "buckets": re.compile("[0-9]{1,9}"),
+    "bucket.by": re.compile(rf"\s*{_NAME}\s*(?:,\s*{_NAME}\s*)*"),
 }
+_MOST_BUCKETS = 1_024
 _CONSTRAINTS = {"PRIMARY KEY", "NOT NULL"}
 
 
@@ -57,6 +60,8 @@ class Table:
     born: int
     format: str = "json"
     options: tuple[tuple[str, str], ...] = ()
+    buckets: int = 1
+    bucket_by: tuple[str, ...] = ()
 
     def option(self, name: str) -> str | None:
         """Return an option of the format."""
@@ -74,6 +79,7 @@ class Table:
         width = len(other.columns)
         appended = all(column.nullable for column in self.columns[width:])
         same = self._reading(other) == other._reading(other)
+        same = same and (self.buckets, self.bucket_by) == (other.buckets, other.bucket_by)
         return same and appended and self.columns[:width] == other.columns
 
     def _reading(self, of: Table) -> tuple[object, ...]:
@@ -178,7 +184,7 @@ def _create(scratch: duckdb.DuckDBPyConnection, statement: str, version: int) ->
     format, others = options.get("format", "json"), {n: v for n, v in options.items() if n not in _OPTIONS}
     table = Table(
         name, declared, key, options.get("topic", name), options.get("absent", "null"), version, format,
-        tuple(sorted(others.items())),
+        tuple(sorted(others.items())), *_buckets(options, format, key),
     )  # fmt: skip
     _check_options(table)
     return table
@@ -191,6 +197,23 @@ def _check_options(table: Table) -> None:
         _ = table.units
     except NoUnit as why:
         raise NotApplied(str(why)) from None
+
+
+def _buckets(options: dict[str, str], format: str, key: tuple[str, ...]) -> tuple[int, tuple[str, ...]]:
+    if "buckets" not in options and "bucket.by" not in options:
+        return 1, ()
+    number = int(options.get("buckets", "0"))
+    listed = re.findall(_NAME, options.get("bucket.by", ""))
+    by = [_unquoted(name) if name.startswith('"') else name.lower() for name in listed]
+    if (
+        format != "json"
+        or not 2 <= number <= _MOST_BUCKETS
+        or not by
+        or not set(by) <= set(key)
+        or len(set(by)) < len(by)
+    ):
+        raise NotApplied(f"{number} buckets by {by}")
+    return number, tuple(name for name in key if name in by)
 
 
 def _run(
@@ -269,7 +292,7 @@ def _options(text: str) -> dict[str, str]:
         value = match[4].replace("''", "'")
         if name in options or (name in _OPTIONS and not _OPTIONS[name].fullmatch(value)):
             raise NotApplied(f"option {name} = {value}")
-        options[name] = value if name in ("topic", "placeholder") else value.lower()
+        options[name] = value if name in ("topic", "placeholder", "bucket.by") else value.lower()
         place = match.end() + 1
     return options
 
