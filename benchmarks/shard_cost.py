@@ -28,7 +28,7 @@ from connectors.topics import Topics
 from operators.packed import PackedMessages, unpack
 from operators.range_questions import warm
 from streaming import shard
-from streaming.parcel import Wrap, unwrap
+from streaming.parcel import unwrap, written
 from streaming.shard import ShardResult, ShardSpec, Turn, process_shard
 from streaming.shard_state import ShardState
 from streaming.sink_rows import frames
@@ -65,15 +65,13 @@ def parcels_of(records: Sequence[OutRecord]) -> list[bytes]:
             part = own[start : start + 10_000]
             offset = np.arange(start, start + len(part))
             columns = {
-                "source": pa.array(np.ones(len(part), np.int32)),
                 "key": pa.array([record.key for record in part], pa.large_binary()),
                 "value": pa.array([record.value for record in part], pa.large_binary()),
                 "partition": pa.array(np.full(len(part), partition, np.int32)),
                 "offset": pa.array(offset),
                 "micros": pa.array((offset * 4 + partition) // 100 * 1000),
             }
-            wrapped = Wrap(((), ("stock/0",)), ("stock/0",))([pa.RecordBatch.from_pydict(columns)])
-            parcels += [row["parcel"] for batch in wrapped for row in batch.to_pylist()]
+            parcels.append(written(pa.RecordBatch.from_pydict(columns)))
     return parcels
 
 
@@ -107,7 +105,7 @@ def stages(dump: Dump) -> dict[str, float]:
 
     records = dump.records()
     passed("unwrap")
-    turn = Turn(dump.spec, 2, records, ShardState.open(dump.spec.relation, dump.state))
+    turn = Turn(dump.spec, 2, records, ShardState.open(dump.spec.relation, dump.spec.shard, dump.state))
     passed("open")
     for stage in shard.STAGES:
         stage(turn)

@@ -46,7 +46,7 @@ _POWERS = 10 ** np.arange(19, dtype=np.int64)
 class Alike:
     """Accepted statements of one template, in order.
 
-    example: one of them: all have its shape, columns, cost, notify and ttl.  parts: as in its `pieces`.
+    example: one of them: all have its shape, columns, cost, notify, ttl and deliver.  parts: as in its `pieces`.
     rows: their numbers.  literals: how many literals lie between the parts.
     Statement rows[i] has the region (groups[group[i]], lo[i], hi[i], empty[i]).
     """
@@ -81,7 +81,7 @@ def _of_template(compiler: Compiler, statements: CutStatements, rows: I64) -> It
     except OptionRefused:
         return
     upper = [part.upper() for part in parts[:before]]
-    if any("NOTIFY" in part or "TTL" in part for part in upper):
+    if any(word in part for word in ("NOTIFY", "TTL", "DELIVER") for part in upper):
         return
     within = np.arange(before, len(parts) - 1)
     for mine in statements.by_literals(rows, within) if len(within) else [rows]:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from catalog.column_type import ColumnType
 from catalog.errors import SqlError, SubscriptionError
 from catalog.literal import LiteralKind, LiteralMismatch
-from catalog.notify import EVERY_CHANGE, Notify, OptionRefused, Options, read_options
+from catalog.notify import EVERY_CHANGE, RECORDS, Notify, OptionRefused, Options, read_options
 from catalog.parameter import Literal, ParameterRefused, literal_of, written
 from catalog.plan import Plan, is_number_type, make_plan
 from catalog.question import Operand, read_question
@@ -38,6 +38,7 @@ class Compiled:
     cost: class of cost; `reformulated`: only new answers come to the edge; `row changes`: every row of the range that
     comes, goes or changes does.
     sql: as the user wrote it, parameters filled in.  notify: when to tell.  ttl: seconds to live, None without end.
+    deliver: `records` or `packed`.
     pieces: `sql` cut at its literals, where compiling has done that already.
     """
 
@@ -47,6 +48,7 @@ class Compiled:
     sql: str
     notify: Notify = EVERY_CHANGE
     ttl: int | None = None
+    deliver: str = RECORDS
     pieces: Pieces | None = field(default=None, compare=False, repr=False)
 
 
@@ -190,7 +192,8 @@ def check_policy(shape: Shape, columns: Sequence[ColumnType | None], notify: Not
 def _compiled(plan: Plan, region: Region, sql: str, options: Options, pieces: Pieces | None = None) -> Compiled:
     notify = options.notify or EVERY_CHANGE
     check_policy(plan.shape, plan.columns, notify)
-    return Compiled(region, plan.columns, plan.cost, sql, notify, options.ttl, pieces)
+    deliver = options.deliver or RECORDS
+    return Compiled(region, plan.columns, plan.cost, sql, notify, options.ttl, deliver, pieces)
 
 
 def _options(sql: str) -> Options:

@@ -56,6 +56,9 @@ def to_ddl(relation: Relation) -> str:
     lines.append(f"PRIMARY KEY ({', '.join(quoted(name) for name in relation.key)})")
     options = {"topic": relation.topic, "format": relation.format, "absent": relation.absent}
     options |= {name: value.replace("'", "''") for name, value in relation.options}
+    if relation.bucket_by:
+        by = ", ".join(quoted(name) for name in relation.bucket_by).replace("'", "''")
+        options |= {"buckets": str(relation.buckets), "bucket.by": by}
     shown = ", ".join(f"'{name}'='{value}'" for name, value in options.items())
     body = ",\n  ".join(lines)
     return f"CREATE TABLE {quoted(relation.name)} (\n  {body}\n) WITH ({shown})"

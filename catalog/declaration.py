@@ -51,8 +51,19 @@ def read_table(statement: exp.Create, source: StatementText, version: int) -> De
     for item in schema.expressions:
         reader.read(item)
     key, columns = reader.finish(name, schema.this)
-    options = read_options(statement, name, columns, source, schema.this)
-    relation = Relation(name, columns, key, options.topic, options.format, options.absent, version, options.others)
+    options = read_options(statement, name, columns, key, source, schema.this)
+    relation = Relation(
+        name,
+        columns,
+        key,
+        options.topic,
+        options.format,
+        options.absent,
+        version,
+        options.others,
+        options.buckets,
+        options.bucket_by,
+    )
     return _declaration(relation, reader, options, source.span(schema.this))
 
 

@@ -42,6 +42,8 @@ def _check_properties(old: Relation, declaration: Declaration, source: Statement
         ("topic", old.topic, new.topic),
         ("format", old.format, new.format),
         ("option absent", old.absent, new.absent),
+        ("number of buckets", str(old.buckets), str(new.buckets)),
+        ("option bucket.by", f"({', '.join(old.bucket_by)})", f"({', '.join(new.bucket_by)})"),
     ]
     was, becomes = reading(old, old.columns), reading(new, old.columns)
     properties += [(name, was.get(name, "not given"), becomes.get(name, "not given")) for name in was | becomes]

@@ -1,10 +1,12 @@
-"""When a subscriber is told, and for how long: the options that stand behind a subscription's SELECT.
+"""When a subscriber is told, for how long, and in which form: the options that stand behind a subscription's SELECT.
 
     NOTIFY EVERY CHANGE          each change, one by one (the default)
     NOTIFY LATEST                at most once a batch, the last answer
     NOTIFY MIN CHANGE 0.5        when the answer has moved by at least 0.5 from the one told last
     NOTIFY MIN CHANGE 5 %        the same, as a share of the one told last
     TTL 3600                     the subscription ends after so many seconds (or: 90 SECONDS, MINUTES, HOURS, DAYS)
+    DELIVER RECORDS              a record for each delivery (the default)
+    DELIVER PACKED               many deliveries in one record (`overlay/packed_deliveries.py`)
 
 They are no SQL, so they are cut off before a parser sees the statement: from its end, one after the other.
 """
@@ -21,7 +23,8 @@ MAX_TTL_SECONDS = 100 * 366 * 86_400
 _SECONDS = {"SECOND": 1, "MINUTE": 60, "HOUR": 3_600, "DAY": 86_400}
 _NOTIFY = r"EVERY\s+CHANGE|LATEST|MIN\s+CHANGE\s+(?P<amount>[0-9]+(?:\.[0-9]+)?)\s*(?P<percent>%?)"
 _TTL = r"(?P<count>[0-9]{1,12})(?:\s+(?P<unit>SECOND|MINUTE|HOUR|DAY)S?)?"
-_OPTION = re.compile(rf"\s(?:NOTIFY\s+(?P<notify>{_NOTIFY})|TTL\s+(?P<ttl>{_TTL}))\s*;?\s*$", re.IGNORECASE)
+_FORM = r"DELIVER\s+(?P<deliver>RECORDS|PACKED)"
+_OPTION = re.compile(rf"\s(?:NOTIFY\s+(?P<notify>{_NOTIFY})|TTL\s+(?P<ttl>{_TTL})|{_FORM})\s*;?\s*$", re.IGNORECASE)
 _POLICY = re.compile(_NOTIFY, re.IGNORECASE)
 _LONGEST = 120
 """Characters that one option can take, blanks included; what stands farther from the end is none."""
@@ -47,6 +50,8 @@ class Notify(msgspec.Struct, frozen=True):
 
 
 EVERY_CHANGE = Notify()
+RECORDS, PACKED = "records", "packed"
+"""How deliveries are written."""
 
 
 class Options(NamedTuple):
@@ -55,6 +60,7 @@ class Options(NamedTuple):
     end: int
     notify: Notify | None = None
     ttl: int | None = None
+    deliver: str | None = None
 
 
 class OptionRefused(ValueError):
@@ -73,7 +79,7 @@ def read_options(sql: str) -> Options:
     """
     options = Options(len(sql))
     tail = sql[-_LONGEST:].upper()
-    while "NOTIFY" in tail or "TTL" in tail:
+    while "NOTIFY" in tail or "TTL" in tail or "DELIVER" in tail:
         start = max(options.end - _LONGEST, 0)
         match = _OPTION.search(sql[start : options.end])
         if match is None or _in_comment(sql, start + match.start()):
@@ -99,6 +105,10 @@ def _with(options: Options, match: re.Match[str], start: int) -> Options:
         if options.notify is not None:
             raise OptionRefused("NOTIFY is said twice", *place)
         return options._replace(end=start + match.start(), notify=_policy(match))
+    if match["deliver"] is not None:
+        if options.deliver is not None:
+            raise OptionRefused("DELIVER is said twice", *place)
+        return options._replace(end=start + match.start(), deliver=match["deliver"].lower())
     if options.ttl is not None:
         raise OptionRefused("TTL is said twice", *place)
     seconds = int(match["count"]) * _SECONDS[(match["unit"] or "SECOND").upper()]

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from catalog.column_type import ColumnType, Kind
 from catalog.errors import suggestion
 from catalog.literal import LiteralKind, LiteralMismatch, Placing, placing, text_of
+from catalog.names import quoted
 from catalog.order_key import after, key_of_unscaled, order_key, text_of_key
 from catalog.question import Item, Name, Question
 from catalog.relation import Catalog, Column, Relation
@@ -184,6 +185,7 @@ def make_plan(catalog: Catalog, question: Question, text: StatementText) -> Plan
     equal = tuple(t for t in tests if "=" + t.column in compared)
     ranges = [t for t in tests if "=" + t.column not in compared]
     _check_ranges(question, text, ranges)
+    _check_buckets(relation, question, text, equal)
     attribute = ranges[0] if ranges else None
     shape = Shape(
         relation=relation.name,
@@ -246,6 +248,17 @@ def _check_ranges(question: Question, text: StatementText, ranges: list[ColumnTe
         what = f"a range over `{second.column}` beside the one over `{first.column}`"
         hint = "Only one column may have a range; compare the others by =."
         raise unsupported(text, what, _first(question, second).span, hint)
+
+
+def _check_buckets(relation: Relation, question: Question, text: StatementText, equal: Sequence[ColumnTests]) -> None:
+    """Refuse what no single shard of `relation` can answer."""
+    free = [name for name in relation.bucket_by if name not in {tests.column for tests in equal}]
+    if free:
+        by = " and ".join(f"`{name}`" for name in relation.bucket_by)
+        what = f"`{relation.name}` is kept in {relation.buckets} buckets by {by}, and a question must say by = which"
+        missing = " AND ".join(f"{quoted(name)} = ..." for name in free)
+        hint = f"Add {missing} to the WHERE; for questions about every row declare a table without 'buckets'."
+        raise text.refusal("unsupported", what, question.table.span, hint)
 
 
 def _first(question: Question, tests: ColumnTests) -> Name:

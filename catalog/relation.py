@@ -25,6 +25,9 @@ class Relation:
     `born` is the catalog version whose `CREATE TABLE` made it: a table that was dropped and created again is
     another relation, and its shard begins empty. `absent` says what an absent member of a row means:
     `null`, `error` or `keep` (the stored value). `options` are those of its format, as sorted (name, value).
+
+    Its rows are kept in `buckets` shards, parted by the columns `bucket_by` of the primary key, in DDL order; without
+    these there is one shard.
     """
 
     name: str
@@ -35,6 +38,8 @@ class Relation:
     absent: str = "null"
     born: int = 0
     options: tuple[tuple[str, str], ...] = ()
+    buckets: int = 1
+    bucket_by: tuple[str, ...] = ()
 
     def column(self, name: str) -> Column:
         """Return the column called `name`. Raises KeyError."""
@@ -48,8 +53,13 @@ class Relation:
         raise KeyError(name)
 
     @property
+    def shards(self) -> tuple[str, ...]:
+        """Names of the shards, by bucket: group keys in Spark, and Kafka keys of what shards read and write."""
+        return tuple(f"{self.name}/{bucket}" for bucket in range(self.buckets))
+
+    @property
     def shard(self) -> str:
-        """Name of the (only) shard of this relation: the group key in Spark and the Kafka key of its records."""
+        """Name of the first shard, the only one where there are no buckets."""
         return f"{self.name}/0"
 
 
@@ -59,3 +69,11 @@ class Catalog:
 
     version: int = -1
     relations: Mapping[str, Relation] = field(default_factory=lambda: MappingProxyType({}))
+
+    def relation_of(self, shard: str) -> Relation | None:
+        """Return the relation that has a shard of this name, None where there is none."""
+        name, _, bucket = shard.rpartition("/")
+        relation = self.relations.get(name)
+        if relation is None or not bucket.isdecimal() or int(bucket) >= relation.buckets:
+            return None
+        return relation if shard == f"{name}/{int(bucket)}" else None

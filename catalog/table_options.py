@@ -3,6 +3,7 @@
 topic     the Kafka topic that feeds the table; by default the table's name
 format    how its records are written; `json` by default (a row as a JSON object, a tombstone deletes)
 absent    what a member that a row lacks means: `null` (default), `error` (a dead letter), `keep` (the stored value)
+buckets, bucket.by   into how many shards the table is parted, and by what (`catalog/bucket_options.py`)
 
 and those of the format (`catalog/format_options.py`).
 """
@@ -15,13 +16,14 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from catalog.bucket_options import read_bucket_by, read_buckets
 from catalog.errors import near
 from catalog.format_options import FORMATS, OptionFault, known_options, read_format_options
 from catalog.relation import Column
 from catalog.statement_text import Span, StatementText
 
 ABSENT = ("null", "error", "keep")
-OPTIONS = ("topic", "format", "absent")
+OPTIONS = ("topic", "format", "absent", "buckets", "bucket.by")
 
 _TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
 
@@ -38,6 +40,8 @@ class TableOptions:
     absent: str
     others: tuple[tuple[str, str], ...]
     topic_span: Span | None
+    buckets: int
+    bucket_by: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +53,14 @@ class _Option:
 
 
 def read_options(
-    statement: exp.Create, table: str, columns: Sequence[Column], source: StatementText, place: exp.Expr
+    statement: exp.Create,
+    table: str,
+    columns: Sequence[Column],
+    key: tuple[str, ...],
+    source: StatementText,
+    place: exp.Expr,
 ) -> TableOptions:
-    """Return the options of `statement`, which declares `table` with `columns`. Raises CatalogError."""
+    """Return the options of `statement`: it declares `table`, its `columns` and primary key. Raises CatalogError."""
     given = _given(statement, source)
     topic = given.get("topic")
     name = table if topic is None else topic.value
@@ -60,12 +69,15 @@ def read_options(
         hint = "Name one: WITH ('topic'='...')."
         raise source.refusal("malformed", what, place if topic is None else topic.value_span, hint)
     format = _one_of(given.get("format"), FORMATS, source)
+    buckets, bucket_by = _buckets(given, format, key, source)
     return TableOptions(
         topic=name,
         format=format,
         absent=_one_of(given.get("absent"), ABSENT, source),
         others=_others(format, given, columns, source, place),
         topic_span=None if topic is None else topic.value_span,
+        buckets=buckets,
+        bucket_by=bucket_by,
     )
 
 
@@ -89,6 +101,23 @@ def _near(name: str, format: str) -> str:
     known = (*OPTIONS, *known_options(format))
     meant = near(name, known)
     return (f"Did you mean `{meant[0]}`? " if meant else "") + f"Known options: {', '.join(known)}."
+
+
+def _buckets(
+    given: dict[str, _Option], format: str, key: tuple[str, ...], source: StatementText
+) -> tuple[int, tuple[str, ...]]:
+    buckets, by = given.get("buckets"), given.get("bucket.by")
+    if buckets is None and by is None:
+        return 1, ()
+    if buckets is None or by is None:
+        there, lacks = ("bucket.by", "buckets") if buckets is None else ("buckets", "bucket.by")
+        what = f"option `{there}` is given without `{lacks}`"
+        raise source.refusal("malformed", what, given[there].name_span, "Say both: 'buckets'='8', 'bucket.by'='...'.")
+    if format != "json":
+        what = f"a table of format `{format}` has no buckets: a truncate or a change of key concerns several"
+        raise source.refusal("unsupported", what, buckets.name_span, "Leave `buckets` and `bucket.by` out.")
+    number = read_buckets(buckets.value, buckets.value_span, source)
+    return number, read_bucket_by(by.value, key, by.value_span, source)
 
 
 def _given(statement: exp.Create, source: StatementText) -> dict[str, _Option]:

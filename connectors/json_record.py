@@ -59,7 +59,10 @@ class JsonRecordDecoder:
         if value is None:
             return self._delete(stated)
         if stated is None and not self.keyless:
-            raise RecordFault("missing_key", "the record has no Kafka key, and its topic may have several partitions")
+            raise RecordFault(
+                "missing_key",
+                "the record has no Kafka key, and its topic may have several partitions, or its table buckets",
+            )
         return self._row(stated, value)
 
     def _delete(self, stated: tuple[Coded, ...] | None) -> JsonRow:

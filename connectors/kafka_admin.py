@@ -11,13 +11,21 @@ from typing import TypeVar
 
 from confluent_kafka import (
     ConsumerGroupState,
+    ConsumerGroupTopicPartitions,
     IsolationLevel,
     KafkaError,
     KafkaException,
     TopicCollection,
     TopicPartition,
 )
-from confluent_kafka.admin import AdminClient, ConsumerGroupDescription, NewTopic, OffsetSpec
+from confluent_kafka.admin import (
+    AdminClient,
+    ConfigResource,
+    ConsumerGroupDescription,
+    NewTopic,
+    OffsetSpec,
+    ResourceType,
+)
 
 from connectors.kafka_client import REQUEST_SECONDS, Ear, configuration
 from connectors.kafka_failure import BrokerUnavailable, KafkaFailure, TopicUnknown
@@ -36,6 +44,17 @@ class TopicsDisagree(UserError):
     """The topics under a prefix do not have the partitions that tidewire made them with."""
 
     code = "topics_disagree"
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """How long a topic keeps records, in seconds; None: for ever, or (compacted) the newest of each key.
+
+    `by_size` says that it may forget them earlier, since its size is limited too.
+    """
+
+    seconds: float | None
+    by_size: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +158,24 @@ class Admin:
 
         if request:
             self._persist(ask)
+
+    def retention(self, topics: Iterable[str]) -> dict[str, Retention]:
+        """Return how long each topic keeps its records; topics that do not exist are left out."""
+        asked = {ConfigResource(ResourceType.TOPIC, topic): topic for topic in topics}
+        found: dict[str, Retention] = {}
+        for resource, future in self._client.describe_configs(list(asked)).items() if asked else ():
+            with contextlib.suppress(TopicUnknown):
+                entries = self._result(future, f"describing the topic `{asked[resource]}`")
+                millis, size = (int(entries[name].value) for name in ("retention.ms", "retention.bytes"))
+                kept = "delete" not in entries["cleanup.policy"].value or millis < 0
+                found[asked[resource]] = Retention(None if kept else millis / 1000, size >= 0)
+        return found
+
+    def committed(self, group: str) -> dict[Place, int]:
+        """Return the positions that a consumer group has committed; none if it does not exist."""
+        [future] = self._client.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)]).values()
+        places = self._result(future, f"asking for the positions of the group `{group}`").topic_partitions
+        return {(place.topic, place.partition): place.offset for place in places if place.offset >= 0}
 
     def members(self, group: str) -> list[Member]:
         """Return the members of a consumer group; none if the group does not exist."""

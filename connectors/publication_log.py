@@ -10,7 +10,7 @@ that version, topic, partition, offset), as a shard orders a batch (streaming/or
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
@@ -178,15 +178,26 @@ class PublicationLog:
         self._refuse(first.mark.number > 0 and earlier(cut, first.cut), moment.isoformat())
         return cut
 
-    def read(self, after: Cut, upto: Cut, topics: Collection[str] | None = None) -> Iterator[Chunk]:
+    def lifted(self, cut: Cut, upto: Cut, topic: str) -> Cut:
+        """Return where `topic` is cut by `cut`, but not before the life that `upto` cuts it in."""
+        place, last = cut.get(topic), upto.get(topic)
+        if last is None:
+            return {}
+        return {topic: place if place is not None and place.life == last.life else Place(last.life, {})}
+
+    def read(
+        self, after: Cut, upto: Cut, topics: Collection[str] | None = None, between: Sequence[Cut] | None = None
+    ) -> Iterator[Chunk]:
         """Yield the publications between two cuts, in order, of all topics or some. Steps are numbered from 0.
 
+        They end at the cuts `between`, which ascend; the versions' without it.
         *Cost*: about 1 us a record, and memory for `CHUNK` records or the largest version.
         """
         upto = {topic: place for topic, place in upto.items() if topics is None or topic in topics}
         parts: list[Step] = []
         first = 0
-        for step in steps(after, [one.cut for one in self.versions], upto, _LARGEST_STEP):
+        cuts = [one.cut for one in self.versions] if between is None else between
+        for step in steps(after, cuts, upto, _LARGEST_STEP):
             if parts and (_records([*parts, step]) > CHUNK or not joinable(parts, step)):
                 yield self._chunk(parts, first)
                 first, parts = first + len(parts), []

@@ -11,6 +11,8 @@ Exact: totals are integers of any size, so that a value that comes and goes leav
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 import msgspec
 
 
@@ -46,12 +48,52 @@ class Members(msgspec.Struct, frozen=True, array_like=True, tag="m"):
 Part = Extremum | Tally | Members
 Parts = tuple[Part, ...]
 
+_NUMBER_BYTES = 9
+_TEXT_BYTES = 5
 _DECODER = msgspec.msgpack.Decoder(Parts)
 
 
 def encode_parts(parts: Parts) -> bytes:
     """Return the bytes of an answer's parts, in the order of the shape's channels."""
     return msgspec.msgpack.encode(parts)
+
+
+def encoded_size(parts: Parts) -> int:
+    """Return at most how many bytes `encode_parts` gives. Cost: O(members), 60 ns each."""
+    return sum(_size(part) for part in parts) + _TEXT_BYTES
+
+
+def apart(parts: Parts, most: int) -> list[Parts]:
+    """Return an answer as several of at most `most` bytes: the members of a DISTINCT are shared out, all else is short.
+
+    Members that are told apart belong together, in any order.
+    """
+    part = parts[0]
+    if not isinstance(part, Members) or encoded_size(parts) <= most:
+        return [parts]
+    return [(Members(run),) for run in runs(part.values, most - 3 * _TEXT_BYTES)]
+
+
+def runs(values: Sequence[int | str | None], most: int) -> Iterator[tuple[int | str | None, ...]]:
+    """Cut values into runs whose encodings take at most `most` bytes each, or are one value."""
+    start = total = 0
+    for end, value in enumerate(values):
+        size = _value_size(value)
+        if end > start and total + size > most:
+            yield tuple(values[start:end])
+            start, total = end, 0
+        total += size
+    yield tuple(values[start:])
+
+
+def _size(part: Part) -> int:
+    if isinstance(part, Members):
+        return sum(map(_value_size, part.values)) + 2 * _TEXT_BYTES
+    return 2 * _TEXT_BYTES + (_NUMBER_BYTES + len(part.digits) if isinstance(part, Tally) else _value_size(part.value))
+
+
+def _value_size(value: int | str | None) -> int:
+    return _TEXT_BYTES + len(value.encode()) if isinstance(value, str) else _NUMBER_BYTES
 
 
 def decode_parts(data: bytes) -> Parts:

@@ -18,7 +18,7 @@ from catalog.bulk_compiler import FEW, Alike, compile_all
 from catalog.compiler import Compiled, Compiler, check_policy
 from catalog.cut_statements import CutStatements
 from catalog.errors import SubscriptionError
-from catalog.notify import EVERY_CHANGE, read_policy
+from catalog.notify import EVERY_CHANGE, RECORDS, read_policy
 from catalog.relation import Catalog
 from overlay.ack import Refusal
 from overlay.subscription_request import Request, find_statements, read_request
@@ -108,8 +108,13 @@ def _compile(compiler: Compiler, request: Request) -> Compiled:
     else:
         assert request.template is not None and request.params is not None
         compiled = compiler.compile_template(request.template, request.params)
-    if request.notify is None and request.ttl is None:
+    if request.notify is None and request.ttl is None and request.deliver is None:
         return compiled
+    return _with_options(compiled, request)
+
+
+def _with_options(compiled: Compiled, request: Request) -> Compiled:
+    """Return `compiled` with what stands beside the SQL."""
     notify = None if request.notify is None else read_policy(request.notify)
     if notify is not None:
         if compiled.notify not in (EVERY_CHANGE, notify):
@@ -117,7 +122,10 @@ def _compile(compiler: Compiler, request: Request) -> Compiled:
         check_policy(compiled.region.shape, compiled.columns, notify)
     if request.ttl is not None and compiled.ttl not in (None, request.ttl):
         raise _said_twice("TTL", compiled.ttl, request.ttl)
-    return replace(compiled, notify=notify or compiled.notify, ttl=request.ttl or compiled.ttl)
+    deliver = request.deliver or compiled.deliver
+    if compiled.deliver not in (RECORDS, deliver):
+        raise _said_twice("DELIVER", compiled.deliver, deliver)
+    return replace(compiled, notify=notify or compiled.notify, ttl=request.ttl or compiled.ttl, deliver=deliver)
 
 
 def _said_twice(name: str, first: object, second: object) -> SubscriptionError:

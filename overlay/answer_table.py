@@ -10,8 +10,8 @@ A slot without any of these costs nothing here. Slots whose answer is here have 
 How a roster keeps it in step: `bound(slot, lo, hi)` when a region with bytes is added (and `bounds(slot)` gives them
 back for its registration), `drop(slot)` when a slot is freed. How it is stored: `changed()` gives records by slot for a
 delta, `all()` for a snapshot; on restore `put` them **in the order in which they were written, every one of them**: a
-record of a large DISTINCT says only which values came and went, and reading a record twice is harmless. A delta's freed
-slots are dropped before its records are put.
+record of a large DISTINCT says only which values came and went (and one of more than `MAX_MEMBER_BYTES` is made of
+several), and reading a record twice is harmless. A delta's freed slots are dropped before its records are put.
 
 Cost: about 200 bytes a slot that is here, and 70 a member of a DISTINCT.
 """
@@ -23,11 +23,13 @@ from dataclasses import dataclass
 
 import msgspec
 
-from operators.answer import Part, Parts
+from operators.answer import Members, Part, Parts, apart, runs
 from overlay.composite import PartState, Value, Whole, part_of, parts_of, state_of, states_of
 from overlay.quota import size_of
 
 Bounds = tuple[bytes, bytes]
+MAX_MEMBER_BYTES = 800_000
+"""At most so many bytes of members stand in a record."""
 
 
 @dataclass(slots=True)
@@ -134,8 +136,9 @@ class AnswerTable:
 
     def changed(self) -> list[tuple[int, bytes]]:
         """Return what changed since the last call, by slot. Cost: O(changes)."""
-        records = [(slot, self._record(slot)) for slot in sorted(self._dirty)]
-        records += [(slot, _difference(noted)) for slot, noted in sorted(self._differences.items())]
+        records = [(slot, record) for slot in sorted(self._dirty) for record in self._records(slot)]
+        for slot, noted in sorted(self._differences.items()):
+            records += [(slot, record) for record in _difference(noted)]
         self._dirty, self._differences = set(), {}
         return records
 
@@ -155,16 +158,24 @@ class AnswerTable:
     def all(self) -> Iterator[tuple[int, bytes]]:
         """Give everything, by slot. Cost: O(everything)."""
         for slot in sorted(self._kept):
-            yield slot, self._record(slot)
+            for record in self._records(slot):
+                yield slot, record
 
-    def _record(self, slot: int) -> bytes:
+    def _records(self, slot: int) -> Iterator[bytes]:
+        """Yield all of a slot: one record, or where members are many, one with the first and others with the rest."""
         kept = self._kept[slot]
-        parts = None if kept.whole is None else parts_of(kept.whole)
+        first, *rest = (None,) if kept.whole is None else apart(parts_of(kept.whole), MAX_MEMBER_BYTES)
         told = None if kept.told is None else part_of(kept.told)
-        return msgspec.msgpack.encode(_Stored(True, kept.bounds, parts, told, kept.untold))
+        yield msgspec.msgpack.encode(_Stored(True, kept.bounds, first, told, kept.untold))
+        for parts in rest:
+            (more,) = parts or ()
+            assert isinstance(more, Members), "only members are told apart"
+            yield msgspec.msgpack.encode(_Stored(False, came=more.values))
 
 
-def _difference(noted: dict[Value, bool]) -> bytes:
-    gone = tuple(value for value, came in noted.items() if not came)
-    came = tuple(value for value, came in noted.items() if came)
-    return msgspec.msgpack.encode(_Stored(False, gone=gone, came=came))
+def _difference(noted: dict[Value, bool]) -> Iterator[bytes]:
+    """Yield what came and went, in records of at most `MAX_MEMBER_BYTES`."""
+    for came in (False, True):
+        values = [value for value, has_come in noted.items() if has_come == came]
+        for run in runs(values, MAX_MEMBER_BYTES) if values else ():
+            yield msgspec.msgpack.encode(_Stored(False, came=run) if came else _Stored(False, gone=run))

@@ -11,12 +11,14 @@ from overlay.edge_counters import EdgeCounters
 from overlay.hearers import Hearings, hearings
 from overlay.latest_answers import LatestAnswers
 from overlay.outbox import Outbox
+from overlay.packed_deliveries import Changes, Shared
 from overlay.roster import Roster
 from overlay.single_answers import SingleAnswers
 from overlay.snapshots import Snapshots
 from overlay.sweep import Cause, Sweep, causes, runs
 from overlay.transitions import Transitions, counted, transitions
-from overlay.ways import EVERY, EVERY_COUNT, LATEST_COUNT, SINGLE, Ways
+from overlay.ways import COUNTS, EVERY, EVERY_COUNT, LATEST_COUNT, PACKED, SINGLE, Ways
+from overlay.whole_snapshots import whole_snapshots
 from state.change_batch import I32, I64, Bool
 
 STEP = 4_096
@@ -41,7 +43,7 @@ class BatchApplier:
 
         Cost: O(snapshots * log n + messages * log n + hits), about 1 us a delivery of a plain answer, 4 us of others.
         """
-        for snapshot in batch.snapshots:
+        for snapshot in whole_snapshots(batch.snapshots):
             self._snapshots.take(snapshot, position.before)
         for packed in batch.messages:
             self._messages(packed, position)
@@ -89,7 +91,7 @@ class BatchApplier:
             if way == SINGLE:
                 self._singles.hits(packed, hit[mine], slots[mine], position)
                 continue
-            new, known = self._new(packed, hit[mine], slots[mine], way in (EVERY_COUNT, LATEST_COUNT))
+            new, known = self._new(packed, hit[mine], slots[mine], way in COUNTS)
             moved = self._move(slots[mine], new, known, tells=False)
             self._sweep.collect(slots[mine], moved, packed.partition[hit[mine]], packed.offset[hit[mine]])
 
@@ -110,6 +112,8 @@ class BatchApplier:
             self._every(packed, hit, slots, position)
         elif way == EVERY_COUNT:
             self._every_count(packed, hit, slots, position)
+        elif way in (EVERY + PACKED, EVERY_COUNT + PACKED):
+            self._every_packed(packed, hit, slots, position, counts=way == EVERY_COUNT + PACKED)
         else:
             new, known = self._new(packed, hit, slots, way == LATEST_COUNT)
             moved = self._move(slots, new, known, tells=False)
@@ -140,6 +144,26 @@ class BatchApplier:
         olds, news = map(str, moved.old[chosen].tolist()), map(str, new[chosen].tolist())
         both = [f'{old},"new":{new}' for old, new in zip(olds, news, strict=True)]
         self._write(slots, told_of, moved.n[chosen], both, ends)
+
+    def _every_packed(self, packed: PackedMessages, hit: I64, slots: I64, position: Position, counts: bool) -> None:
+        """As `_every` and `_every_count`, for those whose deliveries are packed: in columns all the way."""
+        new, known = self._new(packed, hit, slots, counts)
+        moved = self._move(slots, new, known, tells=True)
+        chosen = moved.moves.nonzero()[0]
+        table, slots = self._roster.slots, slots[chosen]
+        shapes = table.shape[slots]
+        told, first, told_of = np.unique(hit[chosen], return_index=True, return_inverse=True)
+        texts = self._roster.shapes.shared_texts
+        self._outbox.pack_changes(
+            Changes(
+                *table.flat_ids(slots),
+                table.version[slots],
+                moved.n[chosen],
+                Shared(*texts(shapes, moved.old[chosen], moved.old_known[chosen])),
+                Shared(*texts(shapes, new[chosen], known[chosen])),
+                Shared(told_of, self._rows(packed, told, shapes[first], position)),
+            )
+        )
 
     def _new(self, packed: PackedMessages, hit: I64, slots: I64, counts: bool) -> tuple[I64, Bool]:
         """Return the answer after each hit."""

@@ -18,7 +18,7 @@ records.
 Chunks of batches that are not committed are not part of it: a restart reads them again (`resume_offset`).
 
 Cost: 82 bytes + literals + id a slot, 33 bytes a changed value; 0.3 us a slot to write, 1 us to take in. Records stay
-below `MAX_RECORD` bytes, but for a single answer that is larger.
+below `MAX_RECORD` bytes.
 """
 
 from __future__ import annotations

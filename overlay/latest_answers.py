@@ -90,8 +90,8 @@ class LatestAnswers:
         n = table.n[slots] + 1
         self._roster.move(slots, value[differs], known[differs], n)
         columns = (slots, n, step.old[differs], step.old_known[differs], value[differs], known[differs])
-        rows = (step.moves[differs], step.partition[differs], step.offset[differs])
-        for slot, number, old, old_known, new, new_known, changes, partition, offset in zip(
+        rows = (step.moves[differs], step.partition[differs], step.offset[differs], table.packed(slots))
+        for slot, number, old, old_known, new, new_known, changes, partition, offset, packed in zip(
             *(column.tolist() for column in (*columns, *rows)), strict=True
         ):
             entry = self._roster.shape_of(slot)
@@ -99,6 +99,6 @@ class LatestAnswers:
             at = row_at(row_start(position, entry.topic_text), partition, offset)
             key = table.key(slot)
             head = change_head(json_text(key.decode()), int(table.version[slot]))
-            self._outbox.deliver(key, changed(head, number, body, at, changes))
+            self._outbox.deliver(key, changed(head, number, body, at, changes), packed)
         self._counters.deliveries += len(slots)
         self._counters.conflated += int(step.moves.sum()) - len(slots)

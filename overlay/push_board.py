@@ -28,6 +28,7 @@ from connectors.partitioner import home_partition
 from connectors.record import OutRecord
 from connectors.topics import Topics
 from overlay.delivery import PROGRESS_KEY
+from overlay.packed_deliveries import PACKED_KEY, lines_of
 from overlay.push_message import read_all, read_at
 from overlay.push_stream import PushStream
 from state.errors import TidewireError
@@ -78,6 +79,9 @@ class PushBoard:
                     heard.deliveries.setdefault(key, []).append(value)
                 elif key == PROGRESS_KEY and record.partition is not None:
                     heard.progress[record.partition] = value
+                elif key == PACKED_KEY:
+                    for mine, line in lines_of(value, self._watched):
+                        heard.deliveries.setdefault(mine, []).append(line)
             elif record.topic == self._acks and key in self._awaited:
                 heard.acks.append((key, value))
         self._post(lambda: self._hear(heard))

@@ -1,8 +1,7 @@
 """How large a DISTINCT answer may get: what is beyond ends its subscription, with reason `quota`.
 
-A subscriber is never told a part of an answer as if it were all of it; so one that has become too large to be kept and
-written as one record is over. The limits leave room below the 16 MB that a record may have at most
-(`conf/broker.properties`), for a delivery that tells two answers' difference.
+What is kept for one subscription is bounded. Answers of more than 0.9 MB travel and are told in several records
+(`overlay/long_delivery.py`).
 """
 
 from __future__ import annotations

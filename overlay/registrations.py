@@ -22,6 +22,7 @@ from operators.control import Withdraw, encode_control
 from operators.packed import MAX_BYTES, MAX_REGISTRATIONS, Header, RegionColumns, pack_region_columns
 from overlay.answer_table import AnswerTable
 from overlay.shape_table import ShapeEntry, ShapeTable
+from overlay.slot_shards import SlotShards
 from overlay.slot_table import SlotTable
 from overlay.summaries import Summaries
 from state.change_batch import I64
@@ -37,6 +38,7 @@ class Registrations:
         self._slots = slots
         self._shapes = shapes
         self._answers = answers
+        self._shards = SlotShards(slots, shapes)
         self._summaries = summaries
         self._queued: list[I64] = []
 
@@ -68,10 +70,9 @@ class Registrations:
         """
         out = list(self._withdrawals(catalog, to, topic))
         slots = self.queued()
-        shards = self._shards(slots)
-        for shard in dict.fromkeys(shards.tolist()):
+        for shard, mine in self._shards.parted(slots, catalog):
             header = Header("register", to.epoch, shard, ve=to.ve, catalog=to.catalog)
-            for part in self._parts(slots[shards == shard]):
+            for part in self._parts(mine):
                 value = pack_region_columns(header, self._slots.version[part], self._columns(part))
                 out.append(OutRecord(topic, to.ve, shard.encode(), value))
         self._summaries.came(slots)
@@ -82,14 +83,10 @@ class Registrations:
         by_shard: dict[str, list[Channel]] = {}
         for channel, entry in self.unused.items():
             if not self._shapes.hearing(channel) and entry.stands(catalog):
-                by_shard.setdefault(entry.shard, []).append(channel)
+                for shard in catalog.relations[channel.relation].shards:
+                    by_shard.setdefault(shard, []).append(channel)
         for shard, gone in by_shard.items():
             yield OutRecord(topic, to.ve, shard.encode(), encode_control(Withdraw(to.epoch, to.ve, gone)))
-
-    def _shards(self, slots: I64) -> np.ndarray:
-        """Return the name of each slot's shard."""
-        numbers, places = np.unique(self._slots.shape[slots], return_inverse=True)
-        return np.array([self._shapes[number].shard for number in numbers.tolist()], object)[places]
 
     def _parts(self, slots: I64) -> Iterator[I64]:
         """Cut slots so that a record has at most MAX_BYTES, even if every group's text is another one."""

@@ -12,7 +12,7 @@ from catalog.relation import Catalog, Relation
 from catalog.shape import Channel, Shape
 from operators.operator import is_plain
 from overlay.composite import AnswerPlan
-from overlay.delivery import ValueTexts, json_text
+from overlay.delivery import NULL, ValueTexts, json_text
 from state.change_batch import I32, I64, Bool
 
 COUNT_TYPE = ColumnType(Kind.BIGINT)
@@ -103,6 +103,19 @@ class ShapeTable:
             at = (numbers == number).nonzero()[0]
             texts[at] = self[number].texts.texts(codes[at], known[at])
         return list(texts)
+
+    def shared_texts(self, numbers: I32, codes: I64, known: Bool) -> tuple[I64, list[str]]:
+        """Return what `texts` does, each text once: the place of each answer's text, and the texts."""
+        places, texts = np.empty(len(codes), np.int64), list[str]()
+        for number in np.unique(numbers).tolist():
+            mine = numbers == number
+            there = mine & known
+            distinct, place = np.unique(codes[there], return_inverse=True)
+            places[there] = place + len(texts)
+            texts += self[number].texts.texts(distinct, np.ones(len(distinct), np.bool_))
+            places[mine & ~known] = len(texts)
+            texts.append(NULL)
+        return places, texts
 
     def enter(self, shape: Shape, relation: Relation, types: Sequence[ColumnType | None]) -> ShapeEntry:
         """Return the entry of `shape`, made if need be; `types` are those of its outputs. Cost: O(1), amortised."""

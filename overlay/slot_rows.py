@@ -35,10 +35,11 @@ Rows = npt.NDArray[np.void]
 
 
 class Terms(NamedTuple):
-    """What was agreed on beside the question: class of cost, and which changes are told."""
+    """What was agreed on beside the question: class of cost, which changes are told, and whether they are packed."""
 
     cost: str
     notify: Notify
+    packed: bool = False
 
 
 class StoredTerms(msgspec.Struct, array_like=True, frozen=True):
@@ -48,16 +49,17 @@ class StoredTerms(msgspec.Struct, array_like=True, frozen=True):
     kind: str
     amount: str
     percent: bool
+    packed: bool = False
 
     @classmethod
     def of(cls, terms: Terms) -> StoredTerms:
         """Return what stands for `terms`."""
-        return cls(terms.cost, terms.notify.kind, str(terms.notify.amount), terms.notify.percent)
+        return cls(terms.cost, terms.notify.kind, str(terms.notify.amount), terms.notify.percent, terms.packed)
 
     @property
     def terms(self) -> Terms:
         """What it stands for."""
-        return Terms(self.cost, Notify(self.kind, Decimal(self.amount), self.percent))
+        return Terms(self.cost, Notify(self.kind, Decimal(self.amount), self.percent), self.packed)
 
 
 class Slots(msgspec.Struct, array_like=True, frozen=True):

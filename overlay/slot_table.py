@@ -213,6 +213,15 @@ class SlotTable:
         """Return which changes a subscription is told."""
         return self._terms.value(int(self.term[slot])).notify
 
+    def packed(self, slots: I64) -> Bool:
+        """Return which of `slots` have their deliveries packed. Cost: 20 ns each."""
+        numbers, place = np.unique(self.term[slots], return_inverse=True)
+        return np.array([self._terms.value(number).packed for number in numbers.tolist()], np.bool_)[place]
+
+    def flat_ids(self, slots: I64) -> tuple[bytes, I64]:
+        """Return the ids of slots, end to end, and their sizes. Cost: 20 ns each."""
+        return self._texts.flat_ids(slots)
+
     def terms(self, number: int) -> Terms:
         """Return the terms of a number that stands in column `term`."""
         return self._terms.value(number)

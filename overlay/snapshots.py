@@ -16,7 +16,7 @@ from overlay.outbox import Outbox
 from overlay.roster import Roster
 from overlay.shape_table import ShapeEntry
 from overlay.slot_table import NONE
-from overlay.ways import EVERY_COUNT, LATEST_COUNT, SINGLE, Ways
+from overlay.ways import COUNTS, SINGLE, Ways
 from state.change_batch import I64, Bool
 
 
@@ -107,7 +107,10 @@ class Snapshots:
         table = self._roster.slots
         keys = table.keys(slots)
         replaced, _ = table.find_all(keys)
-        for slot in replaced[replaced != NONE].tolist():
+        replaced = replaced[replaced != NONE]
+        if table.packed(replaced).any():
+            self._outbox.flush()  # what the replaced ones have told stands before what comes in another form
+        for slot in replaced.tolist():
             self._roster.retire(slot)
         rows = zip(
             json_names(keys), table.version[slots].tolist(), bodies, table.json_sqls(slots), self._ends(slots),
@@ -118,7 +121,7 @@ class Snapshots:
         for name, version, body, sql, end in rows:
             told.append(delivery(name, "snapshot", version, 1, body, text, sql))
             live.append(ack.live(name, version, text, sql, end))
-        self._outbox.snapshots(keys, told, live)
+        self._outbox.snapshots(keys, told, live, table.packed(slots))
         self._counters.deliveries += len(slots)
 
     def _ends(self, slots: I64) -> list[str]:
@@ -133,7 +136,8 @@ class Snapshots:
     def _resync(self, slot: int, n: int, body: str, at: Position) -> None:
         slots = self._roster.slots
         key, version = slots.key(slot), int(slots.version[slot])
-        self._outbox.deliver(key, delivery(json_text(key.decode()), "resync", version, n, body, at.text))
+        value = delivery(json_text(key.decode()), "resync", version, n, body, at.text)
+        self._outbox.deliver(key, value, slots.terms(int(slots.term[slot])).packed)
         self._counters.deliveries += 1
 
 
@@ -147,7 +151,7 @@ def _columns(packed: PackedSnapshot, rows: I64, ways: npt.NDArray[np.uint8]) -> 
     """Return the answers in `rows` as they are kept in columns: order codes, or counts."""
     known = packed.has_new[rows].copy()
     value = np.where(known, packed.new[rows], 0)
-    for i in np.isin(ways, (EVERY_COUNT, LATEST_COUNT)).nonzero()[0].tolist():
+    for i in np.isin(ways, COUNTS).nonzero()[0].tolist():
         (tally,) = packed.parts[int(rows[i])]
         assert isinstance(tally, Tally), "a COUNT is answered by a tally"
         value[i], known[i] = tally.count, True

@@ -8,7 +8,8 @@ edge wants of a channel, and takes the place of everything that stands before it
 
 So it covers every slot in use, waiting or live, and is written behind the registrations of its own step. Never a false
 negative: what is in use was registered (all that is queued is written in the same step, before), and what registers
-later widens. One of another epoch, or of a table that is no more, is ignored by the shard.
+later widens. One of another epoch, or of a table that is no more, is ignored by the shard. Where a table has buckets,
+each of its shards is told what is wanted of it, which may be nothing.
 
 When (`Patience`): each channel counts what came and went since its last summary. It is told anew once that is more
 than a quarter of its subscriptions, or while registrations are coming in, more than all of them; the work of one step
@@ -28,6 +29,7 @@ from catalog.shape import Channel
 from connectors.record import OutRecord
 from operators.packed import MAX_BYTES, Header, pack_summary
 from overlay.shape_table import ShapeEntry, ShapeTable
+from overlay.slot_shards import SlotShards
 from overlay.slot_table import SlotTable
 from state.boxes import Boxes, hashes_of
 from state.change_batch import I64
@@ -57,6 +59,7 @@ class Summaries:
 
     def __init__(self, slots: SlotTable, shapes: ShapeTable, patience: Patience) -> None:
         self._patience = patience
+        self._shards = SlotShards(slots, shapes)
         self._calm = 0
         self._slots = slots
         self._shapes = shapes
@@ -88,8 +91,12 @@ class Summaries:
             entry = self._shapes.hearing(channel)[0]
             del self._moved[channel]
             if entry.stands(catalog):
-                count, due.setdefault(entry.shard, {})[channel] = self._boxes(channel)
-                looked_at += count
+                slots = self._wanting(channel)
+                of_shards = dict(self._shards.parted(slots, catalog))
+                for shard in catalog.relations[channel.relation].shards:
+                    boxes = self._boxes(of_shards.get(shard, slots[:0]), entry)
+                    due.setdefault(shard, {})[channel] = boxes
+                looked_at += len(slots)
             if looked_at >= STEP:
                 break
         for shard, summaries in due.items():
@@ -108,15 +115,20 @@ class Summaries:
                 due.append(channel)
         return due
 
-    def _boxes(self, channel: Channel) -> tuple[int, Boxes]:
-        """Return how many slots want the channel, and boxes that cover them, those that no row can meet left out."""
+    def _wanting(self, channel: Channel) -> I64:
+        """Return the slots that want the channel, those that no row can meet left out."""
         slots = self._slots.with_shapes([entry.number for entry in self._shapes.hearing(channel)])
-        slots = slots[~self._slots.empty[slots]]
+        return slots[~self._slots.empty[slots]]
+
+    def _boxes(self, slots: I64, entry: ShapeEntry) -> Boxes:
+        """Return boxes that cover slots, whose range is of one kind with that of `entry`."""
+        if not len(slots):
+            return Boxes.none()
         _, first, group = np.unique(self._slots.group[slots], return_index=True, return_inverse=True)
         hashes = hashes_of(self._slots.groups_of(slots[first]))[group]
-        if self._shapes.hearing(channel)[0].range_type is not None:
-            return len(slots), Boxes.of(hashes)
-        return len(slots), Boxes.of(hashes, self._slots.lo[slots], self._slots.hi[slots])
+        if entry.range_type is not None:
+            return Boxes.of(hashes)
+        return Boxes.of(hashes, self._slots.lo[slots], self._slots.hi[slots])
 
     def _note(self, entry: ShapeEntry, count: int) -> None:
         for channel in entry.plan.channels:

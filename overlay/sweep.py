@@ -19,7 +19,7 @@ from overlay.latest_answers import LatestAnswers, Moved
 from overlay.outbox import Outbox
 from overlay.roster import Roster
 from overlay.transitions import Transitions
-from overlay.ways import EVERY, EVERY_COUNT, Ways
+from overlay.ways import EACH, Ways
 from state.change_batch import I64, Bool
 
 Cause = tuple[str, int, int]
@@ -55,7 +55,7 @@ class Sweep:
         slots = self._slots
         differs = (slots.value[step.slots] != step.old) | (slots.known[step.slots] != step.old_known)
         ways = self._ways.of(step.slots)
-        at_once = (ways == EVERY) | (ways == EVERY_COUNT)
+        at_once = np.isin(ways, EACH)
         self._collected.tell(_once(step, differs & at_once), position)
         self._latest.add(_once(step, differs & ~at_once))
 

@@ -279,7 +279,8 @@ class VirtualEdge:
         if n:
             body = self._roster.shape_of(slot).plan.body(current_answer(self._roster, slot), None)
             at = self._followed(slot).text
-            self._outbox.deliver(key, delivery(json_text(name), "ended", version, n + 1, body, at, reason=reason))
+            value = delivery(json_text(name), "ended", version, n + 1, body, at, reason=reason)
+            self._outbox.deliver(key, value, slots.terms(int(slots.term[slot])).packed)
             self.counters.deliveries += 1
         self._outbox.ack(key, ack.ended(name, version, reason))
         self._roster.retire(slot)
@@ -382,6 +383,7 @@ class VirtualEdge:
             self._end(slot, "expired")
             self.counters.expired += 1
         position = Position(progress.epoch, progress.batch)
+        self._outbox.flush()
         self._outbox.deliver(PROGRESS_KEY, progress_delivery(position, progress.time))
 
     def _apply(self, batch: int) -> None:

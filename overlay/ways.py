@@ -6,6 +6,8 @@
     LATEST_COUNT   a COUNT alone, told at the end of a batch: vectorised
     SINGLE         all others: one by one (`overlay/single_answers.py`)
 
+EVERY and EVERY_COUNT have a second form, with `PACKED` added, for those whose deliveries are packed.
+
 The column follows from shape and policy. It is filled in when a slot's snapshot is taken, and at the first hit after a
 restart. Cost: a byte a slot.
 """
@@ -21,6 +23,9 @@ from overlay.roster import Roster
 from state.change_batch import I64
 
 UNKNOWN, EVERY, LATEST, EVERY_COUNT, LATEST_COUNT, SINGLE = range(6)
+PACKED = 8
+EACH = (EVERY, EVERY_COUNT, EVERY + PACKED, EVERY_COUNT + PACKED)
+COUNTS = (EVERY_COUNT, LATEST_COUNT, EVERY_COUNT + PACKED)
 
 
 class Ways:
@@ -55,7 +60,8 @@ class Ways:
     def _way(self, slot: int) -> int:
         if is_single(self._roster, slot):
             return SINGLE
-        every = self._roster.slots.notify(slot).kind == "every"
-        if self._roster.shape_of(slot).counts:
-            return EVERY_COUNT if every else LATEST_COUNT
-        return EVERY if every else LATEST
+        terms = self._roster.slots.terms(int(self._roster.slots.term[slot]))
+        counts = self._roster.shape_of(slot).counts
+        if terms.notify.kind == "every":
+            return (EVERY_COUNT if counts else EVERY) + (PACKED if terms.packed else 0)
+        return LATEST_COUNT if counts else LATEST

@@ -7,17 +7,15 @@ writes goes back as rows of the sink (`streaming/sink_rows.py`). No number passe
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import pandas as pd
-from pyspark import TaskContext
 
-from catalog.relation import Catalog
 from connectors.record import RawRecords
 from connectors.topics import Topics
+from streaming.batch_context import Catalogs, catalog_at, current_batch
 from streaming.parcel import unwrap
 from streaming.partition_count import Several, several_at
 from streaming.shard import ShardResult, ShardSpec
@@ -54,7 +52,7 @@ class ShardFunction:
     process: Process
     epoch: int
     sources: tuple[str, ...]
-    catalogs: tuple[tuple[int, Catalog], ...]
+    catalogs: Catalogs
     topics: Topics
     partitions: int
     flush_rows: int
@@ -66,7 +64,7 @@ class ShardFunction:
         parcels = [pair for chunk in chunks for pair in zip(chunk["parcel"], chunk["source"], strict=True)]
         records = [unwrap(parcel, self.sources[source]) for parcel, source in parcels]
         several = several_at(self.several, batch)
-        spec = ShardSpec(self.epoch, key[0], self.catalog_of(batch), self.topics, self.partitions, several)
+        spec = ShardSpec(self.epoch, key[0], catalog_at(self.catalogs, batch), self.topics, self.partitions, several)
         before = bytes(state.get[0]) if state.exists else None
         result = self.process(spec, batch, before, records)
         if result.state is not None:
@@ -74,17 +72,3 @@ class ShardFunction:
         elif state.exists:
             state.remove()
         yield from frames(result.out, self.flush_rows)
-
-    def catalog_of(self, batch: int) -> Catalog:
-        """Return the catalog that holds in `batch`: the last whose first batch is not after it."""
-        place = bisect_right([first for first, _ in self.catalogs], batch) - 1
-        return self.catalogs[place][1]
-
-
-def current_batch() -> int:
-    """Return the number of the micro-batch this task belongs to. Raises RuntimeError outside of one."""
-    context = TaskContext.get()
-    batch = context.getLocalProperty("streaming.sql.batchId") if context is not None else None
-    if batch is None:
-        raise RuntimeError("not inside a streaming batch: `streaming.sql.batchId` is not set")
-    return int(batch)

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
+import numpy as np
 
 from connectors.record import OutRecord
-from operators.answer import encode_parts
+from operators.answer import apart, encoded_size
 from operators.operator import Answers
 from operators.packed import BYTES_PER_ANSWER, MAX_BYTES, Header, pack_messages, pack_snapshot
 from state.change_batch import I64
@@ -79,7 +80,9 @@ def _pack(header: Header, part: Outgoing, chunk: int, of: int) -> bytes:
 
 
 def _cut(snapshot: Snapshot) -> Iterator[Snapshot]:
-    """Yield runs of answers that take at most `MAX_BYTES`, or are one answer."""
+    """Yield runs of answers that take at most `MAX_BYTES`; one that takes more stands in several (`_spread`)."""
+    if snapshot.answers.parts:
+        snapshot = _spread(snapshot)
     count, start = len(snapshot.version), 0
     step = MAX_BYTES // BYTES_PER_ANSWER
     plain = (*range(step, count, step), count) if count else ()
@@ -88,10 +91,23 @@ def _cut(snapshot: Snapshot) -> Iterator[Snapshot]:
         start = end
 
 
+def _spread(snapshot: Snapshot) -> Snapshot:
+    """Return the answers with each DISTINCT that is too large for a record as several, all of one version."""
+    answers = snapshot.answers
+    parted = {i: apart(parts, MAX_BYTES - BYTES_PER_ANSWER) for i, parts in answers.parts.items()}
+    times = np.array([len(parted.get(i, (None,))) for i in range(len(answers))], np.int64)
+    if times.sum() == len(answers):
+        return snapshot
+    first = np.cumsum(times) - times
+    parts = {int(first[i]) + k: piece for i, pieces in parted.items() for k, piece in enumerate(pieces)}
+    new, known = np.repeat(answers.new, times), np.repeat(answers.has_new, times)
+    return Snapshot(np.repeat(snapshot.version, times), Answers(new, known, parts))
+
+
 def _sizes(answers: Answers) -> Iterator[int]:
     for i in range(len(answers)):
         parts = answers.parts.get(i)
-        yield BYTES_PER_ANSWER + (0 if parts is None else len(encode_parts(parts)))
+        yield BYTES_PER_ANSWER + (0 if parts is None else encoded_size(parts))
 
 
 def _ends(sizes: Iterable[int]) -> Iterator[int]:

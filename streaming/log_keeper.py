@@ -25,6 +25,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from connectors.log_mark import LogMark, Offsets
 from connectors.record import OutRecord
 from connectors.topics import Topics
 from state.errors import TidewireError
@@ -66,13 +67,17 @@ class LogConfig:
 
 
 class LogReport(msgspec.Struct, frozen=True, tag="log", tag_field="kind"):
-    """How the log is, for `status`; a record of the topic `engines`. `problem` is empty while all is well."""
+    """How the log is, for `status`; a record of the topic `engines`. `problem` is empty while all is well.
+
+    `end` is where each partition is logged up to.
+    """
 
     table: str
     seconds: float
     replay_days: int
     time: str
     number: int = -1
+    end: Offsets = {}
     problem: str = ""
 
 
@@ -93,6 +98,7 @@ class LogKeeper:
         self._thread = threading.Thread(target=self._run, name="tidewire-log", daemon=True)
         self._upkeep = LogUpkeep(self._table, config.keep_hours, config.compact_minutes * 60)
         self._told: str | None = None
+        self._mark: LogMark | None = None
 
     def open(self) -> None:
         """Make the table if there is none, and see whether it is ours. Takes a second or two.
@@ -127,6 +133,7 @@ class LogKeeper:
         """Run the query until it must be started anew; return whether it has written anything."""
         topics = self._tables()
         start = self._plan(topics)
+        self._mark = start.mark
         if not start.begin:
             self._stop.wait(_LOOK_SECONDS)
             return False
@@ -149,7 +156,7 @@ class LogKeeper:
                 if writer.commits != commits:
                     self._upkeep.note(writer.commits - commits)
                     commits = writer.commits
-                    self._tell("", writer.start.mark.number)
+                    self._tell("", writer.start.mark)
                 if self._catalog.poll() and self._tables() != topics:
                     return
         finally:
@@ -165,7 +172,7 @@ class LogKeeper:
         home = self._cluster.ids([self._topics.catalog])[self._topics.catalog]
         return LogStart.plan(self._table.newest(), self._cluster, topics, home)
 
-    def _tell(self, problem: str, number: int = -1) -> None:
+    def _tell(self, problem: str, mark: LogMark | None = None) -> None:
         """Write how the log is to `engines`: after each commit, and when a problem is new."""
         if problem and problem == self._told:
             return
@@ -173,6 +180,8 @@ class LogKeeper:
         if problem:
             _LOG.warning("the log goes on once this is over: %s", problem)
         config = self._config
-        report = LogReport(config.table, config.seconds, config.replay_days, utc_now(), number, problem)
+        self._mark = mark or self._mark
+        number, end = (self._mark.number, self._mark.end) if self._mark else (-1, {})
+        report = LogReport(config.table, config.seconds, config.replay_days, utc_now(), number, end, problem)
         with contextlib.suppress(TidewireError):
             self._cluster.append([OutRecord(self._topics.engines, 0, LOG_KEY, msgspec.json.encode(report))])

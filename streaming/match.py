@@ -3,7 +3,8 @@
     one Kafka source (by pattern) -> parcels (by shard) -> ShardFunction (stateful) -> one Kafka sink
 
 One source, because a checkpointed union refuses another one while a pattern picks up new topics. The JVM only
-carries bytes and groups them: a relation's record by its topic, a registration by its key, which names the shard.
+carries bytes and groups them: a relation's record by its topic and, where there are buckets, its key; a registration by
+its key, which names the shard.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from catalog.relation import Catalog
 from connectors.topics import Topics
 from streaming import parcel
 from streaming.adapter import Process, ShardFunction
+from streaming.batch_context import Catalogs
 from streaming.partition_count import Several
 from streaming.sink_rows import COLUMNS, NO_PARTITION
 
@@ -44,7 +46,7 @@ class MatchConfig:
 
     process: Process
     epoch: int
-    catalogs: tuple[tuple[int, Catalog], ...]
+    catalogs: Catalogs
     reads: tuple[str, ...]
     topics: Topics
     partitions: int
@@ -63,19 +65,6 @@ def topics_read(catalog: Catalog, topics: Topics) -> list[str]:
 def subscribe_pattern(names: Iterable[str]) -> str:
     """Return the anchored Java regular expression that matches exactly `names`."""
     return "^(?:" + "|".join(re.escape(name) for name in sorted(names)) + ")$"
-
-
-def shards_of_topics(catalogs: Iterable[Catalog]) -> dict[str, list[str]]:
-    """Return the shards that each topic feeds under any of `catalogs`.
-
-    Usually one. A topic that fed another table in an earlier version also feeds that table's shard, for a batch
-    that was planned then; the function ignores what its batch's catalog doesn't know.
-    """
-    shards: dict[str, set[str]] = {}
-    for catalog in catalogs:
-        for relation in catalog.relations.values():
-            shards.setdefault(relation.topic, set()).add(relation.shard)
-    return {topic: sorted(names) for topic, names in sorted(shards.items())}
 
 
 def start_match(spark: SparkSession, config: MatchConfig) -> StreamingQuery:
@@ -132,19 +121,17 @@ def _function(spark: SparkSession, config: MatchConfig) -> ShardFunction:
 
 
 def _sources(config: MatchConfig) -> tuple[str, ...]:
-    return (config.topics.registrations, *shards_of_topics(catalog for _, catalog in config.catalogs))
+    """Return the topics by number: registrations, then all that any of the catalogs reads."""
+    read = {relation.topic for _, catalog in config.catalogs for relation in catalog.relations.values()}
+    return (config.topics.registrations, *sorted(read))
 
 
 def _wrapped(source: DataFrame, config: MatchConfig) -> DataFrame:
     """Give each record the number of its topic, and wrap what belongs to a shard."""
-    shards = shards_of_topics(catalog for _, catalog in config.catalogs)
     names = _sources(config)
     numbers = F.lit(None).cast("int")
     for number, name in enumerate(names):
         numbers = F.when(F.col("topic") == name, number).otherwise(numbers)
-    wrap = parcel.Wrap(
-        shards=tuple(tuple(shards.get(name, ())) for name in names),
-        known=tuple(sorted({shard for fed in shards.values() for shard in fed})),
-    )
     records = source.withColumn("source", numbers).withColumn("micros", F.unix_micros("timestamp"))
+    wrap = parcel.Wrap(names, config.catalogs)
     return records.where(F.col("source").isNotNull()).select(*parcel.RECORDS).mapInArrow(wrap, parcel.PARCELS)

@@ -18,6 +18,7 @@ from catalog.relation import Catalog, Relation
 from connectors.record import OutRecord, RawRecords
 from connectors.record_format import Decoded, format_of
 from connectors.topics import Topics
+from operators.counters import ShardCounters
 from operators.packed import Header
 from streaming.encode import Encoder
 from streaming.order import order_records
@@ -44,8 +45,8 @@ class ShardSpec:
 
     @property
     def relation(self) -> Relation | None:
-        """The relation that the shard holds, or None where the catalog has it no more."""
-        return self.catalog.relations.get(self.shard.rsplit("/", 1)[0])
+        """The relation that the shard holds, or holds a bucket of; None where the catalog has it no more."""
+        return self.catalog.relation_of(self.shard)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +86,7 @@ def process_shard(spec: ShardSpec, batch: int, state: bytes | None, records: Seq
     relation = spec.relation
     if relation is None:
         return ShardResult(None, [])
-    turn = Turn(spec, batch, records, ShardState.open(relation, state))
+    turn = Turn(spec, batch, records, ShardState.open(relation, spec.shard, state))
     for stage in STAGES:
         stage(turn)
     return ShardResult(turn.state.dump(), turn.out)
@@ -103,12 +104,16 @@ def _register(turn: Turn) -> None:
 
 
 def _decode(turn: Turn) -> None:
-    """A row without a key is taken only from a topic of one partition, and never after records of another one."""
+    """A row without a key is taken only from a topic of one partition, and never after records of another one.
+
+    Of a table with buckets each row must say by its key which one it is in.
+    """
     if turn.rows is None or not len(turn.rows):
         return
     state = turn.state
     state.highest_partition = max(state.highest_partition, int(turn.rows.partition.max()))
-    keyless = state.highest_partition == 0 and state.relation.topic not in turn.spec.several
+    single = state.highest_partition == 0 and state.relation.topic not in turn.spec.several
+    keyless = single and not state.relation.bucket_by
     turn.decoded = format_of(state.relation, keyless=keyless).decode(turn.rows)
 
 
@@ -157,8 +162,14 @@ def _count(turn: Turn) -> None:
         counters.routed += turn.routed.routed
         counters.spared += turn.routed.spared
     counters.moved_partitions = turn.state.operator.moved_partitions
-    report = {"kind": "counters", "epoch": turn.spec.epoch, "shard": turn.spec.shard, "batch": turn.batch}
-    report |= {"rows": turn.state.operator.rows, "bytes": turn.state.operator.bytes} | msgspec.structs.asdict(counters)
+    report = ShardCounters(
+        epoch=turn.spec.epoch,
+        shard=turn.spec.shard,
+        batch=turn.batch,
+        rows=turn.state.operator.rows,
+        bytes=turn.state.operator.bytes,
+        **msgspec.structs.asdict(counters),
+    )
     turn.out.append(OutRecord(turn.spec.topics.engines, 0, turn.spec.shard.encode(), msgspec.json.encode(report)))
 
 

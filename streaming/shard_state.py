@@ -6,6 +6,7 @@ import msgspec
 
 from catalog.relation import Relation
 from catalog.shape import Channel
+from operators.counters import Counters
 from operators.range_questions import RangeQuestions
 from state.blob import read_blob, write_blob
 from state.boxes import Boxes
@@ -14,28 +15,6 @@ from streaming.graves import Graves, Image
 _MAGIC = b"tw-shard"
 _VERSION = 2
 UNKNOWN_NAMES_KEPT = 20
-
-
-class Counters(msgspec.Struct):
-    """Cumulative since the shard began. Emitted to `engines` whenever the shard is touched; `status` reads them.
-
-    `messages` were caused; `suppressed` of them met no box of any virtual edge and were not sent. `routed` counts each
-    message once for every virtual edge that it went to, `spared` once for every listener that its boxes kept it from.
-    """
-
-    decoded: int = 0
-    dead: int = 0
-    ignored: int = 0
-    deletes: int = 0
-    messages: int = 0
-    suppressed: int = 0
-    routed: int = 0
-    spared: int = 0
-    registrations: int = 0
-    ignored_registrations: int = 0
-    moved_partitions: int = 0
-    unknown_members: list[str] = []
-    seen: dict[str, int] = {}
 
 
 class _Memory(msgspec.Struct):
@@ -55,8 +34,9 @@ class ShardState:
     Cost: `open` and `dump` are O(bytes of the state); 2 MB is the design point.
     """
 
-    def __init__(self, relation: Relation) -> None:
+    def __init__(self, relation: Relation, shard: str) -> None:
         self.relation = relation
+        self.shard = shard
         self.operator = RangeQuestions(relation)
         self.seq = -1
         self.highest_partition = 0
@@ -65,15 +45,15 @@ class ShardState:
         self.graves = Graves()
 
     @classmethod
-    def open(cls, relation: Relation, data: bytes | None) -> ShardState:
+    def open(cls, relation: Relation, shard: str, data: bytes | None) -> ShardState:
         """Read what `dump` wrote, or begin empty. A relation that was dropped and created again begins empty.
 
         Raises StateError if `data` is not this shard's state.
         """
-        state = cls(relation)
+        state = cls(relation, shard)
         if not data:
             return state
-        sections = read_blob(data, _MAGIC, _VERSION, relation.shard)
+        sections = read_blob(data, _MAGIC, _VERSION, shard)
         memory = msgspec.msgpack.decode(bytes(sections["memory"]), type=_Memory)
         if memory.born != relation.born:
             return state
@@ -97,4 +77,4 @@ class ShardState:
         graves = self.graves.stored()
         memory = _Memory(self.relation.born, self.seq, self.highest_partition, listeners, self.counters, graves)
         sections = {"memory": msgspec.msgpack.encode(memory), "operator": self.operator.dump()}
-        return write_blob(_MAGIC, _VERSION, self.relation.shard, sections)
+        return write_blob(_MAGIC, _VERSION, self.shard, sections)

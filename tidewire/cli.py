@@ -31,6 +31,7 @@ COMMANDS = {
     "explain": "Show what a subscription is compiled to and what it costs.",
     "status": "Show tables, lag, warnings, engine and edges.",
     "tail": "Print a topic's records as they come.",
+    "backtest": "See what a question would have told, from the log.",
     "log": "Show how far the log of all publications reaches.",
     "replay": "Publish again what the log holds, into another prefix.",
     "verify": "Recompute every delivery independently and compare.",

@@ -29,7 +29,8 @@ from operators.control import decode_control
 from state.errors import TidewireError, UserError
 from tidewire.catalog_log import CatalogLog
 from tidewire.delivery_stream import DeliveryStream
-from tidewire.records import Ack, Delivery, Refused, read_ack, read_delivery
+from tidewire.packed_deliveries import PACKED_KEY, unpack_deliveries
+from tidewire.records import Ack, Delivery, Refused, read_ack
 
 EMBEDDED_BROKER = "127.0.0.1:19092"
 RELATION_PARTITIONS = 4
@@ -100,14 +101,17 @@ class Client:
         params: Sequence[JsonValue] = (),
         notify: str | None = None,
         ttl: int | None = None,
+        deliver: str | None = None,
         timeout: float = 60.0,
     ) -> Ack:
         """Register a query, or replace the one of `id`; return the acknowledgement once its answer is live.
 
-        `notify` is a policy, such as "LATEST" or "MIN CHANGE 5 %"; after `ttl` seconds the subscription ends.
+        `notify` is a policy, such as "LATEST" or "MIN CHANGE 5 %"; after `ttl` seconds the subscription ends;
+        `deliver` is "records" or "packed" (many deliveries in one record: cheaper where many come).
         Raises Refused, and NotAnswered when no edge and engine have made it live within `timeout` seconds.
         """
-        acks = self.subscribe_all({id: subscription_value(sql, template, params, notify=notify, ttl=ttl)}, timeout)
+        value = subscription_value(sql, template, params, notify=notify, ttl=ttl, deliver=deliver)
+        acks = self.subscribe_all({id: value}, timeout)
         if acks[id].status == "refused":
             raise Refused(acks[id])
         return acks[id]
@@ -151,17 +155,24 @@ class Client:
 
         Cost: reads one partition of `deliveries` backwards up to it; an edge answers `GET /subscriptions/{id}` at once.
         """
+        newest = self._newest(id)
+        if newest is None or "part" not in newest:
+            return None if newest is None else msgspec.convert(newest, Delivery)
+        with self.deliveries([id], follow=False, from_beginning=True) as stream:
+            return next((found for found in reversed(list(stream)) if isinstance(found, Delivery)), None)
+
+    def _newest(self, id: str) -> dict[str, object] | None:
+        """Return the last object among the deliveries of `id`, which may be the last part of one."""
         key, reader = id.encode(), self._kafka.reader()
         try:
             partitions = reader.partitions(self.topics.deliveries)
             if not partitions:
                 return None
             reader.assign(self.topics.deliveries, [home_partition(key, len(partitions))])
-            found = reader.newest(lambda record: record.key == key and record.value is not None)
+            found = reader.newest(lambda record: bool(_said_to(key, record)))
         finally:
             reader.close()
-        delivery = read_delivery(key, found.value) if found is not None and found.value is not None else None
-        return delivery if isinstance(delivery, Delivery) else None
+        return None if found is None else _said_to(key, found)[-1]
 
     def read(self, topic: str) -> Iterator[KafkaRecord]:
         """Yield the committed records that `topic` holds now; those of a partition in order."""
@@ -222,13 +233,24 @@ def subscription_value(
     *,
     notify: str | None = None,
     ttl: int | None = None,
+    deliver: str | None = None,
 ) -> bytes:
     """Return the record value of a subscription given as SQL, or as a template with its parameters."""
     if (sql is None) == (template is None):
         raise UserError("a subscription is either SQL or a template with parameters; give exactly one of them")
-    options = {name: value for name, value in (("notify", notify), ("ttl", ttl)) if value is not None}
+    said = {"notify": notify, "ttl": ttl, "deliver": deliver}
+    options = {name: value for name, value in said.items() if value is not None}
     asked = {"sql": sql} if sql is not None else {"template": template, "params": list(params)}
     return msgspec.json.encode(asked | options)
+
+
+def _said_to(key: bytes, record: KafkaRecord) -> list[dict[str, object]]:
+    """Return what a record of `deliveries` says to the subscription with this key, parts as they are."""
+    if record.value is None or record.key not in (key, PACKED_KEY):
+        return []
+    if record.key == key:
+        return [msgspec.json.decode(record.value)]
+    return [found for found in unpack_deliveries(record.value) if found["id"].encode() == key]
 
 
 def key_of(relation: Relation, key: object) -> Mapping[str, object]:

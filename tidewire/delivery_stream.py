@@ -8,7 +8,9 @@ from connectors.kafka_record import KafkaRecord
 from connectors.light_kafka import LightReader
 from connectors.partitioner import home_partition
 from connectors.topics import Topics
-from tidewire.records import PROGRESS_KEY, Delivery, Progress, read_delivery
+from tidewire.delivery_reader import DeliveryReader
+from tidewire.packed_deliveries import PACKED_KEY
+from tidewire.records import PROGRESS_KEY, Delivery, Progress
 
 
 class DeliveryStream(Iterator[Delivery | Progress]):
@@ -30,6 +32,7 @@ class DeliveryStream(Iterator[Delivery | Progress]):
     ) -> None:
         self._reader = reader
         self._keys = None if ids is None else {id.encode() for id in ids}
+        self._deliveries = DeliveryReader()
         self._progress = progress
         reader.assign(topics.deliveries, self._partitions(topics), at_end=follow and not from_beginning)
         self._records = self._follow() if follow else self._to_end()
@@ -39,7 +42,7 @@ class DeliveryStream(Iterator[Delivery | Progress]):
 
     def poll(self, timeout: float = 0.2) -> list[Delivery | Progress]:
         """Return what has come, waiting up to `timeout` seconds for the first record."""
-        return [read_delivery(r.key, r.value) for r in self._reader.poll(timeout) if self._wanted(r) and r.value]
+        return [found for record in self._reader.poll(timeout) for found in self._read(record)]
 
     def close(self) -> None:
         """Leave the broker."""
@@ -57,10 +60,18 @@ class DeliveryStream(Iterator[Delivery | Progress]):
             return every
         return sorted({home_partition(key, len(every)) for key in self._keys})
 
-    def _wanted(self, record: KafkaRecord) -> bool:
-        if record.key == PROGRESS_KEY:
+    def _read(self, record: KafkaRecord) -> Iterator[Delivery | Progress]:
+        """Yield what a record holds for us."""
+        if record.value is None or not self._wanted(record.key):
+            return
+        for found in self._deliveries.read(record.key, record.value):
+            if isinstance(found, Progress) or self._keys is None or found.id.encode() in self._keys:
+                yield found
+
+    def _wanted(self, key: bytes | None) -> bool:
+        if key == PROGRESS_KEY:
             return self._progress
-        return self._keys is None or record.key in self._keys
+        return self._keys is None or key == PACKED_KEY or key in self._keys
 
     def _follow(self) -> Iterator[Delivery | Progress]:
         while True:
@@ -68,5 +79,4 @@ class DeliveryStream(Iterator[Delivery | Progress]):
 
     def _to_end(self) -> Iterator[Delivery | Progress]:
         for record in self._reader.to_end():
-            if self._wanted(record) and record.value is not None:
-                yield read_delivery(record.key, record.value)
+            yield from self._read(record)

@@ -8,8 +8,10 @@ import msgspec
 
 from catalog.column_type import JsonValue
 from catalog.compiler import Compiled
+from catalog.explanation import Explanation
 from catalog.explanation import explain as explain_region
 from catalog.relation import Catalog
+from connectors.bucket import shard_of
 from connectors.partitioner import home_partition
 
 COSTS = {
@@ -19,22 +21,13 @@ COSTS = {
 }
 
 
-class Place(msgspec.Struct):
-    """A compiled subscription: facts of the compiler, shard, shape, and the virtual edge of an id if one was given."""
+class Place(Explanation, frozen=True):
+    """A compiled subscription: facts of the compiler, shape, shard, and the virtual edge of an id if one was given."""
 
     sql: str
-    relation: str
-    outputs: list[str]
-    types: list[str | None]
-    group: dict[str, JsonValue] | None
-    range: str | None
-    closed: bool
-    low: JsonValue
-    high: JsonValue
-    empty: bool
-    cost: str
     notify: str
     ttl: int | None
+    deliver: str
     shape: str
     shard: str
     id: str | None = None
@@ -44,15 +37,16 @@ class Place(msgspec.Struct):
 def explain(compiled: Compiled, catalog: Catalog, id: str | None, virtual_edges: int) -> Place:
     """Return what `compiled`, of `catalog`, means; with an `id`, where it lives among `virtual_edges`."""
     facts: dict[str, Any] = msgspec.structs.asdict(explain_region(catalog, compiled.region, compiled.cost))
-    relation = catalog.relations[compiled.region.shape.relation]
+    shape = compiled.region.shape
     edge = None if id is None else home_partition(id.encode(), virtual_edges)
     return Place(
         **facts,
         sql=compiled.sql,
         notify=compiled.notify.text,
         ttl=compiled.ttl,
-        shape=compiled.region.shape.key,
-        shard=relation.shard,
+        deliver=compiled.deliver,
+        shape=shape.key,
+        shard=shard_of(catalog.relations[shape.relation], shape.equal, compiled.region.group),
         id=id,
         virtual_edge=edge,
     )
@@ -68,6 +62,7 @@ def lines_of(place: Place) -> list[tuple[str, Any]]:
         ("rectangle", _rectangle(place)),
         ("shape", place.shape),
         ("notify", place.notify),
+        ("deliver", place.deliver),
         ("cost class", f"{place.cost}: {COSTS.get(place.cost, place.cost)}"),
     ]
     if place.ttl is not None:

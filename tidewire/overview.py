@@ -5,6 +5,8 @@ Nothing here needs to run on the machine of the stack. Where each fact comes fro
     engine      the newest record of `batches`; its epoch is the offset of the engine's claim in `engines`
     tables      the catalog's topic; counters that shards leave in `engines`; `batches` against the topics' ends (lag)
     edges       the consumer group's members and what each owns; `/health` of each for what it holds
+    log         what its keeper leaves in `engines`
+    headroom    where each of them has read to, against how long the topics keep their records
 
 *Cost*: about 0.1 s, and the time to read `engines` backwards until every shard's newest counters are found.
 """
@@ -22,37 +24,12 @@ from connectors.catalog_versions import CatalogFold
 from connectors.kafka import KafkaFailure, KafkaRecord, Reader
 from connectors.kafka_failure import TopicUnknown
 from connectors.topics import Topics
-from operators.control import Progress, decode_control
+from operators.control import Offsets, Progress, decode_control
+from operators.counters import ShardCounters, summed
+from tidewire.headroom import Headroom, HeadroomRuler
 
 _BLOCK = 5_000
 _HEALTH_SECONDS = 1.0
-
-
-class ShardCounters(msgspec.Struct, tag="counters", tag_field="kind"):
-    """What a shard counted since it began, with its size; a record of the topic `engines`.
-
-    Of its `messages`, `suppressed` were wanted by nobody and not sent; `routed` are copies sent to virtual edges, and
-    `spared` those that virtual edges would have got without boxes of what they want.
-    """
-
-    epoch: int
-    shard: str
-    batch: int
-    rows: int = 0
-    bytes: int = 0
-    decoded: int = 0
-    dead: int = 0
-    ignored: int = 0
-    deletes: int = 0
-    messages: int = 0
-    suppressed: int = 0
-    routed: int = 0
-    spared: int = 0
-    registrations: int = 0
-    ignored_registrations: int = 0
-    moved_partitions: int = 0
-    unknown_members: list[str] = []
-    seen: dict[str, int] | None = None
 
 
 class Claim(msgspec.Struct, tag="claim", tag_field="kind"):
@@ -71,6 +48,18 @@ class Trimmed(msgspec.Struct, tag="trimmed", tag_field="kind"):
     end: int
 
 
+class LogState(msgspec.Struct, tag="log", tag_field="kind"):
+    """The log of publications, as its keeper last told it; `problem` is empty while all is well."""
+
+    table: str
+    seconds: float
+    replay_days: int
+    time: str
+    number: int = -1
+    end: dict[str, dict[str, int]] = {}
+    problem: str = ""
+
+
 class EngineState(msgspec.Struct):
     """The engine as its last progress shows it; `age` is in seconds, None before the first progress."""
 
@@ -84,12 +73,17 @@ class EngineState(msgspec.Struct):
 
 
 class TableState(msgspec.Struct):
-    """A table: where its rows come from, what became of them, and how many wait. `lag` None: the topic is missing."""
+    """A table: where its rows come from, what became of them, and how many wait. `lag` None: the topic is missing.
+
+    `counters` are those of its `shards` together; `largest_bytes` is the state of the largest one.
+    """
 
     name: str
     topic: str
     lag: int | None
     counters: ShardCounters | None = None
+    shards: int = 1
+    largest_bytes: int = 0
 
 
 class EdgeState(msgspec.Struct):
@@ -112,11 +106,21 @@ class Overview(msgspec.Struct):
     edges: list[EdgeState]
     dead_letters: int
     trimmed: list[Trimmed] = []
+    log: LogState | None = None
+    headroom: list[Headroom] = []
     warnings: list[str] = []
 
 
-_RECORD = msgspec.json.Decoder(ShardCounters | Claim | Trimmed)
+_RECORD = msgspec.json.Decoder(ShardCounters | Claim | Trimmed | LogState)
 _HEALTH = msgspec.json.Decoder(dict[str, object])
+
+
+class _Found(msgspec.Struct):
+    """What stands in `engines`."""
+
+    counters: dict[str, ShardCounters] = {}
+    trimmed: list[Trimmed] = []
+    log: LogState | None = None
 
 
 class Observer:
@@ -140,17 +144,20 @@ class Observer:
         """Return how everything is now, without warnings. *Raises* KafkaFailure, TopicUnknown if nothing was set up."""
         catalog = self.catalog()
         progress = self._last_progress()
-        counters, trimmed = self._counters({relation.shard for relation in catalog.relations.values()})
+        found = self._found({shard for relation in catalog.relations.values() for shard in relation.shards})
+        counters = found.counters
         return Overview(
             bootstrap=self._bootstrap,
             prefix=self._topics.prefix,
             virtual_edges=self._admin.partitions(self._topics.subscriptions),
             catalog=catalog.version,
             engine=self._engine(progress),
-            tables=[self._table(r, progress, counters.get(r.shard)) for _, r in sorted(catalog.relations.items())],
+            tables=[self._table(relation, progress, counters) for _, relation in sorted(catalog.relations.items())],
             edges=self._edges(),
             dead_letters=self._kept(self._topics.dead_letters),
-            trimmed=trimmed,
+            trimmed=found.trimmed,
+            log=found.log,
+            headroom=self._headroom(progress, found.log),
         )
 
     def catalog(self) -> Catalog:
@@ -182,19 +189,29 @@ class Observer:
             state.claimed, state.checkpoint = claim.time, claim.checkpoint
         return state
 
-    def _counters(self, shards: set[str]) -> tuple[dict[str, ShardCounters], list[Trimmed]]:
-        """Return the newest counters of each shard, and what was trimmed, as far back as was read for them."""
-        found: dict[str, ShardCounters] = {}
-        trimmed: list[Trimmed] = []
+    def _found(self, shards: set[str]) -> _Found:
+        """Return what `engines` says last, as far back as is read for the counters of `shards`."""
+        found = _Found()
         for stored in self._backwards(self._topics.engines, _BLOCK):
             record = _read(stored.value)
             if isinstance(record, Trimmed):
-                trimmed.append(record)
+                found.trimmed.append(record)
+            elif isinstance(record, LogState):
+                found.log = found.log or record
             elif isinstance(record, ShardCounters):
-                found.setdefault(record.shard, record)
-                if shards <= found.keys():
+                found.counters.setdefault(record.shard, record)
+                if shards <= found.counters.keys():
                     break
-        return found, trimmed
+        return found
+
+    def _headroom(self, progress: Progress | None, log: LogState | None) -> list[Headroom]:
+        """Return how long each of those who read may stay stopped."""
+        ruler = HeadroomRuler(self._reader, self._now().timestamp())
+        edges: Offsets = {}
+        for (topic, partition), offset in self._admin.committed(self._topics.prefix + "edges").items():
+            edges.setdefault(topic, {})[str(partition)] = offset
+        readers = {"engine": progress.end if progress else {}, "log": log.end if log else {}, "edges": edges}
+        return [room for who, read in readers.items() if (room := ruler.least(who, read))]
 
     def _backwards(self, topic: str, block: int) -> Iterator[KafkaRecord]:
         """Yield the topic's records, the newest first; read in blocks."""
@@ -204,8 +221,16 @@ class Observer:
             yield from reversed(list(self._reader.read_range(topic, 0, start, end)))
             end = start
 
-    def _table(self, relation: Relation, progress: Progress | None, counters: ShardCounters | None) -> TableState:
-        return TableState(relation.name, relation.topic, self._lag(relation.topic, progress), counters)
+    def _table(self, relation: Relation, progress: Progress | None, counters: dict[str, ShardCounters]) -> TableState:
+        parts = [counters[shard] for shard in relation.shards if shard in counters]
+        return TableState(
+            name=relation.name,
+            topic=relation.topic,
+            lag=self._lag(relation.topic, progress),
+            counters=summed(parts) if parts else None,
+            shards=relation.buckets,
+            largest_bytes=max((part.bytes for part in parts), default=0),
+        )
 
     def _lag(self, topic: str, progress: Progress | None) -> int | None:
         """Return how many records of `topic` no committed batch has read."""
@@ -228,7 +253,7 @@ class Observer:
         return sorted(states, key=lambda state: state.address)
 
 
-def _read(value: bytes | None) -> ShardCounters | Claim | Trimmed | None:
+def _read(value: bytes | None) -> ShardCounters | Claim | Trimmed | LogState | None:
     try:
         return None if value is None else _RECORD.decode(value)
     except (msgspec.DecodeError, UnicodeDecodeError):

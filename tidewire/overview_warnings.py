@@ -6,15 +6,18 @@ import difflib
 from collections.abc import Iterator
 
 from catalog.relation import Catalog, Relation
-from tidewire.overview import Overview, ShardCounters, TableState
+from operators.counters import ShardCounters
+from tidewire.headroom import in_words
+from tidewire.overview import Overview, TableState
 
 SILENT_SECONDS = 10.0
 BIG_SHARD_BYTES = 2_000_000
+SHORT_HEADROOM_SECONDS = 86_400.0
 
 
 def warnings_of(overview: Overview, catalog: Catalog) -> list[str]:
     """Return one sentence for each thing that is not well, the most urgent first."""
-    found = [*_engine(overview), *_edges(overview)]
+    found = [*_engine(overview), *_edges(overview), *_log(overview), *_headroom(overview)]
     for table in overview.tables:
         found += _table(table, catalog.relations[table.name])
     for gap in overview.trimmed:
@@ -50,6 +53,21 @@ def _edges(overview: Overview) -> Iterator[str]:
             yield f"the edge at `{edge.address}` is {edge.health.get('state')}."
 
 
+def _log(overview: Overview) -> Iterator[str]:
+    if overview.log is not None and overview.log.problem:
+        yield f"the log of publications does not go on: {overview.log.problem}"
+
+
+def _headroom(overview: Overview) -> Iterator[str]:
+    for room in overview.headroom:
+        if room.left < min(SHORT_HEADROOM_SECONDS, room.kept / 4):
+            left = f"for {in_words(room.left)} more" if room.left > 0 else "no longer"
+            yield (
+                f"{room.who}: may stay stopped {left} before records of `{room.topic}` that are not read yet are "
+                f"trimmed. Start what is stopped, or raise the topic's `retention.ms` (now {in_words(room.kept)})."
+            )
+
+
 def _table(table: TableState, relation: Relation) -> Iterator[str]:
     if table.lag is None:
         yield f"the topic `{table.topic}` of table `{table.name}` does not exist. Create it, or publish to it."
@@ -63,10 +81,12 @@ def _table(table: TableState, relation: Relation) -> Iterator[str]:
             f"table `{table.name}`: {counters.moved_partitions} rows came from another partition than before, so their "
             "order is not certain. Partition by key (murmur2), and do not add partitions to a topic in use."
         )
-    if counters.bytes > BIG_SHARD_BYTES:
+    if table.largest_bytes > BIG_SHARD_BYTES:
+        where = "" if table.shards == 1 else f" of its largest bucket of {table.shards}"
         yield (
-            f"table `{table.name}` has {counters.rows} rows in {counters.bytes / 1e6:.1f} MB of state, above the 2 MB "
-            "a shard is made for: batches take longer. Keep fewer rows or fewer orderings."
+            f"table `{table.name}` has {counters.rows} rows, and {table.largest_bytes / 1e6:.1f} MB of state{where}, "
+            "above the 2 MB a shard is made for: batches take longer. Keep fewer rows or fewer orderings, or part the "
+            "table by 'buckets' (docs/questions.md)."
         )
     yield from _columns(table.name, relation, counters)
 
@@ -74,7 +94,7 @@ def _table(table: TableState, relation: Relation) -> Iterator[str]:
 def _columns(table: str, relation: Relation, counters: ShardCounters) -> Iterator[str]:
     """Name declared columns that never came, and what came under a like name."""
     upserts = counters.decoded - counters.deletes
-    if counters.seen is None or not upserts:
+    if not counters.seen or not upserts:
         return
     for column in relation.columns:
         if counters.seen.get(column.name):

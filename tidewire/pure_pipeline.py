@@ -13,11 +13,13 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import defaultdict
+from collections.abc import Sequence
 
 import numpy as np
 
 from catalog.ddl import apply_ddl
-from catalog.relation import Catalog
+from catalog.relation import Catalog, Relation
+from connectors.bucket import buckets_of
 from connectors.partitioner import home_partition
 from connectors.record import OutRecord, RawRecords
 from connectors.topics import VIRTUAL_EDGES, Topics
@@ -31,6 +33,7 @@ _CONTROL_KEYS = {EpochBegins: b"@epoch", RegisterAll: b"@register", Progress: b"
 KeyValue = tuple[bytes | None, bytes | None]
 Place = tuple[str, int]
 Positions = dict[Place, int]
+Result = tuple[bytes | None, list[OutRecord]]
 
 
 class PurePipeline:
@@ -93,6 +96,12 @@ class PurePipeline:
         """The newest catalog."""
         return self._catalogs[-1] if self._catalogs else Catalog()
 
+    def answer(self, id: str) -> object:
+        """Return the current answer of a subscription, as an edge's HTTP says it."""
+        edge = self.edges[home_partition(id.encode(), self._virtual_edges)]
+        view = edge.find(id.encode())
+        return None if view is None else view.answer
+
     def settle(self) -> None:
         """Run edges and batches until nothing moves any more."""
         moving = True
@@ -100,6 +109,22 @@ class PurePipeline:
             for number in range(self._virtual_edges):
                 self.run_edge(number)
             moving = self.run_batch()
+
+    def seed(self, shard: str, state: bytes) -> None:
+        """Let a shard begin with `state`."""
+        self.shards[shard] = state
+
+    def feed(self, records: RawRecords, several: frozenset[str] = frozenset()) -> None:
+        """Run one batch over records of a relation's topic that come from elsewhere, and let the edges take it.
+
+        They keep their partitions, offsets and times. `several` are the topics that have several partitions.
+        """
+        shard = next(r.shard for r in self.catalog.relations.values() if r.topic == records.topic)
+        self.shards[shard], out = self._result(shard, [records], several)
+        self._batch += 1
+        self._write(out)
+        self.tell_progress()
+        self.settle()
 
     def restart(self) -> None:
         """Lose all that is in memory: edges come back from `edge-state`, shards from their bytes."""
@@ -182,9 +207,9 @@ class PurePipeline:
         for number in range(self._virtual_edges):
             self.append(self.topics.notifications, key, encode_control(record), number)
 
-    def _results(self) -> dict[str, tuple[bytes | None, list[OutRecord]]]:
+    def _results(self) -> dict[str, Result]:
         """Return what the next batch makes of each shard; until it has run, its end stays where it is now."""
-        by_topic = {relation.topic: relation.shard for relation in self.catalog.relations.values()}
+        by_topic = {relation.topic: relation for relation in self.catalog.relations.values()}
         topics = [self.topics.registrations, *by_topic]
         if self._planned is None:
             ends = {(topic, number): len(log) for topic in topics for number, log in self.logs[topic].items()}
@@ -195,20 +220,22 @@ class PurePipeline:
         for topic, number in sorted(self._planned):
             if topic in topics:
                 self._gather((topic, number), by_topic.get(topic), shards)
-        results = {}
-        for shard in sorted(shards):
-            spec = ShardSpec(self.epoch, shard, self.catalog, self.topics, self._virtual_edges)
-            result = process_shard(spec, self._batch + 1, self.shards.get(shard), shards[shard])
-            results[shard] = result.state, result.out
-        return results
+        return {shard: self._result(shard, shards[shard]) for shard in sorted(shards)}
 
-    def _gather(self, place: Place, shard: str | None, shards: dict[str, list[RawRecords]]) -> None:
+    def _result(self, shard: str, records: Sequence[RawRecords], several: frozenset[str] = frozenset()) -> Result:
+        spec = ShardSpec(self.epoch, shard, self.catalog, self.topics, self._virtual_edges, several)
+        result = process_shard(spec, self._batch + 1, self.shards.get(shard), records)
+        return result.state, result.out
+
+    def _gather(self, place: Place, relation: Relation | None, shards: dict[str, list[RawRecords]]) -> None:
         topic, partition = place
         assert self._planned is not None
         start, end = self._read[place], self._planned[place]
         groups: dict[str, list[tuple[int, bytes | None, bytes | None]]] = defaultdict(list)
-        for offset, (key, value) in enumerate(self.logs[topic][partition][start:end], start):
-            groups[shard or (key or b"").decode()].append((offset, key, value))
+        part = self.logs[topic][partition][start:end]
+        names = _shards(relation, [key for key, _ in part])
+        for offset, (shard, (key, value)) in enumerate(zip(names, part, strict=True), start):
+            groups[shard].append((offset, key, value))
         for name, records in groups.items():
             offsets = np.array([offset for offset, _, _ in records], np.int64)
             shards[name].append(
@@ -236,6 +263,15 @@ class PurePipeline:
         log = log if most is None else log[:most]
         read[topic, partition] = start + len(log)
         return [(offset, key, value) for offset, (key, value) in enumerate(log, start)]
+
+
+def _shards(relation: Relation | None, keys: list[bytes | None]) -> list[str]:
+    """Return the shard of each record of a table (None: of `registrations`, whose keys are names of shards)."""
+    if relation is None:
+        return [(key or b"").decode() for key in keys]
+    if not relation.bucket_by:
+        return [relation.shard] * len(keys)
+    return [relation.shards[bucket] for bucket in buckets_of(relation).of_keys(keys).tolist()]
 
 
 def _offsets(positions: Positions) -> Offsets:

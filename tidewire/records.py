@@ -91,14 +91,7 @@ class Refused(UserError):
         super().__init__(f"subscription `{ack.id}` was refused ({self.ack_code}): {self.message}{hint}")
 
 
-_DELIVERY = msgspec.json.Decoder(Delivery)
-_PROGRESS = msgspec.json.Decoder(Progress)
 _ACK = msgspec.json.Decoder(Ack)
-
-
-def read_delivery(key: bytes | None, value: bytes) -> Delivery | Progress:
-    """Read a record of the topic `deliveries`. Raises msgspec.ValidationError or DecodeError."""
-    return _PROGRESS.decode(value) if key == PROGRESS_KEY else _DELIVERY.decode(value)
 
 
 def read_ack(value: bytes) -> Ack:

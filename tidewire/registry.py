@@ -16,7 +16,9 @@ import msgspec
 from catalog.column_type import JsonValue
 from connectors.kafka import Reader
 from connectors.topics import Topics
-from tidewire.records import PROGRESS_KEY, Ack, Answer, Delivery, read_ack, read_delivery
+from tidewire.delivery_reader import DeliveryReader
+from tidewire.packed_deliveries import PACKED_KEY
+from tidewire.records import Ack, Answer, Delivery, read_ack
 
 
 class Registered(msgspec.Struct):
@@ -93,15 +95,14 @@ class Registry:
             self._add_answers(edge, found)
 
     def _add_answers(self, edge: int, found: dict[str, Registered]) -> None:
-        keys = {id.encode() for id in found}
+        keys = {PACKED_KEY, *(id.encode() for id in found)}
+        deliveries = DeliveryReader()
         for record in self.reader.read_to_end(self.topics.deliveries, [edge]):
-            if record.key not in keys or record.key == PROGRESS_KEY or record.value is None:
+            if record.key not in keys or record.value is None:
                 continue
-            told = read_delivery(record.key, record.value)
-            if isinstance(told, Delivery) and told.kind != "ended":
-                one = found[told.id]
-                one.live_version, one.n = told.version, told.n
-                one.answer = told.new if told.added is None else _members(one.answer, told)
+            for told in deliveries.read(record.key, record.value):
+                if isinstance(told, Delivery) and told.kind != "ended" and told.id in found:
+                    _tell(found[told.id], told)
 
 
 def query_text(value: bytes) -> str:
@@ -121,6 +122,11 @@ def _acknowledge(one: Registered, ack: Ack) -> None:
     if ack.version == one.version:
         one.status = ack.status
         one.reason = ack.message or ack.reason
+
+
+def _tell(one: Registered, told: Delivery) -> None:
+    one.live_version, one.n = told.version, told.n
+    one.answer = told.new if told.added is None else _members(one.answer, told)
 
 
 def _members(held: Answer, record: Delivery) -> list[JsonValue]:

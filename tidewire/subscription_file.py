@@ -1,6 +1,6 @@
 """Many subscriptions in one file, read one after the other: JSON lines, CSV or Parquet.
 
-    .jsonl      {"id": "a", "sql": "SELECT …"}, or with a template {"id": "a", "params": [1, "x"]}; also notify, ttl
+    .jsonl      {"id": "a", "sql": "SELECT …"}, or with a template {"id": "a", "params": [1, "x"]}; and options
     .csv        id,SQL, or with a template id,parameter,parameter,…; a first line that begins with id is a header
     .parquet    columns id and sql; with a template id and params (a list), or id and a column for each parameter
 
@@ -26,7 +26,7 @@ import msgspec
 from state.errors import UserError
 from tidewire.text_input import UnreadableInput
 
-_OPTIONS = ("notify", "ttl")
+_OPTIONS = ("notify", "ttl", "deliver")
 _MEMBERS = {"id", "sql", "template", "params", "deliver", *_OPTIONS}
 _ENCODER = msgspec.json.Encoder(decimal_format="number")
 _NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?", re.ASCII)
@@ -50,6 +50,7 @@ class Defaults:
     template: str | None = None
     notify: str | None = None
     ttl: int | None = None
+    deliver: str | None = None
 
 
 @dataclass(slots=True)
@@ -92,8 +93,6 @@ class SubscriptionFile:
         unknown = sorted(found.keys() - _MEMBERS)
         if unknown:
             return f"`{unknown[0]}` means nothing; expected {', '.join(sorted(_MEMBERS))}"
-        if found.get("deliver", "records") != "records":
-            return f"`deliver` is {found['deliver']!r}, expected 'records'"
         if ("sql" in found) == ("params" in found):
             return "it has `sql` and `params`" if "sql" in found else "expected `sql`, or `params` and a template"
         if "params" in found and "template" not in found and self.defaults.template is None:

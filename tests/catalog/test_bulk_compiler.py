@@ -17,6 +17,7 @@ from catalog.cut_statements import CutStatements
 from catalog.errors import SubscriptionError
 from catalog.shape import Region
 from tests.catalog.sample import CATALOG
+from tests.effort import examples
 
 
 def cut(statements: list[str]) -> CutStatements:
@@ -71,7 +72,7 @@ statements = st.tuples(
 ).map(lambda t: f"SELECT {t[0]} FROM stock{' WHERE ' + t[1] if t[1] else ''}{t[2]}")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.lists(statements, min_size=1, max_size=12), st.integers(0, 99))
 def test_together_is_as_alone(chosen: list[str], seed: int) -> None:
     source = random.Random(seed)

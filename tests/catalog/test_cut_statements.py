@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from catalog.cut_statements import CutStatements
 from catalog.template import split
+from tests.effort import examples
 
 texts = st.lists(st.text("'10.eE+-a_ <x", max_size=14) | st.text(max_size=8), max_size=12)
 
@@ -28,7 +29,7 @@ def simple(text: str) -> bool:
     )  # fmt: skip
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(texts)
 def test_a_simple_statement_is_cut_as_its_template_says(statements: list[str]) -> None:
     made = cut(statements)
@@ -37,7 +38,7 @@ def test_a_simple_statement_is_cut_as_its_template_says(statements: list[str]) -
         assert (made.key(i), made.literals(i)) == split(statements[i]) and made.text(i) == statements[i]
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(
     st.lists(st.sampled_from(["a=1", "a=22", "a='1'", "b=1", "a=1 b='x'", "a=1 b='y'", "a=2 b='x'", "'"]), max_size=20)
 )

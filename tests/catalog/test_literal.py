@@ -11,6 +11,7 @@ from catalog.literal import LiteralKind, LiteralMismatch, is_number, place, text
 from catalog.value import code_of
 from state.order_code import INT64_MAX, INT64_MIN, code_of_double
 from tests.catalog.sample import of
+from tests.effort import examples
 
 NUMBER, STRING = LiteralKind.NUMBER, LiteralKind.STRING
 BIGINT, PRICE, DOUBLE, REAL = of("BIGINT"), of("DECIMAL", 12, 2), of("DOUBLE"), of("REAL")
@@ -28,14 +29,14 @@ numbers = st.builds(
 
 
 @given(numbers, st.booleans(), st.sampled_from([BIGINT, PRICE, of("DECIMAL", 18, 18), of("SMALLINT")]))
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 def test_a_number_stands_between_the_codes_around_it(text, negative, type_) -> None:
     exact = Fraction(text) * 10**type_.scale * (-1 if negative else 1)
     assert place(type_, NUMBER, text, negative) == (math.floor(exact), math.ceil(exact))
 
 
 @given(numbers, st.booleans())
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 def test_a_double_column_sees_the_nearest_double(text, negative) -> None:
     code = code_of_double(-float(text) if negative else float(text))
     assert place(DOUBLE, NUMBER, text, negative) == (code, code)

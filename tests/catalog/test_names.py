@@ -6,6 +6,7 @@ from sqlglot import exp
 from catalog.errors import CatalogError
 from catalog.names import folded, quoted
 from catalog.statement_text import StatementText
+from tests.effort import examples
 
 
 @pytest.mark.parametrize(
@@ -16,7 +17,7 @@ def test_quoted_only_where_needed(name, sql) -> None:
 
 
 @given(st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs")), min_size=1, max_size=20))
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 def test_a_quoted_name_reads_as_itself(name) -> None:
     (tree,) = StatementText(f"SELECT x.{quoted(name)} FROM x", CatalogError).statements
     column = tree.find(exp.Column)

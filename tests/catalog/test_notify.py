@@ -42,7 +42,7 @@ def test_options_stand_behind_the_statement(behind, notify, ttl) -> None:
     ],
 )
 def test_what_only_looks_like_an_option_stays(sql) -> None:
-    assert read_options(sql) == (len(sql), None, None)
+    assert read_options(sql) == (len(sql), None, None, None)
 
 
 @pytest.mark.parametrize("behind", [" TTL 0", " TTL 40000 DAYS", " TTL 1 TTL 2", " NOTIFY LATEST NOTIFY LATEST"])
@@ -69,3 +69,13 @@ def test_a_known_template_keeps_each_statements_options() -> None:
     for number, behind, kind in ((1, "", "every"), (2, " NOTIFY LATEST", "latest"), (3, " TTL 9", "every")):
         compiled = compiler.compile(f"{SELECT} WHERE volume < {number}{behind}")
         assert (compiled.region.hi, compiled.notify.kind) == (number - 1, kind)
+
+
+def test_the_form_of_deliveries_is_an_option_too() -> None:
+    compiler = Compiler(CATALOG)
+    for behind, deliver in (("", "records"), (" DELIVER PACKED", "packed"), (" ttl 5 deliver records;", "records")):
+        assert compiler.compile(SELECT + behind).deliver == deliver
+    both = compiler.compile(SELECT + " DELIVER packed NOTIFY LATEST TTL 9")
+    assert (both.deliver, both.notify.kind, both.ttl) == ("packed", "latest", 9)
+    with pytest.raises(OptionRefused, match="DELIVER is said twice"):
+        read_options(SELECT + " DELIVER PACKED DELIVER PACKED")

@@ -3,6 +3,7 @@ from hypothesis import strategies as st
 
 from catalog.shape import Channel, Output, Region, Shape, group_key
 from state.order_code import INT64_MAX, INT64_MIN
+from tests.effort import examples
 
 
 def test_a_shape_survives_its_key() -> None:
@@ -15,7 +16,7 @@ values = st.lists(st.one_of(st.integers(INT64_MIN, INT64_MAX), st.text(max_size=
 
 
 @given(values, values)
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 def test_groups_are_equal_exactly_if_their_values_are(a, b) -> None:
     assert (group_key(a) == group_key(b)) == (a == b)
 

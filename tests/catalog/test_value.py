@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from catalog.value import ValueRefused, code_of, decimal_text, from_json, json_of_code, to_json, value_of
 from state.order_code import INT64_MAX, INT64_MIN
 from tests.catalog.sample import of
+from tests.effort import examples
 
 PRICE = of("DECIMAL", 12, 2)
 WIDE = of("DECIMAL", 38, 10)
@@ -32,7 +33,7 @@ coded = st.one_of(
 
 
 @given(coded)
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 def test_a_value_survives_its_code_and_its_json(typed) -> None:
     type_, value = typed
     assert value_of(type_, code_of(type_, value)) == value
@@ -47,7 +48,7 @@ def test_codes_keep_the_order(strategy) -> None:
     type_ = PRICE if name == "DECIMAL" else of(name)
 
     @given(values, values)
-    @settings(deadline=None, max_examples=100)
+    @settings(deadline=None, max_examples=examples(100))
     def check(a, b) -> None:
         assert (a < b) == (code_of(type_, a) < code_of(type_, b))
         assert (a == b) == (code_of(type_, a) == code_of(type_, b))

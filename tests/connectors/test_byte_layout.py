@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from connectors.byte_layout import ByteLayout, equal_strings
+from tests.effort import examples
 
 
 def test_none_is_laid_out_as_nothing():
@@ -24,7 +25,7 @@ def test_texts_are_none_where_not_valid():
 
 
 @given(st.lists(st.text(max_size=6), max_size=12), st.booleans())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_unescaped_spans_are_the_texts_that_were_escaped(texts, ascii_only):
     spelled = [json.dumps(text, ensure_ascii=ascii_only).encode() for text in texts]
     layout = ByteLayout.of(spelled)
@@ -38,7 +39,7 @@ def test_slashes_and_upper_case_escapes():
 
 
 @given(st.lists(st.sampled_from([b"", b"a", b"ab", b"b"]), min_size=1, max_size=8))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 def test_strings_are_compared_by_their_bytes(strings):
     layout = ByteLayout.of(strings)
     forward = np.arange(len(strings))

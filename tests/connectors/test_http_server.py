@@ -25,10 +25,10 @@ APP = Starlette(routes=[Route("/", _well)])
 
 def test_a_server_takes_a_free_port_and_stops() -> None:
     server = HttpServer(APP)
-    assert httpx.get(f"http://{server.address}/").text == "well"
+    assert httpx.get(f"http://{server.address}/", timeout=60).text == "well"
     server.close()
     with pytest.raises(httpx.ConnectError):
-        httpx.get(f"http://{server.address}/")
+        httpx.get(f"http://{server.address}/", timeout=60)
 
 
 def test_a_port_in_use_is_said_so() -> None:
@@ -50,7 +50,7 @@ def test_headers_that_come_in_pieces_have_a_limit() -> None:
 def test_connections_have_a_limit() -> None:
     server = HttpServer(APP, rules=HttpRules(connections=1))
     idle = [socket.create_connection((server.host, server.port)) for _ in range(2)]
-    assert httpx.get(f"http://{server.address}/").status_code == 503
+    assert httpx.get(f"http://{server.address}/", timeout=60).status_code == 503
     for one in idle:
         one.close()
     server.close()

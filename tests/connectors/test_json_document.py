@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from connectors.dead_letter import RecordFault
 from connectors.json_document import MAX_DEPTH, Members, Number, parse_document, shown
+from tests.effort import examples
 from tests.oracle.json_twin import DeadError, Numeral, read
 
 PIECES = st.sampled_from(
@@ -112,7 +113,7 @@ def plain(document):
 
 
 @given(st.lists(PIECES, max_size=8).map(b"".join) | st.binary(max_size=6) | st.text(max_size=6).map(str.encode))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_reads_what_the_grammar_says(data):
     try:
         expected = read(data)

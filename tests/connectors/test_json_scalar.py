@@ -17,6 +17,7 @@ from connectors.dead_letter import RecordFault
 from connectors.json_document import Members, Number, parse_document
 from connectors.json_scalar import expected, nearest_real, read_scalar, scalar_text
 from tests.connectors.documents import FLOATS
+from tests.effort import examples
 from tests.oracle.json_twin import real
 
 DECIMAL = ColumnType(Kind.DECIMAL, 12, 2)
@@ -68,7 +69,7 @@ def codes_of(column_type):
 
 
 @given(st.sampled_from(TYPES).flatmap(lambda column_type: st.tuples(st.just(column_type), codes_of(column_type))))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_canonical_text_is_read_as_what_it_was_written_from_and_as_the_catalog_does(typed):
     column_type, coded = typed
     text = scalar_text(column_type, coded)
@@ -94,7 +95,7 @@ def test_decimals_are_never_expanded_beyond_the_column():
 
 
 @given(st.decimals(-(10**11), 10**11, places=4))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_decimals_are_exact(value):
     fits = not value * 10_000 % 100 and abs(value) < Decimal(10) ** 10
     if fits:

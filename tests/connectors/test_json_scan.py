@@ -13,6 +13,7 @@ from connectors.json_plan import Plan
 from connectors.json_scan import MAX_DIGITS, escape_length, scan_number, string_end, utf8_length
 from tests.connectors.documents import BAD_NUMBERS, DECIMAL_STRINGS, NUMBERS, SURROGATES, WORDS
 from tests.connectors.relations import STOCK
+from tests.effort import examples
 from tests.oracle.json_twin import DeadError, read
 
 VALUES = st.recursive(
@@ -41,13 +42,13 @@ def twin_reads(data):
 
 
 @given(VALUES, st.booleans(), st.sampled_from((None, 1)))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_every_value_is_skipped(value, ascii_only, indent):
     assert is_value(json.dumps(value, ensure_ascii=ascii_only, indent=indent).encode())
 
 
 @given(VALUES, st.integers(0, 2**32))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_what_is_skipped_is_json(value, seed):
     rng = random.Random(seed)
     data = bytearray(json.dumps(value, ensure_ascii=rng.random() < 0.5).encode())

@@ -59,7 +59,7 @@ def test_the_end_waits_for_open_transactions(kafka: KafkaProperties, topic: str)
     reading.join(1.0)
     assert reading.is_alive()
     client.abort_transaction()
-    reading.join(15)
+    reading.join(120)
     assert got == [b"before", b"after"]
 
 

@@ -10,16 +10,17 @@ from kafka.partitioner.default import murmur2 as reference
 from connectors.kafka import Admin, KafkaProperties, Producer, Reader
 from connectors.partitioner import home_partition, murmur2
 from connectors.record import OutRecord
+from tests.effort import examples
 
 
 @given(st.binary(max_size=40))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_murmur2_is_that_of_another_implementation(key: bytes) -> None:
     assert murmur2(key) == reference(key) & 0xFFFFFFFF
 
 
 @given(st.binary(min_size=1, max_size=20), st.integers(1, 1024))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_the_home_is_kafka_pythons(key: bytes, partitions: int) -> None:
     assert home_partition(key, partitions) == (reference(key) & 0x7FFFFFFF) % partitions
 

@@ -23,17 +23,18 @@ OPEN_SECONDS = 5.0
 
 
 class StoppingClient:
-    """Forwards everything to the real client; stops the process once."""
+    """Forwards everything to the real client; stops the process once, also where a producer is replaced by another."""
 
-    def __init__(self, client: object, stop_at: str, count: int) -> None:
+    left = 0
+
+    def __init__(self, client: object, stop_at: str) -> None:
         self._client = client
         self._stop_at = stop_at
-        self._left = count
 
     def __getattr__(self, name: str) -> object:
         if name == self._stop_at:
-            self._left -= 1
-            if self._left == 0:
+            StoppingClient.left -= 1
+            if StoppingClient.left == 0:
                 print("stopping", flush=True)
                 os.kill(os.getpid(), signal.SIGSTOP)
         return getattr(self._client, name)
@@ -42,7 +43,7 @@ class StoppingClient:
 class StoppingProducer(TransactionalProducer):
     def __init__(self, *args: object, **settings: object) -> None:
         super().__init__(*args, **settings)  # type: ignore[arg-type]
-        self._client = StoppingClient(self._client, sys.argv[3], int(sys.argv[4]))
+        self._client = StoppingClient(self._client, sys.argv[3])
 
 
 def main() -> None:
@@ -50,6 +51,7 @@ def main() -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
     if len(sys.argv) > 3:
+        StoppingClient.left = int(sys.argv[4])
         edge_member.TransactionalProducer = StoppingProducer  # type: ignore[misc]
     edge_member.OPEN_SECONDS = OPEN_SECONDS
     config = EdgeConfig(KafkaProperties(sys.argv[1]), Topics(sys.argv[2]), session_seconds=SESSION_SECONDS)

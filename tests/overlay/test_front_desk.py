@@ -34,7 +34,7 @@ def edge() -> Iterator[LiveEdge]:
 
 
 def post(edge: LiveEdge, **body: object) -> httpx.Response:
-    return httpx.post(f"{edge.url}/subscriptions", json=body, timeout=20)
+    return httpx.post(f"{edge.url}/subscriptions", json=body, timeout=120)
 
 
 def test_accepted_and_followed(edge: LiveEdge) -> None:

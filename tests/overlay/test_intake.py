@@ -72,7 +72,7 @@ crowds = st.lists(
 )  # fmt: skip
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(crowds)
 def test_a_crowd_in_bulk_is_the_same_as_one_by_one(crowd: list[tuple[int, int | None, bytes]]) -> None:
     alone, bulk = Bench(), Bench()

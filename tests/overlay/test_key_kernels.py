@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from connectors.partitioner import home_partition
 from overlay.key_kernels import homes
 from overlay.text_arena import sizes_of
+from tests.effort import examples
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.lists(st.binary(min_size=1, max_size=20), min_size=1), st.integers(1, 50))
 def test_homes(keys: list[bytes], partitions: int) -> None:
     sizes = sizes_of(keys)

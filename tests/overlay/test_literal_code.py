@@ -6,9 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from overlay.literal_code import pack, unpack
+from tests.effort import examples
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.text(max_size=20) | st.text("0123456789. '-eEoné\xff\xee", max_size=20))
 def test_any_text_comes_back(text: str) -> None:
     assert unpack(pack(text)) == text

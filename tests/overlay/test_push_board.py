@@ -34,7 +34,7 @@ class Sse:
     """Reads a stream in the foreground; `marks` are the ids of events."""
 
     def __init__(self, url: str, **headers: str) -> None:
-        self._client = httpx.Client(timeout=10)
+        self._client = httpx.Client(timeout=120)
         self._stream = self._client.stream("GET", url, headers={k.replace("_", "-"): v for k, v in headers.items()})
         self.response = self._stream.__enter__()
         self._lines = self.response.iter_lines()
@@ -76,7 +76,7 @@ def sse(edge: LiveEdge) -> Iterator[Callable[..., Sse]]:
 
 
 def until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 120
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.01)

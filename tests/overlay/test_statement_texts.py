@@ -55,7 +55,7 @@ def test_any_text_survives(statements: list[str]) -> None:
     assert [packed(one, (split(one)[0][0], split(one)[1])) for one in statements] == list(map(packed, statements))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(statements)
 def test_many_are_packed_as_one(statements: list[str]) -> None:
     sizes = sizes_of([text.encode() for text in statements])

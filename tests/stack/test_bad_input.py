@@ -18,14 +18,14 @@ from connectors.kafka import Admin, Producer, Reader
 from connectors.partitioner import home_partition
 from connectors.record import OutRecord
 from state.order_code import INT64_MAX, INT64_MIN
-from tests.stack.live_stack import LiveStack, eventually
+from tests.stack.live_stack import PATIENCE, LiveStack, eventually
 from tidewire import cli
 from tidewire.client import Client
 from tidewire.records import Delivery, Refused
 from tidewire.stack.failure import ChildFailedError
 from tidewire.verification.reading import verify_kafka
 
-pytestmark = [pytest.mark.stack, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.stack, pytest.mark.timeout(900)]
 THING = """CREATE TABLE thing (id BIGINT PRIMARY KEY, name VARCHAR, size DOUBLE, price DECIMAL(6,2), big BIGINT,
   day DATE, flag BOOLEAN)"""
 BAD: list[tuple[bytes | None, bytes | None, str]] = [
@@ -109,7 +109,7 @@ class World:
         return found.new
 
     def await_answer(self, id: str, value: object) -> None:
-        eventually(lambda: self.answer(id) == value, f"`{id}` to be {value}, it is {self.answer(id)}", 60)
+        eventually(lambda: self.answer(id) == value, f"`{id}` to be {value}, it is {self.answer(id)}")
 
     def dead_letters(self) -> dict[tuple[str, int, int], dict[str, Any]]:
         records = Reader(self.stack.kafka).read_to_end(self.stack.topics.dead_letters)
@@ -121,7 +121,7 @@ class World:
         return [json.loads(record.value) for record in records if record.value is not None]
 
     def assert_verified(self) -> None:
-        report = verify_kafka(self.stack.kafka, self.stack.topics, 60)
+        report = verify_kafka(self.stack.kafka, self.stack.topics, PATIENCE)
         assert report.clean and report.unjudged == 0, (report, report.faults)
         assert report.dead_letters == len(self.dead_letters())
 
@@ -136,8 +136,8 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     stack = LiveStack(tmp_path_factory.mktemp("bad") / "data", edges=1, virtual_edges=2)
     stack.start()
     made = World(stack)
-    made.client.apply(THING, partitions=2)
-    made.client.subscribe_all(ASKED)
+    made.client.apply(THING, PATIENCE, partitions=2)
+    made.client.subscribe_all(ASKED, PATIENCE)
     yield made
     made.close()
 
@@ -235,7 +235,7 @@ def test_subscription_records_that_are_none_are_refused_or_passed_over(world: Wo
     world.send(topic, *[(id, value) for value in bad], (b"\xff\xfe", good), partition=home)
     world.send(topic, (id, good), partition=1 - home)
     world.send(topic, (id, good), partition=home)
-    eventually(lambda: any((a["id"], a["status"]) == ("some", "live") for a in world.acks()), "`some` to be live", 60)
+    eventually(lambda: any((a["id"], a["status"]) == ("some", "live") for a in world.acks()), "`some` to be live")
     codes = [ack["code"] for ack in world.acks() if ack["id"] == "some" and ack["status"] == "refused"]
     assert sorted(codes) == ["malformed"] * len(bad) + ["wrong_partition"]
     assert status()["edges"][0]["health"]["state"] == "running"
@@ -248,7 +248,7 @@ def test_a_catalog_text_and_registrations_that_are_none_are_passed_over(world: W
     world.client.apply("CREATE TABLE late (id INTEGER PRIMARY KEY, v REAL)", create_topics=False)
     world.client.subscribe("late", "SELECT MAX(v) FROM late")
     assert world.answer("late") is None
-    eventually(lambda: counters(status(), "thing")["ignored_registrations"] >= 1, "garbage to be counted", 60)
+    eventually(lambda: counters(status(), "thing")["ignored_registrations"] >= 1, "garbage to be counted")
 
 
 def test_a_topic_may_come_after_its_table_and_be_empty(world: World, status: Status) -> None:
@@ -256,7 +256,7 @@ def test_a_topic_may_come_after_its_table_and_be_empty(world: World, status: Sta
     assert next(table["lag"] for table in seen["tables"] if table["name"] == "late") is None
     assert any("the topic `late` of table `late` does not exist" in warning for warning in seen["warnings"])
     world.admin.create_topic("late", 2)
-    eventually(lambda: not any("`late`" in warning for warning in status()["warnings"]), "the topic to be seen", 60)
+    eventually(lambda: not any("`late`" in warning for warning in status()["warnings"]), "the topic to be seen")
     assert world.answer("late") is None
     world.send("late", (b'{"id":1}', b'{"id":1,"v":0.5}'), partition=1)
     world.await_answer("late", 0.5)
@@ -290,7 +290,7 @@ def test_a_topic_that_was_created_again_stops_the_engine_which_names_the_remedie
     world.admin.delete_topics(["thing"])
     world.admin.create_topic("thing", 2)
     world.send("thing", (b'{"id":1}', b'{"id":1,"big":1}'))
-    eventually(lambda: world.stack.directory.read_status() is None, "the stack to end", 60)
+    eventually(lambda: world.stack.directory.read_status() is None, "the stack to end")
     said = world.stack.said()
     assert "the topic `thing` was deleted and created again" in said
     assert "DROP TABLE thing" in said and "a new checkpoint" in said

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.stack.live_stack import Checkpoint, LiveStack, eventually
+from tests.stack.live_stack import PATIENCE, Checkpoint, LiveStack, eventually
 from tests.stack.publisher import Publisher
 from tests.stack.stack_program import ASKED, DONE, PROGRAM
 from tests.stack.trades import QUOTE, TRADE, WIDER_TRADE, Questions
@@ -166,7 +166,7 @@ class Run:
         self.publisher.await_sent(PUBLICATIONS)
         self.publisher.finish()
         self.stack.await_all_read()
-        return verify_kafka(self.stack.kafka, self.stack.topics, 60)
+        return verify_kafka(self.stack.kafka, self.stack.topics, PATIENCE)
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ import pytest
 
 from connectors.kafka import KafkaProperties, Reader
 from connectors.topics import Topics
-from tests.stack.live_stack import eventually
+from tests.stack.live_stack import PATIENCE, eventually
 from tests.stack.publisher import Publisher
 from tests.stack.trades import TRADE, Questions
 from tidewire.client import Client
@@ -28,7 +28,7 @@ from tidewire.stack.embedded import PROGRAM, child_environment
 from tidewire.verification.reading import verify_kafka
 from tidewire.verification.report import Report
 
-pytestmark = [pytest.mark.stack, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.stack, pytest.mark.timeout(900)]
 SEED = 7
 
 
@@ -84,7 +84,7 @@ class Services:
     def judge(self) -> Report:
         self.publisher.flush()
         eventually(lambda: not any(table.lag for table in self.look().tables), "no lag")
-        return verify_kafka(self.kafka, self.topics, 60)
+        return verify_kafka(self.kafka, self.topics, PATIENCE)
 
     def stop(self) -> None:
         for child in self.children:
@@ -107,8 +107,8 @@ def services(tmp_path_factory: pytest.TempPathFactory, broker: str) -> Iterator[
         made.first = made.engine("first")
         made.edges = [made.run(f"edge-{number}", "edge", "--http-port", "0") for number in range(2)]
         with made.client() as client:
-            client.apply(TRADE + f" WITH ('topic'='{made.topics.prefix}trade')", timeout=120)
-            client.subscribe_all({r.key.decode(): r.value for r in made.questions.new(60)}, timeout=120)
+            client.apply(TRADE + f" WITH ('topic'='{made.topics.prefix}trade')", timeout=PATIENCE)
+            client.subscribe_all({r.key.decode(): r.value for r in made.questions.new(60)}, timeout=PATIENCE)
         made.publisher = Publisher(made.kafka, SEED, 150, made.topics.prefix)
         made.publisher.start()
         made.await_shares(2, 2)

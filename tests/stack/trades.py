@@ -14,12 +14,13 @@ from connectors.record import OutRecord
 from connectors.topics import Topics
 
 TRADE = """CREATE TABLE trade (id BIGINT PRIMARY KEY, sector VARCHAR, venue INTEGER, risk DOUBLE, qty BIGINT,
-  price DECIMAL(12,2))"""
+  price DECIMAL(12,2), volume DECIMAL(30,4))"""
 WIDER_TRADE = TRADE[:-1] + ", fee BIGINT)"
-QUOTE = 'CREATE TABLE quote (desk VARCHAR, no INTEGER, "day" DATE, bid REAL, PRIMARY KEY (desk, no))'
+QUOTE = """CREATE TABLE quote (desk VARCHAR, no INTEGER, "day" DATE, bid REAL, PRIMARY KEY (desk, no))
+  WITH ('buckets'='3', 'bucket.by'='desk')"""
 KEYS = 800
 SECTORS = ["energy", "health", "tech", "café", "Ω", "food"]
-DESKS = ["a", "b", "c"]
+DESKS = ["a", "b", "c", "d"]
 REFUSED = ["SELECT MEDIAN(price) FROM trade", "SELECT MIN(x) FROM trade", "SELECT MIN(price FROM trade"]
 Row = dict[str, Any]
 Pair = tuple[bytes, bytes | None]
@@ -60,7 +61,13 @@ class Trades:
         if known is None or action < 0.2:
             row = {"id": id} | {name: make() for name, make in self._columns().items()}
         else:
-            changed = {"price", "qty"} if action < 0.65 else {"risk"} if action < 0.8 else {"risk", "price", "sector"}
+            changed = (
+                {"price", "qty", "volume"}
+                if action < 0.65
+                else {"risk"}
+                if action < 0.8
+                else {"risk", "price", "sector"}
+            )
             row = known | {name: make() for name, make in self._columns().items() if name in changed}
         self._rows[id] = row
         return encode_key(self.trade, row), encode_row(self.trade, row)
@@ -73,8 +80,11 @@ class Trades:
             "risk": lambda: None if choose.random() < 0.03 else round(choose.uniform(0, 100), 1),
             "qty": lambda: None if choose.random() < 0.05 else choose.choice([-1, 1]) * choose.getrandbits(63),
             "price": lambda: None if choose.random() < 0.05 else f"{choose.randrange(10**6) / 100:.2f}",
+            "volume": lambda: (
+                None if choose.random() < 0.1 else f"{choose.getrandbits(80)}.{choose.randrange(10**4):04}"
+            ),
         }
-        if len(self.trade.columns) > 6:
+        if self.quotes:
             columns["fee"] = lambda: choose.randrange(100)
         return columns
 
@@ -89,14 +99,14 @@ class Trades:
 
 
 class Questions:
-    """Subscriptions; the same for the same seed."""
+    """Subscriptions of every family and policy; the same for the same seed."""
 
     def __init__(self, seed: int, topics: Topics) -> None:
         self._choose = random.Random(seed)
         self._topic = topics.subscriptions
         self.ids: list[str] = []
 
-    def new(self, count: int, make: Callable[[], str] | None = None) -> Iterator[OutRecord]:
+    def new(self, count: int, make: Callable[[], Row] | None = None) -> Iterator[OutRecord]:
         for _ in range(count):
             self.ids.append(f"s{len(self.ids)}")
             yield self._record(self.ids[-1], (make or self.trade)())
@@ -108,41 +118,67 @@ class Questions:
             if action < 0.25:
                 yield OutRecord(self._topic, None, id.encode(), None)
             elif action < 0.35:
-                yield self._record(
-                    id, self._choose.choice(["SELECT MEDIAN(price) FROM trade", "SELECT MIN(x) FROM trade"])
-                )
+                yield self._record(id, {"sql": self._choose.choice(REFUSED[:2])})
             else:
                 yield self._record(id, self.trade())
 
-    def trade(self) -> str:
+    def trade(self) -> Row:
+        """Ask about trades. What concerns most rows is told at most once a batch."""
         choose = self._choose
         low = round(choose.uniform(-5, 95), 1)
-        return choose.choice(
+        sector, venue = choose.choice(SECTORS), choose.randrange(4)
+        where, often = choose.choice(
             [
-                f"SELECT {self._aggregate('price')} FROM trade WHERE sector = '{choose.choice(SECTORS)}' "
-                f"AND risk BETWEEN {low} AND {round(low + choose.uniform(-2, 30), 1)}",
-                f"SELECT {self._aggregate('qty')} FROM trade WHERE venue = {choose.randrange(4)} AND risk >= {low}",
-                f"SELECT {self._aggregate('price')} FROM trade WHERE risk < {low}",
-                f"SELECT {self._aggregate('risk')} FROM trade WHERE qty > {choose.getrandbits(62)} AND venue = 1",
-                f"SELECT {self._aggregate('price')} FROM trade WHERE risk > {low} AND risk <= {low + 3}",
-                f"SELECT {self._aggregate('qty')} FROM trade",
+                (f"sector = '{sector}' AND risk BETWEEN {low} AND {round(low + choose.uniform(-2, 30), 1)}", False),
+                (f"venue = {venue} AND risk >= {low} AND sector = '{sector}'", False),
+                (f"risk < {low}", True),
+                (f"qty > {choose.getrandbits(62)} AND venue = 1", False),
+                (f"risk > {low} AND risk <= {low + 3}", False),
+                (f"sector >= '{sector}' AND sector < 'i' AND venue = {venue}", False),
+                (f"volume < {choose.getrandbits(78)}.5 AND venue = {venue}", False),
+                ("", True),
             ]
         )
+        return self._question("trade", ["qty", "price", "risk", "volume"], ["sector", "id"], where, often)
 
-    def later(self) -> str:
-        """Ask what can be asked only after `Trades.widen`."""
+    def later(self) -> Row:
+        """Ask what can be asked only after `Trades.widen`; quotes are kept in buckets, by their desks."""
         choose = self._choose
-        return choose.choice(
-            [
-                f"SELECT {self._aggregate('bid')} FROM quote WHERE desk = '{choose.choice(DESKS)}'",
-                f"SELECT {self._aggregate('bid')} FROM quote WHERE \"day\" >= '2026-0{choose.randrange(1, 10)}-15'",
-                f"SELECT {self._aggregate('fee')} FROM trade WHERE sector = '{choose.choice(SECTORS)}'",
-                f"SELECT {self._aggregate('price')} FROM trade WHERE fee <= {choose.randrange(100)}",
-            ]
-        )
+        desk = f"desk = '{choose.choice(DESKS)}'"
+        if choose.random() < 0.5:
+            day = f" AND \"day\" >= '2026-0{choose.randrange(1, 10)}-15'"
+            return self._question("quote", ["bid", "no"], ['"day"'], desk + choose.choice(["", day]), False)
+        where = choose.choice([f"sector = '{choose.choice(SECTORS)}'", f"fee <= {choose.randrange(20)}"])
+        return self._question("trade", ["fee", "price"], ["sector"], where, False)
 
-    def _aggregate(self, measure: str) -> str:
-        return f"{self._choose.choice(['MIN', 'MAX'])}({measure})"
+    def _question(self, table: str, numbers: list[str], others: list[str], where: str, often: bool) -> Row:
+        items, alone = self._items(numbers, others)
+        sql = f"SELECT {items} FROM {table}" + (f" WHERE {where}" if where else "")
+        choose = self._choose
+        policy = choose.choice(["LATEST"] if often else ["", "", "", "LATEST", "LEAST"])
+        if policy == "LEAST":
+            policy = choose.choice(["MIN CHANGE 2.5", "MIN CHANGE 10 %"]) if alone else "EVERY CHANGE"
+        ttl = choose.choice([20, 90, 3600]) if choose.random() < 0.1 else 0
+        if choose.random() < 0.5:
+            return {"sql": sql + (f" NOTIFY {policy}" if policy else "") + (f" TTL {ttl} SECONDS" if ttl else "")}
+        return {"sql": sql} | ({"notify": policy} if policy else {}) | ({"ttl": ttl} if ttl else {})
 
-    def _record(self, id: str, sql: str) -> OutRecord:
-        return OutRecord(self._topic, None, id.encode(), json.dumps({"sql": sql}).encode())
+    def _items(self, numbers: list[str], others: list[str]) -> tuple[str, bool]:
+        """Return a SELECT list, and whether it is one number."""
+        choose = self._choose
+        kind = choose.random()
+        if kind < 0.15:
+            return f"DISTINCT {choose.choice([*numbers, *others])}", False
+        items = [self._item(numbers, others) for _ in range(1 if kind < 0.8 else choose.randrange(2, 4))]
+        return ", ".join(item for item, _ in items), len(items) == 1 and items[0][1]
+
+    def _item(self, numbers: list[str], others: list[str]) -> tuple[str, bool]:
+        choose = self._choose
+        function = choose.choice(["MIN", "MIN", "MAX", "MAX", "COUNT", "SUM", "AVG"])
+        if function == "COUNT" and choose.random() < 0.5:
+            return "COUNT(*)", True
+        column = choose.choice(numbers if function in ("SUM", "AVG") else [*numbers, *others])
+        return f"{function}({column})", column in numbers or function == "COUNT"
+
+    def _record(self, id: str, what: Row) -> OutRecord:
+        return OutRecord(self._topic, None, id.encode(), json.dumps(what).encode())

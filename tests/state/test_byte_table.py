@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from state import byte_table
 from state.byte_table import ByteTable, Strings
+from tests.effort import examples
 from tests.oracle.plain_kernels import plain_kernels
 
-CALM = settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+CALM = settings(max_examples=examples(50), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 VALUES = st.lists(st.one_of(st.binary(max_size=3), st.binary(min_size=7, max_size=18)), max_size=12)
 
 

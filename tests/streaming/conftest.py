@@ -59,7 +59,7 @@ class RunningEngine:
 
     def stop(self) -> None:
         self._stop.set()
-        self._thread.join(60)
+        self._thread.join(120)
         assert not self._thread.is_alive()
 
     def failure(self, seconds: float = 120) -> BaseException:

@@ -8,15 +8,16 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from catalog.relation import Catalog
+from catalog.relation import Catalog, Relation
 from connectors.record import RawRecords
 from connectors.topics import Topics
-from streaming import adapter
-from streaming.adapter import ShardFunction, current_batch
+from streaming import adapter, parcel
+from streaming.adapter import ShardFunction
 from streaming.parcel import Wrap
 from streaming.shard import ShardResult, ShardSpec
 
 TOPICS = Topics("t.")
+SOURCES = (TOPICS.registrations, "stock")
 
 
 class State:
@@ -57,7 +58,7 @@ def make_function(process: Any, **changes: Any) -> ShardFunction:
     values = {
         "process": process,
         "epoch": 5,
-        "sources": (TOPICS.registrations, "stock"),
+        "sources": SOURCES,
         "catalogs": ((0, Catalog(1)), (10, Catalog(4)), (12, Catalog(6))),
         "topics": TOPICS,
         "partitions": 2,
@@ -76,13 +77,14 @@ def chunk(*rows: tuple[int, bytes | None, bytes | None, int]) -> pd.DataFrame:
         "offset": pa.array(offsets, pa.int64()),
         "micros": pa.array([2**60 + offset for offset in offsets], pa.int64()),
     }
-    wrap = Wrap(((), ("stock/0",)), ("stock/0",))
+    wrap = Wrap(SOURCES, ((0, Catalog(1, {"stock": Relation("stock", (), (), "stock")})),))
     return pd.concat([parcels.to_pandas() for parcels in wrap([pa.RecordBatch.from_pydict(columns)])])
 
 
 @pytest.fixture(autouse=True)
 def _in_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(adapter, "current_batch", lambda: 11)
+    monkeypatch.setattr(parcel, "current_batch", lambda: 11)
 
 
 def test_all_chunks_are_handed_over_by_topic_with_exact_numbers() -> None:
@@ -109,13 +111,3 @@ def test_a_shard_may_be_new_and_may_be_forgotten() -> None:
     assert state.value is None
     list(make_function(process)(("stock/0",), [chunk((1, b"a", b"b", 1))], state))
     assert process.calls[1][2] is None
-
-
-@pytest.mark.parametrize(("batch", "version"), [(0, 1), (9, 1), (10, 4), (11, 4), (12, 6), (99, 6)])
-def test_the_batch_chooses_the_catalog(batch: int, version: int) -> None:
-    assert make_function(None).catalog_of(batch).version == version
-
-
-def test_outside_of_a_batch_there_is_no_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(RuntimeError, match="not inside a streaming batch"):
-        current_batch()

@@ -108,7 +108,7 @@ class Stage:
     def stop(self) -> None:
         self._stop.set()
         if self._thread.ident is not None:
-            self._thread.join(20)
+            self._thread.join(120)
 
     def _start_query(self, versions: Versions, reading: Reading) -> Query:
         self.runs.append(Query(versions, reading))

@@ -24,12 +24,12 @@ def test_what_cannot_be_loaded_is_said_and_ends_nothing() -> None:
 
 
 def test_the_kernels_are_there() -> None:
-    assert KERNELS == ("operators.range_questions", "state.boxes", "connectors.json_format")
+    assert KERNELS == ("operators.range_questions", "state.boxes", "connectors.json_format", "connectors.bucket")
 
 
 def test_it_does_not_outlive_a_parent_that_dies_while_it_loads() -> None:
     child = (
-        "from streaming.daemon import parent_watched as w; import time\nwith w(): print(1, flush=True); time.sleep(60)"
+        "from streaming.daemon import parent_watched as w; import time\nwith w(): print(1, flush=True); time.sleep(600)"
     )
     parent = (
         "import subprocess, sys\n"
@@ -38,7 +38,7 @@ def test_it_does_not_outlive_a_parent_that_dies_while_it_loads() -> None:
     )
     started = subprocess.run([sys.executable, "-c", parent], stdout=subprocess.PIPE, text=True, timeout=120, check=True)
     orphan = int(started.stdout)
-    deadline = time.monotonic() + 40
+    deadline = time.monotonic() + 240
     while psutil.pid_exists(orphan) and psutil.Process(orphan).status() != psutil.STATUS_ZOMBIE:
         assert time.monotonic() < deadline
         time.sleep(0.1)

@@ -73,3 +73,14 @@ def test_big_answers_are_cut_and_keep_their_places():
     assert [version for part in read for version in part.version.tolist()] == list(range(10, 17))
     found = {int(part.version[i]) - 10: answer for part in read for i, answer in part.parts.items()}
     assert found == parts
+
+
+def test_an_answer_that_is_larger_than_a_record_comes_as_several():
+    parts = {1: (Members(tuple(f"{i:03d}" + "x" * 60_000 for i in range(40))),), 2: (Members(("a",)),)}
+    out = list(encoder().encode({2: Snapshot(np.arange(10, 13), answers(3, parts))}, None, Route()))
+    read = [unpack(record.value) for record in out]
+    assert len(read) > 2 and all(len(record.value) <= MAX_BYTES * 1.05 for record in out)
+    versions = [version for part in read for version in part.version.tolist()]
+    assert [versions[0], set(versions[1:-1]), versions[-1]] == [10, {11}, 12]
+    told = [answer[0].values for part in read for i, answer in sorted(part.parts.items()) if part.version[i] == 11]
+    assert tuple(value for values in told for value in values) == parts[1][0].values

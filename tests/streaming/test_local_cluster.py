@@ -50,7 +50,7 @@ class EngineProcess:
             return self._process.returncode
         family = psutil.Process(self._process.pid).children(recursive=True)
         self._process.send_signal(signal.SIGTERM)
-        code = self._process.wait(60)
+        code = self._process.wait(120)
         _, alive = psutil.wait_procs(family, 10)
         for left in alive:
             left.kill()

@@ -5,7 +5,7 @@ from types import MappingProxyType
 
 from catalog.relation import Catalog, Relation
 from connectors.topics import Topics
-from streaming.match import shards_of_topics, subscribe_pattern, topics_read
+from streaming.match import subscribe_pattern, topics_read
 
 TOPICS = Topics("t.")
 
@@ -27,8 +27,3 @@ def test_the_pattern_matches_the_topics_and_nothing_else() -> None:
 def test_the_topics_of_a_catalog_and_the_registrations_are_read() -> None:
     assert topics_read(catalog(stock="s", bond="b"), TOPICS) == ["b", "s", "t.registrations"]
     assert topics_read(Catalog(), TOPICS) == ["t.registrations"]
-
-
-def test_a_topic_feeds_the_shards_of_all_versions_in_force() -> None:
-    versions = [catalog(stock="s", bond="b"), catalog(share="s", bond="b")]
-    assert shards_of_topics(versions) == {"b": ["bond/0"], "s": ["share/0", "stock/0"]}

@@ -33,7 +33,7 @@ EPOCH = 7
 
 def state() -> ShardState:
     """Two rows: (x, y) = (1, 10) and (5, 4)."""
-    shard = ShardState(RELATION)
+    shard = ShardState(RELATION, RELATION.shard)
     ones = np.ones((4, 2), np.bool_)
     codes = np.array([[1, 2], [1, 5], [10, 4], [0, 0]], np.int64)
     where = np.zeros(2, np.int32), np.arange(2, dtype=np.int64)
@@ -171,7 +171,7 @@ STEP = st.one_of(
 @settings(max_examples=examples(60), deadline=None)
 def test_whatever_comes_when_no_wanted_range_is_missed(steps):
     """Edges drop some of their subscriptions and say so by summaries, in the order in which shards read it."""
-    shard, wanted, values = ShardState(RELATION), {0: set(), 1: set()}, []
+    shard, wanted, values = ShardState(RELATION, RELATION.shard), {0: set(), 1: set()}, []
     for what, ve, how in [*steps, ("batch", None, None)]:
         if what == "register":
             wanted[ve] |= set(how)
@@ -184,5 +184,5 @@ def test_whatever_comes_when_no_wanted_range_is_missed(steps):
             values.append(withdrawal(ve))
         else:
             take_registrations(shard, EPOCH, records(*values))
-            shard, values = ShardState.open(RELATION, shard.dump()), []
+            shard, values = ShardState.open(RELATION, RELATION.shard, shard.dump()), []
             assert all(wants(shard, edge, lo, hi) for edge, ranges in wanted.items() for lo, hi in ranges)

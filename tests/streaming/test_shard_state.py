@@ -14,7 +14,7 @@ def test_dump_and_open_keep_everything():
     shard.listeners = {ROWS: {2: Boxes.none()}, LOW: {5: Boxes.of(hashes_of([b"[]"])), 0: Boxes.none()}}
     shard.operator.listen(list(shard.listeners))
     shard.counters.unknown_members = ["extra"]
-    again = ShardState.open(RELATION, shard.dump())
+    again = ShardState.open(RELATION, RELATION.shard, shard.dump())
     assert (again.seq, again.highest_partition) == (41, 3)
     assert {channel: list(edges) for channel, edges in again.listeners.items()} == {LOW: [0, 5], ROWS: [2]}
     assert again.listeners[LOW][5].dump() == shard.listeners[LOW][5].dump()
@@ -23,14 +23,14 @@ def test_dump_and_open_keep_everything():
 
 
 def test_no_bytes_is_an_empty_shard():
-    assert ShardState.open(RELATION, None).operator.rows == 0
+    assert ShardState.open(RELATION, RELATION.shard, None).operator.rows == 0
 
 
 def test_a_table_created_again_begins_empty():
-    again = ShardState.open(replace(RELATION, born=RELATION.born + 1), state().dump())
+    again = ShardState.open(replace(RELATION, born=RELATION.born + 1), RELATION.shard, state().dump())
     assert again.operator.rows == 0 and again.seq == -1 and again.listeners == {}
 
 
 def test_another_shards_state_is_refused():
     with pytest.raises(StateError, match="t/0"):
-        ShardState.open(replace(RELATION, name="u"), state().dump())
+        ShardState.open(RELATION, "t/1", state().dump())

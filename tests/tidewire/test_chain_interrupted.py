@@ -16,6 +16,7 @@ from connectors.json_writer import encode_key, encode_row
 from overlay.summaries import Patience
 from state.boxes import hashes_of
 from streaming.shard_state import ShardState
+from tests.effort import examples
 from tests.tidewire.test_pure_pipeline import DDL, NAMES, ids, requests, rows
 from tidewire.pure_pipeline import PurePipeline
 from tidewire.verification.journal import Journal, Record, TopicLog
@@ -34,7 +35,7 @@ def journal(chain: PurePipeline, topic: str) -> Journal:
             for p, pairs in chain.logs[name].items()
             for offset, (key, value) in enumerate(pairs)
         ]
-        return TopicLog.of(name, records, EDGES)
+        return TopicLog.of(name, records, len(chain.edges))
 
     names = chain.topics
     internal = [names.catalog, names.batches, names.subscriptions, names.acks, names.deliveries, names.dead_letters]
@@ -99,7 +100,7 @@ class InterruptedChain(RuleBasedStateMachine):
     def everybody_is_covered(self) -> None:
         """Whoever is live is in the boxes of each channel that answers it: no message can pass it by."""
         data = self.chain.shards.get(self.relation.shard)
-        listeners = ShardState.open(self.relation, data).listeners
+        listeners = ShardState.open(self.relation, self.relation.shard, data).listeners
         for edge in self.chain.edges:
             held = edge.dump()
             shapes = {state.number: Shape.from_key(state.key) for state in held["shapes"]}
@@ -118,4 +119,4 @@ class InterruptedChain(RuleBasedStateMachine):
 
 
 TestInterruptedChain = InterruptedChain.TestCase
-TestInterruptedChain.settings = settings(max_examples=25, stateful_step_count=25, deadline=None)
+TestInterruptedChain.settings = settings(max_examples=examples(25), stateful_step_count=25, deadline=None)

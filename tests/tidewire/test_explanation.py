@@ -27,6 +27,14 @@ def test_the_rectangle_is_in_the_columns_values() -> None:
     assert facts["virtual edge"] in range(16)
 
 
+def test_the_shard_is_that_of_the_bucket() -> None:
+    catalog = apply_ddl(Catalog(), "CREATE TABLE t (k INT PRIMARY KEY) WITH ('buckets'='9', 'bucket.by'='k')", 0)
+    places = [
+        explain(Compiler(catalog).compile(f"SELECT COUNT(*) FROM t WHERE k = {k}"), catalog, None, 2) for k in range(40)
+    ]
+    assert {place.shard for place in places} == set(catalog.relations["t"].shards)
+
+
 def test_open_empty_and_no_range() -> None:
     assert said("WHERE price > 1")["rectangle"] == 'price from "1.01" to the highest, both included'
     assert said("WHERE risk <= 0.5")["rectangle"] == "risk from the lowest to 0.5, both included"

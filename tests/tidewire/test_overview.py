@@ -43,15 +43,19 @@ def test_engine_tables_lag_and_counts(kafka: KafkaProperties, topics: Topics, pr
     source = topics.prefix + "stock"
     admin.create_topic(source, 2)
     ddl = "CREATE TABLE {} (k BIGINT PRIMARY KEY) WITH ('topic'='{}', 'format'='json')"
+    parted = ddl.format("parted", topics.prefix + "parted")[:-1] + ", 'buckets'='2', 'bucket.by'='k')"
     claim = msgspec.json.encode(ClaimRecord("claim-x", "2026-03-01T11:00:00.000Z", "/c"))
     told = (NOW - timedelta(seconds=4)).isoformat()
     progress = Progress(0, 7, 1, told, {source: {"0": 0}}, {source: {"0": 3, "1": 0}})
     records = [
         OutRecord(topics.catalog, 0, None, ddl.format("stock", source).encode()),
         OutRecord(topics.catalog, 0, None, ddl.format("gone", topics.prefix + "absent").encode()),
+        OutRecord(topics.catalog, 0, None, parted.encode()),
         OutRecord(topics.engines, 0, b"claim-x", claim),
         OutRecord(topics.engines, 0, b"stock/0", counters("stock/0", 1, decoded=1)),
         OutRecord(topics.engines, 0, b"stock/0", counters("stock/0", 7, decoded=5, dead=1, rows=4, seen={"k": 4})),
+        OutRecord(topics.engines, 0, b"parted/1", counters("parted/1", 7, decoded=2, bytes=70)),
+        OutRecord(topics.engines, 0, b"parted/0", counters("parted/0", 6, decoded=3, bytes=50)),
         OutRecord(topics.engines, 0, b"x", b"not JSON"),
         OutRecord(topics.batches, 0, None, encode_control(progress)),
         OutRecord(topics.dead_letters, 0, b"p", b"{}"),
@@ -62,7 +66,8 @@ def test_engine_tables_lag_and_counts(kafka: KafkaProperties, topics: Topics, pr
     producer.flush()
     seen = observe(kafka, topics).look()
     assert (seen.engine.epoch, seen.engine.batch, seen.engine.age, seen.engine.checkpoint) == (0, 7, 4.0, "/c")
-    gone, stock = seen.tables
+    gone, buckets, stock = seen.tables
+    assert (buckets.shards, buckets.counters and buckets.counters.decoded, buckets.largest_bytes) == (2, 5, 70)
     assert (gone.name, gone.lag, gone.counters) == ("gone", None, None)
     assert (stock.lag, stock.counters and stock.counters.decoded, stock.counters and stock.counters.rows) == (7, 5, 4)
     assert seen.dead_letters == 1

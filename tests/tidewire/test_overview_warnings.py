@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from catalog.ddl import apply_ddl
 from catalog.relation import Catalog
-from tidewire.overview import EdgeState, EngineState, Overview, ShardCounters, TableState, Trimmed
+from operators.counters import ShardCounters
+from tidewire.headroom import Headroom
+from tidewire.overview import EdgeState, EngineState, LogState, Overview, TableState, Trimmed
 from tidewire.overview_warnings import warnings_of
 
 CATALOG = apply_ddl(
@@ -13,7 +17,8 @@ CATALOG = apply_ddl(
 
 
 def counters(**more: object) -> ShardCounters:
-    return ShardCounters(0, "t/0", 5, **({"decoded": 10, "seen": {"k": 10, "risk": 9}} | more))  # type: ignore[arg-type]
+    told: dict[str, Any] = {"decoded": 10, "seen": {"k": 10, "risk": 9}} | more
+    return ShardCounters(epoch=0, shard="t/0", batch=5, **told)
 
 
 def overview(**more: object) -> Overview:
@@ -55,7 +60,10 @@ def test_tables_with_bad_records_moved_rows_or_a_big_state() -> None:
     assert "topic `t` of table `t` does not exist" in table(lag=None)
     assert "4 records did not decode" in table(dead=4)
     assert "3 rows came from another partition" in table(moved_partitions=3)
-    assert "2.5 MB of state" in table(bytes=2_500_000)
+    big = TableState("t", "t", 0, counters(), largest_bytes=2_500_000)
+    assert "2.5 MB of state, above" in warned(tables=[big])
+    big.shards = 8
+    assert "2.5 MB of state of its largest bucket of 8" in warned(tables=[big])
     assert warned(tables=[TableState("t", "t", 0, None)]) == ""
 
 
@@ -66,8 +74,18 @@ def test_a_column_that_never_came_names_what_came_under_a_like_name() -> None:
     )
     assert "never came in 8 rows. It is NULL everywhere." in table(**never, deletes=2)
     assert table(seen={}, decoded=4, deletes=4) == ""
-    assert table(seen=None) == ""
+    assert table(seen={}) == ""
 
 
 def test_trimmed_records() -> None:
     assert "records 5 to 8 of `t` [0] were trimmed" in warned(trimmed=[Trimmed("t", "0", 5, 9)])
+
+
+def test_headroom_that_runs_out_and_a_log_that_does_not_go_on() -> None:
+    rooms = [Headroom("engine", "t", 500_000.0, 604_800.0), Headroom("log", "u", 3_600.0, 604_800.0)]
+    found = warned(headroom=rooms)
+    assert "engine" not in found
+    assert "log: may stay stopped for 1 h more before records of `u`" in found
+    assert "no longer before" in warned(headroom=[Headroom("edges", "t", -5.0, 100.0)])
+    assert warned(headroom=[Headroom("edges", "t", 60.0, 100.0)]) == ""
+    assert "does not go on: no disk" in warned(log=LogState("p", 30.0, 7, "t", problem="no disk"))

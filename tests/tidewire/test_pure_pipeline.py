@@ -15,6 +15,7 @@ from connectors.partitioner import home_partition
 from overlay.summaries import Patience
 from tests.effort import examples
 from tests.oracle.naive_database import NaiveDatabase, Question, shown
+from tidewire.delivery_reader import DeliveryReader
 from tidewire.pure_pipeline import PurePipeline
 from tidewire.scenario.subscriber import Subscriber
 
@@ -124,6 +125,11 @@ def requests(draw: st.DrawFn) -> tuple[Question, Policy, int | None, bytes]:
         record["sql"] += f" TTL {ttl} SECONDS"
     elif ttl is not None:
         record["ttl"] = ttl
+    packed = draw(st.sampled_from([None, "records", "packed", "packed"]))
+    if packed and draw(st.booleans()):
+        record["sql"] += f" DELIVER {packed}"
+    elif packed:
+        record["deliver"] = packed
     return question, policy, ttl, msgspec.json.encode(record)
 
 
@@ -168,6 +174,7 @@ class Chain(RuleBasedStateMachine):
         self.asked: dict[str, Asked] = {}
         self.subscribers: dict[str, Subscriber] = {}
         self.read = dict.fromkeys(range(EDGES), 0)
+        self.reader = DeliveryReader()
 
     @rule(batch=st.lists(rows | ids, min_size=1, max_size=6))
     def publish(self, batch: list[Any]) -> None:
@@ -234,10 +241,10 @@ class Chain(RuleBasedStateMachine):
         for partition, start in self.read.items():
             log = self.pipeline.logs[self.pipeline.topics.deliveries][partition]
             for key, value in log[start:]:
-                name = (key or b"").decode()
-                if not name.startswith("@"):
-                    assert home_partition(name.encode(), EDGES) == partition
-                    self.subscribers[name].take(msgspec.json.decode(value or b""))
+                for told in self.reader.objects(key, value or b"") if key != b"@progress" else ():
+                    assert key in (b"@packed", told["id"].encode())
+                    assert home_partition(told["id"].encode(), EDGES) == partition
+                    self.subscribers[told["id"]].take(told)
             self.read[partition] = len(log)
 
     @invariant()

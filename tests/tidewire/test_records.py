@@ -1,16 +1,7 @@
 """Typed records are field for field what stands in the topics."""
 
 import tidewire
-from tidewire.records import Ack, At, Delivery, Progress, Refused, read_ack, read_delivery
-
-
-def test_deliveries_and_progress() -> None:
-    change = (
-        b'{"id":"s","kind":"change","version":3,"n":2,"old":null,"new":"10.25",'
-        b'"at":{"epoch":1,"batch":4,"topic":"stock","partition":0,"offset":9}}'
-    )
-    assert read_delivery(b"s", change) == Delivery("s", "change", 3, 2, At(1, 4, "stock", 0, 9), None, "10.25")
-    assert read_delivery(b"@progress", b'{"kind":"progress","epoch":1,"batch":4,"time":"t"}') == Progress(1, 4, "t")
+from tidewire.records import Ack, Refused, read_ack
 
 
 def test_acks_and_refusals() -> None:

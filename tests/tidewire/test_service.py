@@ -27,7 +27,7 @@ def run(stop):
         error.retry_helps = sys.argv[1] == "retry"
         raise error
     print("up", flush=True)
-    stop.wait(30)
+    stop.wait(120)
 
 def status():
     configure_logs("info", sys.argv[2:] == ["json"])
@@ -51,7 +51,7 @@ def start(*arguments: str) -> subprocess.Popen[str]:
 @pytest.mark.parametrize(("kind", "code"), [("retry", 1), ("hopeless", 9), ("user", 2)])
 def test_the_exit_code_says_whether_a_new_start_helps(kind: str, code: int) -> None:
     process = start(kind)
-    _, said = process.communicate(timeout=30)
+    _, said = process.communicate(timeout=120)
     assert process.returncode == code
     assert "tidewire: " in said
     assert "Traceback" not in said
@@ -63,7 +63,7 @@ def test_a_signal_lets_it_end_by_itself(number: int) -> None:
     assert process.stdout is not None
     assert process.stdout.readline() == "up\n"
     process.send_signal(number)
-    _, said = process.communicate(timeout=30)
+    _, said = process.communicate(timeout=120)
     assert process.returncode == 0
     assert "listening" in said
     assert "epoch 7" in said
@@ -71,7 +71,7 @@ def test_a_signal_lets_it_end_by_itself(number: int) -> None:
 
 
 def test_logs_can_be_json() -> None:
-    _, said = start("user", "json").communicate(timeout=30)
+    _, said = start("user", "json").communicate(timeout=120)
     lines = [json.loads(line) for line in said.splitlines() if line.startswith("{")]
     assert [(line["logger"], line["event"], line["level"]) for line in lines] == [
         ("tidewire.edge", "listening", "info"),

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from connectors.kafka import KafkaProperties, Reader
 from connectors.topics import Topics
+from tidewire.headroom import in_words
 from tidewire.options import BootstrapOption, ConfigOption, JsonOption, PrefixOption
 from tidewire.overview import EdgeState, Observer, Overview, TableState
 from tidewire.overview_warnings import warnings_of
@@ -41,6 +42,13 @@ def _parts(overview: Overview) -> Iterator[RenderableType]:
     yield table(_TABLE, [_table_row(one) for one in overview.tables])
     yield table(_EDGE, [_edge_row(one) for one in overview.edges])
     yield Text(f"dead letters kept: {overview.dead_letters}")
+    if overview.log is not None:
+        yield Text(f"log: {overview.log.table}, commit {overview.log.number} of {overview.log.time}")
+    for room in overview.headroom:
+        size = ", and is limited by size" if room.by_size else ""
+        yield Text(
+            f"{room.who} may stay stopped for {in_words(room.left)}: `{room.topic}` keeps {in_words(room.kept)}{size}"
+        )
     for warning in overview.warnings:
         yield Text(f"warning: {warning}", style="yellow")
 

@@ -36,6 +36,9 @@ def subscribe(
         str | None, typer.Option(help="When to tell: EVERY CHANGE (default), LATEST, MIN CHANGE 0.5, MIN CHANGE 5 %.")
     ] = None,
     ttl: Annotated[int | None, typer.Option(min=1, help="Seconds after which the subscription ends.")] = None,
+    deliver: Annotated[
+        str | None, typer.Option(help="How: records (default), or packed: many deliveries in one record.")
+    ] = None,
     follow: Annotated[bool, typer.Option("--follow", help="Print every delivery until Ctrl-C.")] = False,
     progress: Annotated[bool, typer.Option("--progress", help="With --follow, print progress too.")] = False,
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help="With --file: until all are live or refused.")] = True,
@@ -58,14 +61,14 @@ def subscribe(
         if id is not None or follow:
             raise UserError("--file registers what stands in the file; leave out ID, SQL and --follow.")
         settings = load_settings(config, bootstrap=bootstrap, prefix=prefix)
-        entries = SubscriptionFile(file, Defaults(template, notify, ttl))
+        entries = SubscriptionFile(file, Defaults(template, notify, ttl, deliver))
         _subscribe_file(entries, settings, resume, timeout if wait else None, terminal)
         return
     if id is None:
         raise UserError("name an ID and a question, or a --file of many.")
     with open_client(config, bootstrap, prefix) as client:
         stream = client.deliveries([id], progress=progress) if follow else None
-        value = subscription_value(sql, template, read_params(params), notify=notify, ttl=ttl)
+        value = subscription_value(sql, template, read_params(params), notify=notify, ttl=ttl, deliver=deliver)
         ack = _subscribe(client, id, value, timeout, terminal)
         terminal.answer(msgspec.to_builtins(ack), _describe(ack))
         if stream is None:

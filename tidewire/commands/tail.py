@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Annotated, Any
 
+import msgspec
 import typer
 
 from connectors.kafka import KafkaRecord, Reader
@@ -13,6 +15,7 @@ from state.errors import UserError
 from tidewire.client import Client
 from tidewire.connection import kafka_properties, open_client, topics_of
 from tidewire.options import BootstrapOption, ConfigOption, JsonOption, PrefixOption
+from tidewire.packed_deliveries import PACKED_KEY, unpack_deliveries
 from tidewire.record_text import describe, to_json
 from tidewire.records import PROGRESS_KEY
 from tidewire.settings import load_settings
@@ -36,18 +39,28 @@ def tail(
 ) -> None:
     """Print the committed records of TOPIC: a table, or one of tidewire's own topics without its prefix.
 
-    Of `deliveries` the @progress records, one a second and partition, are left out unless --progress is given.
+    Of `deliveries` the @progress records, one a second and partition, are left out unless --progress is given. Packed
+    deliveries are printed one by one.
     """
     settings = load_settings(config, bootstrap=bootstrap, prefix=prefix)
     with open_client(config, bootstrap, prefix) as client:
         name = _resolve(topic, topics_of(settings), client)
     terminal = Terminal(json)
     records = _records(Reader(kafka_properties(settings)), name, from_beginning, follow)
-    wanted = (record for record in records if progress or record.key != PROGRESS_KEY)
+    wanted = (one for record in records if progress or record.key != PROGRESS_KEY for one in _apart(record))
     for number, record in enumerate(wanted, 1):
         terminal.answer(to_json(record), describe(record))
         if number == limit:
             return
+
+
+def _apart(record: KafkaRecord) -> Iterator[KafkaRecord]:
+    """Yield the deliveries of a packed record as if each had come by itself; any other record as it is."""
+    if record.key != PACKED_KEY or record.value is None:
+        yield record
+        return
+    for told in unpack_deliveries(record.value):
+        yield replace(record, key=told["id"].encode(), value=msgspec.json.encode(told))
 
 
 def _records(reader: Reader, topic: str, from_beginning: bool, follow: bool) -> Iterator[KafkaRecord]:

@@ -14,7 +14,8 @@ from connectors.kafka import KafkaProperties, KafkaRecord, Reader
 from connectors.topics import Topics
 from operators.control import Progress as EngineProgress
 from operators.control import decode_control
-from tidewire.records import Delivery, Progress, read_delivery
+from tidewire.delivery_reader import DeliveryReader
+from tidewire.records import Delivery, Progress
 
 _RECENT_SECONDS = 5.0
 _SHOWN = 8
@@ -117,8 +118,10 @@ class Watch:
             self._covered = sum(progress.end.get(self._topic, {}).values())
 
     def _follow_deliveries(self) -> None:
+        deliveries = DeliveryReader()
         for record in self._records(self._topics.deliveries):
-            self.told(record.partition, read_delivery(record.key, record.value or b""))
+            for told in deliveries.read(record.key, record.value or b""):
+                self.told(record.partition, told)
 
     def _note(self, delivery: Delivery) -> None:
         self._seen.deliveries += 1

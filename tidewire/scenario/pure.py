@@ -9,7 +9,9 @@ from connectors.json_writer import encode_key, encode_row
 from connectors.partitioner import home_partition
 from connectors.topics import VIRTUAL_EDGES
 from state.errors import UserError
+from tidewire.delivery_reader import DeliveryReader
 from tidewire.pure_pipeline import PurePipeline
+from tidewire.records import PROGRESS_KEY
 from tidewire.scenario.engine import Refusal
 from tidewire.scenario.script import Json
 
@@ -20,6 +22,7 @@ class PureEngine:
     def __init__(self) -> None:
         self._pipeline = PurePipeline()
         self._read: dict[int, int] = {}
+        self._deliveries = DeliveryReader()
         self._waiting: dict[str, list[dict[str, Json]]] = {}
 
     def declare(self, ddl: str) -> None:
@@ -70,8 +73,9 @@ class PureEngine:
         partition = home_partition(subscription.encode(), VIRTUAL_EDGES)
         log = self._pipeline.logs[self._pipeline.topics.deliveries][partition]
         for key, value in log[self._read.get(partition, 0) :]:
-            if key is not None and value is not None:
-                self._waiting.setdefault(key.decode(), []).append(msgspec.json.decode(value))
+            if key != PROGRESS_KEY:
+                for told in self._deliveries.objects(key, value or b""):
+                    self._waiting.setdefault(told["id"], []).append(told)
         self._read[partition] = len(log)
         return self._waiting.pop(subscription, [])
 

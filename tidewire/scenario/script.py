@@ -18,7 +18,7 @@ SUPPORTED = frozenset(
     {
         *(f"range_{family}" for family in ("min", "max", "count", "sum", "avg", "distinct")),
         *("raw", "debezium", "cdc"),
-        *("group", "types", "nulls", "openrange", "move", "delete", "restart", "refuse"),
+        *("group", "types", "nulls", "openrange", "move", "delete", "restart", "refuse", "buckets"),
     }
 )
 

@@ -12,14 +12,13 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
-import msgspec
-
 from connectors.kafka import Admin, KafkaProperties, Producer
 from connectors.light_kafka import LightKafka
 from connectors.record import OutRecord
 from operators.control import Offsets, Progress, decode_control
 from state.errors import TidewireError
 from tidewire.client import Client
+from tidewire.delivery_reader import DeliveryReader
 from tidewire.records import PROGRESS_KEY
 from tidewire.scenario.script import Json
 from tidewire.stack.data_directory import DataDirectory
@@ -49,6 +48,7 @@ class StackWatch:
         self._batches.assign(self.client.topics.batches)
         self._deliveries = kafka.reader()
         self._deliveries.assign(self.client.topics.deliveries)
+        self._told = DeliveryReader()
         self._edges = len(self._deliveries.partitions(self.client.topics.deliveries))
         self._announced: Progress | None = None
         self._passed: dict[int, tuple[int, int]] = {}
@@ -114,14 +114,17 @@ class StackWatch:
 
     def _listen(self) -> None:
         for record in self._deliveries.poll(_POLL_SECONDS):
-            value = msgspec.json.decode(record.value or b"null")
-            if record.key == PROGRESS_KEY:
-                self._passed[record.partition] = (value["epoch"], value["batch"])
-                continue
-            self._waiting.setdefault(value["id"], []).append(value)
-            if value["kind"] in ("snapshot", "ended"):
-                seen = self._begun if value["kind"] == "snapshot" else self._ended
-                seen.add((value["id"], value["version"]))
+            for value in self._told.objects(record.key, record.value or b"null"):
+                if record.key == PROGRESS_KEY:
+                    self._passed[record.partition] = (value["epoch"], value["batch"])
+                else:
+                    self._hear(value)
+
+    def _hear(self, told: dict[str, Json]) -> None:
+        self._waiting.setdefault(told["id"], []).append(told)
+        if told["kind"] in ("snapshot", "ended"):
+            seen = self._begun if told["kind"] == "snapshot" else self._ended
+            seen.add((told["id"], told["version"]))
 
     def _engine(self) -> dict[str, Any]:
         status = self._directory.read_status() or {"children": []}

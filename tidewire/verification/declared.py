@@ -19,7 +19,7 @@ from tidewire.verification.journal import Record
 from tidewire.verification.units import NoUnit, units_of
 from tidewire.verification.words import is_word, lexemes, quote_names
 
-_OPTION = re.compile(r"""\s*(?:'((?:[^']|'')*)'|"([^"]*)"|(\w+))\s*=\s*'((?:[^']|'')*)'\s*""")
+_OPTION = re.compile(r"""\s*(?:'((?:[^']|'')*)'|"([^"]*)"|([\w.]+))\s*=\s*'((?:[^']|'')*)'\s*""")
 _NAME = r"(?:\"(?:[^\"]|\"\")*\"|\w+)"
 _DROP = re.compile(rf"drop\s+table\s+(if\s+exists\s+)?({_NAME}(?:\s*,\s*{_NAME})*)\s*$", re.IGNORECASE)
 _CREATE = re.compile(r"create\s+table\s+(if\s+not\s+exists\s+)?", re.IGNORECASE)
@@ -28,11 +28,14 @@ _OPTIONS = {
     "topic": re.compile(r"[A-Za-z0-9._-]+"),
     "format": re.compile("json|debezium-json|avro|csv", re.IGNORECASE),
     "absent": re.compile("null|error|keep", re.IGNORECASE),
+    "buckets": re.compile("[0-9]{1,9}"),
+    "bucket.by": re.compile(rf"\s*{_NAME}\s*(?:,\s*{_NAME}\s*)*"),
 }
-_VERBATIM = {"topic", "placeholder", "delimiter"}
+_VERBATIM = {"topic", "placeholder", "delimiter", "bucket.by"}
 _JSON = ("{", "[", '"')
 JUDGED = {"json", "debezium-json"}
 """Formats whose records are decoded here; tables of others are known, and their values not judged."""
+_MOST_BUCKETS = 1_024
 _CONSTRAINTS = {"PRIMARY KEY", "NOT NULL"}
 
 
@@ -61,6 +64,8 @@ class Table:
     born: int
     format: str = "json"
     options: tuple[tuple[str, str], ...] = ()
+    buckets: int = 1
+    bucket_by: tuple[str, ...] = ()
 
     def option(self, name: str) -> str | None:
         """Return an option of the format."""
@@ -78,6 +83,7 @@ class Table:
         width = len(other.columns)
         appended = all(column.nullable for column in self.columns[width:])
         same = self._reading(other) == other._reading(other)
+        same = same and (self.buckets, self.bucket_by) == (other.buckets, other.bucket_by)
         return same and appended and self.columns[:width] == other.columns
 
     def _reading(self, of: Table) -> tuple[object, ...]:
@@ -182,7 +188,7 @@ def _create(scratch: duckdb.DuckDBPyConnection, statement: str, version: int) ->
     format, others = options.get("format", "json"), {n: v for n, v in options.items() if n not in _OPTIONS}
     table = Table(
         name, declared, key, options.get("topic", name), options.get("absent", "null"), version, format,
-        tuple(sorted(others.items())),
+        tuple(sorted(others.items())), *_buckets(options, format, key),
     )  # fmt: skip
     _check_options(table)
     return table
@@ -195,6 +201,23 @@ def _check_options(table: Table) -> None:
         _ = table.units
     except NoUnit as why:
         raise NotApplied(str(why)) from None
+
+
+def _buckets(options: dict[str, str], format: str, key: tuple[str, ...]) -> tuple[int, tuple[str, ...]]:
+    if "buckets" not in options and "bucket.by" not in options:
+        return 1, ()
+    number = int(options.get("buckets", "0"))
+    listed = re.findall(_NAME, options.get("bucket.by", ""))
+    by = [_unquoted(name) if name.startswith('"') else name.lower() for name in listed]
+    if (
+        format != "json"
+        or not 2 <= number <= _MOST_BUCKETS
+        or not by
+        or not set(by) <= set(key)
+        or len(set(by)) < len(by)
+    ):
+        raise NotApplied(f"{number} buckets by {by}")
+    return number, tuple(name for name in key if name in by)
 
 
 def _run(

@@ -63,7 +63,7 @@ def decode(table: Table, key: bytes | None, value: bytes | None, keyless: bool) 
 def _decode(table: Table, key: bytes | None, value: bytes | None, keyless: bool) -> Row:
     if len(key or b"") + len(value or b"") > MAX_BYTES:
         raise Bad("too large")
-    stated = None if key is None else _key(table, key)
+    stated = None if key is None else key_texts(table, key)
     width = len(table.columns)
     if stated is None and (value is None or not keyless):
         raise Bad("no key")
@@ -80,7 +80,8 @@ def _decode(table: Table, key: bytes | None, value: bytes | None, keyless: bool)
     return Row(json.dumps(own), True, values, present)
 
 
-def _key(table: Table, data: bytes) -> list[str | None]:
+def key_texts(table: Table, data: bytes) -> list[str]:
+    """Return the values of the primary key that a Kafka key says. Raises Bad."""
     columns = [column for column in table.columns if column.name in table.key]
     document = parse_text(data)
     if not isinstance(document, dict):
@@ -92,7 +93,7 @@ def _key(table: Table, data: bytes) -> list[str | None]:
     return [scalar(column.type, document[column.name]) for column in columns]
 
 
-def _column(table: Table, column: Column, members: dict[str, Any], stated: list[str | None] | None) -> str | None:
+def _column(table: Table, column: Column, members: dict[str, Any], stated: list[str] | None) -> str | None:
     if column.name in members:
         value = members[column.name]
         if value is None and not column.nullable:

@@ -16,7 +16,8 @@ from typing import Any
 from tidewire.verification.answers import Answers, Said
 from tidewire.verification.batches import Batches, Position
 from tidewire.verification.expiry import wrong_end
-from tidewire.verification.lives import Delivery, Life, Lives, Where
+from tidewire.verification.forms import Delivery, Where
+from tidewire.verification.lives import Life, Lives
 from tidewire.verification.ordering import Sequence
 from tidewire.verification.policy import EVERY_CHANGE, Policy, Step, told_steps
 from tidewire.verification.question import Unreadable
@@ -93,6 +94,8 @@ class Judgement:
                 return
             until = self._until(life, anchor.at.epoch, ended)
             last = self._judge_epoch(life, anchor, recomputed, until, last, ended)
+        if last.policy is not None:
+            self._judge_form(life, delivered, last.policy)
         if ended is not None:
             self._judge_end(life, ended, last)
 
@@ -103,7 +106,8 @@ class Judgement:
         kept: list[Delivery] = []
         over: str | None = None
         for d in delivered:
-            if life.replaced_offset is not None and d.log_offset > life.replaced_offset:
+            replaced = (life.replaced_offset, life.replaced_row)
+            if replaced[0] is not None and (d.log_offset, d.row) > replaced:
                 over = "after the snapshot of the version that replaced it"
             if over:
                 self._extra(life, d, over)
@@ -193,6 +197,14 @@ class Judgement:
             if not follows:
                 self._report.gaps += 1
                 self._report.fault("gap", _name(life), f"n = {d.n} at deliveries/{life.partition}/{d.log_offset}")
+
+    def _judge_form(self, life: Life, delivered: list[Delivery], policy: Policy) -> None:
+        """Judge that deliveries are packed if and only if that was asked for."""
+        other = next((d for d in delivered if d.packed != policy.packed), None)
+        if other is not None and (policy.packed or life.query is None or life.query.whole):
+            self._report.wrong += 1
+            asked, came = (("records", "packed")[packed] for packed in (policy.packed, other.packed))
+            self._report.fault("wrong", _name(life), f"the form of {_shown(other)}", asked, came)
 
     def _judge_epoch(
         self, life: Life, anchor: Anchor, recomputed: Recomputed, until: int, last: Ending, ended: Delivery | None

@@ -14,68 +14,20 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
-import msgspec
-
 from tidewire.verification.batches import Position
 from tidewire.verification.expiry import Tick, seconds
+from tidewire.verification.forms import DeliveriesOf, Delivery, Malformed
 from tidewire.verification.journal import Journal, Record, TopicLog
 from tidewire.verification.question import Query
 
 PROGRESS = b"@progress"
 
 
-class Where(msgspec.Struct, frozen=True):
-    """The `at` of a delivery."""
-
-    epoch: int
-    batch: int
-    topic: str | None = None
-    partition: int | None = None
-    offset: int | None = None
-
-    @property
-    def position(self) -> Position:
-        """The batch, without the causing record."""
-        return Position(self.epoch, self.batch)
-
-
-class Delivery(msgspec.Struct):
-    """A delivery as it stands in the topic; `log_offset` is its own place there.
-
-    It has `old` and `new`, or `removed` and `added`: read by `said`.
-    """
-
-    id: str
-    kind: str
-    version: int
-    n: int
-    at: Where
-    old: Any = msgspec.UNSET
-    new: Any = msgspec.UNSET
-    removed: list[Any] | msgspec.UnsetType = msgspec.UNSET
-    added: list[Any] | msgspec.UnsetType = msgspec.UNSET
-    changes: int = 1
-    sql: str | None = None
-    reason: str | None = None
-    log_offset: int = -1
-
-    @property
-    def said(self) -> dict[str, Any]:
-        """What it says of the answer."""
-        told = {"old": self.old, "new": self.new, "removed": self.removed, "added": self.added}
-        return {name: value for name, value in told.items() if value is not msgspec.UNSET}
-
-    @property
-    def is_known(self) -> bool:
-        """Whether it has the members of one of the two forms, and only those."""
-        return list(self.said) in (["old", "new"], ["removed", "added"])
-
-
 @dataclass(slots=True)
 class Life:
     """One version of a subscription. `query` is None where nothing that is left says what was asked.
 
-    `delivered` is in log order. `replaced_by`, `replaced_at` and `replaced_offset` tell the successor that has a
+    `delivered` is in log order. `replaced_by` and the other `replaced_…` tell the successor that has a
     snapshot. `next_record` is what follows in `subscriptions`: "tombstone", "query", or None; `tombstone` is the offset
     of the first tombstone behind it. `live_at` is what the ack says.
     """
@@ -88,6 +40,7 @@ class Life:
     replaced_by: int | None = None
     replaced_at: Position | None = None
     replaced_offset: int | None = None
+    replaced_row: int = 0
     next_record: str | None = None
     tombstone: int | None = None
     ack: dict[str, Any] | None = None
@@ -126,37 +79,36 @@ def read_lives(journal: Journal) -> Lives:
     _read_acks(journal.acks, lives)
     reached, whole_from = read_progress(journal.deliveries)
     for partition in journal.deliveries.records:
+        deliveries = DeliveriesOf()
         for record in journal.deliveries.records[partition]:
             if record.key == PROGRESS or record.value is None:
                 continue
             try:
-                delivery = msgspec.json.decode(record.value, type=Delivery)
-            except msgspec.MsgspecError as error:
+                for delivery in deliveries.read(record):
+                    _deliver(lives, partition, delivery)
+            except Malformed as error:
                 malformed.append(f"deliveries/{partition}/{record.offset}: {error}")
-                continue
-            if not delivery.is_known:
-                malformed.append(
-                    f"deliveries/{partition}/{record.offset}: it has {', '.join(delivery.said) or 'no'} members"
-                )
-                continue
-            delivery.log_offset = record.offset
-            life = lives.setdefault((delivery.id, delivery.version), Life(delivery.id, delivery.version, partition))
-            life.delivered.append(delivery)
-            if life.query is None and delivery.sql is not None:
-                life.query = Query(delivery.sql, whole=False)
+        malformed += [f"deliveries/{partition}: `{id}` lacks the end of a delivery" for id in deliveries.unfinished()]
     _find_successors(lives)
     ordered = sorted(lives.values(), key=lambda life: (life.id, life.version))
     return Lives(ordered, reached, whole_from, malformed, read_ticks(journal.deliveries))
+
+
+def _deliver(lives: dict[tuple[str, int], Life], partition: int, delivery: Delivery) -> None:
+    life = lives.setdefault((delivery.id, delivery.version), Life(delivery.id, delivery.version, partition))
+    life.delivered.append(delivery)
+    if life.query is None and delivery.sql is not None:
+        life.query = Query(delivery.sql, whole=False)
 
 
 def read_query(value: bytes) -> Query | None:
     """Return what a subscription record asks; None if it is malformed (then it is refused)."""
     try:
         body = json.loads(value, parse_float=Decimal)
-        options = body.get("notify"), body.get("ttl")
+        options = {name: body.get(name) for name in ("notify", "ttl", "deliver")}
         if "template" in body:
-            return Query(body["template"], tuple(body["params"]), *options)
-        return Query(body["sql"], (), *options)
+            return Query(body["template"], tuple(body["params"]), **options)
+        return Query(body["sql"], **options)
     except (ValueError, KeyError, TypeError):
         return None
 
@@ -232,5 +184,6 @@ def _find_successors(lives: dict[tuple[str, int], Life]) -> None:
         for life in reversed(those):
             if snapshot is not None:
                 life.replaced_by = snapshot.version
-                life.replaced_at, life.replaced_offset = snapshot.at.position, snapshot.log_offset
+                life.replaced_at = snapshot.at.position
+                life.replaced_offset, life.replaced_row = snapshot.log_offset, snapshot.row
             snapshot = next((d for d in life.delivered if d.kind == "snapshot"), snapshot)

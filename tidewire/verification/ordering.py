@@ -1,9 +1,10 @@
 """The order rule: in which sequence a shard took the records of each batch.
 
 Within a batch: by (running maximum of the timestamp over the records of the same partition in this batch, dead letters
-included; topic, partition, offset). Batches follow one another. `seq` numbers the records of one table in one
-epoch from 1; position b is the seq of the last record of batch b, so an answer "at the end of b" is the answer at
-that seq.
+included; topic, partition, offset). Batches follow one another. Where a table has buckets each takes its records by
+itself; a question is about one bucket, so it is all the same in which order the buckets of a batch follow one another.
+`seq` numbers the records of one table in one epoch from 1; position b is the seq of the last record of batch b, so an
+answer "at the end of b" is the answer at that seq.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from tidewire.verification.batches import Batch, Batches
+from tidewire.verification.bucket import bucket_of
 from tidewire.verification.declared import JUDGED, Declared, Table
 from tidewire.verification.journal import Record, TopicLog
 
@@ -99,7 +101,21 @@ def _take(sequence: Sequence, table: Table, batch: Batch, log: TopicLog, first: 
             sequence.add(batch.at.batch - 1, table, slice_of(log, partition, 0, start), partitions)
         _limit(sequence, log, partition, start, end)
         parts.append(slice_of(log, partition, start, end))
-    sequence.add(batch.at.batch, table, in_order(parts), partitions)
+    sequence.add(batch.at.batch, table, by_bucket(table, parts), partitions)
+
+
+def by_bucket(table: Table, parts: Iterable[list[Record]]) -> list[Record]:
+    """Return the records of a batch, given as to `in_order`, bucket after bucket."""
+    if not table.bucket_by:
+        return in_order(parts)
+    buckets: dict[int, list[list[Record]]] = {}
+    for records in parts:
+        mine: dict[int, list[Record]] = {}
+        for record in records:
+            mine.setdefault(bucket_of(table, record.key), []).append(record)
+        for number, some in mine.items():
+            buckets.setdefault(number, []).append(some)
+    return [record for _, some in sorted(buckets.items()) for record in in_order(some)]
 
 
 def in_order(parts: Iterable[list[Record]]) -> list[Record]:

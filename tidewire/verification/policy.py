@@ -1,6 +1,7 @@
 """When a subscriber is told, read a second time: the options behind the SELECT, and what they keep back.
 
     NOTIFY EVERY CHANGE | NOTIFY LATEST | NOTIFY MIN CHANGE 0.5 | NOTIFY MIN CHANGE 5 % | TTL 90 [SECONDS]
+    DELIVER RECORDS | DELIVER PACKED
 
 They are no SQL, so they are cut off the end of the text, comments first, before DuckDB reads it.
 """
@@ -19,17 +20,22 @@ _NOTIFY = re.compile(
     r"\bNOTIFY\s+(EVERY\s+CHANGE|LATEST|MIN\s+CHANGE\s+(\d+(?:\.\d+)?)\s*(%?))[\s;]*$", re.IGNORECASE | re.ASCII
 )
 _TTL = re.compile(r"\bTTL\s+(\d+)(?:\s+(SECOND|MINUTE|HOUR|DAY)S?)?[\s;]*$", re.IGNORECASE | re.ASCII)
+_DELIVER = re.compile(r"\bDELIVER\s+(RECORDS|PACKED)[\s;]*$", re.IGNORECASE | re.ASCII)
 _UNITS = {"SECOND": 1, "MINUTE": 60, "HOUR": 3_600, "DAY": 86_400}
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """`every`, `latest`, or `least`: changes of at least `amount`, or `amount` percent. `ttl` is in seconds."""
+    """`every`, `latest`, or `least`: changes of at least `amount`, or `amount` percent.
+
+    `ttl` is in seconds; `packed` is the form of deliveries.
+    """
 
     kind: str = "every"
     amount: Fraction = Fraction(0)
     percent: bool = False
     ttl: int | None = None
+    packed: bool = False
 
     def reached(self, told: Fraction | None, new: Fraction | None) -> bool:
         """Whether MIN CHANGE tells `new` to whom `told` was told last; None is NULL."""
@@ -46,27 +52,30 @@ def cut_options(sql: str) -> tuple[str, Policy]:
     """Return the statement without its options, and what they say.
 
     >>> cut_options("SELECT MIN(a) FROM t TTL 2 MINUTES NOTIFY latest;")
-    ('SELECT MIN(a) FROM t ', Policy(kind='latest', amount=Fraction(0, 1), percent=False, ttl=120))
+    ('SELECT MIN(a) FROM t ', Policy(kind='latest', amount=Fraction(0, 1), percent=False, ttl=120, packed=False))
     """
     text = "".join(" " if found[0].startswith(("--", "/*")) else found[0] for found in lexemes(sql))
     policy = EVERY_CHANGE
     while True:
-        notify, ttl = _NOTIFY.search(text), _TTL.search(text)
+        notify, ttl, deliver = (option.search(text) for option in (_NOTIFY, _TTL, _DELIVER))
         if notify is not None:
             text, policy = text[: notify.start()], _named(notify, policy)
         elif ttl is not None:
             seconds = int(ttl[1]) * _UNITS[(ttl[2] or "SECOND").upper()]
             text, policy = text[: ttl.start()], replace(policy, ttl=seconds)
+        elif deliver is not None:
+            text, policy = text[: deliver.start()], replace(policy, packed=deliver[1].upper() == "PACKED")
         else:
             return text, policy
 
 
-def with_record(policy: Policy, notify: str | None, ttl: int | None) -> Policy:
+def with_record(policy: Policy, notify: str | None, ttl: int | None, deliver: str | None = None) -> Policy:
     """Return the policy with what members of the subscription's record say beside its SQL."""
     if notify is not None:
         found = _NOTIFY.search(f"NOTIFY {notify}")
         policy = policy if found is None else _named(found, policy)
-    return policy if ttl is None else replace(policy, ttl=ttl)
+    packed = policy.packed if deliver is None else deliver == "packed"
+    return replace(policy, ttl=policy.ttl if ttl is None else ttl, packed=packed)
 
 
 def _named(found: re.Match[str], policy: Policy) -> Policy:

@@ -37,6 +37,7 @@ class Query:
     params: tuple[Any, ...] = ()
     notify: str | None = None
     ttl: int | None = None
+    deliver: str | None = None
     whole: bool = True
 
 
@@ -93,7 +94,7 @@ def parse(database: duckdb.DuckDBPyConnection, query: Query, names: set[str]) ->
     if tree["error"]:
         raise Unreadable(tree["error_message"])
     try:
-        return _question(tree, made[0], query, with_record(policy, query.notify, query.ttl))
+        return _question(tree, made[0], query, with_record(policy, query.notify, query.ttl, query.deliver))
     except (KeyError, IndexError, TypeError, ValueError) as error:
         raise Unreadable(f"not a question of a range: {error}") from None
 

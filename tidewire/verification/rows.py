@@ -65,7 +65,7 @@ class Rows:
 
     def row(self, taken: Taken) -> Row | None:
         """Return what a record of format `json` does, None if it is a dead letter."""
-        record, keyless = taken.record, taken.partitions == 1
+        record, keyless = taken.record, taken.partitions == 1 and not taken.table.bucket_by
         place = (taken.table, record.partition, record.offset, keyless)
         if place not in self._rows:
             self._rows[place] = decode(taken.table, record.key, record.value, keyless)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pytest
@@ -35,9 +34,7 @@ def test_data_outlives_a_stop_and_a_kill_in_a_path_with_a_blank(tmp_path: Path, 
         ids = admin.topic_ids(["kept"])
         with pytest.raises(PortInUseError, match="`broker_port`"):
             Broker(tmp_path / "other", broker.port, jars).start()
-        began = time.monotonic()
         broker.stop()
-        assert time.monotonic() - began < 15
         assert not broker.alive
         broker.start()
         broker.kill()

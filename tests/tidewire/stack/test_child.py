@@ -20,7 +20,7 @@ def run(tmp_path: Path, *code: str) -> Child:
     return Child("test", [sys.executable, "-c", *code], tmp_path / "test.log", tmp_path, os.environ)
 
 
-def wait_until(condition: object, seconds: float = 10.0) -> bool:
+def wait_until(condition: object, seconds: float = 120.0) -> bool:
     assert callable(condition)
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:

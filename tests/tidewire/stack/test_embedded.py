@@ -58,7 +58,7 @@ class Up:
         return not any(session_members(pid) for pid in self.sessions()) and not any(map(is_listening, ports))
 
     def end(self) -> tuple[int, str]:
-        _, said = self.process.communicate(timeout=60)
+        _, said = self.process.communicate(timeout=240)
         return self.process.returncode, said
 
 
@@ -79,7 +79,7 @@ def up(tmp_path: Path, broker: str, prefix: str) -> Iterator[Callable[..., Up]]:
         one.process.wait()
 
 
-def eventually(condition: Callable[[], bool], seconds: float = 20.0) -> bool:
+def eventually(condition: Callable[[], bool], seconds: float = 120.0) -> bool:
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         if condition():

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.connectors.debezium_source import COLUMNS, INLINE, UNITS, Source
+from tests.effort import examples
 from tests.tidewire.verification.test_against_the_chain import EDGES, Judged
 from tidewire.verification.journal import TopicLog
 from tidewire.verification.verify import verify
@@ -84,7 +85,7 @@ def drive(seed: int, partitions: int) -> tuple[Judged, Source]:
 
 
 @pytest.mark.parametrize("partitions", [1, 2])
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=examples(5), deadline=None)
 @given(seed=st.integers(0, 10**9))
 def test_the_chain_is_clean(seed: int, partitions: int) -> None:
     chain, _ = drive(seed, partitions)
@@ -94,7 +95,7 @@ def test_the_chain_is_clean(seed: int, partitions: int) -> None:
     assert report.clean and report.unjudged == 0, report.faults
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=examples(8), deadline=None)
 @given(seed=st.integers(0, 10**9))
 def test_a_subscriber_holds_what_the_database_has(seed: int) -> None:
     choose = random.Random(seed)

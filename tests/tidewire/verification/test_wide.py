@@ -5,6 +5,7 @@ from decimal import Decimal
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.effort import examples
 from tidewire.verification.history import connect
 from tidewire.verification.wide import key_expression, key_of, wide_digits
 
@@ -16,7 +17,7 @@ def test_only_long_decimals_are_wide() -> None:
     assert [wide_digits(type) for type in ("DECIMAL(18,2)", "VARCHAR")] == [None, None]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(numbers, numbers)
 def test_constants_sort_as_numbers_do(one: Decimal, other: Decimal) -> None:
     value = max(min(one, Decimal("99.99")), Decimal("-99.99")).quantize(Decimal("0.01"))

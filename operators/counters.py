@@ -1,0 +1,61 @@
+"""What a shard counts, and the record in which it tells so: to the topic `engines`, whenever a batch touches it.
+
+Cumulative since the shard began, kept in its state; `status` reads the newest record of each shard.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+
+class Counters(msgspec.Struct):
+    """`decoded` changes, `deletes` among them, `dead` letters, `ignored` records, and what came of them.
+
+    `messages` were caused; `suppressed` of them met no box of any virtual edge and were not sent. `routed` counts each
+    message once for every virtual edge that it went to, `spared` once for every listener that its boxes kept it from.
+    `unknown_members` samples names of a row's members that are no columns; `seen` counts the rows that had each column.
+    """
+
+    decoded: int = 0
+    dead: int = 0
+    ignored: int = 0
+    deletes: int = 0
+    messages: int = 0
+    suppressed: int = 0
+    routed: int = 0
+    spared: int = 0
+    registrations: int = 0
+    ignored_registrations: int = 0
+    moved_partitions: int = 0
+    unknown_members: list[str] = []
+    seen: dict[str, int] = {}
+
+
+class ShardCounters(Counters, tag="counters", tag_field="kind", kw_only=True):
+    """A shard's counters after a batch, with its size: rows, and bytes of their state."""
+
+    epoch: int
+    shard: str
+    batch: int
+    rows: int = 0
+    bytes: int = 0
+
+
+def summed(parts: Sequence[ShardCounters]) -> ShardCounters:
+    """Return the counters of a table whose shards counted `parts`, of which there is one at least.
+
+    `epoch` and `batch` are the newest ones, `shard` names the first; all other numbers are sums.
+    """
+    first, *others = sorted(parts, key=lambda part: part.shard)
+    total = msgspec.structs.replace(first, unknown_members=list(first.unknown_members), seen=dict(first.seen))
+    for other in others:
+        for name, value in msgspec.structs.asdict(other).items():
+            if isinstance(value, int) and name not in ("epoch", "batch"):
+                setattr(total, name, getattr(total, name) + value)
+        total.epoch, total.batch = max((total.epoch, total.batch), (other.epoch, other.batch))
+        total.unknown_members = sorted({*total.unknown_members, *other.unknown_members})
+        for column, rows in other.seen.items():
+            total.seen[column] = total.seen.get(column, 0) + rows
+    return total
