@@ -33,7 +33,7 @@ from tests.stack.postgres import Postgres
 from tidewire.client import Client
 from tidewire.verification.reading import verify_kafka
 
-pytestmark = [pytest.mark.cdc, pytest.mark.stack, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.cdc, pytest.mark.timeout(900)]
 
 COLUMNS = """id bigint PRIMARY KEY, name text NOT NULL, doc text, price numeric(8,2), ratio double precision, f real,
   at timestamp, tz timestamptz, day date, flag boolean"""
@@ -60,7 +60,7 @@ def database() -> Iterator[Postgres]:
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     running = make_broker(tmp_path_factory.mktemp("broker"))
-    running.start()
+    running.start(240)
     yield running.bootstrap
     running.stop()
 
