@@ -57,9 +57,9 @@ class PushEdge:
         self._view = CommittedView()
         answers = EdgeAnswers(self._view, Ownership(list, TOPICS.subscriptions))
         rules = HttpRules(connections=connections)
-        self.board = PushBoard(TOPICS, rules, answers.look)
+        self.board = PushBoard(TOPICS, rules, answers.look, answers.epoch)
         self.board.partitions = 1
-        self._batch = -1
+        self._batch, self._last = -1, 0
         self._subscribe(subscriptions)
         answers.serve(SimpleNamespace(edges={0: self._edge}), 1, "here:1")  # type: ignore[arg-type]
         answers.state = RUNNING

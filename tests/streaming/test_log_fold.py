@@ -12,7 +12,7 @@ from catalog.relation import Catalog
 from connectors import publication_log
 from connectors.publication_log import PublicationLog
 from operators.stored_rows import stored_rows
-from streaming.log_fold import fold_log
+from streaming.log_fold import fold_log, fold_shards
 from tests.connectors.small_log import Published, SmallLog, small_log
 from tests.effort import examples
 
@@ -64,3 +64,17 @@ def test_against_a_dictionary_whatever_the_chunks(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(publication_log, "CHUNK", 4)
         assert [rows_at(log, number) for number in range(len(versions))] == expected
+
+
+def test_buckets_hold_together_what_one_shard_holds(tmp_path: Path) -> None:
+    ddl = "CREATE TABLE stock (id BIGINT PRIMARY KEY, price BIGINT) WITH ('buckets'='3', 'bucket.by'='id')"
+    relation = apply_ddl(Catalog(), ddl, 0).relations["stock"]
+    log = small_log(tmp_path)
+    log.commit([change(offset, offset % 9, offset) for offset in range(30)])
+    log.commit([change(30, 4, None), change(31, 5, 7)])
+    opened = PublicationLog(log.uri)
+    parts = fold_shards(opened, relation, opened.newest.cut)
+    assert list(parts) == list(relation.shards)
+    assert all(state.operator.rows for state in parts.values())
+    rows = list(stored_rows(relation, *(state.operator.stored for state in parts.values())))
+    assert rows == list(stored_rows(relation, fold_log(opened, relation, opened.newest.cut).operator.stored))
