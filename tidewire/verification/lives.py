@@ -112,7 +112,7 @@ def read_query(value: bytes) -> Query | None:
         body = json.loads(value, parse_float=Decimal)
         if not isinstance(body, dict):
             return None
-        options = {name: body.get(name) for name in ("notify", "ttl", "deliver")}
+        options: dict[str, Any] = {name: body.get(name) for name in ("notify", "ttl", "deliver")}
         if "template" in body:
             return Query(body["template"], tuple(body["params"]), **options)
         return Query(body["sql"], **options)
