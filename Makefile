@@ -10,7 +10,7 @@ WORKERS ?= 2
 # Tests start some hundred Python processes: they share bytecode, whatever the caller's environment says.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup demo test test-fast test-slow thorough coverage ordeal check bench peers clean
+.PHONY: setup demo test test-fast test-slow thorough coverage fuzz ordeal check bench peers clean
 
 setup: $(STAMP)
 
@@ -41,6 +41,11 @@ thorough: setup
 # Which lines and branches the fast tests reach; htmlcov/index.html shows them.
 coverage: setup
 	$(BIN)/python -m pytest $(FAST) -n $(WORKERS) --dist worksteal --cov --cov-report=term:skip-covered --cov-report=html
+
+# Every parser of outside bytes, for MINUTES each; a finding is shown in its smallest form.
+MINUTES ?= 5
+fuzz: setup
+	$(BIN)/python -m tests.fuzz $(MINUTES)
 
 # Minutes of SIGKILL on a whole stack, then the verification.
 ordeal: setup
