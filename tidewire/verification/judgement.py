@@ -329,7 +329,7 @@ class Judgement:
         if ended.reason == "expired" and last.policy is not None and life.query is not None:
             ttl, whole = last.policy.ttl, life.partition not in self._lives.whole_from
             ticks = self._lives.ticks.get(life.partition, [])
-            wrong = wrong_end(ticks, whole, ttl, ended.log_offset, ended.at.position)
+            wrong = wrong_end(ticks, whole, life.promise(ttl), ended.log_offset, ended.at.position)
             if wrong is not None and (ttl is not None or life.query.whole):
                 self._count(life, ended, False, f"an end by TTL, but {wrong}", {})
                 return

@@ -16,7 +16,7 @@ from decimal import Decimal
 from typing import Any
 
 from tidewire.verification.batches import Position
-from tidewire.verification.expiry import Tick, seconds
+from tidewire.verification.expiry import Promise, Tick, seconds
 from tidewire.verification.forms import DeliveriesOf, Delivery, Malformed
 from tidewire.verification.journal import Journal, Record, TopicLog
 from tidewire.verification.question import Query
@@ -48,6 +48,11 @@ class Life:
     compacted: bool = True
     ended_lately: bool = False
     ack: dict[str, Any] | None = None
+
+    def promise(self, ttl: int | None) -> Promise:
+        """Return what is known of when a TTL of so many seconds ends this version."""
+        expires = seconds((self.ack or {}).get("expires", ""))
+        return Promise(ttl, expires, next((d.log_offset for d in self.delivered if d.kind == "snapshot"), -1))
 
     @property
     def live_at(self) -> Position | None:
