@@ -55,7 +55,7 @@ class Moves:
     def _records(self) -> Iterator[OutRecord]:
         """Yield rows, questions and ends of questions, mixed."""
         choose = self._choose
-        for _ in range(choose.randrange(10, 60)):
+        for _ in range(choose.randrange(30, 90)):
             action = choose.random()
             if action < 0.55:
                 row = random_row(choose, self._relation)
