@@ -111,7 +111,7 @@ class PushEdge:
             new, ~never, lowest, highest, lowest, highest,
         )  # fmt: skip
         header = Header("messages", 0, "t/0", self._batch + 1, chunk=0, of=1)
-        self._edge.notification(0, b"t/0", pack_messages(header, messages, at, zeros, at))
+        self._edge.notification(0, b"t/0", pack_messages(header, messages, at, nothing, at))
 
     def _finish(self) -> Sequence[OutRecord]:
         self._batch += 1

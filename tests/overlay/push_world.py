@@ -23,7 +23,7 @@ from overlay.front_desk import FrontDesk
 from overlay.owned_edges import OwnedEdges
 from overlay.ownership import Ownership, client_id
 from overlay.push_board import PushBoard
-from tests.overlay.hand_engine import HandEngine
+from tests.overlay.hand_engine import SQL, HandEngine
 from tests.overlay.test_owned_edges import CATALOG
 
 TOPICS = Topics("p.")
@@ -123,9 +123,9 @@ class LiveEdge:
                 self.board.committed(step.records)
         return len(step.records)
 
-    def subscribe(self, *names: str) -> None:
+    def subscribe(self, *names: str, sql: str = SQL) -> None:
         """Make subscriptions live."""
-        self.engine.subscribe(*names)
+        self.engine.subscribe(*names, sql=sql)
         self.step()
         self.publish()
 

@@ -155,6 +155,18 @@ def test_several_on_one_stream_and_progress_of_the_slowest(edge: LiveEdge, sse: 
     assert mark is not None and mark.heard[2] is None and mark.heard[0] == (0, 2)
 
 
+def test_packed_deliveries_are_heard_as_all_others(edge: LiveEdge, sse: Callable[..., Sse]) -> None:
+    edge.subscribe("s", "u", sql="SELECT MIN(v) FROM t DELIVER PACKED")
+    stream = sse("/subscriptions/s/events")
+    assert stream.next()["kind"] == "answer"
+    edge.publish(4, 3)
+    told = [stream.next() for _ in range(2)]
+    assert [(one["id"], one["n"], one["new"]) for one in told] == [("s", 2, 4), ("s", 3, 3)]
+    edge.engine.unsubscribe("s")
+    edge.step()
+    assert stream.until("ended")["reason"] == "unsubscribed"
+
+
 def test_it_hears_of_the_end_and_of_a_new_beginning(edge: LiveEdge, sse: Callable[..., Sse]) -> None:
     edge.subscribe("s")
     stream = sse("/subscriptions/s/events")
