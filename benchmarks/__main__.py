@@ -23,12 +23,15 @@ from rich.console import Console
 
 from benchmarks import (
     decode_cost,
+    deliveries,
     edge_cost,
     latency,
+    log_cost,
     match_rate,
     million,
     operator_cost,
     push,
+    several_edges,
     shard_cost,
     summaries,
     whole_rate,
@@ -42,12 +45,15 @@ PARTS: dict[str, Callable[[Bench], Mapping[str, Any]]] = {
     "operator": lambda bench: operator(),
     "decode": lambda bench: {"decode": decode_cost.measure()},
     "edge": lambda bench: edge_cost.measure(),
+    "deliveries": deliveries.measure,
     "shard": lambda bench: shard_cost.measure(bench.sizes.rows, bench.sizes.subscriptions, bench.sizes.batch),
     "summaries": lambda bench: summaries.measure(),
     "match": match_rate.measure,
     "whole": whole_rate.measure,
     "latency": latency.measure,
+    "log": log_cost.measure,
     "million": million.measure,
+    "several_edges": several_edges.measure,
     "push": lambda bench: push.measure(bench.sizes, bench.say),
 }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -61,10 +61,10 @@ class Chain:
         self._told = self._reader.tail(self.topics.batches, {0: 0}, idle=LOOK_SECONDS)
 
     def start(self, name: str, *options: str) -> None:
-        """Start the engine or an edge; returns at once."""
+        """Start the engine or an edge; returns at once. Further edges are named `edge-...`."""
         folder = self.settings.data_dir / "logs"
         folder.mkdir(parents=True, exist_ok=True)
-        command = [*PROGRAM, name, *options]
+        command = [*PROGRAM, name.partition("-")[0], *options]
         environment = child_environment(self.settings)
         self.children[name] = Child(name, command, folder / f"{name}.log", folder, environment)
 
@@ -105,12 +105,16 @@ class Chain:
             self._check(deadline, "the edge")
             time.sleep(LOOK_SECONDS)
 
-    def await_live(self, subscriptions: int) -> None:
-        """Wait until so many subscriptions are live."""
+    def await_live(self, subscriptions: int, ports: Sequence[int] = ()) -> None:
+        """Wait until so many subscriptions are live, at the edges with these HTTP ports together."""
         deadline = time.monotonic() + PATIENCE
-        while self._live() < subscriptions:
-            self._check(deadline, f"{subscriptions} subscriptions to be live, {self._live()} are")
+        while sum(self.live(ports)) < subscriptions:
+            self._check(deadline, f"{subscriptions} subscriptions to be live, {sum(self.live(ports))} are")
             time.sleep(0.2)
+
+    def live(self, ports: Sequence[int] = ()) -> list[int]:
+        """Return how many subscriptions are live at the edge with each HTTP port; without any, at the one edge."""
+        return [self._live(port) for port in ports or [self.settings.http_port]]
 
     def deliveries(self) -> int:
         """Return how many records stand in `deliveries`, transaction markers and progress included."""
@@ -131,12 +135,12 @@ class Chain:
         return sizes
 
     def close(self) -> None:
-        """Stop all but the broker."""
-        for name in ("edge", "engine"):
+        """Stop all but the broker, the engine last."""
+        for name in sorted(self.children):
             self.stop(name)
 
-    def _live(self) -> int:
-        connection = http.client.HTTPConnection(self.settings.http_host, self.settings.http_port, timeout=30)
+    def _live(self, port: int) -> int:
+        connection = http.client.HTTPConnection(self.settings.http_host, port, timeout=30)
         try:
             connection.request("GET", "/health")
             body = json.loads(connection.getresponse().read())

@@ -60,6 +60,10 @@ class Crowd:
         """How many subscriptions there are."""
         return sum(section.subscribers for section in self.sections.values())
 
+    def rows(self, k: int) -> tuple[list[float], list[int]]:
+        """Return `risk` and price (in hundredths) of the rows of a section as they are now."""
+        return self._risks[k], self._prices[k]
+
     def load(self) -> Iterator[OutRecord]:
         """Yield a publication of every row, the cold ones first."""
         hot = sum(section.rows for section in self.sections.values())

@@ -1,7 +1,9 @@
 """What a million subscriptions cost one edge: memory, registering stage by stage, and what a restart reads back.
 
-    python -m benchmarks.edge_memory [subscriptions]
+    python -m benchmarks.edge_memory [subscriptions [family]]
 
+`family` is `min`, or `count`, `sum`, `avg`, `distinct`: what is asked of the same ranges. Answers of the last three are
+kept one by one, a DISTINCT with three members here.
 The subscriptions of `benchmarks/crowd.py` (100-byte records, 14-byte ids) go to 16 virtual edges of this process, in
 the order and the portions in which a process would read them: accepted, registered, answered by snapshots, live.
 `bytes_per_subscription` is the growth of resident memory while all that happens, after what is only passing through
@@ -24,7 +26,7 @@ import json
 import sys
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
@@ -39,6 +41,7 @@ from benchmarks.stock_workload import catalog_of
 from connectors.partitioner import home_partition
 from connectors.record import OutRecord
 from connectors.topics import Topics
+from operators.answer import Members, Parts, Tally
 from operators.control import EpochBegins, Progress, RegisterAll, encode_control
 from operators.operator import Answers
 from operators.packed import Header, PackedRegistrations, is_packed, pack_snapshot, unpack
@@ -46,6 +49,13 @@ from overlay.admission import Admission
 from overlay.virtual_edge import VirtualEdge
 from overlay.warming import warm
 
+FAMILIES: dict[str, tuple[bytes, Callable[[int], Parts] | None]] = {
+    "min": (b"MIN(price)", None),
+    "count": (b"COUNT(*)", lambda i: (Tally.of(i, 0),)),
+    "sum": (b"SUM(price)", lambda i: (Tally.of(3, 100 * i),)),
+    "avg": (b"AVG(price)", lambda i: (Tally.of(3, 100 * i),)),
+    "distinct": (b"DISTINCT price", lambda i: (Members((i, i + 1, i + 2)),)),
+}
 VIRTUAL_EDGES = 16
 PORTION = 10_000
 TOPICS = Topics()
@@ -83,7 +93,8 @@ class Asked(NamedTuple):
 class Fleet:
     """All virtual edges, each following one shard from batch 0 on."""
 
-    def __init__(self) -> None:
+    def __init__(self, family: str = "min") -> None:
+        self._parts = FAMILIES[family][1]
         self.edges = [VirtualEdge(i, VIRTUAL_EDGES, TOPICS, lambda _: CATALOG) for i in range(VIRTUAL_EDGES)]
         self._offset = 0
         self._batch = -1
@@ -119,7 +130,8 @@ class Fleet:
                 assert isinstance(packed, PackedRegistrations)
                 header = Header("snapshot", 0, SHARD.decode(), self._batch)
                 new = np.arange(len(packed.versions), dtype=np.int64)
-                answers = Answers(new, new % 7 != 0, {})
+                parts = {} if self._parts is None else {i: self._parts(i) for i in range(len(new))}
+                answers = Answers(new, new % 7 != 0, parts)
                 made.append((packed.header.ve, pack_snapshot(header, np.array(packed.versions), answers)))
         return made
 
@@ -131,11 +143,12 @@ class Fleet:
         self.control(Progress(0, self._batch, 0, "2026-03-01T00:00:00Z"))
 
 
-def portions(count: int) -> Iterator[list[Asked]]:
+def portions(count: int, family: str = "min") -> Iterator[list[Asked]]:
     """Yield the subscription records in portions."""
+    question = FAMILIES[family][0]
     records = Crowd(sections_of(count), 0, "stock").subscriptions(TOPICS)
     asked = (
-        Asked(home_partition(record.key, VIRTUAL_EDGES), i, record.key, record.value)
+        Asked(home_partition(record.key, VIRTUAL_EDGES), i, record.key, record.value.replace(b"MIN(price)", question))
         for i, record in enumerate(records)
         if record.key is not None and record.value is not None
     )
@@ -150,12 +163,12 @@ def resident() -> int:
     return int(Path("/proc/self/statm").read_text().split()[1]) * 4_096
 
 
-def register(fleet: Fleet, count: int) -> Stages:
+def register(fleet: Fleet, count: int, family: str = "min") -> Stages:
     """Make `count` subscriptions live; return what each stage took."""
     stages = Stages()
     admission = Admission()
     admission.announce(CATALOG)
-    for portion in portions(count):
+    for portion in portions(count, family):
         with stages.count("compile"):
             admission.judge_all([asked.value for asked in portion])
         with stages.count("accept"):
@@ -170,14 +183,14 @@ def register(fleet: Fleet, count: int) -> Stages:
     return stages
 
 
-def measure(count: int = 1_000_000) -> dict[str, object]:
+def measure(count: int = 1_000_000, family: str = "min") -> dict[str, object]:
     """Return the figures; what is made once, and the memory to make the records in, is there before they are taken."""
     warm()
-    register(Fleet(), 4 * PORTION)
-    deque(portions(count), maxlen=0)
-    fleet = Fleet()
+    register(Fleet(family), 4 * PORTION, family)
+    deque(portions(count, family), maxlen=0)
+    fleet = Fleet(family)
     before = resident()
-    stages = register(fleet, count)
+    stages = register(fleet, count, family)
     grown = resident() - before
     live = sum(edge.counts["live"] for edge in fleet.edges)
     with stages.count("snapshot"):
@@ -202,4 +215,5 @@ def _snapshots(fleet: Fleet) -> Iterator[list[bytes]]:
 
 
 if __name__ == "__main__":
-    print(json.dumps(measure(*map(int, sys.argv[1:])), indent=2))
+    size = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
+    print(json.dumps(measure(size, *sys.argv[2:]), indent=2))

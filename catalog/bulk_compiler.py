@@ -66,7 +66,7 @@ def compile_all(compiler: Compiler, statements: CutStatements) -> list[Alike]:
     """Return what can be compiled together; each statement is in one of them at most."""
     sizes = statements.ends - statements.starts
     made: list[Alike] = []
-    for rows in statements.by_template():
+    for rows in statements.by_template(FEW):
         rows = rows[sizes[rows] <= MAX_CHARACTERS]
         if len(rows) >= FEW:
             made += _of_template(compiler, statements, rows)

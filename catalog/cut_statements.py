@@ -68,8 +68,8 @@ class CutStatements:
         parts = tuple(text[edges[k] : edges[k + 1]] for k in range(0, len(edges), 2))
         return parts, tuple(text[at] == "'" for at in edges[1:-1:2])
 
-    def by_template(self) -> list[I64]:
-        """Return the simple statements of each template, in order.
+    def by_template(self, least: int = 1) -> list[I64]:
+        """Return the simple statements of each template that has at least so many, in order.
 
         Those of a template that has the hash of another one are left out (there is none but by design).
         """
@@ -78,7 +78,7 @@ class CutStatements:
             return []
         same = np.empty(len(self), np.bool_)
         parts = []
-        for rows in _runs(self.hashes[simple], simple):
+        for rows in (run for run in _runs(self.hashes[simple], simple) if len(run) >= least):
             alike(
                 self.data, self.starts, self.ends, self.spans, self.first, self.counts, rows, int(rows[0]),
                 same[: len(rows)],

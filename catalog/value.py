@@ -20,8 +20,10 @@ import datetime as dt
 import math
 import re
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import Decimal
+
+import msgspec
 
 from catalog.column_type import ColumnType, JsonValue, Kind, Value
 from state.errors import UserError
@@ -113,6 +115,19 @@ def json_of_code(type_: ColumnType, code: int) -> JsonValue:
         if low <= code <= high:
             return _scaled_text(code, type_.scale)
     return to_json(type_, value_of(type_, code))
+
+
+def json_texts_of_codes(type_: ColumnType, codes: Sequence[int]) -> list[str]:
+    """Return the JSON text of each value: `json_of_code`, encoded.
+
+    Cost: 0.3 us each for decimals that are not negative, 1-2 us for others. Raises ValueRefused.
+    """
+    if type_.kind is not Kind.DECIMAL or not type_.coded or not type_.scale or not codes:
+        return [msgspec.json.encode(json_of_code(type_, code)).decode() for code in codes]
+    if min(codes) < 0 or max(codes) > type_.reach[1]:
+        return [f'"{json_of_code(type_, code)}"' for code in codes]
+    unit, scale = 10**type_.scale, type_.scale
+    return [f'"{code // unit}.{code % unit:0{scale}d}"' for code in codes]
 
 
 def from_json(type_: ColumnType, json: object) -> Value | None:

@@ -26,7 +26,7 @@ import msgspec
 import numpy as np
 
 from catalog.column_type import ColumnType, Kind
-from catalog.value import json_of_code
+from catalog.value import json_texts_of_codes
 from state.change_batch import I64, Bool
 
 NULL = "null"
@@ -159,10 +159,10 @@ class ValueTexts:
 
     def _remembered(self, codes: list[int]) -> list[str]:
         seen = self._seen
-        missing = set(codes).difference(seen)
+        missing = list(set(codes).difference(seen))
         if not missing:
             return [seen[code] for code in codes]
-        made = {code: json_text(json_of_code(self._type, code)) for code in missing}
+        made = dict(zip(missing, json_texts_of_codes(self._type, missing), strict=True))
         texts = [made.get(code) or seen[code] for code in codes]
         if len(seen) >= _REMEMBERED:
             seen.clear()

@@ -35,7 +35,7 @@ class Hearings:
 def hearings(messages: Messages, shapes: ShapeTable, index: RangeIndex) -> Hearings:
     """Return who must be asked for `messages`."""
     width = max(len(messages.groups), 1)
-    pairs, place = np.unique(messages.channel.astype(np.int64) * width + messages.group, return_inverse=True)
+    pairs, place = _distinct(messages.channel.astype(np.int64) * width + messages.group)
     heard = [shapes.hearing(channel) for channel in messages.channels]
     counts = np.zeros(len(pairs), np.int64)
     groups: list[int] = []
@@ -53,6 +53,17 @@ def hearings(messages: Messages, shapes: ShapeTable, index: RangeIndex) -> Heari
     at = np.repeat((np.cumsum(counts) - counts)[place], times) + within
     bounds = _bounds(messages, message, np.array(numbers, np.int64)[at], shapes, index)
     return Hearings(message, np.array(groups, np.int64)[at], bounds)
+
+
+def _distinct(pairs: I64) -> tuple[I64, I64]:
+    """Return the distinct numbers in order, and the place of each. They are small as a rule: then without sorting."""
+    most = int(pairs.max(initial=0)) + 1
+    if most > 2 * len(pairs) + 1_024:
+        distinct, place = np.unique(pairs, return_inverse=True)
+        return distinct, place
+    there = np.zeros(most, np.bool_)
+    there[pairs] = True
+    return there.nonzero()[0], (np.cumsum(there) - 1)[pairs]
 
 
 def _bounds(messages: Messages, message: I64, numbers: I64, shapes: ShapeTable, index: RangeIndex) -> I64:

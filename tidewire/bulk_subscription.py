@@ -1,15 +1,16 @@
-"""Registering many subscriptions: written in bulk, then waited for, one refusal stopping none of the others.
+"""Registering many subscriptions: written in bulk, waited for on the way, one refusal stopping none of the others.
 
 Entries are upserts by id, so sending one twice changes nothing; a run that was interrupted goes on where its resume
-point says, and waits for what the earlier run has sent, too.
+point says, and waits for what the earlier run has sent, too. At most `_MOST_WAITING` are without an answer at any time:
+then no more are sent until half of these are answered, so a file of any length takes the same memory.
 
-*Cost*: 10 us an entry to read and send, 5 us to wait for; about 250 bytes of memory an entry until it is answered.
+*Cost*: 10 us an entry to read and send, 5 us to wait for; about 250 bytes of memory an entry without an answer.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 import msgspec
@@ -22,6 +23,7 @@ from tidewire.resume_point import Reached, ResumePoint
 from tidewire.subscription_file import Entry
 
 _FLUSH_ENTRIES = 50_000
+_MOST_WAITING = 100_000
 _TICK_ENTRIES = 1_000
 _IDLE_SECONDS = 0.5
 _KEPT = 100
@@ -43,7 +45,8 @@ class Tally:
     """What has become of the entries so far. `troubles` holds the first ones only.
 
     bad: were no subscription and not sent.  sent: with the broker.  earlier: of those, by an earlier run.
-    live, refused, ended: answered so.  waiting: not answered yet. Entries of one id are answered as one.
+    live, refused, ended: answered so.  waiting: not answered yet. Entries of one id that wait at the same time are
+    answered as one.
     """
 
     sent: int = 0
@@ -66,62 +69,103 @@ Tick = Callable[[Tally], None]
 
 
 class BulkSubscription:
-    """Sends entries and waits for their answers. `tick` is called every now and then."""
+    """Sends entries and waits for their answers. `tick` is called every now and then.
 
-    def __init__(self, producer: Producer, reader: Reader, topics: Topics, tick: Tick = lambda _: None) -> None:
+    patience: seconds without any answer after which it is given up; None: answers are not waited for.
+    """
+
+    def __init__(
+        self,
+        producer: Producer,
+        reader: Reader,
+        topics: Topics,
+        tick: Tick = lambda _: None,
+        patience: float | None = None,
+    ) -> None:
         self.tally = Tally()
         self._producer = producer
         self._reader = reader
         self._topics = topics
         self._tick = tick
+        self._patience = patience
         self._waiting: dict[bytes, int] = {}
         self._acks: dict[int, int] = {}
+        self._answers: Iterator[KafkaRecord | None] = iter(())
         self._began = time.monotonic()
 
-    def send(self, entries: Iterable[Entry], resume: ResumePoint, source: str) -> None:
-        """Write all entries that an earlier run of `source` has not written. *Raises* KafkaFailure."""
+    def run(self, entries: Iterable[Entry], resume: ResumePoint, source: str) -> bool:
+        """Write all entries that an earlier run of `source` has not written, and wait until all are answered.
+
+        Returns False if no answer came for `patience` seconds; then what is left can be done by another run.
+        Raises KafkaFailure.
+        """
         reached = resume.read(source) or Reached(source, self._reader.admin.end_offsets(self._topics.acks))
-        self._acks = reached.acks
-        done, self.tally.earlier = 0, reached.sent
+        self._begin(reached)
+        done = 0
         for done, entry in enumerate(entries, 1):
-            if entry.problem is not None:
-                self.tally.bad += 1
-                self.tally.trouble(Trouble("", "unreadable", entry.problem, number=entry.number))
-            elif done <= reached.sent:
-                self._waiting[entry.key] = _UNKNOWN
-                self.tally.sent += 1
-            else:
-                self._send(entry)
+            self._take(entry, done <= reached.sent)
             if done % _TICK_ENTRIES == 0:
                 self._told()
             if done % _FLUSH_ENTRIES == 0 and done > reached.sent:
-                self._producer.flush()
-                resume.write(Reached(source, self._acks, done))
+                self._note(resume, source, done)
+            if len(self._waiting) >= _MOST_WAITING and not self._wait(resume, source, done, _MOST_WAITING // 2):
+                return False
+        return self._wait(resume, source, max(done, reached.sent), 0)
+
+    def _begin(self, reached: Reached) -> None:
+        """Go on where an earlier run was."""
+        self._acks, self.tally.earlier = reached.acks, reached.sent
+        self.tally.live, self.tally.refused, self.tally.ended = reached.live, reached.refused, reached.ended
+        if self._patience is not None:
+            self._waiting = {id.encode(): version for id, version in reached.waiting.items()}
+            self._answers = self._reader.tail(self._topics.acks, self._acks, _IDLE_SECONDS)
+
+    def _take(self, entry: Entry, sent: bool) -> None:
+        if entry.problem is not None:
+            self.tally.bad += 1
+            self.tally.trouble(Trouble("", "unreadable", entry.problem, number=entry.number))
+        elif sent:
+            self.tally.sent += 1
+        else:
+            self._send(entry)
+
+    def _note(self, resume: ResumePoint, source: str, done: int) -> None:
+        """Let the broker have all that was sent, and write down how far this is."""
         self._producer.flush()
-        resume.write(Reached(source, self._acks, max(done, reached.sent)))
-        self._told()
+        tally = self.tally
+        waiting = {key.decode(): version for key, version in self._waiting.items()}
+        resume.write(Reached(source, self._acks, done, waiting, tally.live, tally.refused, tally.ended))
 
-    def wait(self, patience: float) -> bool:
-        """Read acknowledgements until every subscription is answered; False if none came for `patience` seconds.
+    def _wait(self, resume: ResumePoint, source: str, done: int, enough: int) -> bool:
+        """Read acknowledgements until at most `enough` entries wait; False if none came for `patience` seconds.
 
-        Raises KafkaFailure.
+        Before, all that was sent is with the broker, so that the offset of each entry that waits is known.
         """
-        if not self._waiting:
-            return True
-        until = time.monotonic() + patience
-        for number, record in enumerate(self._reader.tail(self._topics.acks, self._acks, _IDLE_SECONDS)):
+        self._note(resume, source, done)
+        patience = self._patience
+        until = time.monotonic() + (patience or 0.0)
+        number = 0
+        while patience is not None and len(self._waiting) > enough:
+            record = next(self._answers)
+            number += 1
             if record is not None and self._answered(record):
                 until = time.monotonic() + patience
             if record is None or number % _TICK_ENTRIES == 0:
                 self._told()
-            if not self._waiting or time.monotonic() > until:
-                break
+                if time.monotonic() > until:
+                    break
         self._told()
-        return not self._waiting
+        if number:
+            self._note(resume, source, done)
+        return len(self._waiting) <= enough
 
     def _send(self, entry: Entry) -> None:
         key = entry.key
-        self._waiting.pop(key, None)
+        if self._patience is None:
+            self._producer.send(OutRecord(self._topics.subscriptions, None, key, entry.value))
+            self.tally.sent += 1
+            return
+        self._waiting[key] = _UNKNOWN
 
         def written(_: int, offset: int) -> None:
             self._waiting[key] = max(offset, self._waiting.get(key, _UNKNOWN))
@@ -131,6 +175,7 @@ class BulkSubscription:
 
     def _answered(self, record: KafkaRecord) -> bool:
         """Take an acknowledgement; return whether it is the last word on something that is waited for."""
+        self._acks[record.partition] = record.offset + 1
         version = self._waiting.get(record.key or b"")
         if version is None or record.value is None:
             return False

@@ -1,9 +1,10 @@
 """How far a long registration has come, in a small file, so that one that was interrupted goes on from there.
 
-    {"source": "subs.jsonl 104857600 1772409599 …", "sent": 420000, "acks": {"0": 17, …}}
+    {"source": "subs.jsonl 104857600 1772409599 …", "sent": 420000, "acks": {"0": 17, …}, "waiting": {"id": 7, …},
+     "live": 350000, "refused": 2, "ended": 0}
 
-`sent` entries of the source are with the broker, `acks` is where acknowledgements were read from. Sending one
-again changes nothing, so the file may be behind.
+`sent` entries of the source are with the broker. Of these `waiting` have no answer yet, by id, with the offsets of
+their records; `acks` is from where to read for them. Sending one again changes nothing, so the file may be behind.
 """
 
 from __future__ import annotations
@@ -28,6 +29,10 @@ class Reached(msgspec.Struct):
     source: str
     acks: dict[int, int]
     sent: int = 0
+    waiting: dict[str, int] = {}
+    live: int = 0
+    refused: int = 0
+    ended: int = 0
 
 
 class ResumePoint:

@@ -4,11 +4,22 @@ import math
 import struct
 from decimal import Decimal
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from catalog.value import ValueRefused, code_of, decimal_text, from_json, json_of_code, to_json, value_of
+from catalog.column_type import ColumnType
+from catalog.value import (
+    ValueRefused,
+    code_of,
+    decimal_text,
+    from_json,
+    json_of_code,
+    json_texts_of_codes,
+    to_json,
+    value_of,
+)
 from state.order_code import INT64_MAX, INT64_MIN
 from tests.catalog.sample import of
 from tests.effort import examples
@@ -177,3 +188,13 @@ def test_a_long_value_is_shown_short() -> None:
 def test_decimal_text_has_the_scale() -> None:
     assert decimal_text(Decimal("1.5"), 4) == "1.5000"
     assert decimal_text(Decimal("-12"), 0) == "-12"
+
+
+@pytest.mark.parametrize("type_", [PRICE, of("DECIMAL", 5, 0), DATE, DOUBLE])
+def test_a_column_of_texts_is_one_by_one(type_: ColumnType) -> None:
+    for codes in ([], [0, 5, 12, 100, 99_999, 5], [3, -7, -100]):
+        texts = [msgspec.json.encode(json_of_code(type_, code)).decode() for code in codes]
+        assert json_texts_of_codes(type_, codes) == texts
+    if type_ == PRICE:
+        with pytest.raises(ValueRefused):
+            json_texts_of_codes(type_, [1, 10**12])

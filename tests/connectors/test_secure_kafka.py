@@ -32,6 +32,7 @@ from tidewire.stack.port import free_port
 
 pytestmark = pytest.mark.broker
 USER, PASSWORD = "tidewire", 'pass "word" 1;'
+SCRAM_LOGIN = "org.apache.kafka.common.security.scram.ScramLoginModule required;"
 MECHANISMS = {"SCRAM-SHA-256": ScramMechanism.SCRAM_SHA_256, "SCRAM-SHA-512": ScramMechanism.SCRAM_SHA_512}
 
 
@@ -86,6 +87,7 @@ def secure(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secure]:
         "controller.quorum.voters": f"1@127.0.0.1:{controller}",
         "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,PASSWORD:SASL_SSL,CERTIFICATE:SSL",
         "sasl.enabled.mechanisms": ",".join(MECHANISMS),
+        **{f"listener.name.password.{mechanism.lower()}.sasl.jaas.config": SCRAM_LOGIN for mechanism in MECHANISMS},
         "ssl.keystore.type": "PEM",
         "ssl.keystore.location": str(store),
         "ssl.truststore.type": "PEM",
@@ -137,7 +139,7 @@ def test_an_edge_and_the_python_client(kafka: KafkaProperties, topics: Topics) -
         engine = started(kafka, topics)
         engine.subscribe("s")
         until(lambda: engine.run_batch(engine.value + 1) == 1)
-        until(lambda: (told := client.answer("s")) is not None and told.kind == "snapshot")
+        until(lambda: (told := client.answer("s")) is not None and told.new == engine.value)
         client.unsubscribe("s")
         until(lambda: (told := client.answer("s")) is not None and told.kind == "ended")
 

@@ -1,4 +1,4 @@
-"""A PostgreSQL server of a test's own, in a folder that is thrown away; it never runs as root."""
+"""A PostgreSQL server of a test's own, in a folder that is thrown away. As root it is run as another user."""
 
 from __future__ import annotations
 

@@ -56,11 +56,17 @@ class KafkaPython:
         producer.close()
 
     def read(self, topic: str) -> list[Pair]:
-        from kafka import KafkaConsumer
+        from kafka import KafkaConsumer, TopicPartition
 
-        settings = {"isolation_level": "read_committed", "auto_offset_reset": "earliest", "consumer_timeout_ms": 3_000}
-        consumer = KafkaConsumer(topic, bootstrap_servers=self._bootstrap, group_id=None, **settings)
-        found = [(record.key, record.value) for record in consumer]
+        settings = {"isolation_level": "read_committed", "enable_auto_commit": False, "group_id": None}
+        consumer = KafkaConsumer(bootstrap_servers=self._bootstrap, **settings)
+        places = [TopicPartition(topic, number) for number in consumer.partitions_for_topic(topic) or ()]
+        consumer.assign(places)
+        consumer.seek_to_beginning(*places)
+        found, ends = list[Pair](), consumer.end_offsets(places)
+        while any(consumer.position(place) < end for place, end in ends.items()):
+            for records in consumer.poll(timeout_ms=200).values():
+                found += [(record.key, record.value) for record in records]
         consumer.close()
         return found
 

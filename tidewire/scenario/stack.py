@@ -149,6 +149,7 @@ class StackEngine:
 
     def leave(self) -> None:
         """End all subscriptions; the tables are dropped when the next scenario begins. Raises TidewireError."""
+        self._watch.check()
         self._stack.tables += self._catalog.tables
         for id in self._versions:
             self._client.unsubscribe(id)

@@ -31,11 +31,11 @@ _OPTIONS = {
     "buckets": re.compile("[0-9]{1,9}"),
     "bucket.by": re.compile(rf"\s*{_NAME}\s*(?:,\s*{_NAME}\s*)*"),
 }
+_MOST_BUCKETS = 1_024
 _VERBATIM = {"topic", "placeholder", "delimiter", "bucket.by"}
 _JSON = ("{", "[", '"')
 JUDGED = {"json", "debezium-json"}
 """Formats whose records are decoded here; tables of others are known, and their values not judged."""
-_MOST_BUCKETS = 1_024
 _CONSTRAINTS = {"PRIMARY KEY", "NOT NULL"}
 
 
@@ -119,6 +119,10 @@ class Declared:
                 break
             found = tables
         return found
+
+    def newest_tables(self) -> Tables:
+        """Return the tables of the newest version there is, announced or not, by lower-case name."""
+        return self._versions[-1][1]
 
     def names(self) -> set[str]:
         """Return the lower-case names of all columns that were ever declared."""
