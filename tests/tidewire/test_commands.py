@@ -39,7 +39,7 @@ def table(topics: Topics, kafka: KafkaProperties, tidewire: Run, tmp_path: Path)
     name = topics.prefix.replace(".", "_") + "stock"
     file = tmp_path / "catalog.sql"
     file.write_text(DDL.format(table=name))
-    progress = Progress(1, 0, 0, "t", {}, {})
+    progress = Progress(1, 0, 0, "t", {name: {"0": 0}}, {name: {"0": 0}})
     write(kafka, OutRecord(topics.batches, 0, None, encode_control(progress)))
     told = encode_control(progress)
     write(kafka, *(OutRecord(topics.deliveries, edge, b"@progress", told) for edge in range(TEST_VIRTUAL_EDGES)))
