@@ -3,14 +3,14 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-FAST := -m 'not broker and not spark and not stack'
+FAST := -m 'not broker and not spark and not stack and not cdc'
 SLOW := -m 'broker or spark or stack' --ignore=tests/stack/test_crashes.py
 # Workers of the fast tests; each needs some 7 s to import everything, so more help only on more cores.
 WORKERS ?= 2
 # Tests start some hundred Python processes: they share bytecode, whatever the caller's environment says.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup demo test test-fast test-slow thorough coverage ordeal check bench peers clean
+.PHONY: setup demo test test-fast test-slow thorough coverage fuzz cdc ordeal check bench peers clean
 
 setup: $(STAMP)
 
@@ -41,6 +41,15 @@ thorough: setup
 # Which lines and branches the fast tests reach; htmlcov/index.html shows them.
 coverage: setup
 	$(BIN)/python -m pytest $(FAST) -n $(WORKERS) --dist worksteal --cov --cov-report=term:skip-covered --cov-report=html
+
+# Every parser of outside bytes, for MINUTES each; a finding is shown in its smallest form.
+MINUTES ?= 5
+fuzz: setup
+	$(BIN)/python -m tests.fuzz $(MINUTES)
+
+# A real PostgreSQL (Debian: apt-get install postgresql) and Debezium; without PostgreSQL it skips, and says so.
+cdc: setup
+	$(BIN)/python -m pytest -m cdc -rs tests/stack/test_cdc.py
 
 # Minutes of SIGKILL on a whole stack, then the verification.
 ordeal: setup

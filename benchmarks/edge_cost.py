@@ -79,7 +79,7 @@ def chunks(batch: int, count: int, side: int, seed: int) -> list[bytes]:
             [CHANNEL], [b"[]"], zeros, zeros, zeros, nothing, nothing, never, new, known, a, a + side, c, c + side
         )
         header = Header("messages", 0, "stock/0", batch, chunk=i // CHUNK, of=-(-count // CHUNK))
-        packed.append(pack_messages(header, messages, new, zeros, new))
+        packed.append(pack_messages(header, messages, new, nothing, new))
     return packed
 
 

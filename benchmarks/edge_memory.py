@@ -215,4 +215,5 @@ def _snapshots(fleet: Fleet) -> Iterator[list[bytes]]:
 
 
 if __name__ == "__main__":
-    print(json.dumps(measure(*map(int, sys.argv[1:2]), *sys.argv[2:]), indent=2))
+    size = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
+    print(json.dumps(measure(size, *sys.argv[2:]), indent=2))

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -23,7 +23,7 @@ from catalog.column_type import ColumnType, Kind
 from catalog.relation import Column, Relation
 from catalog.shape import Channel, Output, Region, Shape, group_key
 from operators.range_questions import RangeQuestions, warm
-from state.change_batch import I64, ChangeBatch
+from state.change_batch import I64, Bool, ChangeBatch
 from state.order_code import codes_of_doubles
 
 ROWS = (1_000, 10_000, 50_000, 200_000)
@@ -65,29 +65,29 @@ class Table:
         x = codes_of_doubles(rng.uniform(-1e6, 1e6, rows))
         return cls(rng.integers(0, GROUPS, rows), x, rng.integers(0, 10**9, rows))
 
-    def batch(self, rows: I64, x: I64, y: I64, live: I64, relation: Relation = RELATION) -> ChangeBatch:
+    def batch(self, rows: I64, x: I64, y: I64, live: Bool, relation: Relation = RELATION) -> ChangeBatch:
         """Return a batch that puts rows `rows` to (x, y), or deletes them; `name` is one of 1,000, by y."""
         m, columns = len(rows), len(relation.columns)
         codes = np.stack([rows, np.zeros(m, np.int64), x, y, np.zeros(m, np.int64)])[:columns]
-        texts: dict[int, list[str | None]] = {1: [f"market{group}" for group in self.group[rows % len(self.group)]]}
+        texts: dict[int, Sequence[str | None]] = {1: [f"market{group}" for group in self.group[rows % len(self.group)]]}
         if columns > 4:
             texts[4] = [f"name{name}" for name in (y % NAMES).tolist()]
         keys = [b'{"id":%013d}' % row for row in rows.tolist()]
         partition, offset, valid = np.zeros(m, np.int32), np.arange(m), np.ones((columns, m), np.bool_)
-        return ChangeBatch(keys, live.astype(np.bool_), codes, valid, texts, partition, offset)
+        return ChangeBatch(keys, live, codes, valid, texts, partition, offset)
 
     def state(self, channel: Channel = CHANNEL, relation: Relation = RELATION) -> bytes:
         operator = RangeQuestions(relation)
         operator.listen([channel])
         rows = np.arange(len(self.x))
-        operator.apply(self.batch(rows, self.x, self.y, np.ones(len(rows)), relation))
+        operator.apply(self.batch(rows, self.x, self.y, np.ones(len(rows), np.bool_), relation))
         return operator.dump()
 
     def changes(self, kind: str, m: int, relation: Relation = RELATION) -> ChangeBatch:
         """Return `m` changes of one kind; each row at most once while there are enough rows."""
         rng = np.random.default_rng(m)
         rows = rng.permutation(len(self.x))[:m] if m <= len(self.x) else rng.integers(0, len(self.x), m)
-        x, y, live = self.x[rows], self.y[rows], np.ones(m)
+        x, y, live = self.x[rows], self.y[rows], np.ones(m, np.bool_)
         if kind == "good":
             y = y - rng.integers(1, 10**6, m)
         elif kind == "bad":
@@ -95,8 +95,8 @@ class Table:
         elif kind == "move":
             x = codes_of_doubles(rng.uniform(-1e6, 1e6, m))
         else:
-            live = (np.arange(m) % 2).astype(np.float64)
-            rows = np.where(live > 0, len(self.x) + np.arange(m), rows)
+            live = np.arange(m) % 2 == 1
+            rows = np.where(live, len(self.x) + np.arange(m), rows)
         return self.batch(rows, x, y, live, relation)
 
 
@@ -144,7 +144,7 @@ def snapshot_us(stored: bytes, channel: Channel, regions: int = 1_000) -> float:
 
 def families(rows: int = 50_000, m: int = 1_000) -> dict[str, dict[str, object]]:
     """Return family -> kind -> microseconds a change, and those of a region's snapshot when 1,000 are asked for."""
-    table, costs = Table.of(rows), {}
+    table, costs = Table.of(rows), dict[str, dict[str, object]]()
     for name, channel in FAMILIES.items():
         stored = table.state(channel, NAMED)
         of_kind = {kind: cost_of(stored, table.changes(kind, m, NAMED), NAMED)["operator_us"] for kind in KINDS}

@@ -57,9 +57,9 @@ class PushEdge:
         self._view = CommittedView()
         answers = EdgeAnswers(self._view, Ownership(list, TOPICS.subscriptions))
         rules = HttpRules(connections=connections)
-        self.board = PushBoard(TOPICS, rules, answers.look)
+        self.board = PushBoard(TOPICS, rules, answers.look, answers.epoch)
         self.board.partitions = 1
-        self._batch = -1
+        self._batch, self._last = -1, 0
         self._subscribe(subscriptions)
         answers.serve(SimpleNamespace(edges={0: self._edge}), 1, "here:1")  # type: ignore[arg-type]
         answers.state = RUNNING
@@ -111,7 +111,7 @@ class PushEdge:
             new, ~never, lowest, highest, lowest, highest,
         )  # fmt: skip
         header = Header("messages", 0, "t/0", self._batch + 1, chunk=0, of=1)
-        self._edge.notification(0, b"t/0", pack_messages(header, messages, at, zeros, at))
+        self._edge.notification(0, b"t/0", pack_messages(header, messages, at, nothing, at))
 
     def _finish(self) -> Sequence[OutRecord]:
         self._batch += 1

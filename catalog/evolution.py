@@ -47,6 +47,7 @@ def _check_properties(old: Relation, declaration: Declaration, source: Statement
     ]
     was, becomes = reading(old, old.columns), reading(new, old.columns)
     properties += [(name, was.get(name, "not given"), becomes.get(name, "not given")) for name in was | becomes]
+    properties = [one for one in properties if one[1] != "not given" or not one[0].startswith("option schema.")]
     for name, before, after in properties:
         if before != after:
             what = f"the {name} of `{old.name}` is {before} and cannot become {after}"

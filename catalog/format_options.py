@@ -8,14 +8,22 @@
       column.NAME   the same of the column NAME alone, and before the others
       placeholder   the text that stands for a large value that did not change
 
+    avro
+      schema.ID     the Avro schema that the registry's number ID stands for, where records are framed
+      schema        the one Avro schema of all records, where they are not
+    csv
+      delimiter     one character between fields; a comma by default
+
 A number such as 1772409599000000 does not say what it counts, and a text such as MTIz may be base64 or not. So a
 table whose records may lack their schema, and which has a column of these types without a unit, is refused.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from catalog.avro_schema import AvroSchema, AvroSchemaError
 from catalog.column_type import Kind
 from catalog.relation import Column, Relation
 
@@ -25,6 +33,7 @@ UNITS: dict[Kind, tuple[str, ...]] = {
     Kind.DECIMAL: ("base64", "string", "number"),
 }
 """How values of a type may be written, where that is not plain."""
+DELIMITER = ","
 PLACEHOLDER = "__debezium_unavailable_value"
 _OF_COLUMN = "column."
 _WORDS = frozenset(kind.value.lower() for kind in UNITS)
@@ -56,7 +65,8 @@ def read_format_options(
     """
     names, read = _FORMATS.get(format, ((), _nothing))
     for name in given:
-        if name not in names and not (name.startswith(_OF_COLUMN) and f"{_OF_COLUMN}NAME" in names):
+        general = re.sub(r"^column\..*", "column.NAME", re.sub(r"^schema\.[0-9]{1,10}$", "schema.ID", name))
+        if general not in names:
             raise OptionFault(name, "unsupported", f"there is no option `{name}`", "")
     return tuple(sorted(read(given, columns)))
 
@@ -140,6 +150,30 @@ def _no_unit(column: Column, word: str) -> OptionFault:
     return OptionFault(None, "malformed", what, hint)
 
 
+def _avro(given: Mapping[str, str], columns: Sequence[Column]) -> Iterable[tuple[str, str]]:
+    """Check every schema, so that no record can meet one that is none."""
+    if not given or ("schema" in given and len(given) > 1):
+        what = "records are framed with schemas' numbers, or all of one schema: the table says neither or both"
+        hint = "Write WITH ('schema.7'='{...}') for each number, or 'schema'='{...}' where records are not framed."
+        raise OptionFault(None, "malformed", what, hint)
+    for name, text in given.items():
+        if name != "schema" and int(name.removeprefix("schema.")) >= 1 << 32:
+            raise OptionFault(name, "malformed", "a schema's number has 32 bits", "Look it up in the registry.")
+        try:
+            AvroSchema(text, name)
+        except AvroSchemaError as error:
+            raise OptionFault(name, "malformed", str(error), "Take it from the registry as it is.") from None
+    return given.items()
+
+
+def _csv(given: Mapping[str, str], columns: Sequence[Column]) -> Iterable[tuple[str, str]]:
+    delimiter = given.get("delimiter", DELIMITER)
+    if len(delimiter) != 1 or delimiter in '"\r\n':
+        what = f"a delimiter is one character, no quote and no line break, got {delimiter[:20]!r}"
+        raise OptionFault("delimiter", "malformed", what, "Usual are ',', ';' and '|'.")
+    return given.items()
+
+
 def _nothing(given: Mapping[str, str], columns: Sequence[Column]) -> Iterable[tuple[str, str]]:
     return ()
 
@@ -148,6 +182,8 @@ _Reader = Callable[[Mapping[str, str], Sequence[Column]], Iterable[tuple[str, st
 _FORMATS: dict[str, tuple[tuple[str, ...], _Reader]] = {
     "json": ((), _nothing),
     "debezium-json": (("schema", "timestamp", "date", "decimal", "column.NAME", "placeholder"), _debezium),
+    "avro": (("schema", "schema.ID"), _avro),
+    "csv": (("delimiter",), _csv),
 }
 FORMATS = tuple(_FORMATS)
 """Formats that a table can be declared with; `connectors` has a decoder for each."""

@@ -24,6 +24,10 @@ Stable codes, so that a program can act on them:
     malformed_schema   the schema that the record carries is none, or lacks what a value needs
     missing_schema     neither the record nor the table says how a value is written
     unavailable_value  a placeholder for a value that did not change, and no stored row has it
+    malformed_frame    does not begin with the registry's framing
+    unknown_schema     the number of a schema that the table does not list
+    malformed_avro     not one datum of the schema that wrote it
+    malformed_csv      not one line of fields, or more fields than columns
 """
 
 from __future__ import annotations

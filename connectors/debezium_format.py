@@ -1,6 +1,7 @@
 """Format `debezium-json`: the changes of a database's table as Debezium publishes them.
 
-Records are decoded one by one (`debezium_record.py`): 20-40 us a record, which is above what a connector delivers.
+Records are decoded one by one (`debezium_record.py`); measured: 47 us for one of 250 bytes, 63 us for one of 1,500 with
+its schema.
 What hangs on stored rows (truncates, values that did not change) is marked and left to the shard (`settling.py`).
 """
 

@@ -68,7 +68,9 @@ def edge_app(edge: Edge, rules: HttpRules | None = None) -> Starlette:
         Route("/subscriptions/{identifier:path}", _current(edge.answers, rules), methods=["GET"]),
         Route("/health", _health(edge.answers), methods=["GET"]),
     ]
-    return Starlette(routes=routes, middleware=_middleware(rules))
+    app = Starlette(routes=routes, middleware=_middleware(rules))
+    app.router.redirect_slashes = False  # an id may end with one
+    return app
 
 
 def _stream_routes(edge: Edge, streams: Streams, rules: HttpRules) -> list[BaseRoute]:

@@ -11,6 +11,7 @@ logs and histories, so a request that carries one there is refused.
 
 from __future__ import annotations
 
+import ipaddress
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -50,6 +51,14 @@ class HttpRules:
         """Return whose token it is. Cost: one hash, and a comparison for each tenant."""
         token_hash = hash_of(token)
         return next((tenant for tenant, hashes in self.tenants.items() if matches(token_hash, hashes)), None)
+
+    def is_open_at(self, host: str) -> bool:
+        """Whether anybody on the network may do everything where the edge listens at `host`."""
+        try:
+            private = ipaddress.ip_address(host).is_loopback
+        except ValueError:
+            private = host == "localhost"
+        return not self.tenants and not private
 
     def admit(self, request: HTTPConnection, identifiers: Sequence[str]) -> Response | None:
         """Return why this request for `identifiers` is refused, None if it is not."""

@@ -37,6 +37,7 @@ T = TypeVar("T")
 Place = tuple[str, int]
 """A topic and a partition of it."""
 
+_HEAR_SECONDS = 0.2
 _CREATE_SECONDS = 30.0
 
 
@@ -82,7 +83,7 @@ class Admin:
         try:
             found = self._client.list_topics(topic, timeout=self._timeout).topics[topic]
         except KafkaException as error:
-            raise self._ear.explain(error, f"looking for the topic `{topic}`") from error
+            raise self._explain(error, f"looking for the topic `{topic}`") from error
         if found.error is not None:
             raise self._ear.explain(found.error, f"looking for the topic `{topic}`")
         return len(found.partitions)
@@ -92,7 +93,7 @@ class Admin:
         try:
             found = self._client.list_topics(timeout=self._timeout).topics
         except KafkaException as error:
-            raise self._ear.explain(error, "listing topics") from error
+            raise self._explain(error, "listing topics") from error
         return {name: len(topic.partitions) for name, topic in found.items() if topic.error is None}
 
     def ensure_topics(self, topics: Topics, virtual_edges: int = VIRTUAL_EDGES) -> int:
@@ -212,6 +213,11 @@ class Admin:
             return {place.partition: self._result(future, doing).offset for place, future in futures.items()}
 
         return self._persist(ask)
+
+    def _explain(self, error: KafkaException, doing: str) -> KafkaFailure:
+        """Explain a request that failed at once: why, the client may have to tell yet."""
+        self._client.poll(_HEAR_SECONDS)
+        return self._ear.explain(error, doing)
 
     def _create(self, specs: Sequence[TopicSpec], virtual_edges: int) -> None:
         present = self.topics()

@@ -7,6 +7,8 @@ from functools import lru_cache
 from typing import Protocol
 
 from catalog.relation import Relation
+from connectors.avro_format import AvroFormat
+from connectors.csv_format import CsvFormat
 from connectors.debezium_format import DebeziumFormat
 from connectors.decoded import Decoded
 from connectors.json_format import JsonFormat
@@ -30,7 +32,12 @@ class RecordFormatError(UserError):
     code = "unknown_format"
 
 
-_FORMATS: dict[str, Callable[[Relation, bool], RecordFormat]] = {"json": JsonFormat, "debezium-json": DebeziumFormat}
+_FORMATS: dict[str, Callable[[Relation, bool], RecordFormat]] = {
+    "json": JsonFormat,
+    "debezium-json": DebeziumFormat,
+    "avro": AvroFormat,
+    "csv": CsvFormat,
+}
 
 
 @lru_cache(maxsize=256)

@@ -10,25 +10,25 @@ from catalog.value import json_of_code
 from state.row_store import RowStore
 
 
-def stored_rows(relation: Relation, store: RowStore) -> Iterator[dict[str, JsonValue]]:
+def stored_rows(relation: Relation, *stores: RowStore) -> Iterator[dict[str, JsonValue]]:
     """Yield each row as column -> JSON value, columns in DDL order, rows by their primary keys' bytes.
 
-    Cost: O(n log n), about 1 us a value.
+    A relation that is kept in buckets has a store for each. Cost: O(n log n), about 1 us a value.
     """
+    names = [column.name for column in relation.columns]
+    held = [(store.key(row), values) for store in stores for row, values in enumerate(_values(relation, store))]
+    for _key, values in sorted(held, key=lambda pair: pair[0]):
+        yield dict(zip(names, values, strict=True))
+
+
+def _values(relation: Relation, store: RowStore) -> Iterator[tuple[JsonValue, ...]]:
     replay = store.still()
     columns: list[list[JsonValue]] = []
     for number, column in enumerate(relation.columns):
-        codes, valid = replay.codes[number], replay.valid[number].tolist()
+        codes, known = replay.codes[number], replay.valid[number]
         if column.type.coded:
-            columns.append(
-                [
-                    json_of_code(column.type, code) if known else None
-                    for code, known in zip(codes.tolist(), valid, strict=True)
-                ]
-            )
+            found: Iterator[JsonValue] = (json_of_code(column.type, code) for code in codes[known].tolist())
         else:
-            texts = iter(store.texts_of(number, codes[replay.valid[number]]))
-            columns.append([next(texts) if known else None for known in valid])
-    names = [column.name for column in relation.columns]
-    for row in sorted(range(len(store)), key=store.key):
-        yield {name: column[row] for name, column in zip(names, columns, strict=True)}
+            found = iter(store.texts_of(number, codes[known]))
+        columns.append([next(found) if there else None for there in known.tolist()])
+    yield from zip(*columns, strict=True)

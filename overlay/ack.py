@@ -2,10 +2,11 @@
 
     refused   {"id", "version", "status", "code", "message"[, "hint"]}
     accepted  {"id", "version", "status", "sql", "shape", "cost"}
-    live      {"id", "version", "status", "at": {"epoch", "batch"}, "sql", "shape", "cost"}
+    live      {"id", "version", "status", "at": {"epoch", "batch"}, "sql"[, "expires"], "shape", "cost"}
     ended     {"id", "version", "status", "reason"}
 
-`version` is the offset of the record that is answered; `shape` the canonical text of the shape.
+`version` is the offset of the record that is answered; `shape` the canonical text of the shape;
+`expires` the time of progress at which the subscription ends, where it has a TTL.
 """
 
 from __future__ import annotations
@@ -37,6 +38,11 @@ def refused(name: str, version: int, refusal: Refusal) -> bytes:
 def ending(shape: str, cost: str) -> str:
     """Return what acks of subscriptions of one shape and cost share: how they end."""
     return f'"shape":{json_text(shape)},"cost":{json_text(cost)}}}'
+
+
+def expiring(time: str) -> str:
+    """Return what stands before `ending` where a subscription is to end at `time` (ISO 8601)."""
+    return f'"expires":"{time}",'
 
 
 def accepted(name: str, version: int, sql: str, end: str) -> bytes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from connectors.http_answer import Answer, Elsewhere, Found, NotNow, Unknown
@@ -27,11 +27,15 @@ class StepCounters:
 
 
 class EdgeAnswers:
-    """Reads the edge's memory through its committed view. `state` says in words what the edge is doing."""
+    """Reads the edge's memory through its committed view.
+
+    `state` says in words what the edge is doing, `readers` counts the streams that are open.
+    """
 
     def __init__(self, view: CommittedView, ownership: Ownership) -> None:
         self.state = "starting"
         self.counters = StepCounters()
+        self.readers: Callable[[], int] = int
         self._view = view
         self._ownership = ownership
         self._owned: OwnedEdges | None = None
@@ -46,6 +50,11 @@ class EdgeAnswers:
     def virtual_edges(self) -> set[int]:
         """The numbers of the virtual edges that are here now."""
         return set(self._owned.edges) if self._owned is not None else set()
+
+    def epoch(self) -> int:
+        """Return the newest epoch that a virtual edge here has made progress in, -1 if none has."""
+        edges = self._owned.edges.values() if self._owned is not None else ()
+        return max((edge.position.epoch for edge in edges if edge.position is not None), default=-1)
 
     def subscription(self, identifier: str) -> Answer:
         """Return the current answer of a subscription, or where it is."""
@@ -71,7 +80,8 @@ class EdgeAnswers:
 
     def health(self) -> tuple[bool, Mapping[str, object]]:
         """Return whether the edge serves, and what it owns, holds and has counted."""
-        body: dict[str, object] = {"state": self.state, "address": self._address, **asdict(self.counters)}
+        body: dict[str, object] = {"state": self.state, "address": self._address, "readers": self.readers()}
+        body |= asdict(self.counters)
         if self._owned is not None:
             body["virtual_edges"] = self._view.read(self._describe)
         return self.state == RUNNING, body

@@ -36,7 +36,8 @@ class EdgeProcess:
         self._view = CommittedView()
         ownership = Ownership(lambda: self._admin.members(config.group), config.topics.subscriptions)
         self.answers = EdgeAnswers(self._view, ownership)
-        self._board = PushBoard(config.topics, config.rules, self.answers.look)
+        self._board = PushBoard(config.topics, config.rules, self.answers.look, self.answers.epoch)
+        self.answers.readers = lambda: self._board.readers
         self._log = structlog.get_logger("tidewire.edge")
 
     def run(self, stop: threading.Event) -> None:
@@ -51,6 +52,8 @@ class EdgeProcess:
         address = self._config.advertised or http.address
         self._log = self._log.bind(edge=address)
         self._log.info("listening", http=http.address)
+        if self._config.rules.is_open_at(self._config.http_host):
+            self._log.warning("whoever reaches this address may read and end all subscriptions: set [tenants]")
         warm()  # before joining: compiling within a step would outlast its transaction
         try:
             partitions = self._await_topics(stop)

@@ -37,16 +37,16 @@ class Expiry:
         self._begins = bool(len(slots.expired(-1)))
         self._next = slots.next_expiry(-1)
 
+    def start(self, time: str) -> None:
+        """Let TTLs begin that were noted before a progress of `time` (ISO 8601)."""
+        now = seconds(time) if self._begins else None
+        if now is not None:
+            self._start(now)
+
     def due(self, time: str) -> list[int]:
         """Return the slots that are over at `time` (ISO 8601), by when they were."""
-        if not self._begins and self._next == INT64_MAX:
-            return []
-        now = seconds(time)
-        if now is None:
-            return []
-        if self._begins:
-            self._start(now)
-        if now < self._next:
+        now = None if self._next == INT64_MAX else seconds(time)
+        if now is None or now < self._next:
             return []
         over = self._roster.slots.expired(now)
         self._next = self._roster.slots.next_expiry(now)
@@ -58,6 +58,15 @@ class Expiry:
         slots.set_expires(new, now - slots.expires(new))
         self._roster.touch(new)
         self._begins, self._next = False, slots.next_expiry(-1)
+
+
+def written(when: int) -> str:
+    """Return seconds since 1970 as ISO text, in UTC.
+
+    >>> written(1_772_323_200)
+    '2026-03-01T00:00:00Z'
+    """
+    return dt.datetime.fromtimestamp(when, dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def seconds(time: str) -> int | None:

@@ -19,11 +19,14 @@ from connectors.kafka_record import KafkaRecord
 from connectors.record import OutRecord
 from connectors.topics import Topics
 from operators.packed import is_packed
+from overlay.packed_deliveries import PACKED_KEY
 from overlay.snapshot_policy import SnapshotPolicy
 from overlay.virtual_edge import VirtualEdge
 from state.errors import TidewireError
 
 STEP_RECORDS = 20_000
+BYTES_A_RECORD = 200
+"""Packed deliveries count as so many records as their bytes would be."""
 
 
 class RecordMalformed(TidewireError):
@@ -75,15 +78,16 @@ class OwnedEdges:
         self._owned: dict[int, _Owned] = {}
         self._next: dict[Place, int] = {}
         self._out: list[OutRecord] = []
+        self._packed = 0
 
     @property
     def edges(self) -> dict[int, VirtualEdge]:
-        """The virtual edges, by number."""
-        return {number: owned.edge for number, owned in self._owned.items()}
+        """The virtual edges, by number; may be asked for by any thread."""
+        return {number: owned.edge for number, owned in list(self._owned.items())}
 
     def clear(self) -> None:
         """Forget everything."""
-        self._owned, self._next, self._out = {}, {}, []
+        self._owned, self._next, self._out, self._packed = {}, {}, [], 0
 
     def restore(self, number: int, values: Iterable[bytes]) -> VirtualEdge:
         """Own virtual edge `number`, as its records in `edge-state` describe it. *Raises* StateError."""
@@ -111,7 +115,7 @@ class OwnedEdges:
             return False
         self._notify(owned.edge, record)
         self._next[record.topic, record.partition] = record.offset + 1
-        return len(self._out) >= STEP_RECORDS
+        return len(self._out) + self._packed >= STEP_RECORDS
 
     def feed_subscriptions(self, records: Sequence[KafkaRecord]) -> None:
         """Feed records of `subscriptions` in, each virtual edge's at once."""
@@ -156,7 +160,7 @@ class OwnedEdges:
                 owned.policy.snapshot_taken(_size(whole))
                 self._out += whole
                 snapshots.append(number)
-        records, self._out = self._out, []
+        records, self._out, self._packed = self._out, [], 0
         return Step(records, self._positions(), snapshots)
 
     def _positions(self) -> dict[Place, int]:
@@ -181,6 +185,8 @@ class OwnedEdges:
     def _take(self, edge: VirtualEdge) -> None:
         records = edge.take()
         self._out += records
+        packed = [record.value for record in records if record.key == PACKED_KEY]
+        self._packed += sum(len(value or b"") for value in packed) // BYTES_A_RECORD
         self._owned[edge.number].policy.wrote(_size([r for r in records if r.topic == self._topics.edge_state]))
 
 

@@ -29,11 +29,13 @@ from connectors.record import OutRecord
 from connectors.topics import Topics
 from overlay.delivery import PROGRESS_KEY
 from overlay.packed_deliveries import PACKED_KEY, lines_of
-from overlay.push_message import read_all, read_at
+from overlay.push_message import Told, read_all, read_at
 from overlay.push_stream import PushStream
 from state.errors import TidewireError
 
 PULSE_SECONDS = 1.0
+SPOKES = 20
+"""Readers' pulses are spread over the second, so that thousands of idle ones hold up nobody in one go."""
 
 _K = TypeVar("_K")
 _V = TypeVar("_V")
@@ -46,22 +48,29 @@ class _Heard:
     """What somebody listens to of one transaction; of each virtual edge's progress the newest."""
 
     deliveries: dict[bytes, list[bytes]] = field(default_factory=dict)
+    packed: list[bytes] = field(default_factory=list)
     progress: dict[int, bytes] = field(default_factory=dict)
     acks: list[tuple[bytes, bytes]] = field(default_factory=list)
 
 
 class PushBoard:
-    """Streams of one edge. `partitions`: how many virtual edges there are, 0 while nobody knows."""
+    """Streams of one edge.
 
-    def __init__(self, topics: Topics, rules: HttpRules, look: Look) -> None:
+    `partitions`: how many virtual edges there are, 0 while nobody knows. `epoch`: the newest that progress was made in.
+    """
+
+    def __init__(self, topics: Topics, rules: HttpRules, look: Look, epoch: Callable[[], int]) -> None:
         self._deliveries, self._acks = topics.deliveries, topics.acks
         self._rules = rules
         self._look = look
+        self._epoch = epoch
         self.partitions = 0
         self._watched: dict[bytes, dict[PushStream, int]] = {}
         self._homes: dict[int, dict[PushStream, None]] = {}
         self._awaited: dict[bytes, list[Callable[[bytes], None]]] = {}
-        self._streams: set[PushStream] = set()
+        self._streams: dict[PushStream, set[PushStream]] = {}
+        self._wheel: list[set[PushStream]] = [set() for _ in range(SPOKES)]
+        self._spoke = 0
         self._pulsing = False
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -79,9 +88,8 @@ class PushBoard:
                     heard.deliveries.setdefault(key, []).append(value)
                 elif key == PROGRESS_KEY and record.partition is not None:
                     heard.progress[record.partition] = value
-                elif key == PACKED_KEY:
-                    for mine, line in lines_of(value, self._watched):
-                        heard.deliveries.setdefault(mine, []).append(line)
+                elif key == PACKED_KEY and record.partition in self._homes:
+                    heard.packed.append(value)
             elif record.topic == self._acks and key in self._awaited:
                 heard.acks.append((key, value))
         self._post(lambda: self._hear(heard))
@@ -133,7 +141,7 @@ class PushBoard:
         if instead is not None:
             stream.close()
             return instead
-        stream.begin(answers)
+        stream.begin(answers, self._epoch())
         return stream
 
     def await_acks(self, key: bytes, hear: Callable[[bytes], None]) -> None:
@@ -154,20 +162,20 @@ class PushBoard:
             self._watched.setdefault(key, {})[stream] = number
         for home in stream.homes:
             self._homes.setdefault(home, {})[stream] = None
-        self._streams.add(stream)
+        self._streams[stream] = min(self._wheel, key=len)
+        self._streams[stream].add(stream)
         if not self._pulsing:
             self._pulsing = True
-            loop.call_later(PULSE_SECONDS, self._pulse)
+            loop.call_later(PULSE_SECONDS / SPOKES, self._pulse)
         return stream
 
     def _unwatch(self, stream: PushStream) -> None:
-        self._streams.discard(stream)
+        self._streams.pop(stream).discard(stream)
         _forget(self._watched, stream.keys, stream)
         _forget(self._homes, stream.homes, stream)
 
     def _hear(self, heard: _Heard) -> None:
-        for key, lines in heard.deliveries.items():
-            told = read_all(lines)
+        for key, told in self._unpacked(heard).items():
             for stream, number in self._watched.get(key, {}).items():
                 stream.put(number, told)
         for home, line in heard.progress.items():
@@ -177,6 +185,17 @@ class PushBoard:
         for key, ack in heard.acks:
             for hear in self._awaited.get(key, ()):
                 hear(ack)
+
+    def _unpacked(self, heard: _Heard) -> dict[bytes, list[Told]]:
+        """Return what is told each subscription, in order, in whatever form it was written."""
+        told = {key: read_all(lines) for key, lines in heard.deliveries.items()}
+        packed: dict[bytes, list[bytes]] = {}
+        for value in heard.packed:
+            for key, line in lines_of(value, self._watched):
+                packed.setdefault(key, []).append(line)
+        for key, lines in packed.items():
+            told[key] = sorted(told.get(key, []) + read_all(lines), key=lambda one: one.mark)
+        return told
 
     def _end_but(self, kept: set[int]) -> None:
         for stream in self._streams:
@@ -189,11 +208,13 @@ class PushBoard:
                 stream.make_good(number, answer)
 
     def _pulse(self) -> None:
-        for stream in self._streams:
+        """Feel the pulse of a share of the readers; each has its turn once a second."""
+        for stream in self._wheel[self._spoke]:
             stream.pulse()
+        self._spoke = (self._spoke + 1) % SPOKES
         self._pulsing = bool(self._streams)
         if self._pulsing:
-            asyncio.get_running_loop().call_later(PULSE_SECONDS, self._pulse)
+            asyncio.get_running_loop().call_later(PULSE_SECONDS / SPOKES, self._pulse)
 
 
 def _forget(readers_of: dict[_K, dict[PushStream, _V]], names: Iterable[_K], stream: PushStream) -> None:

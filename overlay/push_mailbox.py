@@ -19,6 +19,8 @@ from overlay.push_message import Missed, Told
 MOST_WAITING = 20_000
 HEARTBEAT_SECONDS = 15.0
 NOWHERE = (-1, -1)
+_SLACK = 0.1
+"""Seconds that progress may come early: a pulse that is a moment before its time does not skip a turn."""
 
 Progress = tuple[tuple[int, int], bytes]
 """(epoch, batch) and the record that says it."""
@@ -104,7 +106,7 @@ class Mailbox:
 
     @property
     def _progress_is_due(self) -> bool:
-        return self._progress is not None and self._silent >= self._progress_seconds
+        return self._progress is not None and self._silent >= self._progress_seconds - _SLACK
 
     def _catch_up(self) -> None:
         """Turn what was missed into messages."""

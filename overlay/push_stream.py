@@ -17,7 +17,6 @@ from urllib.parse import quote
 from connectors.http_answer import Answer, Elsewhere, Found, Unknown
 from connectors.http_stream import Portion
 from connectors.partitioner import home_partition
-from overlay.delivery import Position
 from overlay.push_mailbox import Mailbox
 from overlay.push_mark import read_mark
 from overlay.push_message import Told, answer_message, plain_message
@@ -57,11 +56,14 @@ class PushStream:
         self._box = Mailbox(self._mark.heard if self._mark else [None] * len(self._ids), progress_seconds, clock)
         self._on_close: Callable[[PushStream], None] | None = on_close
 
-    def begin(self, answers: Sequence[Answer]) -> None:
-        """Send the current answers, then what was held back and is newer."""
+    def begin(self, answers: Sequence[Answer], epoch: int) -> None:
+        """Send the current answers, then what was held back and is newer.
+
+        `epoch`: the newest that progress was made in; a mark of a newer one is of another history.
+        """
         self.present = {home for home, answer in zip(self.homes, answers, strict=True) if not _away(answer)}
         self._box.follow(self.present)
-        if self._asked is not None and (self._mark is None or self._mark.epoch > _epoch(answers)):
+        if self._asked is not None and (self._mark is None or self._mark.epoch > epoch):
             self._mark = None
             self._box.say(plain_message("reset"))
         held, self._held = self._held or [], None
@@ -76,6 +78,8 @@ class PushStream:
             self._held.append((number, told))
             return
         last = self._told[number]
+        if not told:
+            return
         fresh = told if told[0].mark > last else [one for one in told if one.mark > last]
         if fresh:
             self._told[number] = fresh[-1].mark
@@ -146,9 +150,3 @@ def jumped(heard: tuple[int, int], mark: tuple[int, int]) -> bool:
 
 def _away(answer: Answer) -> bool:
     return isinstance(answer, Elsewhere)
-
-
-def _epoch(answers: Sequence[Answer]) -> float:
-    """Return the newest epoch that the answers hold in; infinity where none says."""
-    found = [answer.body.get("at") for answer in answers if isinstance(answer, Found)]
-    return max((at.epoch for at in found if isinstance(at, Position)), default=float("inf"))

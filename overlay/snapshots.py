@@ -12,12 +12,14 @@ from overlay.composite import Whole, states_of
 from overlay.current_answer import current_answer
 from overlay.delivery import NULL, Position, delivery, json_names, json_text, moved
 from overlay.edge_counters import EdgeCounters
+from overlay.expiry import written
 from overlay.outbox import Outbox
 from overlay.roster import Roster
 from overlay.shape_table import ShapeEntry
 from overlay.slot_table import NONE
 from overlay.ways import COUNTS, SINGLE, Ways
 from state.change_batch import I64, Bool
+from state.order_code import INT64_MAX
 
 
 class Snapshots:
@@ -147,7 +149,11 @@ class Snapshots:
         kinds = list(zip(table.shape[slots].tolist(), table.term[slots].tolist(), strict=True))
         for shape, term in dict.fromkeys(kinds):
             made[shape, term] = ack.ending(self._roster.shapes[shape].key, table.terms(term).cost)
-        return [made[kind] for kind in kinds]
+        expires = table.expires(slots).tolist()
+        return [
+            made[kind] if when == INT64_MAX or when < 0 else ack.expiring(written(when)) + made[kind]
+            for kind, when in zip(kinds, expires, strict=True)
+        ]
 
     def _resync(self, slot: int, n: int, body: str, at: Position) -> None:
         slots = self._roster.slots

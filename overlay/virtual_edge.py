@@ -373,6 +373,8 @@ class VirtualEdge:
 
     def _progress(self, progress: Progress) -> None:
         applied = self._head.applied
+        if applied is None or progress.batch >= applied:
+            self._expiry.start(progress.time)
         if applied is not None and progress.batch <= applied:
             self.counters.repeats += 1
             if progress.batch < applied:

@@ -7,8 +7,8 @@ writes goes back as rows of the sink (`streaming/sink_rows.py`). No number passe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import pandas as pd
@@ -46,7 +46,7 @@ class ShardFunction:
     `sources` are the topics by the number that the plan gives them; `catalogs` are (first batch, catalog) in
     ascending order, so that a batch that is replayed finds the catalog it was planned with; `flush_rows` is the
     session's `spark.sql.execution.arrow.maxRecordsPerBatch`; `several` says by batch which
-    topics have several partitions.
+    topics have several partitions; `seeds` are the states of shards that have none yet.
     """
 
     process: Process
@@ -57,6 +57,7 @@ class ShardFunction:
     partitions: int
     flush_rows: int
     several: Several = ()
+    seeds: Mapping[str, bytes] = field(default_factory=dict)
 
     def __call__(self, key: tuple[str], chunks: Iterable[pd.DataFrame], state: GroupState) -> Iterator[pd.DataFrame]:
         """Run one batch of the shard `key`; yield the rows to write. `chunks` are rows of parcels."""
@@ -65,7 +66,7 @@ class ShardFunction:
         records = [unwrap(parcel, self.sources[source]) for parcel, source in parcels]
         several = several_at(self.several, batch)
         spec = ShardSpec(self.epoch, key[0], catalog_at(self.catalogs, batch), self.topics, self.partitions, several)
-        before = bytes(state.get[0]) if state.exists else None
+        before = bytes(state.get[0]) if state.exists else self.seeds.get(key[0])
         result = self.process(spec, batch, before, records)
         if result.state is not None:
             state.update((result.state,))

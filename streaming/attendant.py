@@ -57,7 +57,7 @@ class Trimmed(msgspec.Struct, frozen=True, tag="trimmed", tag_field="kind"):
 
 @dataclass(frozen=True, slots=True)
 class Desk:
-    """What an engine works with once it is open."""
+    """What an engine works with once it is open. `checks` are called once a second, and raise what must end it."""
 
     cluster: Cluster
     topics: Topics
@@ -68,6 +68,7 @@ class Desk:
     watch: ClaimWatch
     opening: Opening
     poll_seconds: float
+    checks: tuple[Callable[[], None], ...] = ()
 
     def version_of(self, batch: int) -> int:
         """Return the catalog version under which `batch` runs."""
@@ -142,6 +143,8 @@ class Attendant:
         if self._is_due("watch", WATCH_SECONDS):
             self._check_query(run)
             desk.watch.check()
+            for check in desk.checks:
+                check()
             self._catch_up()
         if self._is_due("catalog", CATALOG_SECONDS) and desk.catalogs.poll() and not self._announce_only():
             return True
@@ -220,7 +223,7 @@ class Attendant:
     def _register(self) -> None:
         desk = self._desk
         if not desk.sidecar.registered:
-            reached = desk.checkpoint.end_offsets(desk.writer.last) if desk.writer.last >= 0 else {}
+            reached = desk.checkpoint.end_offsets(desk.writer.last) if desk.writer.last >= 0 else desk.sidecar.begin
             names = topics_read(self._catalog(), desk.topics)
             if desk.opening.register(desk.sidecar, desk.sidecar.announced, names, reached):
                 _LOG.info("epoch %d has caught up; the edges register", desk.sidecar.epoch)

@@ -52,6 +52,8 @@ class Sidecar(msgspec.Struct, kw_only=True):
     several     which topics have several partitions from which batch, ascending
     topic_ids   the id of each topic when it was first seen
     resets      topics of tables that were dropped and created again: to be read from their beginning
+    seeds       shards that begin with a state made from the log, and their topics (rebuild.py)
+    begin       where the first batch goes on in the topics of these
     """
 
     claim: str
@@ -65,6 +67,8 @@ class Sidecar(msgspec.Struct, kw_only=True):
     several: list[SeveralFrom] = []
     topic_ids: dict[str, str] = {}
     resets: list[str] = []
+    seeds: dict[str, str] = {}
+    begin: Offsets = {}
 
 
 class Checkpoint:
@@ -73,6 +77,8 @@ class Checkpoint:
     def __init__(self, files: Files, uri: str) -> None:
         self._files = files
         self.uri = uri
+        self.begin: Offsets = {}
+        """Where the first batch began, of topics that were not read from their beginning."""
 
     def load(self) -> Sidecar | None:
         """Return the sidecar, or None if there is none.
@@ -136,7 +142,7 @@ class Checkpoint:
     def ranges(self, batch: int) -> tuple[Offsets, Offsets]:
         """Return the half-open offset range of every partition that `batch` read; a new partition begins at 0."""
         end = self.end_offsets(batch)
-        before = self.end_offsets(batch - 1) if batch > 0 else {}
+        before = self.end_offsets(batch - 1) if batch > 0 else self.begin
         start = {
             topic: {partition: before.get(topic, {}).get(partition, 0) for partition in partitions}
             for topic, partitions in end.items()

@@ -146,6 +146,11 @@ def local_folder(uri: str) -> Path:
     return Path(unquote(urlsplit(uri).path)) if uri.startswith("file:") else Path(uri)
 
 
+def poll_seconds_of(uri: str) -> float:
+    """Return how often one may look for a new commit in a checkpoint without being a burden."""
+    return (LocalFiles if is_local_path(uri) else HadoopFiles).poll_seconds
+
+
 def open_files(spark: SparkSession, uri: str) -> LocalFiles | HadoopFiles:
     """Return the files of the checkpoint at `uri`."""
     return LocalFiles(local_folder(uri)) if is_local_path(uri) else HadoopFiles(spark, uri)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,18 +20,22 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from connectors.kafka import KafkaFailure, KafkaProperties
+from connectors.publication_log import PublicationLog
 from connectors.topics import Topics
+from operators.control import Offsets
 from streaming.adapter import Process
 from streaming.attendant import Attendant, Desk, Versions
 from streaming.catalog_versions import CatalogTopic
 from streaming.checkpoint import Checkpoint, Sidecar
-from streaming.checkpoint_files import open_files
+from streaming.checkpoint_files import Files, open_files, poll_seconds_of
 from streaming.claim import ClaimWatch, Opening, Stillness, claim
+from streaming.generation import Generations
 from streaming.kafka_cluster import KafkaCluster
 from streaming.log_keeper import LogConfig, LogKeeper
 from streaming.match import MatchConfig
 from streaming.progress import ProgressWriter
 from streaming.query_run import QueryRun, Reading
+from streaming.rebuild import NothingToRebuildError, prepare, read_seed, untouched
 from streaming.session import SessionConfig, close_session, open_session
 from streaming.shard import process_shard
 
@@ -111,14 +115,18 @@ class Engine:
             return
         stillness = Stillness.begin(cluster, config.topics)
         with self._session() as spark:
-            files = open_files(spark, config.checkpoint)
-            checkpoint = Checkpoint(files, config.checkpoint)
+            generations = Generations(open_files(spark, config.checkpoint), config.checkpoint)
+            self._rebuild(spark, cluster, generations)
+            where = generations.location()
+            checkpoint = Checkpoint(open_files(spark, where), where)
             sidecar = self._claim(cluster, checkpoint, stillness)
-            desk = self._desk(cluster, checkpoint, sidecar, partitions, files.poll_seconds)
-            desk.writer.recover()
-            _LOG.info("epoch %d, last batch told %d", sidecar.epoch, desk.writer.last)
-            with self._log(spark, cluster):
-                Attendant(desk, self._start_query(spark, sidecar, partitions)).run(stop)
+            checkpoint.begin = sidecar.begin
+            with self._log(spark, cluster) as keeper:
+                checks = (generations.check, *([keeper.check] if keeper is not None else []))
+                desk = self._desk(cluster, checkpoint, sidecar, partitions, checks)
+                desk.writer.recover()
+                _LOG.info("epoch %d, last batch told %d", sidecar.epoch, desk.writer.last)
+                Attendant(desk, self._start_query(spark, desk, partitions)).run(stop)
 
     @contextmanager
     def _session(self) -> Iterator[SparkSession]:
@@ -131,11 +139,25 @@ class Engine:
         finally:
             close_session(spark)
 
-    def _log(self, spark: SparkSession, cluster: KafkaCluster) -> AbstractContextManager[object]:
+    def _log(self, spark: SparkSession, cluster: KafkaCluster) -> AbstractContextManager[LogKeeper | None]:
         config = self._config
         if config.log is None:
             return nullcontext()
         return LogKeeper(spark, cluster, config.topics, config.kafka.java(), config.log)
+
+    def _rebuild(self, spark: SparkSession, cluster: KafkaCluster, generations: Generations) -> None:
+        """Rebuild the state from the log, if somebody has asked for it (rebuild.py)."""
+        config, asked = self._config, generations.read()
+        if asked.rebuild is None:
+            return
+        if config.log is None:
+            raise NothingToRebuildError("the state is to be rebuilt, but no log is kept: `log_seconds` is 0.")
+        where = generations.location(asked.number + 1)
+        catalogs = CatalogTopic(cluster, config.topics)
+        catalogs.poll()
+        log = PublicationLog(config.log.table)
+        prepare(asked.rebuild, log, catalogs.newest, cluster, config.topics, open_files(spark, where), where)
+        generations.enter(asked.number + 1)
 
     def _claim(self, cluster: KafkaCluster, checkpoint: Checkpoint, stillness: Stillness) -> Sidecar:
         """Claim; an old checkpoint is first told of newer engines, as that says more than "somebody is at work"."""
@@ -148,7 +170,12 @@ class Engine:
         return claim(cluster, config.topics, checkpoint)
 
     def _desk(
-        self, cluster: KafkaCluster, checkpoint: Checkpoint, sidecar: Sidecar, partitions: int, poll_seconds: float
+        self,
+        cluster: KafkaCluster,
+        checkpoint: Checkpoint,
+        sidecar: Sidecar,
+        partitions: int,
+        checks: tuple[Callable[[], None], ...],
     ) -> Desk:
         topics = self._config.topics
         return Desk(
@@ -160,29 +187,47 @@ class Engine:
             writer=self._progress_writer(cluster, checkpoint, topics, partitions, sidecar.epoch),
             watch=ClaimWatch(cluster, topics, sidecar),
             opening=Opening(cluster, checkpoint, topics, partitions),
-            poll_seconds=poll_seconds,
+            poll_seconds=poll_seconds_of(checkpoint.uri),
+            checks=checks,
         )
 
-    def _start_query(
-        self, spark: SparkSession, sidecar: Sidecar, partitions: int
-    ) -> Callable[[Versions, Reading], QueryRun]:
+    def _start_query(self, spark: SparkSession, desk: Desk, partitions: int) -> Callable[[Versions, Reading], QueryRun]:
         def start(catalogs: Versions, reading: Reading) -> QueryRun:
+            begin, seeds = beginning_of(desk, reading.existing, open_files(spark, desk.checkpoint.uri))
             config = MatchConfig(
                 process=self._process,
-                epoch=sidecar.epoch,
+                epoch=desk.sidecar.epoch,
                 catalogs=catalogs,
                 reads=tuple(sorted(reading.wanted)),
                 topics=self._config.topics,
                 partitions=partitions,
                 kafka=self._config.kafka.java(),
-                checkpoint=self._config.checkpoint,
+                checkpoint=desk.checkpoint.uri,
                 max_offsets=self._config.max_offsets,
                 relaxed=reading.relaxed,
                 several=reading.several,
+                begin=begin,
+                seeds=seeds,
             )
             return QueryRun(spark, config, reading)
 
         return start
+
+
+def beginning_of(desk: Desk, topics: Iterable[str], files: Files) -> tuple[Offsets, dict[str, bytes]]:
+    """Return where a rebuilt checkpoint begins that has no batch yet, and the seeds of shards without a state."""
+    sidecar, planned = desk.sidecar, desk.checkpoint.last_planned()
+    if not sidecar.seeds:
+        return {}, {}
+    last = desk.checkpoint.end_offsets(planned) if planned >= 0 else {}
+    seeds = {shard: read_seed(files, shard) or b"" for shard in untouched(sidecar, last)}
+    places = {
+        topic: {
+            str(p): sidecar.begin.get(topic, {}).get(str(p), first) for p, first in desk.cluster.begins(topic).items()
+        }
+        for topic in sorted(topics)
+    }
+    return {} if planned >= 0 else places, seeds
 
 
 def _persist(ask: Callable[[], int], stop: threading.Event) -> int | None:

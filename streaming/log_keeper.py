@@ -4,9 +4,10 @@
     run       the query, until the tables' topics change, or it fails
     upkeep    small files are put together, those replaced long ago deleted     (log_upkeep.py)
 
-What fails is told (in the log file, and in the topic `engines` for `status`) and tried again from where the table
-ends; people get their answers meanwhile. Only what cannot become right by itself is found before the engine begins
-(`open`) and stops it.
+It begins a moment after the match query, so that a start is not slower for it. What fails is told (in the log file,
+and in the topic `engines` for `status`) and tried again from where the table ends; people get their answers meanwhile.
+Only what cannot become right by itself, a table that is not ours or says other things than Kafka, ends the engine:
+`check` raises it.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import logging
 import shutil
 import tempfile
 import threading
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -34,14 +36,16 @@ from streaming.checkpoint import Checkpoint
 from streaming.checkpoint_files import LocalFiles
 from streaming.cluster import Cluster
 from streaming.failure import explain_failure
-from streaming.log_query import LogStart, LogWriter, start_log
-from streaming.log_table import LogTable
+from streaming.log_query import LogForeignError, LogStart, LogWriter, start_log
+from streaming.log_table import LogTable, LogTableError
 from streaming.log_upkeep import LogUpkeep
 from streaming.progress import utc_now
 
 LOG_KEY = b"@log"
 _LOOK_SECONDS = 0.25
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 30.0
+_LATEST_START_SECONDS = 5.0
+GRACE_SECONDS = 20.0
 _LOG = logging.getLogger("tidewire.log")
 
 
@@ -82,10 +86,21 @@ class LogReport(msgspec.Struct, frozen=True, tag="log", tag_field="kind"):
 
 
 class LogKeeper:
-    """A context manager: the log is kept while its block runs. `kafka` are the Java client's properties."""
+    """A context manager: the log is kept while its block runs.
+
+    Args:
+        kafka: the Java client's properties.
+        grace: how long what would end the engine must last before it does, in seconds.
+    """
 
     def __init__(
-        self, spark: SparkSession, cluster: Cluster, topics: Topics, kafka: dict[str, str], config: LogConfig
+        self,
+        spark: SparkSession,
+        cluster: Cluster,
+        topics: Topics,
+        kafka: dict[str, str],
+        config: LogConfig,
+        grace: float = GRACE_SECONDS,
     ) -> None:
         self._spark = spark
         self._cluster = cluster
@@ -99,17 +114,17 @@ class LogKeeper:
         self._upkeep = LogUpkeep(self._table, config.keep_hours, config.compact_minutes * 60)
         self._told: str | None = None
         self._mark: LogMark | None = None
+        self._fatal: Exception | None = None
+        self._foreign_since: float | None = None
+        self._grace = grace
+        self._opened = False
 
-    def open(self) -> None:
-        """Make the table if there is none, and see whether it is ours. Takes a second or two.
-
-        Raises LogTableError, LogForeignError: going on would make a wrong log.
-        """
-        self._table.ensure(self._config.keep_hours)
-        self._plan(self._tables())
+    def check(self) -> None:
+        """Raise LogTableError or LogForeignError where going on would make a wrong log."""
+        if self._fatal is not None:
+            raise self._fatal
 
     def __enter__(self) -> LogKeeper:
-        self.open()
         self._thread.start()
         return self
 
@@ -119,21 +134,40 @@ class LogKeeper:
 
     def _run(self) -> None:
         self._spark.sparkContext.setLocalProperty("spark.scheduler.pool", "log")
+        self._stop.wait(min(self._config.seconds, _LATEST_START_SECONDS))
         pause = _FIRST_PAUSE
-        while not self._stop.is_set():
+        while not self._stop.is_set() and self._fatal is None:
             try:
+                self._open()
                 if self._run_once():
                     pause = _FIRST_PAUSE
-            except (TidewireError, PySparkException, Py4JError, OSError) as problem:
-                self._tell(str(problem))
+            except Exception as problem:
+                self._bear(problem)
                 self._stop.wait(pause)
                 pause = min(2 * pause, _LONGEST_PAUSE)
+
+    def _bear(self, problem: Exception) -> None:
+        """Tell what went wrong. A broker that has just started may say for a moment what is not so: that is waited for.
+
+        Whatever it is: a thread that ended in silence would be worse.
+        """
+        self._tell(str(problem) or repr(problem))
+        foreign = isinstance(problem, LogTableError | LogForeignError)
+        self._foreign_since = (self._foreign_since or time.monotonic()) if foreign else None
+        if self._foreign_since and time.monotonic() - self._foreign_since >= self._grace and foreign:
+            self._fatal = problem
+
+    def _open(self) -> None:
+        """Make the table if there is none, and see whether it is one of ours. Takes seconds, once."""
+        if not self._opened:
+            self._table.ensure(self._config.keep_hours)
+            self._opened = True
 
     def _run_once(self) -> bool:
         """Run the query until it must be started anew; return whether it has written anything."""
         topics = self._tables()
         start = self._plan(topics)
-        self._mark = start.mark
+        self._mark, self._foreign_since = start.mark, None
         if not start.begin:
             self._stop.wait(_LOOK_SECONDS)
             return False
@@ -169,7 +203,9 @@ class LogKeeper:
         return sorted({relation.topic for relation in self._catalog.newest.relations.values()})
 
     def _plan(self, topics: list[str]) -> LogStart:
-        home = self._cluster.ids([self._topics.catalog])[self._topics.catalog]
+        home = self._cluster.ids([self._topics.catalog]).get(self._topics.catalog)
+        if home is None:
+            raise TidewireError(f"the topic `{self._topics.catalog}` is not there; waiting for it.")
         return LogStart.plan(self._table.newest(), self._cluster, topics, home)
 
     def _tell(self, problem: str, mark: LogMark | None = None) -> None:

@@ -24,7 +24,7 @@ from state.errors import TidewireError
 from streaming.checkpoint import Checkpoint
 from streaming.cluster import Cluster
 from streaming.log_table import LogTable
-from streaming.match import CONSUMER, subscribe_pattern
+from streaming.match import CONSUMER, starting_offsets, subscribe_pattern
 from streaming.progress import utc_now
 
 QUERY_NAME = "log"
@@ -93,10 +93,10 @@ def _begin(topic: str, logged: Mapping[str, int], cluster: Cluster, gaps: list[G
     places: dict[str, int] = {}
     for partition, first in sorted(begins.items()):
         wanted = logged.get(str(partition), 0)
-        if wanted > ends.get(partition, 0):
+        if wanted > ends.get(partition, wanted):
             raise LogForeignError(
                 f"the log is ahead of Kafka: it holds `{topic}` [{partition}] up to offset {wanted}, the topic ends at "
-                f"{ends.get(partition, 0)}. Kafka was restored from an older copy; name another place with `log_table`."
+                f"{ends[partition]}. Kafka was restored from an older copy; name another place with `log_table`."
             )
         if first > wanted:
             gaps.append(Gap(topic, partition, wanted, first))
@@ -177,10 +177,9 @@ def start_log(
 ) -> StreamingQuery:
     """Start the query and return it. `kafka` are the Java client's properties; `limit` is in records a batch."""
     options = CONSUMER | {f"kafka.{name}": str(value) for name, value in kafka.items()}
-    begin = {topic: {int(p): offset for p, offset in places.items()} for topic, places in writer.start.begin.items()}
     options |= {
         "subscribePattern": subscribe_pattern(topics),
-        "startingOffsets": msgspec.json.encode(begin).decode(),
+        "startingOffsets": starting_offsets(writer.start.begin),
         "maxOffsetsPerTrigger": str(limit),
         "failOnDataLoss": "true",
         "kafka.isolation.level": "read_committed",

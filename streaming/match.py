@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+import msgspec
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (the name everyone knows)
 from pyspark.sql.streaming import StreamingQuery
@@ -20,6 +21,7 @@ from pyspark.sql.streaming.state import GroupStateTimeout
 
 from catalog.relation import Catalog
 from connectors.topics import Topics
+from operators.control import Offsets
 from streaming import parcel
 from streaming.adapter import Process, ShardFunction
 from streaming.batch_context import Catalogs
@@ -41,7 +43,8 @@ class MatchConfig:
     `catalogs` are (first batch, catalog) in ascending order; the earlier ones are for batches that were planned
     before. `reads` are the topics to read from now on. `kafka` are the Java client's properties. `relaxed` switches
     `failOnDataLoss` off for a run whose topics differ from the last committed offsets'. `several` says by batch which
-    topics have several partitions.
+    topics have several partitions. `begin` is where a new checkpoint begins, every partition of every topic; without
+    it, at the beginning of all. `seeds` are the states of shards that have none yet.
     """
 
     process: Process
@@ -55,6 +58,8 @@ class MatchConfig:
     max_offsets: int = 100_000
     relaxed: bool = False
     several: Several = ()
+    begin: Offsets = field(default_factory=dict)
+    seeds: Mapping[str, bytes] = field(default_factory=dict)
 
 
 def topics_read(catalog: Catalog, topics: Topics) -> list[str]:
@@ -85,12 +90,17 @@ def _source(spark: SparkSession, config: MatchConfig) -> DataFrame:
     options = CONSUMER | _kafka_options(config.kafka)
     options |= {
         "subscribePattern": subscribe_pattern(config.reads),
-        "startingOffsets": "earliest",
+        "startingOffsets": starting_offsets(config.begin) if config.begin else "earliest",
         "maxOffsetsPerTrigger": str(config.max_offsets),
         "failOnDataLoss": "false" if config.relaxed else "true",
         "kafka.isolation.level": "read_committed",
     }
     return spark.readStream.format("kafka").options(**options).load()
+
+
+def starting_offsets(begin: Offsets) -> str:
+    """Return the places as Spark's Kafka source takes them."""
+    return msgspec.json.encode(begin).decode()
 
 
 def _sink_options(config: MatchConfig) -> dict[str, str]:
@@ -116,6 +126,7 @@ def _function(spark: SparkSession, config: MatchConfig) -> ShardFunction:
         topics=config.topics,
         partitions=config.partitions,
         several=config.several,
+        seeds=config.seeds,
         flush_rows=int(spark.conf.get("spark.sql.execution.arrow.maxRecordsPerBatch") or 10_000),
     )
 

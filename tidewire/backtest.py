@@ -16,6 +16,7 @@ from itertools import pairwise
 import msgspec
 import numpy as np
 
+from catalog.column_type import JsonValue
 from catalog.compiler import Compiler
 from catalog.ddl import to_ddl
 from catalog.relation import Catalog, Relation
@@ -51,8 +52,8 @@ class Told(msgspec.Struct, frozen=True, omit_defaults=True):
     kind: str
     old: Answer = None
     new: Answer = None
-    removed: list[object] | None = None
-    added: list[object] | None = None
+    removed: list[JsonValue] | None = None
+    added: list[JsonValue] | None = None
     changes: int = 1
     topic: str | None = None
     partition: int | None = None

@@ -31,6 +31,8 @@ COMMANDS = {
     "explain": "Show what a subscription is compiled to and what it costs.",
     "status": "Show tables, lag, warnings, engine and edges.",
     "tail": "Print a topic's records as they come.",
+    "rows": "Show a table's rows, now or as they were.",
+    "rebuild": "Have a lost or damaged state made anew from the log.",
     "backtest": "See what a question would have told, from the log.",
     "log": "Show how far the log of all publications reaches.",
     "replay": "Publish again what the log holds, into another prefix.",

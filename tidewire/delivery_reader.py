@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from tidewire.packed_deliveries import PACKED_KEY, unpack_deliveries
+from tidewire.packed_deliveries import PACKED_KEY, typed_deliveries, unpack_deliveries
 from tidewire.records import PROGRESS_KEY, Delivery, Progress
 
 Object = dict[str, Any]
@@ -27,6 +27,10 @@ class DeliveryReader:
         """Yield what a record holds. Raises msgspec.ValidationError, DecodeError or DeliveryUnreadable."""
         if key == PROGRESS_KEY:
             yield _PROGRESS.decode(value)
+            return
+        packed = typed_deliveries(value) if key == PACKED_KEY else None
+        if packed is not None:
+            yield from packed
         elif key == PACKED_KEY or b'"part":' in value:
             for found in self.objects(key, value):
                 yield msgspec.convert(found, Delivery)

@@ -13,6 +13,7 @@ import connectors.dead_letter
 from catalog.column_type import ColumnType, Kind
 from catalog.format_options import UNITS
 from catalog.relation import Column, Relation
+from connectors.csv_format import CsvFormat
 from connectors.debezium_format import DebeziumFormat
 from connectors.json_format import JsonFormat
 from connectors.json_scalar import scalar_text
@@ -22,7 +23,7 @@ PAGE = (Path(__file__).parents[2] / "docs" / "formats.md").read_text()
 
 
 def lines(title, cells=3):
-    section = PAGE.split(f"### {title}\n")[1].split("\n### ")[0].split("\n## ")[0]
+    section = PAGE.split(f"## {title}\n")[1].split("\n### ")[0].split("\n## ")[0]
     found = re.findall("^" + r"\| (.+?) " * cells + r"\|$", section, re.MULTILINE)[2:]
     assert len(found) == section.count("\n| ") - 2
     return found
@@ -144,6 +145,12 @@ def test_values_of_a_database(type_name, written, value, result):
     changes = decoded.changes
     coded = changes.texts[1][1] if 1 in changes.texts else int(changes.codes[1, 1])
     assert json.loads(scalar_text(relation.column("v").type, coded)) == json.loads(result)
+
+
+@pytest.mark.parametrize(("value", "result"), lines("csv", 2))
+def test_csv(value, result):
+    decoded = CsvFormat(STOCK, keyless=True).decode(records([(None, value[1:-1].encode())]))
+    assert (decoded.dead[0].code if decoded.dead else "row") == result
 
 
 def test_the_codes_are_those_of_the_module():

@@ -63,6 +63,15 @@ def test_without_tenants_all_is_open() -> None:
     assert RULES.own_prefix(bearer("root")) == ""
 
 
+@pytest.mark.parametrize(
+    ("host", "is_open"),
+    [("127.0.0.1", False), ("::1", False), ("localhost", False), ("0.0.0.0", True), ("::", True), ("edge-1", True)],
+)
+def test_an_edge_open_to_the_network_is_known(host: str, is_open: bool) -> None:
+    assert HttpRules().is_open_at(host) is is_open
+    assert not RULES.is_open_at(host)
+
+
 @pytest.mark.parametrize("query", ["token=x", "id=a&access_token=x", "BEARER=x"])
 def test_a_token_in_the_url_is_refused(query: str) -> None:
     refused = HttpRules().admit(asked(query), ["a"])

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from connectors.log_cut import Cut, Lives, Place, Span, earlier, joinable, joined, steps
 from connectors.log_mark import LogMark
+from tests.effort import examples
 
 NEVER = 10**9
 
@@ -55,7 +56,7 @@ def test_lives_are_numbered_as_they_come() -> None:
 ENDS = st.dictionaries(st.integers(0, 1), st.integers(0, 6), max_size=2)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(
     st.lists(st.tuples(st.sampled_from("st"), st.booleans(), ENDS), max_size=8),
     st.integers(0, 8), st.integers(0, 8), st.integers(1, 9),

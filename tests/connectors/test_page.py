@@ -158,3 +158,32 @@ def test_it_fits_a_telephone_and_can_be_used_without_a_mouse(browser: Any, beati
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     unnamed = "[...document.querySelectorAll('input,textarea')].filter(e => !e.labels.length).length"
     assert page.evaluate(unnamed) == 0
+
+
+_EVENT_SOURCE = """url => new Promise((done, fail) => {
+    const source = new EventSource(url), told = [];
+    source.onerror = () => fail(new Error("no stream"));
+    source.onmessage = (event) => {
+        told.push([JSON.parse(event.data).kind, event.lastEventId]);
+        if (told.length === 2) { source.close(); done(told); }
+    };
+})"""
+_WEB_SOCKET = """url => new Promise((done, fail) => {
+    const socket = new WebSocket(url, ["tidewire", "bearer.unused"]), told = [];
+    socket.onerror = () => fail(new Error("no socket"));
+    socket.onmessage = (event) => {
+        for (const line of event.data.split("\\n")) told.push(JSON.parse(line).kind);
+        if (told.length > 1) { socket.close(); done([socket.protocol, told[0]]); }
+    };
+})"""
+
+
+def test_what_browsers_have_for_streams_works_as_it_is(browser: Any, beating: Beating) -> None:
+    beating.edge.engine.subscribe("s")
+    page = opened(browser, beating.edge.url + "/#s")
+    page.locator("#answers li.card").get_by_text("live", exact=True).wait_for()
+    told = page.evaluate(_EVENT_SOURCE, "/subscriptions/s/events")
+    assert [kind for kind, _ in told] == ["answer", "progress"]
+    assert told[1][1].startswith("0:0.")
+    where = beating.edge.url.replace("http", "ws") + "/subscriptions/s/events"
+    assert page.evaluate(_WEB_SOCKET, where) == ["tidewire", "answer"]

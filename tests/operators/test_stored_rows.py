@@ -14,6 +14,7 @@ from connectors.json_writer import encode_key, encode_row
 from connectors.record import RawRecords
 from operators.range_questions import RangeQuestions
 from operators.stored_rows import stored_rows
+from tests.effort import examples
 
 RELATION = apply_ddl(
     Catalog(),
@@ -54,7 +55,7 @@ KEY = st.tuples(st.sampled_from("abc"), st.integers(0, 1))
 ROW = st.tuples(KEY, st.none() | st.sampled_from(["x", "y"]), st.none() | st.decimals(-9, 9, places=2))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.lists(KEY | ROW, max_size=12))
 def test_against_a_dictionary(changes: list[object]) -> None:
     expected: dict[tuple[str, int], tuple[object, object]] = {}

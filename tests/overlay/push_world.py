@@ -23,7 +23,7 @@ from overlay.front_desk import FrontDesk
 from overlay.owned_edges import OwnedEdges
 from overlay.ownership import Ownership, client_id
 from overlay.push_board import PushBoard
-from tests.overlay.hand_engine import HandEngine
+from tests.overlay.hand_engine import SQL, HandEngine
 from tests.overlay.test_owned_edges import CATALOG
 
 TOPICS = Topics("p.")
@@ -76,7 +76,7 @@ class LiveEdge:
         self.view = CommittedView()
         far = Member(client_id("far:1"), "", frozenset((TOPICS.subscriptions, number) for number in others))
         self.answers = EdgeAnswers(self.view, Ownership(lambda: [far], TOPICS.subscriptions))
-        self.board = PushBoard(TOPICS, rules, self.answers.look)
+        self.board = PushBoard(TOPICS, rules, self.answers.look, self.answers.epoch)
         self.board.partitions = PARTITIONS
         self.desk = FrontDesk(SimpleNamespace(), TOPICS, self.answers, self.board)  # type: ignore[arg-type]
         self.desk._producer = self.log  # type: ignore[assignment]
@@ -123,9 +123,9 @@ class LiveEdge:
                 self.board.committed(step.records)
         return len(step.records)
 
-    def subscribe(self, *names: str) -> None:
+    def subscribe(self, *names: str, sql: str = SQL) -> None:
         """Make subscriptions live."""
-        self.engine.subscribe(*names)
+        self.engine.subscribe(*names, sql=sql)
         self.step()
         self.publish()
 

@@ -39,6 +39,8 @@ def test_its_own_and_others() -> None:
     assert edge.subscription(list(zip(names_of(0), range(9), strict=False))[8][0]) == Unknown()
     well, body = edge.health()
     assert well
+    assert edge.epoch() == -1
+    assert body["readers"] == 0
     assert list(body["virtual_edges"]) == ["0"]  # type: ignore[call-overload]
 
 

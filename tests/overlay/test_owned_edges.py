@@ -185,3 +185,19 @@ def test_clear_forgets_all() -> None:
     owned.clear()
     step = owned.step()
     assert (step.records, step.positions, owned.edges) == ([], {}, {})
+
+
+@pytest.mark.parametrize(("form", "enough"), [("PACKED", True), ("RECORDS", False)])
+def test_packed_deliveries_count_by_their_bytes(monkeypatch: pytest.MonkeyPatch, form: str, enough: bool) -> None:
+    log = Log()
+    owned = owned_edges(log)
+    begin(owned, log)
+    asking = log.subscribe(next(names_of(0)), f"{SQL} DELIVER {form}")
+    owned.feed(asking)
+    owned.step()
+    monkeypatch.setattr("overlay.owned_edges.BYTES_A_RECORD", 1)
+    monkeypatch.setattr("overlay.owned_edges.STEP_RECORDS", 500)
+    one = np.ones(1, np.int64)
+    packed = pack_snapshot(Header("snapshot", 0, "t/0", 0, of=1), one * asking.offset, Answers(one, one > 0, {}))
+    owned.feed(log.record(TOPICS.notifications, 0, b"t/0", packed))
+    assert owned.feed(log.control(0, Progress(0, 0, 0, "t"))) == enough

@@ -17,6 +17,7 @@ from websockets.sync.client import connect
 from connectors.http_rules import HttpRules
 from connectors.partitioner import home_partition
 from overlay.push_mark import read_mark
+from tests.overlay.hand_engine import SQL
 from tests.overlay.push_world import TOPICS, LiveEdge
 
 Message = dict[str, Any]
@@ -113,6 +114,22 @@ def test_lines_are_those_of_the_topic(edge: LiveEdge, sse: Callable[..., Sse]) -
     assert stream.next() == json.loads(records[-1].value or b"")
 
 
+def test_packed_deliveries_are_told_one_by_one(edge: LiveEdge, sse: Callable[..., Sse]) -> None:
+    edge.engine.subscribe("p", sql=SQL + " DELIVER PACKED")
+    edge.step()
+    edge.publish()
+    stream = sse("/subscriptions/p/events")
+    assert stream.next()["status"] == "live"
+    edge.publish(7, 5)
+    assert [(m["kind"], m.get("new")) for m in (stream.next() for _ in range(3))] == [
+        ("change", 7),
+        ("change", 5),
+        ("progress", None),
+    ]
+    edge.subscribe("p")
+    assert stream.until("snapshot")["n"] == 1
+
+
 def test_a_websocket_hears_the_same(edge: LiveEdge) -> None:
     edge.subscribe("s")
     with ws(edge, "/subscriptions/s/events", subprotocols=["tidewire"]) as socket_:
@@ -136,6 +153,18 @@ def test_several_on_one_stream_and_progress_of_the_slowest(edge: LiveEdge, sse: 
     assert stream.until("progress")["batch"] == 1
     mark = read_mark(stream.mark, 3)
     assert mark is not None and mark.heard[2] is None and mark.heard[0] == (0, 2)
+
+
+def test_packed_deliveries_are_heard_as_all_others(edge: LiveEdge, sse: Callable[..., Sse]) -> None:
+    edge.subscribe("s", "u", sql="SELECT MIN(v) FROM t DELIVER PACKED")
+    stream = sse("/subscriptions/s/events")
+    assert stream.next()["kind"] == "answer"
+    edge.publish(4, 3)
+    told = [stream.next() for _ in range(2)]
+    assert [(one["id"], one["n"], one["new"]) for one in told] == [("s", 2, 4), ("s", 3, 3)]
+    edge.engine.unsubscribe("s")
+    edge.step()
+    assert stream.until("ended")["reason"] == "unsubscribed"
 
 
 def test_it_hears_of_the_end_and_of_a_new_beginning(edge: LiveEdge, sse: Callable[..., Sse]) -> None:

@@ -35,7 +35,7 @@ def test_what_was_committed_meanwhile_follows_the_answer_once() -> None:
         one = stream()
         one.put(0, [change(4), change(5)])
         one.put(0, [change(6)])
-        one.begin([found(1, 5)])
+        one.begin([found(1, 5)], 0)
         assert await told(one) == [("answer", 5), ("change", 6)]
         one.put(0, [change(6), change(7)])
         one.put(0, [change(7)])
@@ -44,10 +44,30 @@ def test_what_was_committed_meanwhile_follows_the_answer_once() -> None:
     run(scene)
 
 
+def test_a_mark_of_an_epoch_that_never_was_is_of_another_history() -> None:
+    async def scene() -> None:
+        for mark, epoch, kinds in (("7:1.5", 7, ["answer"]), ("7:1.5", 6, ["reset", "answer"])):
+            one = stream(mark)
+            one.begin([found(1, 5)], epoch)
+            assert [kind for kind, _ in await told(one)] == kinds
+
+    run(scene)
+
+
+def test_nothing_is_no_news() -> None:
+    async def scene() -> None:
+        one = stream()
+        one.begin([found(1, 5)], 0)
+        one.put(0, [])
+        assert await told(one) == [("answer", 5)]
+
+    run(scene)
+
+
 def test_a_replacement_is_news_though_its_n_is_lower() -> None:
     async def scene() -> None:
         one = stream()
-        one.begin([found(1, 5)])
+        one.begin([found(1, 5)], 0)
         one.put(0, [change(2, version=2)])
         assert await told(one) == [("answer", 5), ("change", 2)]
 
@@ -58,7 +78,7 @@ def test_what_the_log_holds_is_made_good_if_it_is_news() -> None:
     async def scene() -> None:
         one = stream()
         one.make_good(0, found(1, 9))
-        one.begin([found(1, 5)])
+        one.begin([found(1, 5)], 0)
         one.make_good(0, found(1, 5))
         one.make_good(0, None)
         assert await told(one) == [("answer", 5)]
@@ -73,7 +93,7 @@ def test_what_the_log_holds_is_made_good_if_it_is_news() -> None:
 def test_what_is_elsewhere_does_not_hold_up_progress() -> None:
     async def scene() -> None:
         one = stream(ids=("s", "far"))
-        one.begin([found(1, 5), Elsewhere("b:2")])
+        one.begin([found(1, 5), Elsewhere("b:2")], 0)
         assert await told(one) == [("answer", 5), ("elsewhere", None)]
         assert one.present == {0}
 
@@ -84,7 +104,7 @@ def test_its_end_may_come_before_its_beginning() -> None:
     async def scene() -> None:
         one = stream()
         one.end()
-        one.begin([found(1, 5)])
+        one.begin([found(1, 5)], 0)
         portion = await one.take()
         assert portion.retry_ms is not None
         assert len(portion.lines) == 2

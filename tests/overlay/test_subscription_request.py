@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from connectors.partitioner import home_partition
 from overlay.ack import Refusal
 from overlay.subscription_request import Request, find_statements, read_request, refuse_id
+from tests.effort import examples
 
 
 def test_sql_and_templates_are_read() -> None:
@@ -44,7 +45,7 @@ values = st.one_of(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.lists(values, max_size=8))
 def test_what_is_found_to_be_a_statement_is_read_as_just_that(values: list[bytes]) -> None:
     statements, which = find_statements(values)

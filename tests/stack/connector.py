@@ -1,4 +1,4 @@
-"""A Kafka Connect worker with Debezium's connector for PostgreSQL: a real producer of changes, to be killed.
+"""A Kafka Connect worker with Debezium's connector for PostgreSQL: a real producer of changes, killed and started.
 
 One JVM in standalone mode; its offsets are in a file of `home`, so that it goes on where it was.
 """

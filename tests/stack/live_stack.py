@@ -23,7 +23,7 @@ from tidewire.stack.embedded import PROGRAM
 from tidewire.stack.port import is_listening
 from tidewire.stack.running import running_stack
 
-PATIENCE = 240.0
+PATIENCE = 600.0
 
 
 def eventually(holds: Callable[[], Any], what: str, seconds: float = PATIENCE) -> Any:

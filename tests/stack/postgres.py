@@ -1,4 +1,4 @@
-"""A PostgreSQL server of a test's own, in a folder that is thrown away; it never runs as root."""
+"""A PostgreSQL server of a test's own, in a folder that is thrown away. As root it is run as another user."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from tidewire.stack.child import Child
 from tidewire.stack.port import LOOPBACK, free_port, is_listening
 
 _USER = "postgres"
+_PROGRAMS = ("initdb", "postgres", "psql")
 _OPTIONS = {
     "wal_level": "logical",
     "fsync": "off",
@@ -27,11 +28,11 @@ _OPTIONS = {
 
 
 def find_postgres() -> Path | None:
-    """Return the folder of the newest server's programs: on the path, or where Debian puts them."""
-    found = [one.parent for one in Path("/usr/lib/postgresql").glob("*/bin/initdb")]
-    on_path = shutil.which("initdb")
-    found = sorted(found, key=lambda folder: int(folder.parent.name)) + ([Path(on_path).parent] if on_path else [])
-    return found[-1] if found else None
+    """Return the folder of a server's programs and its client: the newest of Debian's, or one on the path."""
+    debian = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda folder: folder.parent.name, reverse=True)
+    on_path = [Path(found).parent for found in [shutil.which("initdb")] if found]
+    whole = [folder for folder in debian + on_path if all((folder / one).exists() for one in _PROGRAMS)]
+    return whole[0] if whole else None
 
 
 def require_postgres() -> Path:
@@ -96,4 +97,4 @@ class Postgres:
 def _as_user() -> list[str]:
     if os.geteuid() != 0:
         return []
-    return ["setpriv", f"--reuid={_USER}", f"--regid={_USER}", "--clear-groups", "--"]
+    return ["setpriv", f"--reuid={_USER}", f"--regid={_USER}", "--clear-groups", "--pdeathsig=KILL", "--"]

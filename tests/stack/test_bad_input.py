@@ -25,7 +25,7 @@ from tidewire.records import Delivery, Refused
 from tidewire.stack.failure import ChildFailedError
 from tidewire.verification.reading import verify_kafka
 
-pytestmark = [pytest.mark.stack, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.stack, pytest.mark.timeout(1800)]
 THING = """CREATE TABLE thing (id BIGINT PRIMARY KEY, name VARCHAR, size DOUBLE, price DECIMAL(6,2), big BIGINT,
   day DATE, flag BOOLEAN)"""
 BAD: list[tuple[bytes | None, bytes | None, str]] = [

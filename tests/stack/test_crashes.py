@@ -23,7 +23,7 @@ from tidewire.client import Client
 from tidewire.verification.reading import verify_kafka
 from tidewire.verification.report import Report
 
-pytestmark = [pytest.mark.stack, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.stack, pytest.mark.timeout(1800)]
 SEED = 20_260
 PUBLICATIONS = 20_000
 SUBSCRIPTIONS = 500

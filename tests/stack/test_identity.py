@@ -28,7 +28,7 @@ from tidewire.stack.embedded import PROGRAM, child_environment
 from tidewire.verification.reading import verify_kafka
 from tidewire.verification.report import Report
 
-pytestmark = [pytest.mark.stack, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.stack, pytest.mark.timeout(1800)]
 SEED = 7
 
 

@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 from connectors.kafka import Admin, KafkaProperties, Producer, Reader
 from connectors.record import OutRecord
 from connectors.topics import Topics
-from operators.control import Control, Progress, decode_control
+from operators.control import Control, Offsets, Progress, decode_control
 from streaming.engine import Engine, EngineConfig
 from streaming.session import SessionConfig, close_session, open_session
 from tests.streaming.stand_ins import tally
@@ -139,6 +139,10 @@ class World:
     def last_batch(self) -> int:
         """The newest batch told, -2 before anything was."""
         return self.progress()[-1].batch if self.progress() else -2
+
+    def last_end(self) -> Offsets:
+        """Where the newest batch told ends, nothing before there was one."""
+        return self.progress()[-1].end if self.progress() else {}
 
     def sizes(self) -> list[int]:
         """How many bytes the records of the shards have."""

@@ -12,8 +12,9 @@ from catalog.relation import Catalog
 from connectors import publication_log
 from connectors.publication_log import PublicationLog
 from operators.stored_rows import stored_rows
-from streaming.log_fold import fold_log
+from streaming.log_fold import fold_log, fold_shards
 from tests.connectors.small_log import Published, SmallLog, small_log
+from tests.effort import examples
 
 RELATION = apply_ddl(Catalog(), "CREATE TABLE stock (id BIGINT PRIMARY KEY, price BIGINT)", 0).relations["stock"]
 
@@ -43,7 +44,7 @@ def test_a_topic_without_a_record(tmp_path: Path) -> None:
     assert rows_at(log, 0) == []
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(
     st.lists(st.lists(st.tuples(st.integers(0, 3), st.none() | st.integers(0, 9)), min_size=1, max_size=6), max_size=4)
 )
@@ -63,3 +64,17 @@ def test_against_a_dictionary_whatever_the_chunks(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(publication_log, "CHUNK", 4)
         assert [rows_at(log, number) for number in range(len(versions))] == expected
+
+
+def test_buckets_hold_together_what_one_shard_holds(tmp_path: Path) -> None:
+    ddl = "CREATE TABLE stock (id BIGINT PRIMARY KEY, price BIGINT) WITH ('buckets'='3', 'bucket.by'='id')"
+    relation = apply_ddl(Catalog(), ddl, 0).relations["stock"]
+    log = small_log(tmp_path)
+    log.commit([change(offset, offset % 9, offset) for offset in range(30)])
+    log.commit([change(30, 4, None), change(31, 5, 7)])
+    opened = PublicationLog(log.uri)
+    parts = fold_shards(opened, relation, opened.newest.cut)
+    assert list(parts) == list(relation.shards)
+    assert all(state.operator.rows for state in parts.values())
+    rows = list(stored_rows(relation, *(state.operator.stored for state in parts.values())))
+    assert rows == list(stored_rows(relation, fold_log(opened, relation, opened.newest.cut).operator.stored))

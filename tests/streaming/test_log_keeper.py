@@ -32,7 +32,8 @@ class Logged:
     def keeper(self, topics: Topics | None = None) -> LogKeeper:
         world = self._world
         config = LogConfig(self.uri, seconds=0.2)
-        return LogKeeper(self._spark, KafkaCluster(world.kafka), topics or world.topics, world.kafka.java(), config)
+        cluster, kafka = KafkaCluster(world.kafka), world.kafka.java()
+        return LogKeeper(self._spark, cluster, topics or world.topics, kafka, config, grace=1.0)
 
     def rows(self) -> list[tuple[Any, ...]]:
         names = ("topic", "partition", "offset", "value")
@@ -153,8 +154,8 @@ def test_an_engine_does_not_begin_with_the_log_of_another_prefix(world: World, l
         logged.wait(1)
     other = Topics(world.topics.prefix + "other.")
     world.admin.ensure_topics(other, 4)
-    with pytest.raises(LogForeignError, match="belongs to another tidewire"), logged.keeper(other):
-        pass
+    with logged.keeper(other) as keeper, pytest.raises(LogForeignError, match="belongs to another tidewire"):
+        eventually(lambda: keeper.check())
 
 
 def rows_of(spark: SparkSession, offset: int = 0) -> DataFrame:

@@ -15,6 +15,7 @@ from connectors.log_cut import Place
 from connectors.publication_log import PublicationLog
 from operators.control import Progress
 from tests.connectors.small_log import Published, SmallLog, small_log
+from tests.effort import examples
 from tests.oracle.naive_database import NaiveDatabase, Question
 from tidewire.backtest import Backtest, QuestionRefused, cuts_of, relation_of
 
@@ -64,7 +65,7 @@ VERSIONS = st.lists(
 )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(VERSIONS, st.sampled_from(QUESTIONS))
 def test_every_version_and_every_delivery_against_recomputation(
     tmp_path_factory: pytest.TempPathFactory, versions: list[list[Change]], question: Question

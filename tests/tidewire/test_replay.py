@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from connectors.publication_log import PublicationLog
 from connectors.record import OutRecord
 from tests.connectors.small_log import Published, SmallLog, small_log
+from tests.effort import examples
 from tidewire.replay import Pace, Place, Replayed, replay
 
 
@@ -71,7 +72,7 @@ def test_everything_in_order_with_its_time(tmp_path: Path) -> None:
     assert target.order[:5] == [b"bond0/0", b"bond1/0", b"stock0/0", b"stock1/0", b"bond0/1"]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(st.integers(0, 48), st.integers(0, 48), st.sampled_from([None, ("bond", 1), ("stock", 0)]))
 def test_killed_twice_each_record_is_there_once(
     module_log: PublicationLog, first: int, second: int, loses: Place | None

@@ -9,6 +9,7 @@ import typer
 
 from tidewire.client import RELATION_PARTITIONS
 from tidewire.connection import open_client
+from tidewire.included_text import include
 from tidewire.options import BootstrapOption, ConfigOption, JsonOption, PrefixOption
 from tidewire.terminal import Terminal
 from tidewire.text_input import read_text
@@ -27,7 +28,7 @@ def apply(
     json: JsonOption = False,
 ) -> None:
     """Check FILE against the catalog in force, write it, and wait until the engine has announced it."""
-    ddl = read_text(file)
+    ddl = include(read_text(file), file)
     with open_client(config, bootstrap, prefix) as client:
         version = client.apply(ddl, timeout, create_topics=create_topics, partitions=partitions)
         tables = sorted(client.catalog().relations)

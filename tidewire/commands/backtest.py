@@ -12,13 +12,12 @@ from connectors.catalog_versions import CatalogFold
 from connectors.kafka import KafkaProperties, Reader
 from connectors.publication_log import PublicationLog
 from connectors.topics import Topics
-from operators.control import Progress, decode_control
-from tidewire.backtest import Backtest, Told, relation_of
+from tidewire.as_of import read_batches
+from tidewire.backtest import Backtest, relation_of
 from tidewire.client import subscription_value
-from tidewire.commands.subscribe import read_params
+from tidewire.commands.subscribe import describe_told, read_params
 from tidewire.log_moment import cut_through, parse_moment
 from tidewire.options import BootstrapOption, ConfigOption, DataDirOption, JsonOption, LogTableOption, PrefixOption
-from tidewire.records import Answer
 from tidewire.settings import load_settings
 from tidewire.terminal import Terminal
 
@@ -51,7 +50,7 @@ def backtest(
     for one in test.run():
         told += 1
         if not quiet:
-            terminal.answer({"told": msgspec.to_builtins(one)}, describe(one))
+            terminal.answer({"told": msgspec.to_builtins(one)}, describe_told(one))
     summary = {"deliveries": told - 1, "publications": test.publications, "answer": test.answer}
     text = f"{told - 1:,} deliveries after the snapshot, from {test.publications:,} publications"
     terminal.answer({"summary": summary}, f"{text}; the answer is now {_shown(test.answer)}")
@@ -62,27 +61,5 @@ def read_catalog(reader: Reader, topics: Topics) -> Catalog:
     return CatalogFold().add_all((record.offset, record.value) for record in reader.read_to_end(topics.catalog)).newest
 
 
-def read_batches(reader: Reader, topics: Topics) -> list[Progress]:
-    """Return what the topic `batches` holds, each batch once, in order."""
-    found: dict[tuple[int, int], Progress] = {}
-    for record in reader.read_to_end(topics.batches):
-        progress = decode_control(record.value or b"")
-        if isinstance(progress, Progress) and progress.end:
-            found.setdefault((progress.epoch, progress.batch), progress)
-    return [found[key] for key in sorted(found)]
-
-
-def describe(one: Told) -> str:
-    """Return one line for a person."""
-    said = f"{_shown(one.old)} -> {_shown(one.new)}"
-    if one.added is not None:
-        said = " ".join(
-            [f"+{_shown(value)}" for value in one.added] + [f"-{_shown(value)}" for value in one.removed or ()]
-        )
-    said += f" ({one.changes} changes)" if one.changes > 1 else ""
-    cause = f"  {one.time} {one.topic}/{one.partition}/{one.offset}" if one.topic else ""
-    return f"{one.kind} {one.n}: {said}{cause}"
-
-
-def _shown(value: Answer | object) -> str:
+def _shown(value: object) -> str:
     return msgspec.json.encode(value).decode()

@@ -11,12 +11,16 @@ import typer
 
 from catalog.column_type import JsonValue
 from connectors.kafka import Producer, Reader
+from connectors.publication_log import PublicationLog
 from state.errors import UserError
+from tidewire.as_of import AsOf, check_joint
+from tidewire.backtest import Told, relation_of
 from tidewire.bulk_progress import BulkProgress, lines_of, summary
 from tidewire.bulk_subscription import BulkSubscription
 from tidewire.client import Client, NotAnswered, subscription_value
 from tidewire.connection import kafka_properties, open_client, topics_of
-from tidewire.options import BootstrapOption, ConfigOption, JsonOption, PrefixOption
+from tidewire.log_moment import parse_moment
+from tidewire.options import BootstrapOption, ConfigOption, DataDirOption, JsonOption, LogTableOption, PrefixOption
 from tidewire.records import Ack, Answer, Delivery, Progress, Refused
 from tidewire.resume_point import ResumePoint, source_of
 from tidewire.settings import Settings, load_settings
@@ -36,6 +40,9 @@ def subscribe(
         str | None, typer.Option(help="When to tell: EVERY CHANGE (default), LATEST, MIN CHANGE 0.5, MIN CHANGE 5 %.")
     ] = None,
     ttl: Annotated[int | None, typer.Option(min=1, help="Seconds after which the subscription ends.")] = None,
+    as_of: Annotated[
+        str | None, typer.Option("--as-of", help="Tell first what would have been told since: a version, or a moment.")
+    ] = None,
     deliver: Annotated[
         str | None, typer.Option(help="How: records (default), or packed: many deliveries in one record.")
     ] = None,
@@ -47,8 +54,10 @@ def subscribe(
     ] = None,
     timeout: Annotated[float, typer.Option(help="Seconds to wait for an answer to become live.")] = 60,
     config: ConfigOption = None,
+    data_dir: DataDirOption = None,
     bootstrap: BootstrapOption = None,
     prefix: PrefixOption = None,
+    log_table: LogTableOption = None,
     json: JsonOption = False,
 ) -> None:
     """Register a question under ID and wait until its answer is live; exit 2 with the reason if it is refused.
@@ -58,25 +67,53 @@ def subscribe(
     """
     terminal = Terminal(json)
     if file is not None:
-        if id is not None or follow:
-            raise UserError("--file registers what stands in the file; leave out ID, SQL and --follow.")
+        if id is not None or follow or as_of is not None:
+            raise UserError("--file registers what stands in the file; leave out ID, SQL, --as-of and --follow.")
         settings = load_settings(config, bootstrap=bootstrap, prefix=prefix)
         entries = SubscriptionFile(file, Defaults(template, notify, ttl, deliver))
         _subscribe_file(entries, settings, resume, timeout if wait else None, terminal)
         return
     if id is None:
         raise UserError("name an ID and a question, or a --file of many.")
+    settings = load_settings(config, data_dir=data_dir, bootstrap=bootstrap, prefix=prefix, log_table=log_table)
     with open_client(config, bootstrap, prefix) as client:
         stream = client.deliveries([id], progress=progress) if follow else None
         value = subscription_value(sql, template, read_params(params), notify=notify, ttl=ttl, deliver=deliver)
+        past = None if as_of is None else _past(settings, client, value, as_of)
         ack = _subscribe(client, id, value, timeout, terminal)
         terminal.answer(msgspec.to_builtins(ack), _describe(ack))
+        if past is not None:
+            _tell_past(past, settings, client, ack, timeout, terminal)
         if stream is None:
             return
         with stream:
             for record in stream:
                 if isinstance(record, Progress) or record.version >= ack.version:
                     terminal.answer(msgspec.to_builtins(record), describe_delivery(record))
+
+
+def _past(settings: Settings, client: Client, value: bytes, as_of: str) -> AsOf:
+    """Open the log at the place asked for. Raises TooOld and NoLog: nothing has been registered then."""
+    log = PublicationLog(settings.log_location)
+    return AsOf(log, relation_of(client.catalog(), value), value, parse_moment(as_of))
+
+
+def _tell_past(past: AsOf, settings: Settings, client: Client, ack: Ack, timeout: float, terminal: Terminal) -> None:
+    """Print what would have been told up to the live snapshot, and check that both fit. Raises HistoryDiffers."""
+    if ack.at is None:
+        return
+    with client.deliveries([ack.id], follow=False, from_beginning=True) as stream:
+        known = [one for one in stream if isinstance(one, Delivery) and one.version == ack.version]
+    test, history = past.history(Reader(kafka_properties(settings)), topics_of(settings), ack.at, timeout)
+    told = -1
+    for one in history:
+        told += 1
+        terminal.answer({"told": msgspec.to_builtins(one)}, describe_told(one))
+    for snapshot in known[:1]:
+        check_joint(test, snapshot)
+    summary = {"deliveries": told, "publications": test.publications, "answer": test.answer}
+    text = f"{told:,} deliveries there would have been, from {test.publications:,} publications; live from here on"
+    terminal.answer({"summary": summary}, text)
 
 
 def _subscribe_file(
@@ -132,6 +169,16 @@ def describe_delivery(record: Delivery | Progress) -> str:
         where += f" {record.at.topic}/{record.at.partition}/{record.at.offset}"
     reason = f" ({record.reason})" if record.reason else ""
     return f"{record.id}  {record.kind} {record.n}: {said}{reason}  {where}"
+
+
+def describe_told(one: Told) -> str:
+    """Return one line for a person, of a delivery that there would have been."""
+    said = f"{_shown(one.old)} -> {_shown(one.new)}"
+    if one.added is not None:
+        said = " ".join([f"+{_shown(v)}" for v in one.added] + [f"-{_shown(v)}" for v in one.removed or ()])
+    said += f" ({one.changes} changes)" if one.changes > 1 else ""
+    cause = f"  {one.time} {one.topic}/{one.partition}/{one.offset}" if one.topic else ""
+    return f"would have been told: {one.kind} {one.n}: {said}{cause}"
 
 
 def _describe(ack: Ack) -> str:

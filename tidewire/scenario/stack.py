@@ -25,7 +25,7 @@ from tidewire.settings import load_settings
 from tidewire.stack.data_directory import DataDirectory
 from tidewire.stack.running import running_stack
 
-_LEAVING_SECONDS = 60.0
+_LEAVING_SECONDS = 240.0
 
 
 @contextmanager
@@ -149,6 +149,7 @@ class StackEngine:
 
     def leave(self) -> None:
         """End all subscriptions; the tables are dropped when the next scenario begins. Raises TidewireError."""
+        self._watch.check()
         self._stack.tables += self._catalog.tables
         for id in self._versions:
             self._client.unsubscribe(id)

@@ -21,9 +21,10 @@ from tidewire.client import Client
 from tidewire.delivery_reader import DeliveryReader
 from tidewire.records import PROGRESS_KEY
 from tidewire.scenario.script import Json
+from tidewire.stack.child import tail
 from tidewire.stack.data_directory import DataDirectory
 
-PATIENCE = 180.0
+PATIENCE = 600.0
 _POLL_SECONDS = 0.05
 
 
@@ -32,6 +33,12 @@ class StepTimeout(TidewireError):
 
     code = "timeout"
     retry_helps = True
+
+
+class StackEnded(TidewireError):
+    """The stack has stopped by itself; its last words say why."""
+
+    code = "stack_ended"
 
 
 class StackWatch:
@@ -90,6 +97,11 @@ class StackWatch:
         self._listen()
         return self._waiting.pop(id, [])
 
+    def check(self) -> None:
+        """Raise StackEnded if the stack does not run any more."""
+        if self._directory.read_status() is None:
+            raise StackEnded(f"the stack has ended:\n{tail(self._directory.logs / 'up.log')}")
+
     def close(self) -> None:
         """Leave the broker."""
         self._batches.close()
@@ -133,6 +145,7 @@ class StackWatch:
     def _await(self, holds: Callable[[], object], what: str, patience: float = PATIENCE) -> None:
         deadline = time.monotonic() + patience
         while not holds():
+            self.check()
             if time.monotonic() > deadline:
                 raise StepTimeout(f"waited {patience:g} s for {what}; the logs are below {self._directory.logs}")
 

@@ -19,7 +19,7 @@ _STOP_SECONDS = 40.0
 
 @contextmanager
 def running_stack(
-    settings: Settings, patience: float = 180.0, program: Sequence[str] = PROGRAM
+    settings: Settings, patience: float = 600.0, program: Sequence[str] = PROGRAM
 ) -> Iterator[dict[str, Any]]:
     """Run `tidewire up` in a process of its own; yield its status once it is ready, and stop it afterwards.
 

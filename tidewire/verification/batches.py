@@ -61,6 +61,20 @@ class Batches:
                 self.epochs.setdefault(at.epoch, []).append(batch)
         for batches in self.epochs.values():
             batches.sort(key=lambda batch: batch.at)
+            self._leave_out_the_blind(batches)
+        self.epochs = {epoch: batches for epoch, batches in self.epochs.items() if batches}
+
+    def _leave_out_the_blind(self, batches: list[Batch]) -> None:
+        """Leave out batches that were told without their ranges, with all before them; the last ones move the horizon.
+
+        An engine tells them so that were gone from its log when it came to them.
+        """
+        while batches and not batches[-1].end:
+            blind = batches.pop()
+            if self.horizon == blind.at:
+                self.horizon = batches[-1].at if batches else Position(blind.at.epoch, blind.at.batch - 1)
+        last = max((i for i, batch in enumerate(batches) if not batch.end), default=-1)
+        del batches[: last + 1]
 
     def missing(self) -> list[Position]:
         """Return the batches between the first and the last of their epoch that have no record."""

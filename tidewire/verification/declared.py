@@ -26,12 +26,16 @@ _CREATE = re.compile(r"create\s+table\s+(if\s+not\s+exists\s+)?", re.IGNORECASE)
 _TYPES = re.compile(r"BOOLEAN|SMALLINT|INTEGER|BIGINT|FLOAT|DOUBLE|DECIMAL\(\d+,\d+\)|DATE|TIMESTAMP|VARCHAR")
 _OPTIONS = {
     "topic": re.compile(r"[A-Za-z0-9._-]+"),
-    "format": re.compile("json|debezium-json", re.IGNORECASE),
+    "format": re.compile("json|debezium-json|avro|csv", re.IGNORECASE),
     "absent": re.compile("null|error|keep", re.IGNORECASE),
     "buckets": re.compile("[0-9]{1,9}"),
     "bucket.by": re.compile(rf"\s*{_NAME}\s*(?:,\s*{_NAME}\s*)*"),
 }
 _MOST_BUCKETS = 1_024
+_VERBATIM = {"topic", "placeholder", "delimiter", "bucket.by"}
+_JSON = ("{", "[", '"')
+JUDGED = {"json", "debezium-json"}
+"""Formats whose records are decoded here; tables of others are known, and their values not judged."""
 _CONSTRAINTS = {"PRIMARY KEY", "NOT NULL"}
 
 
@@ -70,7 +74,7 @@ class Table:
     @cached_property
     def units(self) -> dict[str, str]:
         """How values are written that do not say it themselves, by column."""
-        if self.format == "json":
+        if self.format != "debezium-json":
             return {}
         return units_of(((c.name, c.type) for c in self.columns), dict(self.options))
 
@@ -115,6 +119,10 @@ class Declared:
                 break
             found = tables
         return found
+
+    def newest_tables(self) -> Tables:
+        """Return the tables of the newest version there is, announced or not, by lower-case name."""
+        return self._versions[-1][1]
 
     def names(self) -> set[str]:
         """Return the lower-case names of all columns that were ever declared."""
@@ -292,7 +300,8 @@ def _options(text: str) -> dict[str, str]:
         value = match[4].replace("''", "'")
         if name in options or (name in _OPTIONS and not _OPTIONS[name].fullmatch(value)):
             raise NotApplied(f"option {name} = {value}")
-        options[name] = value if name in ("topic", "placeholder", "bucket.by") else value.lower()
+        verbatim = name in _VERBATIM or value.lstrip().startswith(_JSON)
+        options[name] = value if verbatim else value.lower()
         place = match.end() + 1
     return options
 

@@ -68,8 +68,8 @@ def _end_due(life: Life, table: tuple[str, int] | None, in_force: set[tuple[str,
 
 
 def _expiry_due(life: Life, ttl: int | None, ticks: list[Tick]) -> str | None:
-    snapshot = next((d.log_offset for d in life.delivered if d.kind == "snapshot"), None)
-    if ttl is None or snapshot is None:
+    promise = life.promise(ttl)
+    if ttl is None or promise.snapshot_offset < 0:
         return None
     ended = next((d.log_offset for d in life.delivered if d.kind == "ended"), life.replaced_offset)
-    return f"its TTL of {ttl} s was over and it had no `ended`" if overdue(ticks, ttl, snapshot, ended) else None
+    return f"its TTL of {ttl} s was over and it had no `ended`" if overdue(ticks, promise, ended) else None

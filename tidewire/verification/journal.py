@@ -52,7 +52,10 @@ class TopicLog:
 
 @dataclass(slots=True)
 class Journal:
-    """Everything that verification looks at. `relations` is by topic name."""
+    """Everything that verification looks at. `relations` is by topic name.
+
+    `later_tombstones` are those that came to `subscriptions` after it was read and before the deliveries were.
+    """
 
     catalog: TopicLog
     batches: TopicLog
@@ -61,3 +64,4 @@ class Journal:
     deliveries: TopicLog
     dead_letters: TopicLog
     relations: dict[str, TopicLog]
+    later_tombstones: list[Record] = field(default_factory=list)

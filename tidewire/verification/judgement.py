@@ -15,12 +15,14 @@ from typing import Any
 
 from tidewire.verification.answers import Answers, Said
 from tidewire.verification.batches import Batches, Position
+from tidewire.verification.declared import Table
+from tidewire.verification.endings import uncalled
 from tidewire.verification.expiry import wrong_end
 from tidewire.verification.forms import Delivery, Where
 from tidewire.verification.lives import Life, Lives
 from tidewire.verification.ordering import Sequence
 from tidewire.verification.policy import EVERY_CHANGE, Policy, Step, told_steps
-from tidewire.verification.question import Unreadable
+from tidewire.verification.question import Unreadable, says_policy
 from tidewire.verification.quota import first_over
 from tidewire.verification.report import Report
 
@@ -42,13 +44,16 @@ UNKNOWN = "(unknown)"
 class Ending:
     """How an epoch of a life ended, as deliveries show it: what was told last, what the answer was (maybe UNKNOWN).
 
-    `answers` write differences; `policy` is the question's. None before the first epoch.
+    `answers` write differences; `policy` is the question's, `table` the one it is about; `over`: beyond its quota.
+    None before the first epoch.
     """
 
     told: Any = UNKNOWN
     exact: Any = UNKNOWN
     answers: Answers | None = None
     policy: Policy | None = None
+    table: Table | None = None
+    over: bool | None = None
 
 
 Recompute = Callable[[Life, Position], Recomputed]
@@ -67,7 +72,11 @@ class Anchor:
 class Judgement:
     """Judges lives and counts in `report`. Nothing beyond the last committed batch is judged."""
 
-    def __init__(self, lives: Lives, batches: Batches, recompute: Recompute, report: Report) -> None:
+    def __init__(
+        self, lives: Lives, batches: Batches, recompute: Recompute, report: Report, standing: set[tuple[str, int]]
+    ) -> None:
+        """`standing` are the tables that are declared still, by lower-case name and `born`."""
+        self._standing = standing
         self._lives = lives
         self._batches = batches
         self._horizon = batches.horizon or Position(-1, -1)
@@ -75,7 +84,22 @@ class Judgement:
         self._report = report
 
     def judge(self, life: Life) -> None:
-        """Compare everything that was delivered to `life` with what should have been."""
+        """Compare everything that was delivered to `life` with what should have been.
+
+        Where its record is gone, and with it maybe a policy, it is taken for one that is told every change; if that
+        does not fit, it is not judged, but for its numbers.
+        """
+        if life.query is None or says_policy(life.query):
+            self._judge(life)
+            return
+        whole, self._report = self._report, Report()
+        self._judge(life)
+        trial, self._report = self._report, whole
+        if trial.wrong or trial.missed or trial.extra > trial.duplicates:
+            trial = Report(deliveries=trial.deliveries, unjudged=trial.deliveries, gaps=trial.gaps)
+        whole.add(trial)
+
+    def _judge(self, life: Life) -> None:
         report = self._report
         delivered = [d for d in life.delivered if d.at.position <= self._horizon]
         report.unjudged += len(life.delivered) - len(delivered)
@@ -94,6 +118,7 @@ class Judgement:
                 return
             until = self._until(life, anchor.at.epoch, ended)
             last = self._judge_epoch(life, anchor, recomputed, until, last, ended)
+            last.table = recomputed.sequence.table
         if last.policy is not None:
             self._judge_form(life, delivered, last.policy)
         if ended is not None:
@@ -228,8 +253,8 @@ class Judgement:
         exact = answers.shown(answers.at(max(begin, end)))
         if recomputed.policy.kind == "least":
             shown = answers.shown(expected[-1].after if expected else told)
-            return Ending(shown, exact, answers, recomputed.policy)
-        return Ending(exact, exact, answers, recomputed.policy)
+            return Ending(shown, exact, answers, recomputed.policy, over=over is not None)
+        return Ending(exact, exact, answers, recomputed.policy, over=over is not None)
 
     def _judge_changes(
         self, life: Life, anchor: Anchor, sequence: Sequence, answers: Answers, steps: list[Step]
@@ -293,11 +318,18 @@ class Judgement:
             self._count(life, d, same(d.said, said), "the resync's old or new", said)
 
     def _judge_end(self, life: Life, ended: Delivery, last: Ending) -> None:
-        """Judge an end: that it says the last answer, and that a TTL was over where it says so."""
+        """Judge an end: that it was called for, and that it says the last answer."""
+        known, wrong = uncalled(life, ended.reason, self._stands(last.table), self._is_over(ended, last))
+        if wrong is not None:
+            self._count(life, ended, False, f"an end that nothing called for: {wrong}", {})
+            return
+        if not known:
+            self._report.unjudged += 1
+            return
         if ended.reason == "expired" and last.policy is not None and life.query is not None:
             ttl, whole = last.policy.ttl, life.partition not in self._lives.whole_from
             ticks = self._lives.ticks.get(life.partition, [])
-            wrong = wrong_end(ticks, whole, ttl, ended.log_offset, ended.at.position)
+            wrong = wrong_end(ticks, whole, life.promise(ttl), ended.log_offset, ended.at.position)
             if wrong is not None and (ttl is not None or life.query.whole):
                 self._count(life, ended, False, f"an end by TTL, but {wrong}", {})
                 return
@@ -307,6 +339,15 @@ class Judgement:
             return
         said = last.answers.last(last.exact)
         self._count(life, ended, same(ended.said, said), "the last value", said)
+
+    def _stands(self, table: Table | None) -> bool | None:
+        return None if table is None else (table.name.lower(), table.born) in self._standing
+
+    def _is_over(self, ended: Delivery, last: Ending) -> bool | None:
+        """Whether the answer is beyond its quota; what is so after a new epoch began ends where the old one did."""
+        if last.over is False and ended.at.epoch < self._horizon.epoch:
+            return None
+        return last.over
 
     def _judge_places(self, life: Life, anchor: Anchor, sequence: Sequence) -> None:
         """Judge what can be without values: that causes are records of the batch, in order."""

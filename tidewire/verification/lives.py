@@ -8,6 +8,7 @@ stand behind all that a batch caused.
 
 from __future__ import annotations
 
+import bisect
 import json
 from collections import defaultdict
 from dataclasses import dataclass, field
@@ -15,7 +16,7 @@ from decimal import Decimal
 from typing import Any
 
 from tidewire.verification.batches import Position
-from tidewire.verification.expiry import Tick, seconds
+from tidewire.verification.expiry import Promise, Tick, seconds
 from tidewire.verification.forms import DeliveriesOf, Delivery, Malformed
 from tidewire.verification.journal import Journal, Record, TopicLog
 from tidewire.verification.question import Query
@@ -29,7 +30,8 @@ class Life:
 
     `delivered` is in log order. `replaced_by` and the other `replaced_…` tell the successor that has a
     snapshot. `next_record` is what follows in `subscriptions`: "tombstone", "query", or None; `tombstone` is the offset
-    of the first tombstone behind it. `live_at` is what the ack says.
+    of the first tombstone behind it. `compacted`: records behind its own are gone, or itself. `ended_lately`: a
+    tombstone came while the deliveries were being read. `live_at` is what the ack says.
     """
 
     id: str
@@ -43,7 +45,14 @@ class Life:
     replaced_row: int = 0
     next_record: str | None = None
     tombstone: int | None = None
+    compacted: bool = True
+    ended_lately: bool = False
     ack: dict[str, Any] | None = None
+
+    def promise(self, ttl: int | None) -> Promise:
+        """Return what is known of when a TTL of so many seconds ends this version."""
+        expires = seconds((self.ack or {}).get("expires", ""))
+        return Promise(ttl, expires, next((d.log_offset for d in self.delivered if d.kind == "snapshot"), -1))
 
     @property
     def live_at(self) -> Position | None:
@@ -90,6 +99,7 @@ def read_lives(journal: Journal) -> Lives:
                 malformed.append(f"deliveries/{partition}/{record.offset}: {error}")
         malformed += [f"deliveries/{partition}: `{id}` lacks the end of a delivery" for id in deliveries.unfinished()]
     _find_successors(lives)
+    _find_ends(journal, lives)
     ordered = sorted(lives.values(), key=lambda life: (life.id, life.version))
     return Lives(ordered, reached, whole_from, malformed, read_ticks(journal.deliveries))
 
@@ -105,7 +115,9 @@ def read_query(value: bytes) -> Query | None:
     """Return what a subscription record asks; None if it is malformed (then it is refused)."""
     try:
         body = json.loads(value, parse_float=Decimal)
-        options = {name: body.get(name) for name in ("notify", "ttl", "deliver")}
+        if not isinstance(body, dict):
+            return None
+        options: dict[str, Any] = {name: body.get(name) for name in ("notify", "ttl", "deliver")}
         if "template" in body:
             return Query(body["template"], tuple(body["params"]), **options)
         return Query(body["sql"], **options)
@@ -187,3 +199,15 @@ def _find_successors(lives: dict[tuple[str, int], Life]) -> None:
                 life.replaced_at = snapshot.at.position
                 life.replaced_offset, life.replaced_row = snapshot.log_offset, snapshot.row
             snapshot = next((d for d in life.delivered if d.kind == "snapshot"), snapshot)
+
+
+def _find_ends(journal: Journal, lives: dict[tuple[str, int], Life]) -> None:
+    log = journal.subscriptions
+    offsets = {partition: [record.offset for record in records] for partition, records in log.records.items()}
+    late = {(record.partition, record.key) for record in journal.later_tombstones}
+    for life in lives.values():
+        known = offsets.get(life.partition, [])
+        place = bisect.bisect_left(known, life.version)
+        there = place < len(known) and known[place] == life.version
+        life.compacted = not there or len(known) - place < log.end.get(life.partition, 0) - life.version
+        life.ended_lately = (life.partition, life.id.encode()) in late

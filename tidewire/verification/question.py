@@ -82,6 +82,11 @@ class Question:
         return str(made[0])
 
 
+def says_policy(query: Query) -> bool:
+    """Whether it is known when its subscriber is told: the record is there, or the SQL itself says it."""
+    return query.whole or cut_options(query.sql)[1].kind != "every"
+
+
 def parse(database: duckdb.DuckDBPyConnection, query: Query, names: set[str]) -> Question:
     """Read the query; `names` are those of columns, which may be keywords of DuckDB. Raises Unreadable."""
     statement, policy = cut_options(query.sql)

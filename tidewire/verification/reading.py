@@ -1,9 +1,10 @@
 """From Kafka to a journal: in the order that makes what is read consistent while everything goes on.
 
 1. `batches`: its last record is the horizon; whatever comes later is not judged.
-2. `catalog`: holds every version that a batch names.
-3. `subscriptions`: before the deliveries, so that what is registered later is not taken for unanswered.
-4. `deliveries`, until each partition's `@progress` has reached the horizon or the patience is over.
+2. `subscriptions`: before the deliveries, so that what is registered later is not taken for unanswered.
+3. `deliveries`, until each partition's `@progress` has reached the horizon or the patience is over.
+4. what was unsubscribed meanwhile, and `catalog`: hold what has called for an end among the deliveries, and every
+   version that a batch names.
 5. `acks`, `dead-letters`, and the topics of all tables that were ever declared, as far as the batches read them.
 """
 
@@ -45,9 +46,11 @@ def read_journal(properties: KafkaProperties, topics: Topics, patience: float) -
     reader = Reader(properties)
     batches = read_log(reader, topics.batches)
     known = Batches(batches.all())
-    catalog = read_log(reader, topics.catalog)
     subscriptions = read_log(reader, topics.subscriptions)
     deliveries = _read_deliveries(reader, topics.deliveries, known.horizon, patience)
+    later = TopicLog(topics.subscriptions)
+    extend(later, reader.read_to_end(topics.subscriptions, start=dict(subscriptions.end)))
+    catalog = read_log(reader, topics.catalog)
     declared = Declared(catalog.all())
     with LightKafka(properties.kafka_python()) as light:
         relations = {topic: _read_relation(reader, light, topic) for topic in sorted(declared.topics())}
@@ -59,6 +62,7 @@ def read_journal(properties: KafkaProperties, topics: Topics, patience: float) -
         deliveries=deliveries,
         dead_letters=read_log(reader, topics.dead_letters),
         relations=relations,
+        later_tombstones=[record for record in later.all() if record.value is None],
     )
 
 

@@ -60,6 +60,13 @@ class Report(msgspec.Struct):
         counts = (self.wrong, self.missed, self.extra, self.gaps, self.unanswered, self.unreadable)
         return not (any(counts) or self.refused_wrongly or self.taken_wrongly or self.behind)
 
+    def add(self, other: Report) -> None:
+        """Count in what `other` counted of deliveries, with its faults."""
+        for name in ("deliveries", *COUNTED):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        for fault in other.faults:
+            self.fault(fault.kind, fault.about, fault.note, fault.expected, fault.got)
+
     def fault(self, kind: str, about: str, note: str, expected: Any = None, got: Any = None) -> None:
         """Keep a fault, of each kind the first ones; counting is the caller's."""
         if sum(fault.kind == kind for fault in self.faults) < FAULTS_KEPT:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from tidewire.verification import debezium
 from tidewire.verification.debezium import Event
-from tidewire.verification.declared import Table
+from tidewire.verification.declared import JUDGED, Table
 from tidewire.verification.decoding import Bad, Row, decode
 from tidewire.verification.ordering import Sequence, Taken
 
@@ -56,6 +56,9 @@ class Rows:
 
     def verdicts(self, sequence: Sequence) -> Iterator[tuple[Taken, bool | None]]:
         """Yield each record, and whether it is a dead letter; None where that cannot be known."""
+        if sequence.table.format not in JUDGED:
+            yield from ((taken, None) for taken in sequence.taken)
+            return
         walked = self._walk(sequence).dead if sequence.table.format != "json" else {}
         for seq, taken in enumerate(sequence.taken, 1):
             yield taken, walked[seq] if walked else self.row(taken) is None

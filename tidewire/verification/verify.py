@@ -45,7 +45,8 @@ def _verify(journal: Journal, batches: Batches, declared: Declared, lives: Lives
     taken = sequences(declared, batches, journal.relations)
     rows = Rows()
     recomputation = Recomputation(taken, batches, declared, rows, lives)
-    judgement = Judgement(lives, batches, recomputation, report)
+    standing = {(name, table.born) for name, table in declared.newest_tables().items()}
+    judgement = Judgement(lives, batches, recomputation, report, standing)
     for note in lives.malformed:
         report.unreadable += 1
         report.fault("unreadable", note, "a delivery that cannot be read")
@@ -83,7 +84,7 @@ class Recomputation:
         key = self._key(question, at)
         self.tables[life.id, life.version] = key[1:]
         sequence = self._taken[key]
-        if sequence.limit is not None or _says_too_little(life, question):
+        if sequence.limit is not None:
             return Recomputed(sequence, None, question.policy)
         assert life.query is not None
         answers = self._answers.get((key, life.query))
@@ -142,12 +143,6 @@ class Recomputation:
         if key not in self._taken:
             raise Unreadable(f"no batch of epoch {at.epoch} is known in which table `{question.table}` was declared")
         return key
-
-
-def _says_too_little(life: Life, question: Question) -> bool:
-    """Whether the life's record is gone, and its deliveries say that it named a policy that the SQL does not."""
-    gone = life.query is not None and not life.query.whole
-    return gone and question.policy.kind == "every" and any(d.changes > 1 for d in life.delivered)
 
 
 def _judge_dead_letters(journal: Journal, taken: dict[TableKey, Sequence], rows: Rows, report: Report) -> None:

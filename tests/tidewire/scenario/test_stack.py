@@ -20,7 +20,7 @@ def rows_of(engine: StackEngine, id: str) -> list[object]:
 
 
 @pytest.mark.stack
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(1800)
 def test_scenarios_share_a_stack_and_know_nothing_of_each_other() -> None:
     with embedded_engines() as make:
         with make() as first:

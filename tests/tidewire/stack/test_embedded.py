@@ -18,7 +18,7 @@ import pytest
 from tidewire.stack.child import session_members
 from tidewire.stack.port import is_listening
 
-pytestmark = pytest.mark.stack
+pytestmark = [pytest.mark.stack, pytest.mark.timeout(1800)]
 FAKES = Path(__file__).with_name("up_with_fakes.py")
 
 
@@ -79,7 +79,7 @@ def up(tmp_path: Path, broker: str, prefix: str) -> Iterator[Callable[..., Up]]:
         one.process.wait()
 
 
-def eventually(condition: Callable[[], bool], seconds: float = 120.0) -> bool:
+def eventually(condition: Callable[[], bool], seconds: float = 300.0) -> bool:
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         if condition():

@@ -16,7 +16,7 @@ from tidewire.stack.failure import ChildFailedError
 from tidewire.stack.jars import jar_directories, read_jar_sets, require_jars
 from tidewire.stack.running import running_stack
 
-pytestmark = pytest.mark.stack
+pytestmark = [pytest.mark.stack, pytest.mark.timeout(1800)]
 
 
 def copy(files: list[Path], folder: Path) -> None:
@@ -39,7 +39,7 @@ def test_a_real_stack_runs_as_long_as_its_block_also_in_paths_with_a_blank(
         assert seen["virtual_edges"] == 4
         assert sorted(number for edge in seen["edges"] for number in edge["virtual_edges"]) == [0, 1, 2, 3]
         assert seen["engine"]["checkpoint"].endswith("checkpoint")
-        assert seen["engine"]["age"] < 30
+        assert seen["engine"]["age"] < 300
         assert [warning for warning in seen["warnings"] if "engine" in warning] == []
         assert cli.run(["status", "--bootstrap", status["bootstrap"]]) == 0
         assert "epoch" in capsys.readouterr().out

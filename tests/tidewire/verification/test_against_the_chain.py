@@ -7,10 +7,12 @@ import random
 import zlib
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from connectors.json_writer import encode_key, encode_row
+from connectors.partitioner import home_partition
 from tests.effort import examples
 from tests.tidewire.verification.test_question import VALUES
 from tidewire.pure_pipeline import PurePipeline
@@ -174,3 +176,34 @@ def drive_buckets(seed: int) -> Skewed:
 def test_a_table_in_buckets_is_clean(seed: int) -> None:
     report = verify(drive_buckets(seed).journal())
     assert report.clean and report.unjudged == 0 and report.right, report.faults
+
+
+def mortal_chain() -> Judged:
+    chain = Judged(virtual_edges=EDGES)
+    chain.apply("CREATE TABLE t (k INTEGER PRIMARY KEY, l BIGINT)")
+    for i in range(12):
+        if i == 3:
+            sql = json.dumps({"sql": "SELECT MIN(l) FROM t TTL 40"}).encode()
+            chain.append(chain.topics.subscriptions, b"s", sql)
+        chain.append("t", b"%d" % i, b'{"k":%d,"l":0}' % i, 0)
+        chain.settle()
+    return chain
+
+
+@pytest.mark.parametrize("shift", [-2, -1, 1, 2])
+def test_an_end_by_ttl_at_another_progress_is_found(shift: int) -> None:
+    chain = mortal_chain()
+    journal = chain.journal()
+    assert verify(journal).clean
+    home = home_partition(b"s", EDGES)
+    log = journal.deliveries.records[home]
+    told = [json.loads(record.value or b"") for record in log]
+    place = next(i for i, one in enumerate(told) if one.get("reason") == "expired")
+    ticks = [i for i, one in enumerate(told) if one["kind"] == "progress"]
+    target = ticks[ticks.index(place + 1) + shift]
+    at = {name: told[target][name] for name in ("epoch", "batch")}
+    end = log[place]._replace(value=json.dumps(told[place] | {"at": at}).encode())
+    moved = log[:place] + log[place + 1 :]
+    moved.insert(target if target < place else target - 1, end)
+    journal.deliveries.records[home] = [record._replace(offset=i) for i, record in enumerate(moved)]
+    assert not verify(journal).clean

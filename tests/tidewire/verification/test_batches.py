@@ -29,6 +29,6 @@ def test_what_is_missing_and_where_it_begins() -> None:
 
 
 def test_a_batch_may_say_which_version_it_ran_under() -> None:
-    body = {"epoch": 1, "batch": 0, "catalog": 5, "holds": 2, "start": {}, "end": {}}
+    body = {"epoch": 1, "batch": 0, "catalog": 5, "holds": 2, "start": {}, "end": {"t": {"0": 1}}}
     found = Batches([Record(0, 0, 0, None, json.dumps(body).encode())])
     assert (found.epochs[1][0].catalog, found.announced) == (2, 5)

@@ -104,6 +104,8 @@ TEXTS = [
     "CREATE TABLE t (a INT PRIMARY KEY) WITH ('format'='debezium-json', 'column.a'='days')",
     "CREATE TABLE t (a INT PRIMARY KEY) WITH ('format'='debezium-json', 'placeholder'='')",
     "CREATE TABLE t (a INT PRIMARY KEY) WITH ('date'='days')",
+    "CREATE TABLE t (a INT PRIMARY KEY, b DATE) WITH ('format'='csv', 'delimiter'='X')",
+    """CREATE TABLE t (a INT PRIMARY KEY) WITH ('format'='avro', 'schema.1'='{"type":"long"}')""",
     'CREATE TABLE t ("A" SMALLINT, b REAL, c BOOLEAN NOT NULL, d TIMESTAMP, e BIGINT, PRIMARY KEY ("A", e))',
 ]
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.effort import examples
-from tests.tidewire.verification.simulated_engine import Asked, SimulatedEngine
+from tests.tidewire.verification.simulated_engine import Asked, SimulatedEngine, home
 from tidewire.verification.journal import Journal, Record
 from tidewire.verification.report import Report
 from tidewire.verification.verify import verify
@@ -383,3 +383,108 @@ def test_a_template_is_run_with_its_parameters() -> None:
 
 def test_an_empty_journal_is_clean() -> None:
     assert verify(SimulatedEngine().journal()).clean
+
+
+# ends that nobody asked for, each with the right last value -----------------------------------------------------------
+
+
+def forge_end(engine: SimulatedEngine, reason: str) -> None:
+    """End the live `s`, as the last thing that happens."""
+    live = engine.live.pop("s")
+    at = {"epoch": engine._last_epoch, "batch": engine._last_batch}
+    engine._deliver(live, "ended", live.n + 1, live.value, None, at, reason=reason)
+
+
+@pytest.mark.parametrize("reason", ["unsubscribed", "table dropped", "quota", "expired", "because"])
+def test_an_end_that_nobody_asked_for_is_wrong(engine: SimulatedEngine, reason: str) -> None:
+    forge_end(engine, reason)
+    report = verify(engine.journal())
+    assert (report.right, report.wrong, report.missed, report.extra) == (4, 1, 0, 0)
+    assert "an end" in report.faults[0].note
+
+
+def test_an_end_is_not_that_of_a_later_versions_tombstone(engine: SimulatedEngine) -> None:
+    forge_end(engine, "unsubscribed")
+    engine.subscribe("s", Asked("MAX"))
+    engine.run_batch()
+    engine.unsubscribe("s")
+    assert verify(engine.journal()).wrong == 1
+
+
+def test_a_tombstone_that_came_while_verify_was_reading_counts(engine: SimulatedEngine) -> None:
+    engine.unsubscribe("s")
+    journal = engine.journal()
+    partition = home("s")
+    late = journal.subscriptions.records[partition].pop()
+    journal.subscriptions.end[partition] -= 1
+    assert late.value is None and verify(journal).wrong == 1
+    journal.later_tombstones = [late]
+    assert verify(journal).clean
+
+
+def test_a_tombstone_that_may_be_compacted_away_is_not_demanded(engine: SimulatedEngine) -> None:
+    engine.unsubscribe("s")
+    engine.subscribe("s", Asked("MAX"))
+    engine.run_batch()
+    journal = engine.journal()
+    records = journal.subscriptions.records[home("s")]
+    records.remove(next(record for record in records if record.value is None))
+    report = verify(journal)
+    assert report.clean and report.unjudged == 1
+
+
+def test_the_end_of_a_dropped_table_is_due(engine: SimulatedEngine) -> None:
+    forge_end(engine, "table dropped")
+    engine._append("catalog", 0, None, b"DROP TABLE p")
+    report = verify(engine.journal())
+    assert report.clean and report.right == 5
+
+
+# what cannot be known is not judged -----------------------------------------------------------------------------------
+
+
+def test_a_policy_that_only_a_compacted_record_said_gives_no_false_alarm() -> None:
+    engine = SimulatedEngine()
+    engine.subscribe("s", Asked("MIN", 0, 9, policy="2"))
+    engine.run_batch()
+    for y in (5, 4, 9):
+        engine.publish(1, "u", 1, y)
+    engine.run_batch()
+    journal = engine.journal()
+    snapshot = deliveries_of(engine)[0]
+    plain = Asked("MIN", 0, 9).sql
+    journal.subscriptions.records[home("s")].clear()
+    replace(journal, snapshot.partition, snapshot.offset, sql=plain)
+    journal.acks.records[home("s")].clear()
+    report = verify(journal)
+    assert report.clean and (report.right, report.unjudged) == (0, 3)
+    replace(journal, snapshot.partition, snapshot.offset, sql=plain + " NOTIFY MIN CHANGE 2")
+    assert verify(journal).right == 3
+    last = deliveries_of(engine)[-1]
+    replace(journal, last.partition, last.offset, n=9)
+    replace(journal, snapshot.partition, snapshot.offset, sql=plain)
+    assert verify(journal).gaps == 1, "numbers are judged all the same"
+
+
+def without_ranges(journal: Journal, batch: int) -> None:
+    records = journal.batches.records[0]
+    for i, record in enumerate(records):
+        told = json.loads(record.value or b"")
+        if told["batch"] == batch:
+            bare = {name: value for name, value in told.items() if name not in ("start", "end")}
+            records[i] = record._replace(value=json.dumps(bare).encode())
+
+
+def test_batches_without_ranges_are_a_floor(engine: SimulatedEngine) -> None:
+    journal = engine.journal()
+    without_ranges(journal, 1)
+    report = verify(journal)
+    assert report.clean and (report.right, report.unjudged) == (1, 3)
+    assert report.limits == ["batches of epoch 3 are kept from 2 on"]
+
+
+def test_the_last_batch_without_a_range_is_not_judged_yet(engine: SimulatedEngine) -> None:
+    journal = engine.journal()
+    without_ranges(journal, 2)
+    report = verify(journal)
+    assert report.clean and (report.right, report.unjudged, report.horizon) == (3, 1, (3, 1))

@@ -6,7 +6,7 @@ from typer.testing import CliRunner
 
 from tidewire.commands.scenario import scenario
 
-FILES = Path(__file__).parents[1] / "scenarios"
+FILES = Path(__file__).parents[2] / "scenarios"
 
 app = typer.Typer()
 app.command()(scenario)

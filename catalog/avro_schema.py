@@ -1,0 +1,125 @@
+"""Avro schemas as writers used them: how to read a datum, and what each field's values are.
+
+A datum is read under the schema without its logical types (`plain`), so that numbers come as they were written:
+fastavro would make a datetime of a timestamp, and lose nanoseconds and whatever Python's dates do not reach.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import fastavro
+from fastavro.schema import SchemaParseException, UnknownType
+
+_PRIMITIVES = frozenset(("null", "boolean", "int", "long", "float", "double", "bytes", "string"))
+
+
+class AvroSchemaError(ValueError):
+    """A text that is no Avro schema, or one that cannot be read safely."""
+
+
+@dataclass(frozen=True, slots=True)
+class AvroType:
+    """A type of values that are not null: `name` (int, string, fixed, ...), logical type or '', scale of a decimal."""
+
+    name: str
+    logical: str = ""
+    scale: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.logical}".rstrip()
+
+
+class AvroSchema:
+    """One writer's schema. `fields`: type by field of a record; `whole`: that of any other datum.
+
+    `plain` is what fastavro reads by; `label` says which schema it is.
+    """
+
+    def __init__(self, text: str, label: str) -> None:
+        """Parse `text`; `label` says which schema it is. Raises AvroSchemaError."""
+        try:
+            document = json.loads(text)
+            self.plain = fastavro.parse_schema(_without_logical(document))
+            _check_items(document, {})
+        except (
+            ValueError,
+            TypeError,
+            KeyError,
+            AttributeError,
+            RecursionError,
+            SchemaParseException,
+            UnknownType,
+        ) as e:
+            raise AvroSchemaError(f"no Avro schema: {type(e).__name__}: {e}"[:200]) from None
+        named: dict[str, Any] = {}
+        is_record = isinstance(document, dict) and document.get("type") == "record"
+        name = document.get("name", "") if is_record else ""
+        self.label = f"{label} `{name}`" if name else label
+        self.fields: Mapping[str, AvroType | None] = (
+            {field["name"]: _type_of(field["type"], named) for field in document["fields"]} if is_record else {}
+        )
+        self.whole: AvroType | None = None if is_record else _type_of(document, named)
+        self.is_record = is_record
+
+
+def _without_logical(schema: Any) -> Any:
+    if isinstance(schema, list):
+        return [_without_logical(one) for one in schema]
+    if isinstance(schema, dict):
+        dropped = ("logicalType", "default", "aliases", "doc")
+        return {name: _without_logical(value) for name, value in schema.items() if name not in dropped}
+    return schema
+
+
+def _type_of(schema: Any, named: dict[str, Any]) -> AvroType | None:
+    """Return the type of values that are not null; None for a union of several, and what is no scalar."""
+    if isinstance(schema, list):
+        others = [one for one in schema if one != "null"]
+        return _type_of(others[0], named) if len(others) == 1 else None
+    if isinstance(schema, str):
+        return AvroType(schema) if schema in _PRIMITIVES else named.get(schema)
+    kind = schema["type"]
+    if isinstance(kind, dict | list):
+        return _type_of(kind, named)
+    if kind in ("record", "array", "map", "error"):
+        return None
+    scale = schema.get("scale", 0)
+    found = AvroType(kind, str(schema.get("logicalType", "")), scale if isinstance(scale, int) else 0)
+    if "name" in schema:
+        named[schema["name"]] = found
+    return found
+
+
+def _check_items(schema: Any, sizes: dict[str, bool]) -> bool:
+    """Return whether a datum of `schema` has at least a byte; refuse arrays and maps of items that may have none.
+
+    Ten bytes could say that 2**60 of them follow, and to read them would never end.
+    """
+    if isinstance(schema, list):
+        return True
+    if isinstance(schema, str):
+        return sizes.get(schema, schema != "null")
+    kind = schema["type"]
+    if kind == "record":
+        sizes[schema["name"]] = False
+        for field in schema["fields"]:
+            sizes[schema["name"]] |= _check_items(field["type"], sizes)
+        return sizes[schema["name"]]
+    if kind == "array":
+        if not _check_items(schema["items"], sizes):
+            raise AvroSchemaError("an array of items without bytes")
+        return True
+    if kind == "map":
+        _check_items(schema["values"], sizes)
+        return True
+    if kind == "fixed":
+        sizes[schema["name"]] = bool(schema["size"])
+        return bool(schema["size"])
+    if kind == "enum":
+        sizes[schema["name"]] = True
+        return True
+    return _check_items(kind, sizes)

@@ -1,0 +1,212 @@
+"""Format `avro`: rows as Avro records, with the schema registry's framing or without.
+
+    schema.7='{"type":"record",...}'   bytes 00 00 00 00 07, then the datum: the table lists the schemas by their id
+    schema='{"type":"record",...}'     the datum alone, always of this schema
+
+A field is read by the schema that wrote it (`avro_schema.py`), exactly: no number is rounded but a double for a REAL.
+The Kafka key is framed in the same way (a record of exactly the primary key, or for one column its value), or JSON.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from functools import partial
+from typing import Any
+
+import fastavro
+
+from catalog.avro_schema import AvroSchema, AvroType
+from catalog.column_type import ColumnType, Kind
+from catalog.relation import Relation
+from connectors.canonical_key import CanonicalKey
+from connectors.dead_letter import RecordFault
+from connectors.decoded import Decoded
+from connectors.json_document import Number, shown
+from connectors.json_scalar import Coded, nearest_real, read_scalar
+from connectors.record import RawRecords
+from connectors.row_decoding import Read, RowDecoder
+from state.order_code import code_of_double
+
+_FRAME = 5
+_LONGEST_DECIMAL = 1_500
+_MICROS = {
+    f"{local}timestamp-{unit}": micros
+    for local in ("", "local-")
+    for unit, micros in (("millis", (1_000, 1)), ("micros", (1, 1)), ("nanos", (1, 1_000)))
+}
+
+
+class AvroFormat:
+    """Decodes batches of one relation. `keyless`: rows without a Kafka key are taken (one partition)."""
+
+    def __init__(self, relation: Relation, keyless: bool = False) -> None:
+        self._decoder = RowDecoder(relation, keyless, _Datums(relation))
+
+    def decode(self, records: RawRecords) -> Decoded:
+        """Decode a batch of ordered records. Raises nothing for bad input."""
+        return self._decoder.decode(records)
+
+
+class _Datums:
+    def __init__(self, relation: Relation) -> None:
+        self._columns = {column.name: column for column in relation.columns}
+        self._primary = [column for column in relation.columns if column.name in relation.key]
+        self._key = CanonicalKey(relation)
+        options = dict(relation.options)
+        self._only = AvroSchema(options["schema"], "schema") if "schema" in options else None
+        self._by_id = {
+            int(name.removeprefix("schema.")): AvroSchema(text, f"schema {name.removeprefix('schema.')}")
+            for name, text in options.items()
+            if name.startswith("schema.")
+        }
+
+    def key(self, data: bytes) -> tuple[Coded, ...]:
+        if not data.startswith(b"\0") or self._only is not None:
+            return self._key.read(data)
+        try:
+            schema, datum = self._read(data)
+            names = {column.name for column in self._primary}
+            if schema.is_record and schema.fields.keys() == names:
+                found = [_value(c.type, schema.fields[c.name], datum[c.name]) for c in self._primary]
+            elif not schema.is_record and len(self._primary) == 1:
+                found = [_value(self._primary[0].type, schema.whole, datum)]
+            else:
+                raise RecordFault("", f"expected exactly the primary key ({schema.label})")
+        except RecordFault as fault:
+            code = fault.code if fault.code in ("unknown_schema", "malformed_frame") else "malformed_key"
+            raise RecordFault(code, f"the Kafka key: {fault.message}") from None
+        if any(value is None for value in found):
+            raise RecordFault("malformed_key", "the Kafka key: a column of it is null")
+        return tuple(value for value in found if value is not None)
+
+    def row(self, data: bytes) -> Mapping[str, Read]:
+        schema, datum = self._read(data) if self._only is None else (self._only, _datum(self._only, data))
+        if not schema.is_record:
+            raise RecordFault("not_an_object", f"expected a record, got another datum ({schema.label})")
+        reads: dict[str, Read] = dict.fromkeys(schema.fields, _nothing)
+        for name, column in self._columns.items():
+            if name in schema.fields:
+                reads[name] = partial(_told, schema, partial(_value, column.type, schema.fields[name], datum[name]))
+        return reads
+
+    def _read(self, data: bytes) -> tuple[AvroSchema, Any]:
+        if len(data) < _FRAME or data[0] != 0:
+            raise RecordFault("malformed_frame", "expected a byte 0 and a schema's id of 4 bytes before the datum")
+        number = int.from_bytes(data[1:_FRAME], "big")
+        schema = self._by_id.get(number)
+        if schema is None:
+            known = ", ".join(map(str, sorted(self._by_id)))
+            raise RecordFault("unknown_schema", f"schema {number} wrote it, and the table lists {known}")
+        try:
+            return schema, _datum(schema, data[_FRAME:])
+        except RecordFault as fault:
+            raise RecordFault(fault.code, f"{fault.message} ({schema.label})") from None
+
+
+def _datum(schema: AvroSchema, data: bytes) -> Any:
+    """Return the one datum that `data` is. Raises RecordFault."""
+    stream = io.BytesIO(data)
+    try:
+        datum = fastavro.schemaless_reader(stream, schema.plain, None)
+    except UnicodeDecodeError as error:
+        raise RecordFault("invalid_utf8", f"a string is not UTF-8: {error.reason}") from None
+    except Exception as error:  # fastavro raises what it falls over: EOFError, IndexError, MemoryError, ...
+        raise RecordFault("malformed_avro", f"not a datum of its schema: {type(error).__name__}: {error}") from None
+    if stream.tell() != len(data):
+        raise RecordFault("malformed_avro", f"{len(data) - stream.tell()} bytes stand behind the datum")
+    return datum
+
+
+def _told(schema: AvroSchema, read: Read) -> Coded | None:
+    """Read a value; a refusal says which schema wrote it."""
+    try:
+        return read()
+    except RecordFault as fault:
+        raise RecordFault(fault.code, f"{fault.message} ({schema.label})") from None
+
+
+def _nothing() -> None:
+    return None
+
+
+def _value(type_: ColumnType, written: AvroType | None, value: Any) -> Coded | None:
+    if value is None:
+        return None
+    if written is None:
+        raise RecordFault("wrong_type", f"expected {type_}, got a value of no single scalar type")
+    return _READERS.get(type_.kind, _plain)(type_, written, value)
+
+
+def _plain(type_: ColumnType, written: AvroType, value: Any) -> Coded:
+    """Read what is the same in JSON: booleans, integers, texts (enums, too)."""
+    if isinstance(value, bytes):
+        raise RecordFault("wrong_type", f"expected {type_}, got {written}")
+    return read_scalar(type_, _as_json(value))
+
+
+def _as_json(value: Any) -> object:
+    if isinstance(value, bool | str):
+        return value
+    return Number(value) if isinstance(value, int) else Number(repr(value))
+
+
+def _float(type_: ColumnType, written: AvroType, value: Any) -> Coded:
+    if not isinstance(value, float):
+        return _plain(type_, written, value)
+    number: float | None = value if math.isfinite(value) else None
+    if number is not None and type_.kind is Kind.REAL:
+        number = nearest_real(str(Decimal(number)))
+    if number is None:
+        raise RecordFault("out_of_range", f"expected {type_}, got {value!r}")
+    return code_of_double(number)
+
+
+def _decimal(type_: ColumnType, written: AvroType, value: Any) -> Coded:
+    if isinstance(value, float) or (isinstance(value, bytes) and written.logical != "decimal"):
+        raise RecordFault("wrong_type", f"expected {type_}, got {written}")
+    if not isinstance(value, bytes):
+        return read_scalar(type_, _as_json(value))
+    if not value:
+        raise RecordFault("malformed_value", f"expected {type_}, got a decimal without bytes")
+    if len(value) > _LONGEST_DECIMAL:
+        raise RecordFault("out_of_range", f"expected {type_}, got a decimal of {len(value)} bytes")
+    return read_scalar(type_, Number(f"{int.from_bytes(value, 'big', signed=True)}e{-written.scale}"))
+
+
+def _date(type_: ColumnType, written: AvroType, value: Any) -> Coded:
+    if isinstance(value, str):
+        return read_scalar(type_, value)
+    if written.logical != "date":
+        raise RecordFault("wrong_type", f"expected {type_}, got {written}")
+    return _within(type_, value)
+
+
+def _timestamp(type_: ColumnType, written: AvroType, value: Any) -> Coded:
+    if isinstance(value, str):
+        return read_scalar(type_, value)
+    if written.logical not in _MICROS:
+        raise RecordFault("wrong_type", f"expected {type_}, got {written}")
+    times, parts = _MICROS[written.logical]
+    micros, rest = divmod(value * times, parts)
+    if rest:
+        raise RecordFault("out_of_scale", f"expected {type_} in whole microseconds, got {value} ns")
+    return _within(type_, micros)
+
+
+def _within(type_: ColumnType, code: int) -> int:
+    lowest, highest = type_.reach
+    if not lowest <= code <= highest:
+        raise RecordFault("out_of_range", f"expected {type_} of the years 0001 to 9999, got {shown(Number(code))}")
+    return code
+
+
+_READERS: dict[Kind, Callable[[ColumnType, AvroType, Any], Coded]] = {
+    Kind.REAL: _float,
+    Kind.DOUBLE: _float,
+    Kind.DECIMAL: _decimal,
+    Kind.DATE: _date,
+    Kind.TIMESTAMP: _timestamp,
+}

@@ -1,0 +1,157 @@
+"""What is fuzzed: by name, what is drawn and what must hold of it."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from typing import Any
+
+from hypothesis import strategies as st
+
+from catalog.compiler import Compiler
+from catalog.ddl import apply_ddl
+from catalog.errors import CatalogError, SubscriptionError
+from catalog.relation import Catalog
+from connectors.record_format import format_of
+from overlay.subscription_request import read_request
+from tests.catalog import refusals
+from tests.catalog.sample import CATALOG
+from tests.catalog.test_compiler import statements
+from tests.connectors import test_avro_format, test_debezium_record, test_row_decoding
+from tests.connectors.debezium_source import COLUMNS, INLINE, UNITS, Source
+from tests.connectors.documents import Publisher, relation_of
+from tests.connectors.relations import records
+from tests.connectors.test_json_format import check_against_the_twin
+from tidewire.raw_record import read_raw_line
+
+PIECES = [b"", b" ", b'"', b"{", b"}", b"[", b",", b":", b"\\", b"\0", b"\xff", b"null", b"1e9", b"-", b"\\ud800"]
+
+
+def mutated(samples: st.SearchStrategy[bytes]) -> st.SearchStrategy[bytes]:
+    """Bytes of a sample with up to three places exchanged for something that matters to a parser."""
+    cuts = st.tuples(st.floats(0, 1), st.integers(0, 8), st.one_of(st.sampled_from(PIECES), st.binary(max_size=4)))
+    return st.builds(_mutate, samples, st.lists(cuts, max_size=3))
+
+
+def _mutate(data: bytes, cuts: list[tuple[float, int, bytes]]) -> bytes:
+    for place, length, piece in cuts:
+        start = int(place * len(data))
+        data = data[:start] + piece + data[start + length :]
+    return data
+
+
+def as_text(samples: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    return mutated(samples.map(str.encode)).map(lambda data: data.decode(errors="replace"))
+
+
+def loses_nothing(ddl: str) -> Callable[[Any], None]:
+    """A check of (keyless, pairs) against the format of the table that `ddl` declares."""
+    relation = apply_ddl(Catalog(), ddl, 0).relations["t"]
+
+    def check(drawn: tuple[bool, list[tuple[bytes | None, bytes | None]]]) -> None:
+        keyless, pairs = drawn
+        decoded = format_of(relation, keyless).decode(records(pairs))
+        assert len(decoded.changes) + len(decoded.dead) + decoded.ignored == len(pairs)
+        assert all(letter.code and letter.message.encode() for letter in decoded.dead)
+        one_by_one = [format_of(relation, keyless).decode(records([pair])) for pair in pairs]
+        assert [x.code for x in decoded.dead] == [x.code for one in one_by_one for x in one.dead]
+        assert list(decoded.changes.keys) == [key for one in one_by_one for key in one.changes.keys]
+
+    return check
+
+
+def debezium_samples(schema: bool) -> list[bytes]:
+    source = Source(schema=schema)
+    row = {"id": 1, "kind": "é", "weight": 0.5, "price": "1.28", "doc": "long", "at": 5}
+    pairs = [*source.put(row), *source.put(row | {"id": 2}), *source.move(1, 3), *source.truncate(), *source.beside()]
+    return [value for _, value in pairs if value is not None]
+
+
+def pairs_of(values: st.SearchStrategy[bytes], keys: list[bytes]) -> st.SearchStrategy[Any]:
+    key = st.one_of(st.none(), st.sampled_from(keys), mutated(st.sampled_from(keys)))
+    return st.tuples(st.booleans(), st.lists(st.tuples(key, st.one_of(st.none(), values)), max_size=4))
+
+
+def against_the_json_twin(seed: int) -> None:
+    rng = random.Random(seed)
+    relation = relation_of(rng)
+    publisher = Publisher(relation, rng, rng.choice([0.3, 0.7, 0.95]))
+    check_against_the_twin(relation, rng.random() < 0.3, [publisher.record() for _ in range(20)])
+
+
+def against_the_debezium_twin(drawn: tuple[str, bytes | None, bytes | None, bool]) -> None:
+    text, key, value, keyless = drawn
+    test_debezium_record.check_against_the_twin(text, key, value, keyless)
+
+
+def compiles_or_refuses(sql: str) -> None:
+    try:
+        Compiler(CATALOG).compile(sql)
+    except SubscriptionError as error:
+        assert error.code and str(error)
+
+
+def declares_or_refuses(text: str) -> None:
+    try:
+        apply_ddl(CATALOG, text, 1)
+    except CatalogError as error:
+        assert error.code and str(error)
+
+
+def reads_or_refuses_line(line: bytes) -> None:
+    try:
+        read_raw_line(line)
+    except ValueError as error:
+        assert str(error)
+
+
+JSON_TABLE = "CREATE TABLE t (id BIGINT PRIMARY KEY, v VARCHAR, d DOUBLE, p DECIMAL(6,2), at TIMESTAMP)"
+ROW = b'{"id":1,"v":"\\u00e9","d":1.5e3,"p":"1.25","at":"2026-03-01T00:00:00"}'
+KEYS = [b'{"id":1}', b"1", b'{"schema":{"type":"struct","fields":[]},"payload":{"id":1}}']
+TWINS = st.one_of(test_debezium_record.VALUES.map(lambda value: json.dumps(value, separators=(",", ":")).encode()))
+REQUESTS = [b'{"sql":"SELECT 1"}', b'{"template":"x ?","params":[1,"a",null],"notify":"LATEST","ttl":5,"as_of":3}']
+DDL = [sql for sql, _, _ in refusals.read("refusals_catalog.txt")]
+LINES = [
+    b'{"topic":"t","key":"k","value":{"base64":"AP8="}}',
+    b'{"topic":"t","partition":1,"value":{"json":{"a":[1]}}}',
+]
+SCHEMA = dict(test_avro_format.FUZZED.options)["schema.1"]
+AVRO_DDL = f"CREATE TABLE t (id BIGINT PRIMARY KEY, v VARCHAR) WITH ('format'='avro', 'schema.1'='{SCHEMA}')"
+DATUM = test_avro_format.datum(test_avro_format.PLAIN, {"id": 5, "v": "x", "more": ["a", "b"]}, 1)
+
+PARSERS: dict[str, tuple[st.SearchStrategy[Any], Callable[[Any], None]]] = {
+    "json": (st.integers(0, 2**60), against_the_json_twin),
+    "json-bytes": (pairs_of(mutated(st.just(ROW)), KEYS), loses_nothing(JSON_TABLE)),
+    "debezium": (
+        st.tuples(
+            st.sampled_from(test_debezium_record.TABLES),
+            test_debezium_record.KEYS,
+            st.one_of(st.none(), TWINS, mutated(TWINS), mutated(st.sampled_from(debezium_samples(True)))),
+            st.booleans(),
+        ),
+        against_the_debezium_twin,
+    ),
+    "debezium-bytes": (
+        pairs_of(mutated(st.sampled_from(debezium_samples(False))), KEYS),
+        loses_nothing(f"CREATE TABLE t ({COLUMNS}) WITH ({UNITS})"),
+    ),
+    "debezium-schema": (
+        pairs_of(mutated(st.sampled_from(debezium_samples(True))), KEYS),
+        loses_nothing(f"CREATE TABLE t ({COLUMNS}) WITH ({INLINE})"),
+    ),
+    "avro": (pairs_of(mutated(st.just(DATUM)), [*KEYS, b"\0\0\0\0\1\x0a"]), loses_nothing(AVRO_DDL)),
+    "csv": (
+        pairs_of(mutated(st.one_of(st.just(b'1;"a;""b";5\r\n'), test_row_decoding.TEXT.map(str.encode))), [b'"1"']),
+        loses_nothing(
+            "CREATE TABLE t (k VARCHAR PRIMARY KEY, v VARCHAR, n BIGINT) WITH ('format'='csv', 'delimiter'=';')"
+        ),
+    ),
+    "sql": (
+        as_text(st.one_of(st.sampled_from([s for s, _, _ in refusals.read("refusals_subscription.txt")]), statements)),
+        compiles_or_refuses,
+    ),
+    "ddl": (as_text(st.sampled_from(DDL)), declares_or_refuses),
+    "subscriptions": (mutated(st.sampled_from(REQUESTS)), lambda data: read_request(data) and None),
+    "raw": (mutated(st.sampled_from(LINES)), reads_or_refuses_line),
+}

@@ -1,0 +1,53 @@
+from tests.tidewire.verification.test_declared import declared
+from tidewire.verification.journal import Record
+from tidewire.verification.ordering import Sequence
+from tidewire.verification.rows import Rows
+
+ITEM = "CREATE TABLE t (id INT PRIMARY KEY, doc VARCHAR) WITH ('format'='debezium-json')"
+SAME = b"__debezium_unavailable_value"
+
+
+def walked(*batches: list[tuple[bytes | None, bytes | None]], ddl: str = ITEM, limit: str | None = None):
+    table = declared(ddl).at(0)["t"]
+    sequence, offset = Sequence(0, table, limit=limit), 0
+    for number, pairs in enumerate(batches):
+        records = [Record(0, offset + i, 0, key, value) for i, (key, value) in enumerate(pairs)]
+        offset += len(pairs)
+        sequence.add(number, table, records)
+    rows = Rows()
+    steps = [(seq, row.pk, row.values if row.live else None) for seq, row in rows.steps(sequence)]
+    return steps, [dead for _, dead in rows.verdicts(sequence)]
+
+
+def put(id: int, doc: bytes, lsn: int) -> tuple[bytes, bytes]:
+    key = b'{"id":%d}' % id
+    return key, b'{"op":"c","after":{"id":%d,"doc":"%s"},"source":{"lsn":%d}}' % (id, doc, lsn)
+
+
+def gone(id: int, lsn: int) -> tuple[bytes, bytes]:
+    return b'{"id":%d}' % id, b'{"op":"d","source":{"lsn":%d}}' % lsn
+
+
+def test_a_value_moves_with_its_row() -> None:
+    steps, dead = walked([put(1, b"long", 1)], [gone(1, 2), (b'{"id":1}', None)], [put(2, SAME, 2)])
+    assert steps[-1] == (4, '["2"]', ["2", "long"]) and dead == [False] * 4
+    before, _ = walked([put(1, b"long", 1)], [put(2, SAME, 2), gone(1, 2)])
+    assert before[-2:] == [(2, '["2"]', ["2", "long"]), (3, '["1"]', None)]
+
+
+def test_a_truncate_deletes_all_at_once() -> None:
+    steps, _ = walked([put(1, b"a", 1), put(2, b"b", 2), (None, b'{"op":"t"}')])
+    assert steps[2:] == [(3, '["1"]', None), (3, '["2"]', None)]
+
+
+def test_a_value_that_nobody_has_is_a_dead_letter_unless_the_beginning_is_gone() -> None:
+    assert walked([put(1, SAME, 1)])[1] == [True]
+    assert walked([put(1, SAME, 1)], limit="trimmed")[1] == [None]
+
+
+def test_other_formats_are_not_judged() -> None:
+    csv = ITEM.replace("debezium-json", "csv")
+    table = declared(csv).at(0)["t"]
+    sequence = Sequence(0, table, limit="not decoded")
+    sequence.add(0, table, [Record(0, 0, 0, None, b"1,x")])
+    assert [dead for _, dead in Rows().verdicts(sequence)] == [None]

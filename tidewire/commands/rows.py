@@ -1,0 +1,89 @@
+"""`tidewire rows`: the rows of a table, as the engine holds them or as the log had them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from catalog.relation import Relation
+from connectors.publication_log import PublicationLog
+from connectors.topics import Topics
+from operators.stored_rows import stored_rows
+from streaming.log_fold import fold_log
+from streaming.shard_state import ShardState
+from tidewire.connection import open_client
+from tidewire.log_moment import cut_through, parse_moment
+from tidewire.options import (
+    BootstrapOption,
+    CheckpointOption,
+    ConfigOption,
+    DataDirOption,
+    JsonOption,
+    LogTableOption,
+    PrefixOption,
+)
+from tidewire.settings import Settings, load_settings
+from tidewire.stack.jars import jar_directories, read_jar_sets, require_jars
+from tidewire.stack.java import find_java
+from tidewire.terminal import Terminal, table
+
+
+def rows(
+    relation: Annotated[str, typer.Argument(help="The table.")],
+    at: Annotated[
+        str | None, typer.Option("--at", help="A version of the log, or a moment; the engine's state.")
+    ] = None,
+    checkpoint: CheckpointOption = None,
+    config: ConfigOption = None,
+    data_dir: DataDirOption = None,
+    bootstrap: BootstrapOption = None,
+    prefix: PrefixOption = None,
+    log_table: LogTableOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Print a table's rows, values as in deliveries: those in the engine's checkpoint, or with --at from the log."""
+    given = {"data_dir": data_dir, "bootstrap": bootstrap, "prefix": prefix, "log_table": log_table}
+    settings = load_settings(config, checkpoint=checkpoint, **given)
+    terminal = Terminal(json)
+    with open_client(config, bootstrap, prefix) as client:
+        declared = client.relation(relation)
+    if at is None:
+        states, when = _from_checkpoint(settings, declared, terminal)
+    else:
+        log = PublicationLog(settings.log_location)
+        cut = cut_through(log, parse_moment(at))
+        states, when = [fold_log(log, declared, cut, Topics(settings.prefix))], f"at {at}"
+    found = stored_rows(declared, *(state.operator.stored for state in states))
+    if json:
+        for row in found:
+            terminal.answer(row)
+        return
+    names = [column.name for column in declared.columns]
+    terminal.answer({}, table(names, ([_shown(row[name]) for name in names] for row in found)))
+    terminal.say(f"{sum(state.operator.rows for state in states):,} rows of `{declared.name}` {when}")
+
+
+def _from_checkpoint(settings: Settings, relation: Relation, terminal: Terminal) -> tuple[list[ShardState], str]:
+    """Read the state with a Spark session of our own, which takes 5-10 s."""
+    find_java()
+    directories = jar_directories(settings.data_dir, settings.jars_dir)
+    jars = require_jars(
+        read_jar_sets()["spark"], directories, progress=terminal.say, ivy_settings=settings.ivy_settings
+    )
+    from streaming.session import SessionConfig, close_session, open_session
+    from streaming.stored_state import read_state
+
+    where = settings.checkpoint_location
+    spark = open_session(SessionConfig(settings.master, jars, where, spark=settings.spark))
+    try:
+        found = read_state(spark, where, relation)
+    finally:
+        close_session(spark)
+    if found is None:
+        return [], f"in `{where}`, where no batch has been committed yet"
+    return found.states, f"at the end of batch {found.batch}"
+
+
+def _shown(value: object) -> object:
+    return "NULL" if value is None else value

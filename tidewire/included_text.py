@@ -1,0 +1,27 @@
+"""Files that a catalog's text includes: 'schema.7' = '@trade.avsc' becomes the text of the file.
+
+The catalog's topic then holds the schema itself, so every process reads records by the same one, for ever.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from tidewire.text_input import STDIN, read_text
+
+_INCLUDED = re.compile(r"""('schema(?:\.[0-9]+)?'\s*=\s*)'@((?:[^']|'')+)'""", re.IGNORECASE)
+
+
+def include(ddl: str, file: Path) -> str:
+    """Return `ddl`, which stands in `file`, with the texts of the files that it names; they lie beside it.
+
+    Raises UnreadableInput.
+    """
+    folder = Path() if file == STDIN else file.parent
+
+    def text(match: re.Match[str]) -> str:
+        content = read_text(folder / match[2].replace("''", "'"))
+        return f"{match[1]}'{content.strip().replace(chr(39), chr(39) * 2)}'"
+
+    return _INCLUDED.sub(text, ddl)
