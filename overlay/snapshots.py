@@ -54,8 +54,10 @@ class Snapshots:
             if mine.any():
                 value, known = _columns(packed, rows[mine], ways[mine])
                 (self._resync_plain if begun else self._start_plain)(slots[mine], value, known, at)
-            for i in ((is_live == begun) & (ways == SINGLE)).nonzero()[0].tolist():
-                self._single(int(slots[i]), _whole(packed, int(rows[i])), at)
+            single = ((is_live == begun) & (ways == SINGLE)).nonzero()[0]
+            wholes = self._within_quota(slots[single], [_whole(packed, row) for row in rows[single].tolist()])
+            if wholes:
+                (self._resync_singles if begun else self._start_singles)(wholes, at)
 
     def given_up(self) -> list[int]:
         """Return the slots over their quota, once."""
@@ -81,22 +83,36 @@ class Snapshots:
     def _texts(self, slots: I64, codes: I64, known: Bool) -> list[str]:
         return self._roster.shapes.texts(self._roster.slots.shape[slots], codes, known)
 
-    def _single(self, slot: int, whole: Whole, at: Position) -> None:
-        """Start or resync an answer that is kept one by one."""
-        if isinstance(whole, set) and quota.exceeds(len(whole), quota.size_of(whole)):
-            self._exceeded.append(slot)
-            return
-        entry, n = self._roster.shape_of(slot), int(self._roster.slots.n[slot])
-        if n:
-            told = self._told(slot)
-            n += _differ(entry, told, whole)
-            self._resync(slot, n, entry.plan.body(told, whole), at)
-        else:
-            n = 1
-            self._start(np.array([slot], np.int64), [entry.plan.body(None, whole)], at)
-        one = np.zeros(1, np.int64)
-        self._roster.sync(one + slot, one, one > 0, one + n)
-        self._roster.answers.start(slot, whole)
+    def _within_quota(self, slots: I64, wholes: list[Whole]) -> dict[int, Whole]:
+        """Return answers that are kept one by one, by slot, without those over their quota."""
+        within = {}
+        for slot, whole in zip(slots.tolist(), wholes, strict=True):
+            if isinstance(whole, set) and quota.exceeds(len(whole), quota.size_of(whole)):
+                self._exceeded.append(slot)
+            else:
+                within[slot] = whole
+        return within
+
+    def _resync_singles(self, wholes: dict[int, Whole], at: Position) -> None:
+        """Resync answers that are kept one by one."""
+        numbers = []
+        for slot, whole in wholes.items():
+            entry, told = self._roster.shape_of(slot), self._told(slot)
+            numbers.append(int(self._roster.slots.n[slot]) + _differ(entry, told, whole))
+            self._resync(slot, numbers[-1], entry.plan.body(told, whole), at)
+        self._keep_singles(wholes, np.array(numbers, np.int64))
+
+    def _start_singles(self, wholes: dict[int, Whole], at: Position) -> None:
+        """Start answers that are kept one by one."""
+        bodies = [self._roster.shape_of(slot).plan.body(None, whole) for slot, whole in wholes.items()]
+        self._start(np.array(list(wholes), np.int64), bodies, at)
+        self._keep_singles(wholes, np.ones(len(wholes), np.int64))
+
+    def _keep_singles(self, wholes: dict[int, Whole], n: I64) -> None:
+        slots, zeros = np.array(list(wholes), np.int64), np.zeros(len(wholes), np.int64)
+        self._roster.sync(slots, zeros, zeros > 0, n)
+        for slot, whole in wholes.items():
+            self._roster.answers.start(slot, whole)
 
     def _told(self, slot: int) -> Whole:
         """Return what the subscriber of a live slot was told last: under MIN CHANGE not always its answer."""
