@@ -43,6 +43,8 @@ POLL_RECORDS = 10_000
 OPEN_SECONDS = 10.0
 LONGEST_OPEN_SECONDS = 320.0
 RETRY_SECONDS = 0.5
+HOMELESS_SECONDS = 3.0
+"""So long the readers of an edge that owns nothing wait: what is revoked mostly comes back with the next assignment."""
 
 
 class SubscriptionsRecreated(UserError):
@@ -80,6 +82,7 @@ class EdgeMember:
         self._group = GroupConsumer(config.kafka, config.group, consumed, client_id(address), config.session_seconds)
         self._assignment = self._group.assignment
         self._adopted = False
+        self._forgot = time.monotonic()
         self._committed: dict[Place, int | None] = {}
         self._open_seconds = OPEN_SECONDS
         self._name = f"tidewire-{uuid.uuid4()}"
@@ -99,6 +102,8 @@ class EdgeMember:
                 self._steps(records)
             elif self._assignment.places:
                 self._adopt()
+            elif time.monotonic() > self._forgot + HOMELESS_SECONDS:
+                self._board.owned(())
         except KafkaFailure as failure:
             if not (failure.retry_helps or isinstance(failure, OffsetTrimmed)):
                 raise
@@ -118,7 +123,9 @@ class EdgeMember:
             self._owned.clear()
         self._adopted = False
         self._assignment = self._group.assignment
-        self._board.owned({number for _, number in self._assignment.places})
+        self._forgot = time.monotonic()
+        if self._assignment.places:
+            self._board.owned({number for _, number in self._assignment.places})
         self._answers.state = "waiting for virtual edges"
 
     def _adopt(self) -> None:

@@ -81,14 +81,14 @@ def test_captured_records_are_played_again_as_they_were(tidewire: Run, table: st
     lines = tmp_path / "captured.jsonl"
     captured = [
         {"topic": table, "key": '{"symbol":"A"}', "value": '{"symbol": "A", "price": 1}'},
-        {"topic": table, "partition": 0, "key": "A", "value": {"base64": "/w=="}},
+        {"topic": table, "partition": 0, "key": "A", "value": {"base64": "/g=="}},
         {"topic": table, "key": '{"symbol":"A"}', "value": None},
     ]
     lines.write_text("\n".join(map(json.dumps, captured)))
     code, [said], _ = tidewire("publish", "--raw", str(lines))
     assert (code, said["rows"], said["table"]) == (0, 3, None)
     records = tidewire("tail", table, "--from-beginning", "--no-follow")[1]
-    assert [record["value"] for record in records] == [{"symbol": "A", "price": 1}, "0xff", None]
+    assert [record["value"] for record in records] == [{"symbol": "A", "price": 1}, "0xfe", None]
     for wrong, why in (("topic", "does not have that topic"), ("partition", "has 1 partition(s)")):
         lines.write_text(
             json.dumps(captured[0] | {"topic": "no-such-topic"} if wrong == "topic" else captured[0] | {wrong: 9})

@@ -157,11 +157,17 @@ class EmbeddedStack:
                 self._write_status(supervisor)
             if time.monotonic() > remark_at:
                 remark_at += _REMARK_SECONDS
-                waiting = [keep for keep in supervisor.keeps if not keep.ready]
-                logs = ", ".join(str(self.directory.logs / f"{keep.service.name}.log") for keep in waiting)
-                self._say(f"waiting for {', '.join(keep.service.name for keep in waiting)}; see {logs}")
+                self._say_who_is_waited_for(supervisor)
             self._check_disk()
             time.sleep(_STEP_SECONDS)
+
+    def _say_who_is_waited_for(self, supervisor: Supervisor) -> None:
+        waiting = [keep.service.name for keep in supervisor.keeps if not keep.ready]
+        if waiting:  # the last one may have become ready just now
+            self._say(f"waiting for {', '.join(waiting)}; see {', '.join(self._log_of(name) for name in waiting)}")
+
+    def _log_of(self, name: str) -> str:
+        return str(self.directory.logs / f"{name}.log")
 
     def _ensure_topics(self, supervisor: Supervisor) -> None:
         """Create the topics that are missing; wait for a cluster that is not there yet, saying so."""

@@ -110,6 +110,8 @@ def read_query(value: bytes) -> Query | None:
     """Return what a subscription record asks; None if it is malformed (then it is refused)."""
     try:
         body = json.loads(value, parse_float=Decimal)
+        if not isinstance(body, dict):
+            return None
         options = {name: body.get(name) for name in ("notify", "ttl", "deliver")}
         if "template" in body:
             return Query(body["template"], tuple(body["params"]), **options)

@@ -43,6 +43,6 @@ def test_malformed_records_are_told() -> None:
     engine = SimulatedEngine()
     engine._append("deliveries", 0, b"s", b"{}")
     assert len(read_lives(engine.journal()).malformed) == 1
-    assert read_query(b"{}") is None and read_query(b"\xff") is None
+    assert read_query(b"{}") is None and read_query(b"\xff") is None and read_query(b"[1]") is None
     template = json.dumps({"template": "x = ?", "params": [1]}).encode()
     assert read_query(template) == Query("x = ?", (1,))
