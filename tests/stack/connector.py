@@ -54,6 +54,8 @@ class Connector:
             "slot.name": prefix,
             "publication.name": prefix,
             "skipped.operations": "none",
+            "topic.creation.default.replication.factor": "1",
+            "topic.creation.default.partitions": "1",
             "heartbeat.interval.ms": "1000",
             "poll.interval.ms": "50",
             "status.update.interval.ms": "500",
