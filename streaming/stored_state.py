@@ -38,18 +38,25 @@ def read_state(spark: SparkSession, checkpoint: str, relation: Relation) -> Stor
     batch = Checkpoint(files, checkpoint).last_committed()
     if batch < 0:
         return None
+    spark.streams.active  # noqa: B018 (makes the manager of queries, without which a session finds no state)
     source = spark.read.format("statestore").option("batchId", batch)
     try:
         groups = source.load(checkpoint).selectExpr("key.shard", "value")
         rows = {shard: value for shard, value in groups.collect() if shard in relation.shards}
     except (PySparkException, Py4JError) as error:
         raise StateError(
-            f"the state of `{relation.name}` in `{checkpoint}` cannot be read: {str(error).splitlines()[0]}. "
+            f"the state of `{relation.name}` in `{checkpoint}` cannot be read: {_reason(error)}. "
             f"`tidewire rebuild {relation.name}` makes it anew from the log."
         ) from error
     data = {shard: _state_of(value.asDict(recursive=True)) for shard, value in rows.items()}
     found = [data[shard] if shard in data else read_seed(files, shard) for shard in relation.shards]
     return StoredState(batch, [ShardState.open(relation, *pair) for pair in zip(relation.shards, found, strict=True)])
+
+
+def _reason(error: Exception) -> str:
+    """Return the line of a Java trace that says what was wrong."""
+    lines = str(error).splitlines() or [repr(error)]
+    return next((line.strip() for line in lines if "[CANNOT_LOAD" in line), lines[0]).rstrip(".")
 
 
 def _state_of(value: dict[str, object]) -> bytes | None:
