@@ -36,6 +36,9 @@ class Logged:
         return LogKeeper(self._spark, cluster, topics or world.topics, kafka, config, grace=1.0)
 
     def rows(self) -> list[tuple[Any, ...]]:
+        """Return what the table holds; there is none before the first batch."""
+        if not any(Path(self.uri, "_delta_log").glob("*.json")):
+            return []
         names = ("topic", "partition", "offset", "value")
         return [tuple(row) for row in self._spark.read.format("delta").load(self.uri).select(*names).collect()]
 
