@@ -141,7 +141,7 @@ class AgedTable:
 
     def _rows(self) -> DataFrame:
         return self._spark.sql(
-            f"SELECT '{TOPIC}' topic, 0 partition, id + {60 * self._commits} offset, cast(id AS binary) key, "
+            f"SELECT '{TOPIC}' topic, 0 partition, id + {60 * self._commits} offset, cast(string(id) AS binary) key, "
             f"cast('{VALUE.decode()}' AS binary) value, current_timestamp() timestamp, 'id' topic_id FROM range(60)"
         ).coalesce(1)
 
