@@ -12,13 +12,11 @@ import numpy as np
 from catalog.relation import Relation
 from connectors.dead_letter import DeadLetter, RecordFault
 from connectors.debezium_record import DebeziumChange, DebeziumRecordDecoder
-from connectors.decoded import Decoded
+from connectors.decoded import Decoded, sample_names
 from connectors.record import RawRecords
+from connectors.row_decoding import in_columns
 from connectors.settling import Settling
 from state.change_batch import ChangeBatch
-
-_SAMPLED_NAMES = 20
-_SAMPLED_CHARACTERS = 64
 
 
 class DebeziumFormat:
@@ -48,19 +46,12 @@ class DebeziumFormat:
     def _decoded(
         self, records: RawRecords, changes: list[DebeziumChange], places: np.ndarray, dead: list[DeadLetter]
     ) -> Decoded:
-        columns, m = self.relation.columns, len(changes)
-        codes, valid = np.zeros((len(columns), m), np.int64), np.zeros((len(columns), m), np.bool_)
+        rows = [change.values if change.kind == "upsert" else () for change in changes]
+        codes, valid, texts = in_columns(self.relation, rows)
         present, unchanged = np.zeros_like(valid), np.zeros_like(valid)
-        texts: dict[int, list[str | None]] = {c: [None] * m for c, k in enumerate(columns) if not k.type.coded}
         for i, change in enumerate(changes):
             if change.kind == "upsert":
                 present[:, i], unchanged[:, i] = change.present, change.unchanged
-                for c, value in enumerate(change.values):
-                    valid[c, i] = value is not None
-                    if isinstance(value, str):
-                        texts[c][i] = value
-                    else:
-                        codes[c, i] = value or 0
         live = np.array([change.kind == "upsert" for change in changes], np.bool_)
         kept = unchanged if self.relation.absent != "keep" else unchanged | (~present & live)
         batch = ChangeBatch(
@@ -74,12 +65,12 @@ class DebeziumFormat:
             {i: change.moment for i, change in enumerate(changes) if change.moment is not None},
             places,
         )
-        seen = {column.name: int(np.count_nonzero(present[c])) for c, column in enumerate(columns)}
-        ignored = len(records) - m - len(dead)
+        seen = {column.name: int(np.count_nonzero(present[c])) for c, column in enumerate(self.relation.columns)}
+        ignored = len(records) - len(changes) - len(dead)
         return Decoded(batch, dead, _unknown(changes), seen, ignored, settling)
 
 
 def _unknown(changes: list[DebeziumChange]) -> list[str]:
     """Return the names in the first change that has any."""
     names = next((change.unknown for change in changes if change.unknown), [])
-    return [name[:_SAMPLED_CHARACTERS] for name in names[:_SAMPLED_NAMES]]
+    return sample_names(names)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from connectors.dead_letter import DeadLetter
 from connectors.settling import Settling
 from state.change_batch import ChangeBatch
+
+_SAMPLED_NAMES = 20
+_SAMPLED_CHARACTERS = 64
 
 
 @dataclass(slots=True)
@@ -43,3 +47,8 @@ class Decoded:
         for letter in self.dead:
             counts[letter.code] = counts.get(letter.code, 0) + 1
         return counts
+
+
+def sample_names(names: Sequence[str]) -> list[str]:
+    """Return what is told of unknown members' names: the first 20, 64 characters of each."""
+    return [name[:_SAMPLED_CHARACTERS] for name in names[:_SAMPLED_NAMES]]

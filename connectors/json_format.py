@@ -26,7 +26,7 @@ from catalog.column_type import ColumnType, Kind
 from catalog.relation import Column, Relation
 from connectors.byte_layout import ByteLayout, equal_strings
 from connectors.dead_letter import MAX_RECORD_BYTES, DeadLetter, RecordFault
-from connectors.decoded import Decoded
+from connectors.decoded import Decoded, sample_names
 from connectors.json_columns import JsonColumns, read_columns
 from connectors.json_plan import Plan
 from connectors.json_record import JsonRecordDecoder, JsonRow
@@ -36,9 +36,6 @@ from state.arrow_strings import ArrowStrings
 from state.change_batch import I64, Bool, ChangeBatch
 
 Part = TypeVar("Part", I64, Bool)
-
-_SAMPLED_NAMES = 20
-_SAMPLED_CHARACTERS = 64
 
 
 @dataclass(slots=True)
@@ -190,7 +187,7 @@ class JsonFormat:
         if not len(having):
             return []
         row = self._exact.decode(records.keys[having[0]], records.values[having[0]])
-        return [name[:_SAMPLED_CHARACTERS] for name in row.unknown[:_SAMPLED_NAMES]]
+        return sample_names(row.unknown)
 
 
 def _note_keys(batch: _Batch, keys: ByteLayout, at: I64, which: I64) -> None:

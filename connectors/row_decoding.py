@@ -7,7 +7,7 @@ where a column is nullable. 5. The row's primary key equals the key's.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -15,16 +15,14 @@ import numpy as np
 from catalog.relation import Column, Relation
 from connectors.canonical_key import CanonicalKey
 from connectors.dead_letter import MAX_RECORD_BYTES, DeadLetter, RecordFault
-from connectors.decoded import Decoded
+from connectors.decoded import Decoded, sample_names
 from connectors.json_record import JsonRow
 from connectors.json_scalar import Coded
 from connectors.record import RawRecords
-from state.change_batch import ChangeBatch
+from state.change_batch import I64, Bool, ChangeBatch
 
 Read = Callable[[], Coded | None]
 """Reads one value of a row; None is NULL. Raises RecordFault, which does not name the column."""
-_SAMPLED_NAMES = 20
-_SAMPLED_CHARACTERS = 64
 
 
 class RowReader(Protocol):
@@ -102,29 +100,38 @@ class RowDecoder:
         return value
 
 
-def _decoded(
-    relation: Relation, records: RawRecords, rows: list[JsonRow], places: np.ndarray, dead: list[DeadLetter]
-) -> Decoded:
+def in_columns(
+    relation: Relation, rows: Sequence[Sequence[Coded | None]]
+) -> tuple[I64, Bool, dict[int, list[str | None]]]:
+    """Return the rows' values as a `ChangeBatch` has them: codes, validity and texts; a row of none is all NULL."""
     columns, m = relation.columns, len(rows)
     codes, valid = np.zeros((len(columns), m), np.int64), np.zeros((len(columns), m), np.bool_)
-    present = np.zeros_like(valid)
     texts: dict[int, list[str | None]] = {c: [None] * m for c, column in enumerate(columns) if not column.type.coded}
     for i, row in enumerate(rows):
-        present[:, i] = row.present
-        for c, value in enumerate(row.values):
+        for c, value in enumerate(row):
             valid[c, i] = value is not None
             if isinstance(value, str):
                 texts[c][i] = value
             else:
                 codes[c, i] = value or 0
+    return codes, valid, texts
+
+
+def _decoded(
+    relation: Relation, records: RawRecords, rows: list[JsonRow], places: np.ndarray, dead: list[DeadLetter]
+) -> Decoded:
+    codes, valid, texts = in_columns(relation, [row.values for row in rows])
+    present = np.zeros_like(valid)
+    for i, row in enumerate(rows):
+        present[:, i] = row.present
     live = np.array([row.live for row in rows], np.bool_)
     kept = ~present & live if relation.absent == "keep" else None
     partition, offset = records.partition[places], records.offset[places]
     changes = ChangeBatch([row.key for row in rows], live, codes, valid, dict(texts), partition, offset, kept)
-    seen = {column.name: int(np.count_nonzero(present[c])) for c, column in enumerate(columns)}
+    seen = {column.name: int(np.count_nonzero(present[c])) for c, column in enumerate(relation.columns)}
     return Decoded(changes, dead, _sample(row.unknown for row in rows), seen)
 
 
 def _sample(unknown: Iterable[list[str]]) -> list[str]:
     names = next((names for names in unknown if names), [])
-    return [name[:_SAMPLED_CHARACTERS] for name in names[:_SAMPLED_NAMES]]
+    return sample_names(names)

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from catalog.ddl import apply_ddl
 from catalog.relation import Catalog, Relation
 from connectors.catalog_versions import CatalogFold
+from connectors.kafka import Reader
 from connectors.light_kafka import LightKafka
 from connectors.topics import Topics
 from state.errors import UserError
@@ -22,6 +23,11 @@ class UnknownTable(UserError):
 def fold(records: Iterable[tuple[int, bytes | None]]) -> Catalog:
     """Return what (offset, text) records declare, in order; a record that does not apply is skipped by everyone."""
     return CatalogFold().add_all(records).newest
+
+
+def read_catalog(reader: Reader, topics: Topics) -> Catalog:
+    """Return the newest catalog that is declared under a prefix. Cost: O(topic)."""
+    return fold((record.offset, record.value) for record in reader.read_to_end(topics.catalog))
 
 
 class CatalogLog:

@@ -15,12 +15,12 @@ import msgspec
 
 from catalog.ddl import apply_ddl, to_ddl
 from catalog.relation import Catalog
-from connectors.catalog_versions import CatalogFold
 from connectors.kafka import KafkaProperties, Producer, Reader
 from connectors.log_cut import Cut, Place
 from connectors.record import OutRecord
 from connectors.topics import Topics
 from state.errors import UserError
+from tidewire.catalog_log import read_catalog
 
 _KEPT = {"retention.ms": "-1", "retention.bytes": "-1"}
 _STILL_SECONDS = 1.0
@@ -127,11 +127,11 @@ class KafkaTarget:
 
     def _declare(self, catalog: Catalog) -> None:
         """Append the tables that the prefix's own catalog lacks."""
-        name = Topics(self._into).catalog
-        fold = CatalogFold().add_all((r.offset, r.value) for r in self._reader.read_to_end(name))
+        topics = Topics(self._into)
+        known = read_catalog(self._reader, topics)
         for relation in catalog.relations.values():
             if relation.topic in self._topics:
                 ddl = to_ddl(replace(relation, topic=self._into + relation.topic))
-                if apply_ddl(fold.newest, ddl, fold.newest.version + 1).relations != fold.newest.relations:
-                    self._producer.send(OutRecord(name, 0, None, ddl.encode()))
+                if apply_ddl(known, ddl, known.version + 1).relations != known.relations:
+                    self._producer.send(OutRecord(topics.catalog, 0, None, ddl.encode()))
         self._producer.flush()

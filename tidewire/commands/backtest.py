@@ -7,13 +7,12 @@ from typing import Annotated
 import msgspec
 import typer
 
-from catalog.relation import Catalog
-from connectors.catalog_versions import CatalogFold
 from connectors.kafka import KafkaProperties, Reader
 from connectors.publication_log import PublicationLog
 from connectors.topics import Topics
 from tidewire.as_of import read_batches
 from tidewire.backtest import Backtest, relation_of
+from tidewire.catalog_log import read_catalog
 from tidewire.client import subscription_value
 from tidewire.commands.subscribe import describe_told, read_params
 from tidewire.log_moment import cut_through, parse_moment
@@ -54,11 +53,6 @@ def backtest(
     summary = {"deliveries": told - 1, "publications": test.publications, "answer": test.answer}
     text = f"{told - 1:,} deliveries after the snapshot, from {test.publications:,} publications"
     terminal.answer({"summary": summary}, f"{text}; the answer is now {_shown(test.answer)}")
-
-
-def read_catalog(reader: Reader, topics: Topics) -> Catalog:
-    """Return the newest catalog."""
-    return CatalogFold().add_all((record.offset, record.value) for record in reader.read_to_end(topics.catalog)).newest
 
 
 def _shown(value: object) -> str:

@@ -9,11 +9,11 @@ import msgspec
 import typer
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
-from connectors.catalog_versions import CatalogFold
 from connectors.kafka import KafkaProperties, Reader
 from connectors.log_cut import Cut
 from connectors.publication_log import PublicationLog
 from connectors.topics import Topics
+from tidewire.catalog_log import read_catalog
 from tidewire.log_moment import cut_before, cut_through, parse_moment
 from tidewire.options import BootstrapOption, ConfigOption, DataDirOption, JsonOption, LogTableOption, PrefixOption
 from tidewire.replay import Pace, Replayed
@@ -46,8 +46,7 @@ def replay(
     known = target.known_plan()
     if known is not None and known.log == log.uri and from_ is None and to is None:
         plan = known
-    records = Reader(kafka).read_to_end(Topics(settings.prefix).catalog)
-    catalog = CatalogFold().add_all((record.offset, record.value) for record in records).newest
+    catalog = read_catalog(Reader(kafka), Topics(settings.prefix))
     target.begin(plan, catalog, settings.virtual_edges)
     terminal = Terminal(json)
     with _Bar(terminal) as bar:
