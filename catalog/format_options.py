@@ -11,6 +11,9 @@
     avro
       schema.ID     the Avro schema that the registry's number ID stands for, where records are framed
       schema        the one Avro schema of all records, where they are not
+    protobuf
+      schema.ID, schema   the same, each a descriptor set in base64 (`catalog/proto_schema.py`)
+      message       the message that rows are, by its full name; needed where `schema` has several
     csv
       delimiter     one character between fields; a comma by default
 
@@ -25,6 +28,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from catalog.avro_schema import AvroSchema, AvroSchemaError
 from catalog.column_type import Kind
+from catalog.proto_schema import ProtoSchema, ProtoSchemaError
 from catalog.relation import Column, Relation
 
 UNITS: dict[Kind, tuple[str, ...]] = {
@@ -152,18 +156,54 @@ def _no_unit(column: Column, word: str) -> OptionFault:
 
 def _avro(given: Mapping[str, str], columns: Sequence[Column]) -> Iterable[tuple[str, str]]:
     """Check every schema, so that no record can meet one that is none."""
-    if not given or ("schema" in given and len(given) > 1):
-        what = "records are framed with schemas' numbers, or all of one schema: the table says neither or both"
-        hint = "Write WITH ('schema.7'='{...}') for each number, or 'schema'='{...}' where records are not framed."
-        raise OptionFault(None, "malformed", what, hint)
-    for name, text in given.items():
-        if name != "schema" and int(name.removeprefix("schema.")) >= 1 << 32:
-            raise OptionFault(name, "malformed", "a schema's number has 32 bits", "Look it up in the registry.")
+    for name, text in _schemas(given, "{...}").items():
         try:
             AvroSchema(text, name)
         except AvroSchemaError as error:
             raise OptionFault(name, "malformed", str(error), "Take it from the registry as it is.") from None
     return given.items()
+
+
+def _protobuf(given: Mapping[str, str], columns: Sequence[Column]) -> Iterable[tuple[str, str]]:
+    """Check every schema, and that one has the message."""
+    message = given.get("message", "")
+    made = []
+    for name, text in _schemas({n: t for n, t in given.items() if n != "message"}, "@trade.desc").items():
+        try:
+            made.append(ProtoSchema(text, name))
+            if name != "schema":
+                made[-1].only_root()
+        except ProtoSchemaError as error:
+            hint = "Make it by `protoc --include_imports --descriptor_set_out=trade.desc trade.proto`, one file."
+            raise OptionFault(name, "malformed", str(error), hint) from None
+    if message or "schema" in given:
+        _check_message(message, made)
+    return given.items()
+
+
+def _check_message(message: str, schemas: Sequence[ProtoSchema]) -> None:
+    """Refuse a message that no schema has."""
+    faults = []
+    for schema in schemas:
+        try:
+            schema.message(message)
+        except ProtoSchemaError as error:
+            faults.append(str(error))
+    if len(faults) == len(schemas):
+        hint = "Name one, with its package: 'message'='shop.Trade'."
+        raise OptionFault("message" if message else None, "malformed", faults[0], hint)
+
+
+def _schemas(given: Mapping[str, str], shown: str) -> Mapping[str, str]:
+    """Return the schemas: those of the registry's numbers, or the one of all records."""
+    if not given or ("schema" in given and len(given) > 1):
+        what = "records are framed with schemas' numbers, or all of one schema: the table says neither or both"
+        hint = f"Write WITH ('schema.7'='{shown}') for each number, or 'schema'='{shown}' where records are not framed."
+        raise OptionFault(None, "malformed", what, hint)
+    for name in given:
+        if name != "schema" and int(name.removeprefix("schema.")) >= 1 << 32:
+            raise OptionFault(name, "malformed", "a schema's number has 32 bits", "Look it up in the registry.")
+    return given
 
 
 def _csv(given: Mapping[str, str], columns: Sequence[Column]) -> Iterable[tuple[str, str]]:
@@ -183,6 +223,7 @@ _FORMATS: dict[str, tuple[tuple[str, ...], _Reader]] = {
     "json": ((), _nothing),
     "debezium-json": (("schema", "timestamp", "date", "decimal", "column.NAME", "placeholder"), _debezium),
     "avro": (("schema", "schema.ID"), _avro),
+    "protobuf": (("schema", "schema.ID", "message"), _protobuf),
     "csv": (("delimiter",), _csv),
 }
 FORMATS = tuple(_FORMATS)

@@ -10,9 +10,7 @@ The Kafka key is framed in the same way (a record of exactly the primary key, or
 from __future__ import annotations
 
 import io
-import math
 from collections.abc import Callable, Mapping
-from decimal import Decimal
 from functools import partial
 from typing import Any
 
@@ -21,21 +19,21 @@ import fastavro
 from catalog.avro_schema import AvroSchema, AvroType
 from catalog.column_type import ColumnType, Kind
 from catalog.relation import Relation
+from connectors.binary_scalar import read_float, read_unscaled, whole_micros, within
 from connectors.canonical_key import CanonicalKey
 from connectors.dead_letter import RecordFault
 from connectors.decoded import Decoded
-from connectors.json_document import Number, shown
-from connectors.json_scalar import Coded, nearest_real, read_scalar
+from connectors.json_document import Number
+from connectors.json_scalar import Coded, read_scalar
 from connectors.record import RawRecords
 from connectors.row_decoding import Read, RowDecoder
-from state.order_code import code_of_double
+from connectors.schema_frame import unframe
+from connectors.writer_schemas import WriterSchemas
 
-_FRAME = 5
-_LONGEST_DECIMAL = 1_500
-_MICROS = {
-    f"{local}timestamp-{unit}": micros
+_NANOS = {
+    f"{local}timestamp-{unit}": nanos
     for local in ("", "local-")
-    for unit, micros in (("millis", (1_000, 1)), ("micros", (1, 1)), ("nanos", (1, 1_000)))
+    for unit, nanos in (("millis", 1_000_000), ("micros", 1_000), ("nanos", 1))
 }
 
 
@@ -57,11 +55,7 @@ class _Datums:
         self._key = CanonicalKey(relation)
         options = dict(relation.options)
         self._only = AvroSchema(options["schema"], "schema") if "schema" in options else None
-        self._by_id = {
-            int(name.removeprefix("schema.")): AvroSchema(text, f"schema {name.removeprefix('schema.')}")
-            for name, text in options.items()
-            if name.startswith("schema.")
-        }
+        self._schemas = WriterSchemas(options, AvroSchema)
 
     def key(self, data: bytes) -> tuple[Coded, ...]:
         if not data.startswith(b"\0") or self._only is not None:
@@ -93,15 +87,10 @@ class _Datums:
         return reads
 
     def _read(self, data: bytes) -> tuple[AvroSchema, Any]:
-        if len(data) < _FRAME or data[0] != 0:
-            raise RecordFault("malformed_frame", "expected a byte 0 and a schema's id of 4 bytes before the datum")
-        number = int.from_bytes(data[1:_FRAME], "big")
-        schema = self._by_id.get(number)
-        if schema is None:
-            known = ", ".join(map(str, sorted(self._by_id)))
-            raise RecordFault("unknown_schema", f"schema {number} wrote it, and the table lists {known}")
+        number, rest = unframe(data)
+        schema = self._schemas.of(number)
         try:
-            return schema, _datum(schema, data[_FRAME:])
+            return schema, _datum(schema, rest)
         except RecordFault as fault:
             raise RecordFault(fault.code, f"{fault.message} ({schema.label})") from None
 
@@ -156,12 +145,7 @@ def _as_json(value: Any) -> object:
 def _float(type_: ColumnType, written: AvroType, value: Any) -> Coded:
     if not isinstance(value, float):
         return _plain(type_, written, value)
-    number: float | None = value if math.isfinite(value) else None
-    if number is not None and type_.kind is Kind.REAL:
-        number = nearest_real(str(Decimal(number)))
-    if number is None:
-        raise RecordFault("out_of_range", f"expected {type_}, got {value!r}")
-    return code_of_double(number)
+    return read_float(type_, value)
 
 
 def _decimal(type_: ColumnType, written: AvroType, value: Any) -> Coded:
@@ -169,11 +153,7 @@ def _decimal(type_: ColumnType, written: AvroType, value: Any) -> Coded:
         raise RecordFault("wrong_type", f"expected {type_}, got {written}")
     if not isinstance(value, bytes):
         return read_scalar(type_, _as_json(value))
-    if not value:
-        raise RecordFault("malformed_value", f"expected {type_}, got a decimal without bytes")
-    if len(value) > _LONGEST_DECIMAL:
-        raise RecordFault("out_of_range", f"expected {type_}, got a decimal of {len(value)} bytes")
-    return read_scalar(type_, Number(f"{int.from_bytes(value, 'big', signed=True)}e{-written.scale}"))
+    return read_unscaled(type_, value, written.scale)
 
 
 def _date(type_: ColumnType, written: AvroType, value: Any) -> Coded:
@@ -181,26 +161,15 @@ def _date(type_: ColumnType, written: AvroType, value: Any) -> Coded:
         return read_scalar(type_, value)
     if written.logical != "date":
         raise RecordFault("wrong_type", f"expected {type_}, got {written}")
-    return _within(type_, value)
+    return within(type_, value)
 
 
 def _timestamp(type_: ColumnType, written: AvroType, value: Any) -> Coded:
     if isinstance(value, str):
         return read_scalar(type_, value)
-    if written.logical not in _MICROS:
+    if written.logical not in _NANOS:
         raise RecordFault("wrong_type", f"expected {type_}, got {written}")
-    times, parts = _MICROS[written.logical]
-    micros, rest = divmod(value * times, parts)
-    if rest:
-        raise RecordFault("out_of_scale", f"expected {type_} in whole microseconds, got {value} ns")
-    return _within(type_, micros)
-
-
-def _within(type_: ColumnType, code: int) -> int:
-    lowest, highest = type_.reach
-    if not lowest <= code <= highest:
-        raise RecordFault("out_of_range", f"expected {type_} of the years 0001 to 9999, got {shown(Number(code))}")
-    return code
+    return whole_micros(type_, value * _NANOS[written.logical])
 
 
 _READERS: dict[Kind, Callable[[ColumnType, AvroType, Any], Coded]] = {

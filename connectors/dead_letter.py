@@ -27,6 +27,8 @@ Stable codes, so that a program can act on them:
     malformed_frame    does not begin with the registry's framing
     unknown_schema     the number of a schema that the table does not list
     malformed_avro     not one datum of the schema that wrote it
+    malformed_protobuf not one message of the schema that wrote it
+    unknown_message    a message that its schema does not have, or that is not the table's
     malformed_csv      not one line of fields, or more fields than columns
 """
 

@@ -12,6 +12,7 @@ from connectors.csv_format import CsvFormat
 from connectors.debezium_format import DebeziumFormat
 from connectors.decoded import Decoded
 from connectors.json_format import JsonFormat
+from connectors.protobuf_format import ProtobufFormat
 from connectors.record import RawRecords
 from state.errors import UserError
 
@@ -36,6 +37,7 @@ _FORMATS: dict[str, Callable[[Relation, bool], RecordFormat]] = {
     "json": JsonFormat,
     "debezium-json": DebeziumFormat,
     "avro": AvroFormat,
+    "protobuf": ProtobufFormat,
     "csv": CsvFormat,
 }
 

@@ -1,6 +1,7 @@
 """Files that a catalog's text includes: 'schema.7' = '@trade.avsc' becomes the text of the file.
 
-The catalog's topic then holds the schema itself, so every process reads records by the same one, for ever.
+The catalog's topic then holds the schema itself, so every process reads records by the same one, for ever. A file with
+Protobuf descriptors, or the text of a `.proto` file, becomes the base64 of the descriptors.
 """
 
 from __future__ import annotations
@@ -8,7 +9,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from tidewire.text_input import STDIN, read_text
+from catalog.proto_schema import schema_text
+from connectors.proto_compiler import compile_proto
+from tidewire.text_input import STDIN, open_input, read_text
 
 _INCLUDED = re.compile(r"""('schema(?:\.[0-9]+)?'\s*=\s*)'@((?:[^']|'')+)'""", re.IGNORECASE)
 
@@ -16,12 +19,20 @@ _INCLUDED = re.compile(r"""('schema(?:\.[0-9]+)?'\s*=\s*)'@((?:[^']|'')+)'""", r
 def include(ddl: str, file: Path) -> str:
     """Return `ddl`, which stands in `file`, with the texts of the files that it names; they lie beside it.
 
-    Raises UnreadableInput.
+    Raises UnreadableInput, and NoProtoCompiler or ProtoTextError of a `.proto` file.
     """
     folder = Path() if file == STDIN else file.parent
 
     def text(match: re.Match[str]) -> str:
-        content = read_text(folder / match[2].replace("''", "'"))
+        content = _content(folder / match[2].replace("''", "'"))
         return f"{match[1]}'{content.strip().replace(chr(39), chr(39) * 2)}'"
 
     return _INCLUDED.sub(text, ddl)
+
+
+def _content(path: Path) -> str:
+    with open_input(path) as stream:
+        data = stream.read()
+    if path.suffix == ".proto":
+        data = compile_proto(path)
+    return schema_text(data) or read_text(path)

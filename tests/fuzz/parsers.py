@@ -10,7 +10,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from catalog.compiler import Compiler
-from catalog.ddl import apply_ddl
+from catalog.ddl import apply_ddl, to_ddl
 from catalog.errors import CatalogError, SubscriptionError
 from catalog.relation import Catalog
 from connectors.record_format import format_of
@@ -18,7 +18,13 @@ from overlay.subscription_request import read_request
 from tests.catalog import refusals
 from tests.catalog.sample import CATALOG
 from tests.catalog.test_compiler import statements
-from tests.connectors import test_avro_format, test_debezium_record, test_row_decoding
+from tests.connectors import (
+    proto_files,
+    test_avro_format,
+    test_debezium_record,
+    test_protobuf_format,
+    test_row_decoding,
+)
 from tests.connectors.debezium_source import COLUMNS, INLINE, UNITS, Source
 from tests.connectors.documents import Publisher, relation_of
 from tests.connectors.relations import records
@@ -119,6 +125,10 @@ LINES = [
 SCHEMA = dict(test_avro_format.FUZZED.options)["schema.1"]
 AVRO_DDL = f"CREATE TABLE t (id BIGINT PRIMARY KEY, v VARCHAR) WITH ('format'='avro', 'schema.1'='{SCHEMA}')"
 DATUM = test_avro_format.datum(test_avro_format.PLAIN, {"id": 5, "v": "x", "more": ["a", "b"]}, 1)
+PROTO_DDL = to_ddl(test_protobuf_format.FUZZED)
+PROTO_KEY = proto_files.frame(2, b"\0", test_protobuf_format.KEY)
+MESSAGE = proto_files.message(proto_files.OLD, "shop.Trade", id=5, v="\u00e9", n=-3)
+MESSAGES = [proto_files.frame(1, b"\0", MESSAGE), proto_files.frame(2, b"\2\2", test_protobuf_format.ROW)]
 
 PARSERS: dict[str, tuple[st.SearchStrategy[Any], Callable[[Any], None]]] = {
     "json": (st.integers(0, 2**60), against_the_json_twin),
@@ -141,6 +151,7 @@ PARSERS: dict[str, tuple[st.SearchStrategy[Any], Callable[[Any], None]]] = {
         loses_nothing(f"CREATE TABLE t ({COLUMNS}) WITH ({INLINE})"),
     ),
     "avro": (pairs_of(mutated(st.just(DATUM)), [*KEYS, b"\0\0\0\0\1\x0a"]), loses_nothing(AVRO_DDL)),
+    "protobuf": (pairs_of(mutated(st.sampled_from(MESSAGES)), [*KEYS, PROTO_KEY]), loses_nothing(PROTO_DDL)),
     "csv": (
         pairs_of(mutated(st.one_of(st.just(b'1;"a;""b";5\r\n'), test_row_decoding.TEXT.map(str.encode))), [b'"1"']),
         loses_nothing(

@@ -1,7 +1,9 @@
+import base64
 from pathlib import Path
 
 import pytest
 
+from catalog.proto_schema import ProtoSchema
 from tidewire.included_text import include
 from tidewire.text_input import UnreadableInput
 
@@ -13,3 +15,12 @@ def test_files_lie_beside_the_catalog(tmp_path: Path) -> None:
     assert include(ddl, tmp_path / "c.sql") == f"WITH ('schema.7' = {text}, 'SCHEMA'={text}, 'topic'='@x')"
     with pytest.raises(UnreadableInput, match=r"gone\.avsc"):
         include("WITH ('schema'='@gone.avsc')", tmp_path / "c.sql")
+
+
+def test_protobuf_comes_as_descriptors(tmp_path: Path) -> None:
+    (tmp_path / "t.proto").write_text('syntax = "proto3"; message T { int32 id = 1; }')
+    found = include("'schema'='@t.proto'", tmp_path / "c.sql")
+    text = found.removeprefix("'schema'='").removesuffix("'")
+    assert ProtoSchema(text, "").names == ["T"]
+    (tmp_path / "t.desc").write_bytes(base64.b64decode(text))
+    assert include("'schema'='@t.desc'", tmp_path / "c.sql") == found

@@ -26,13 +26,13 @@ _CREATE = re.compile(r"create\s+table\s+(if\s+not\s+exists\s+)?", re.IGNORECASE)
 _TYPES = re.compile(r"BOOLEAN|SMALLINT|INTEGER|BIGINT|FLOAT|DOUBLE|DECIMAL\(\d+,\d+\)|DATE|TIMESTAMP|VARCHAR")
 _OPTIONS = {
     "topic": re.compile(r"[A-Za-z0-9._-]+"),
-    "format": re.compile("json|debezium-json|avro|csv", re.IGNORECASE),
+    "format": re.compile("json|debezium-json|avro|protobuf|csv", re.IGNORECASE),
     "absent": re.compile("null|error|keep", re.IGNORECASE),
     "buckets": re.compile("[0-9]{1,9}"),
     "bucket.by": re.compile(rf"\s*{_NAME}\s*(?:,\s*{_NAME}\s*)*"),
 }
 _MOST_BUCKETS = 1_024
-_VERBATIM = {"topic", "placeholder", "delimiter", "bucket.by"}
+_VERBATIM = {"topic", "placeholder", "delimiter", "bucket.by", "message"}
 _JSON = ("{", "[", '"')
 JUDGED = {"json", "debezium-json"}
 """Formats whose records are decoded here; tables of others are known, and their values not judged."""
@@ -89,7 +89,7 @@ class Table:
     def _reading(self, of: Table) -> tuple[object, ...]:
         """Return what must not change, of the columns that `of` has."""
         units = [self.units.get(column.name) for column in of.columns]
-        others = [self.option("schema"), self.option("placeholder")]
+        others = [self.option("schema"), self.option("placeholder"), self.option("message")]
         return self.key, self.topic, self.absent, self.format, units, others
 
 
