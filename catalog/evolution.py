@@ -6,7 +6,7 @@ import dataclasses
 
 from catalog.declaration import Declaration
 from catalog.errors import SqlError
-from catalog.format_options import reading
+from catalog.format_options import REGISTRY, reading
 from catalog.names import quoted
 from catalog.relation import Relation
 from catalog.statement_text import Span, StatementText
@@ -47,12 +47,17 @@ def _check_properties(old: Relation, declaration: Declaration, source: Statement
     ]
     was, becomes = reading(old, old.columns), reading(new, old.columns)
     properties += [(name, was.get(name, "not given"), becomes.get(name, "not given")) for name in was | becomes]
-    properties = [one for one in properties if one[1] != "not given" or not one[0].startswith("option schema.")]
+    properties = [one for one in properties if not _more_schemas(*one)]
     for name, before, after in properties:
         if before != after:
             what = f"the {name} of `{old.name}` is {before} and cannot become {after}"
             span = declaration.topic_span if name == "topic" else declaration.name_span
             raise _refused(old, what, span, source)
+
+
+def _more_schemas(name: str, before: str, after: str) -> bool:
+    """Whether framed records may now be of further schemas; those that were listed stay."""
+    return before == "not given" and (name.startswith("option schema.") or (name, after) == ("option schema", REGISTRY))
 
 
 def _missing(old: Relation, declaration: Declaration, i: int, source: StatementText) -> SqlError:

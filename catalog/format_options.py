@@ -10,7 +10,8 @@
 
     avro
       schema.ID     the Avro schema that the registry's number ID stands for, where records are framed
-      schema        the one Avro schema of all records, where they are not
+      schema        the one Avro schema of all records, where they are not; or `registry`: they are framed, and the
+                    registry has the schemas that are not listed
     protobuf
       schema.ID, schema   the same, each a descriptor set in base64 (`catalog/proto_schema.py`)
       message       the message that rows are, by its full name; needed where `schema` has several
@@ -38,6 +39,7 @@ UNITS: dict[Kind, tuple[str, ...]] = {
 }
 """How values of a type may be written, where that is not plain."""
 DELIMITER = ","
+REGISTRY = "registry"
 PLACEHOLDER = "__debezium_unavailable_value"
 _OF_COLUMN = "column."
 _WORDS = frozenset(kind.value.lower() for kind in UNITS)
@@ -156,7 +158,8 @@ def _no_unit(column: Column, word: str) -> OptionFault:
 
 def _avro(given: Mapping[str, str], columns: Sequence[Column]) -> Iterable[tuple[str, str]]:
     """Check every schema, so that no record can meet one that is none."""
-    for name, text in _schemas(given, "{...}").items():
+    schemas, given = _schemas(given, "{...}")
+    for name, text in schemas.items():
         try:
             AvroSchema(text, name)
         except AvroSchemaError as error:
@@ -166,9 +169,9 @@ def _avro(given: Mapping[str, str], columns: Sequence[Column]) -> Iterable[tuple
 
 def _protobuf(given: Mapping[str, str], columns: Sequence[Column]) -> Iterable[tuple[str, str]]:
     """Check every schema, and that one has the message."""
-    message = given.get("message", "")
-    made = []
-    for name, text in _schemas({n: t for n, t in given.items() if n != "message"}, "@trade.desc").items():
+    message, made = given.get("message", ""), []
+    schemas, given = _schemas(given, "@trade.desc")
+    for name, text in schemas.items():
         try:
             made.append(ProtoSchema(text, name))
             if name != "schema":
@@ -176,7 +179,7 @@ def _protobuf(given: Mapping[str, str], columns: Sequence[Column]) -> Iterable[t
         except ProtoSchemaError as error:
             hint = "Make it by `protoc --include_imports --descriptor_set_out=trade.desc trade.proto`, one file."
             raise OptionFault(name, "malformed", str(error), hint) from None
-    if message or "schema" in given:
+    if "schema" in schemas or (message and REGISTRY not in given.values()):
         _check_message(message, made)
     return given.items()
 
@@ -194,16 +197,22 @@ def _check_message(message: str, schemas: Sequence[ProtoSchema]) -> None:
         raise OptionFault("message" if message else None, "malformed", faults[0], hint)
 
 
-def _schemas(given: Mapping[str, str], shown: str) -> Mapping[str, str]:
-    """Return the schemas: those of the registry's numbers, or the one of all records."""
-    if not given or ("schema" in given and len(given) > 1):
+def _schemas(given: Mapping[str, str], shown: str) -> tuple[Mapping[str, str], Mapping[str, str]]:
+    """Return the schemas, and all options: those of the registry's numbers, or the one of all records."""
+    schemas = {name: text for name, text in given.items() if name != "message"}
+    if schemas.get("schema", "").lower() == REGISTRY:
+        given = {**given, "schema": schemas.pop("schema").lower()}
+    elif not schemas or ("schema" in schemas and len(schemas) > 1):
         what = "records are framed with schemas' numbers, or all of one schema: the table says neither or both"
-        hint = f"Write WITH ('schema.7'='{shown}') for each number, or 'schema'='{shown}' where records are not framed."
+        hint = (
+            f"Write WITH ('schema.7'='{shown}') for each number, or 'schema'='registry' if the registry is to be "
+            f"asked, or 'schema'='{shown}' where records are not framed."
+        )
         raise OptionFault(None, "malformed", what, hint)
-    for name in given:
+    for name in schemas:
         if name != "schema" and int(name.removeprefix("schema.")) >= 1 << 32:
             raise OptionFault(name, "malformed", "a schema's number has 32 bits", "Look it up in the registry.")
-    return given
+    return schemas, given
 
 
 def _csv(given: Mapping[str, str], columns: Sequence[Column]) -> Iterable[tuple[str, str]]:

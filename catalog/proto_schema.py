@@ -3,8 +3,8 @@
 The text of a schema is the base64 of a `FileDescriptorSet` (`protoc --include_imports --descriptor_set_out`): a binary
 form that needs no compiler where records are read. Its root is the one file that no other imports.
 
-Imports that the set lacks: Google's well-known types are known anyway, all others count as empty. They often hold
-nothing but options; a type that is needed and missing makes the schema none.
+Imports that the set lacks: the types that a registry takes for granted are known anyway (Google's, and decimals), all
+others count as empty. They often hold nothing but options; a type that is needed and missing makes the schema none.
 """
 
 from __future__ import annotations
@@ -27,6 +27,15 @@ _WELL_KNOWN = {
         "wrappers",
     )
 }  # fmt: skip
+_INT32, _STRING, _BYTES, _UINT32 = 5, 9, 12, 13
+_SMALL = {
+    "google/type/date.proto": ("google.type.Date", {"year": _INT32, "month": _INT32, "day": _INT32}),
+    "google/type/decimal.proto": ("google.type.Decimal", {"value": _STRING}),
+    "confluent/type/decimal.proto": (
+        "confluent.type.Decimal",
+        {"value": _BYTES, "precision": _UINT32, "scale": _INT32},
+    ),
+}
 _SHOWN_NAMES = 10
 
 
@@ -117,6 +126,17 @@ def schema_text(files: bytes) -> str | None:
     return base64.b64encode(files).decode() if found.file and all(file.name for file in found.file) else None
 
 
+def with_built_in(files: bytes) -> bytes:
+    """Add to a descriptor set what `.proto` files may import without bringing it, unless the set has its types.
+
+    Not `google/protobuf/*`, which a compiler knows itself.
+    """
+    given = FileDescriptorSet.FromString(files).file
+    has = {_within(file.package, one.name) for file in given for one in file.message_type}
+    more = FileDescriptorSet(file=[_small(name) for name, (message, _) in _SMALL.items() if message not in has])
+    return files + more.SerializeToString()
+
+
 def _files(text: str) -> Sequence[FileDescriptorProto]:
     try:
         found = FileDescriptorSet.FromString(base64.b64decode(text, validate=True)).file
@@ -149,10 +169,19 @@ def _in_order(files: Mapping[str, FileDescriptorProto]) -> Iterator[FileDescript
 def _file(name: str, files: Mapping[str, FileDescriptorProto]) -> FileDescriptorProto:
     if name in files:
         return files[name]
-    found = FileDescriptorProto(name=name)
     if name in _WELL_KNOWN:
-        import_module(_WELL_KNOWN[name]).DESCRIPTOR.CopyToProto(found)
-    return found
+        return FileDescriptorProto.FromString(import_module(_WELL_KNOWN[name]).DESCRIPTOR.serialized_pb)
+    return _small(name) if name in _SMALL else FileDescriptorProto(name=name)
+
+
+def _small(name: str) -> FileDescriptorProto:
+    message, fields = _SMALL[name]
+    package, _, short = message.rpartition(".")
+    made = FileDescriptorProto(name=name, package=package, syntax="proto3")
+    added = made.message_type.add(name=short)
+    for number, (field, type_) in enumerate(fields.items(), 1):
+        added.field.add(name=field, number=number, label=1, type=type_)  # type: ignore[arg-type]
+    return made
 
 
 def _within(scope: str, name: str) -> str:

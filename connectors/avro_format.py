@@ -1,6 +1,7 @@
 """Format `avro`: rows as Avro records, with the schema registry's framing or without.
 
     schema.7='{"type":"record",...}'   bytes 00 00 00 00 07, then the datum: the table lists the schemas by their id
+    schema='registry'                  the same, and schemas that are not listed are the registry's
     schema='{"type":"record",...}'     the datum alone, always of this schema
 
 A field is read by the schema that wrote it (`avro_schema.py`), exactly: no number is rounded but a double for a REAL.
@@ -23,6 +24,7 @@ from connectors.binary_scalar import read_float, read_unscaled, whole_micros, wi
 from connectors.canonical_key import CanonicalKey
 from connectors.dead_letter import RecordFault
 from connectors.decoded import Decoded
+from connectors.fetched_schema import avro_text
 from connectors.json_document import Number
 from connectors.json_scalar import Coded, read_scalar
 from connectors.record import RawRecords
@@ -44,7 +46,7 @@ class AvroFormat:
         self._decoder = RowDecoder(relation, keyless, _Datums(relation))
 
     def decode(self, records: RawRecords) -> Decoded:
-        """Decode a batch of ordered records. Raises nothing for bad input."""
+        """Decode a batch of ordered records. Raises nothing for bad input, RegistryFailure if the registry is away."""
         return self._decoder.decode(records)
 
 
@@ -53,9 +55,8 @@ class _Datums:
         self._columns = {column.name: column for column in relation.columns}
         self._primary = [column for column in relation.columns if column.name in relation.key]
         self._key = CanonicalKey(relation)
-        options = dict(relation.options)
-        self._only = AvroSchema(options["schema"], "schema") if "schema" in options else None
-        self._schemas = WriterSchemas(options, AvroSchema)
+        self._schemas = WriterSchemas(relation, AvroSchema, avro_text)
+        self._only = self._schemas.only
 
     def key(self, data: bytes) -> tuple[Coded, ...]:
         if not data.startswith(b"\0") or self._only is not None:

@@ -25,7 +25,7 @@ Stable codes, so that a program can act on them:
     missing_schema     neither the record nor the table says how a value is written
     unavailable_value  a placeholder for a value that did not change, and no stored row has it
     malformed_frame    does not begin with the registry's framing
-    unknown_schema     the number of a schema that the table does not list
+    unknown_schema     the number of a schema that neither the table lists nor the registry has, or one that is unfit
     malformed_avro     not one datum of the schema that wrote it
     malformed_protobuf not one message of the schema that wrote it
     unknown_message    a message that its schema does not have, or that is not the table's

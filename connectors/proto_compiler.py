@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import tempfile
@@ -9,10 +10,12 @@ from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 
+from catalog.proto_schema import with_built_in
 from state.errors import UserError
 
 _SECONDS = 60
 _SHOWN = 500
+_NOISE = re.compile(r"WARNING: All log messages|[IW]\d{4} ")
 
 
 class NoProtoCompiler(UserError):
@@ -37,11 +40,13 @@ def compile_proto(file: Path) -> bytes:
             f"`{file.name}` needs a compiler: `pip install grpcio-tools`, or give the descriptor set that "
             "`protoc --include_imports --descriptor_set_out=FILE` makes of it."
         )
-    return _compiled(file.parent, file.name)
+    return _compiled(file.parent, file.name, b"")
 
 
-def compile_texts(texts: Mapping[str, str], root: str) -> bytes:
+def compile_texts(texts: Mapping[str, str], root: str, made: bytes = b"") -> bytes:
     """Return the descriptor set of the file `root` of `texts`, which has its imports by the names in them.
+
+    `made` is the descriptor set of further imports.
 
     Raises NoProtoCompiler, ProtoTextError.
     """
@@ -55,18 +60,20 @@ def compile_texts(texts: Mapping[str, str], root: str) -> bytes:
             place.write_text(text, encoding="utf-8")
         if find_spec("grpc_tools") is None:
             raise NoProtoCompiler("a schema is the text of a .proto file: `pip install grpcio-tools` compiles it.")
-        return _compiled(Path(folder), root)
+        return _compiled(Path(folder), root, made)
 
 
-def _compiled(folder: Path, name: str) -> bytes:
+def _compiled(folder: Path, name: str, made: bytes) -> bytes:
     with tempfile.TemporaryDirectory(prefix="tidewire-proto-") as scratch:
-        out = Path(scratch, "set")
+        out, known = Path(scratch, "set"), Path(scratch, "known")
+        known.write_bytes(with_built_in(made))
         command = [
-            sys.executable, "-m", "grpc_tools.protoc", f"-I{folder.absolute()}", "--include_imports",
-            f"--descriptor_set_out={out}", name,
+            sys.executable, "-m", "grpc_tools.protoc", f"-I{folder.absolute()}", f"--descriptor_set_in={known}",
+            "--include_imports", f"--descriptor_set_out={out}", name,
         ]  # fmt: skip
         run = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, cwd=scratch, check=False)
-        said = run.stderr.strip().replace(f"{folder.absolute()}/", "")
+        lines = run.stderr.replace(f"{folder.absolute()}/", "").strip().splitlines()
+        said = "; ".join(line for line in lines if not _NOISE.match(line))
         if run.returncode or not out.exists():
             raise ProtoTextError(f"`{name}` does not compile: {said[:_SHOWN]}")
         return out.read_bytes()

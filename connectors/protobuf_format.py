@@ -1,6 +1,7 @@
 """Format `protobuf`: rows as Protobuf messages, with the schema registry's framing or without.
 
     schema.7='<descriptor set>'   bytes 00 00 00 00 07, the path of the message in that schema, then the message
+    schema='registry'             the same, and schemas that are not listed are the registry's
     schema='<descriptor set>'     the message alone, always of this schema; `message` says which of it
 
 A field is read as the schema that wrote it says (`proto_scalar.py`); fields that are no columns, and those that the
@@ -20,6 +21,7 @@ from catalog.relation import Column, Relation
 from connectors.canonical_key import CanonicalKey
 from connectors.dead_letter import RecordFault
 from connectors.decoded import Decoded
+from connectors.fetched_schema import proto_text
 from connectors.json_scalar import Coded
 from connectors.proto_scalar import ProtoValue
 from connectors.record import RawRecords
@@ -35,7 +37,7 @@ class ProtobufFormat:
         self._decoder = RowDecoder(relation, keyless, _Messages(relation))
 
     def decode(self, records: RawRecords) -> Decoded:
-        """Decode a batch of ordered records. Raises nothing for bad input."""
+        """Decode a batch of ordered records. Raises nothing for bad input, RegistryFailure if the registry is away."""
         return self._decoder.decode(records)
 
 
@@ -66,11 +68,10 @@ class _Messages:
         self._columns = {column.name: column for column in relation.columns}
         self._primary = {column.name: column for column in relation.columns if column.name in relation.key}
         self._key = CanonicalKey(relation)
-        options = dict(relation.options)
-        self._schemas = WriterSchemas(options, ProtoSchema)
-        self._name = options.get("message", "")
-        only = options.get("schema")
-        self._only = None if only is None else _Plan(ProtoSchema(only, "schema").message(self._name), self._columns)
+        self._name = dict(relation.options).get("message", "")
+        self._schemas = WriterSchemas(relation, ProtoSchema, proto_text)
+        only = self._schemas.only
+        self._only = None if only is None else _Plan(only.message(self._name), self._columns)
         self._plans: dict[tuple[int, tuple[int, ...]], _Plan] = {}
 
     def key(self, data: bytes) -> tuple[Coded, ...]:

@@ -23,7 +23,10 @@ class RecordFormat(Protocol):
     """Decodes batches of one relation. It keeps nothing between batches, so a replay decodes alike."""
 
     def decode(self, records: RawRecords) -> Decoded:
-        """Decode a batch of ordered records; changes and dead letters keep that order. Raises nothing for bad input."""
+        """Decode a batch of ordered records; changes and dead letters keep that order.
+
+        Raises nothing for bad input; RegistryFailure if a schema is needed that the registry does not say now.
+        """
         ...
 
 

@@ -14,6 +14,7 @@ from typing import Protocol
 import pandas as pd
 
 from connectors.record import RawRecords
+from connectors.schema_registry import Registry, use_registry
 from connectors.topics import Topics
 from streaming.batch_context import Catalogs, catalog_at, current_batch
 from streaming.parcel import unwrap
@@ -46,7 +47,8 @@ class ShardFunction:
     `sources` are the topics by the number that the plan gives them; `catalogs` are (first batch, catalog) in
     ascending order, so that a batch that is replayed finds the catalog it was planned with; `flush_rows` is the
     session's `spark.sql.execution.arrow.maxRecordsPerBatch`; `several` says by batch which
-    topics have several partitions; `seeds` are the states of shards that have none yet.
+    topics have several partitions; `seeds` are the states of shards that have none yet; `registry` is
+    asked for schemas by tables that say so.
     """
 
     process: Process
@@ -58,9 +60,11 @@ class ShardFunction:
     flush_rows: int
     several: Several = ()
     seeds: Mapping[str, bytes] = field(default_factory=dict)
+    registry: Registry | None = None
 
     def __call__(self, key: tuple[str], chunks: Iterable[pd.DataFrame], state: GroupState) -> Iterator[pd.DataFrame]:
         """Run one batch of the shard `key`; yield the rows to write. `chunks` are rows of parcels."""
+        use_registry(self.registry)
         batch = current_batch()
         parcels = [pair for chunk in chunks for pair in zip(chunk["parcel"], chunk["source"], strict=True)]
         records = [unwrap(parcel, self.sources[source]) for parcel, source in parcels]

@@ -21,6 +21,7 @@ from pyspark.sql import SparkSession
 
 from connectors.kafka import KafkaFailure, KafkaProperties
 from connectors.publication_log import PublicationLog
+from connectors.schema_registry import Registry, use_registry
 from connectors.topics import Topics
 from operators.control import Offsets
 from streaming.adapter import Process
@@ -58,6 +59,7 @@ class EngineConfig:
         max_offsets: records a batch; a shard orders its whole part of a batch in memory.
         local_dir: where Spark keeps its working files.
         log: where and how often publications are logged; None: not at all.
+        registry: the schema registry of tables that say so.
     """
 
     kafka: KafkaProperties
@@ -71,6 +73,7 @@ class EngineConfig:
     max_offsets: int = 100_000
     local_dir: Path | None = None
     log: LogConfig | None = None
+    registry: Registry | None = None
 
     @property
     def session(self) -> SessionConfig:
@@ -109,6 +112,7 @@ class Engine:
                 starting it again can help.
         """
         config = self._config
+        use_registry(config.registry)
         cluster = KafkaCluster(config.kafka)
         partitions = _persist(lambda: cluster.ensure_topics(config.topics), stop)
         if partitions is None:
@@ -208,6 +212,7 @@ class Engine:
                 several=reading.several,
                 begin=begin,
                 seeds=seeds,
+                registry=self._config.registry,
             )
             return QueryRun(spark, config, reading)
 

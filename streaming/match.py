@@ -20,6 +20,7 @@ from pyspark.sql.streaming import StreamingQuery
 from pyspark.sql.streaming.state import GroupStateTimeout
 
 from catalog.relation import Catalog
+from connectors.schema_registry import Registry
 from connectors.topics import Topics
 from operators.control import Offsets
 from streaming import parcel
@@ -44,7 +45,8 @@ class MatchConfig:
     before. `reads` are the topics to read from now on. `kafka` are the Java client's properties. `relaxed` switches
     `failOnDataLoss` off for a run whose topics differ from the last committed offsets'. `several` says by batch which
     topics have several partitions. `begin` is where a new checkpoint begins, every partition of every topic; without
-    it, at the beginning of all. `seeds` are the states of shards that have none yet.
+    it, at the beginning of all. `seeds` are the states of shards that have none yet. `registry` has the schemas of
+    tables that say so.
     """
 
     process: Process
@@ -60,6 +62,7 @@ class MatchConfig:
     several: Several = ()
     begin: Offsets = field(default_factory=dict)
     seeds: Mapping[str, bytes] = field(default_factory=dict)
+    registry: Registry | None = None
 
 
 def topics_read(catalog: Catalog, topics: Topics) -> list[str]:
@@ -127,6 +130,7 @@ def _function(spark: SparkSession, config: MatchConfig) -> ShardFunction:
         partitions=config.partitions,
         several=config.several,
         seeds=config.seeds,
+        registry=config.registry,
         flush_rows=int(spark.conf.get("spark.sql.execution.arrow.maxRecordsPerBatch") or 10_000),
     )
 

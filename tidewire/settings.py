@@ -21,6 +21,7 @@ from pydantic import Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, EnvSettingsSource, SettingsConfigDict, SettingsError
 
 from connectors.bearer_token import are_hashes
+from connectors.schema_registry import Registry
 from state.errors import UserError
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 ENV_PREFIX = "TIDEWIRE_"
 _PATHS = ("data_dir", "jars_dir", "ivy_settings")
 _PLACES = ("checkpoint", "log_table")
+_SECRET = ("tenants", "registry", "registry_credentials")
 _ADDRESS = r"^\S+:\d{1,5}(,\S+:\d{1,5})*$"
 
 
@@ -65,6 +67,10 @@ class Settings(BaseSettings):
     log_compact_minutes: int = Field(ge=1, le=10_000, description="a whole number of minutes from 1 to 10000")
     disk_floor_mb: int = Field(ge=1, description="a whole number of megabytes, at least 1")
     log_level: Literal["debug", "info", "warning", "error"] = Field(description="debug, info, warning or error")
+    registry: str | None = Field(
+        None, pattern=r"^https?://[^\s@?#/]+[^\s@?#]*$", description="the URL of a schema registry, without credentials"
+    )
+    registry_credentials: str | None = Field(None, pattern=r"^[^:\s]+:.+$", repr=False, description="user:password")
     jars_dir: Path | None = Field(None, description="a path")
     ivy_settings: Path | None = Field(None, description="the path of an Ivy settings file")
     tenants: dict[str, str] = Field(description="SHA-256 hashes of tokens in hexadecimal; see `tidewire token`")
@@ -105,6 +111,11 @@ class Settings(BaseSettings):
         from connectors.http_rules import HttpRules  # with a web framework, which most commands do without
 
         return HttpRules(self.tenants, self.http_origins, self.http_connections, self.http_stream_subscriptions)
+
+    @property
+    def schema_registry(self) -> Registry | None:
+        """The schema registry of the tables that say so."""
+        return Registry(self.registry, self.registry_credentials or "") if self.registry else None
 
     @property
     def checkpoint_location(self) -> str:
@@ -239,5 +250,5 @@ def _explain(error: ValidationError, origins: Mapping[str, str]) -> str:
         hint = f"Did you mean `{near[0]}`?" if near else f"Known are {', '.join(sorted(Settings.model_fields))}."
         return f"unknown setting `{name}` in {origin}. {hint}"
     expected = Settings.model_fields[name].description
-    got = "something else" if name == "tenants" else repr(first["input"])
+    got = "something else" if name in _SECRET else repr(first["input"])
     return f"setting `{inner}`: expected {expected}, got {got}, set in {origin}. Correct it there."

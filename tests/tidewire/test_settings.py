@@ -137,3 +137,17 @@ def test_a_table_in_the_environment_that_is_no_json_is_named(monkeypatch: pytest
 def test_variables_that_set_nothing_are_found() -> None:
     environment = {"TIDEWIRE_EDGES": "1", "TIDEWIRE_BOOTSRAP": "x", "TIDEWIRE_DEBUG": "1", "OTHER": "1"}
     assert unknown_variables(environment) == ["TIDEWIRE_BOOTSRAP"]
+
+
+def test_a_registry_has_its_credentials_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert load_settings().schema_registry is None
+    monkeypatch.setenv("TIDEWIRE_REGISTRY_CREDENTIALS", "reader:s3cret")
+    settings = load_settings(registry="https://registry:8081/apis/ccompat/v7")
+    found = settings.schema_registry
+    assert found is not None
+    assert (found.url, found.credentials) == ("https://registry:8081/apis/ccompat/v7", "reader:s3cret")
+    assert "s3cret" not in f"{settings!r}{settings}{found}"
+    for wrong in ({"registry": "https://a:s3cret@registry"}, {"registry_credentials": "s3cret"}):
+        with pytest.raises(SettingError, match="got something else") as refused:
+            load_settings(**wrong)
+        assert "s3cret" not in str(refused.value)

@@ -9,6 +9,7 @@ import typer
 
 from connectors.kafka import KafkaProperties, Reader
 from connectors.publication_log import PublicationLog
+from connectors.schema_registry import use_registry
 from connectors.topics import Topics
 from tidewire.as_of import read_batches
 from tidewire.backtest import Backtest, relation_of
@@ -41,6 +42,7 @@ def backtest(
     reader, topics = Reader(KafkaProperties(settings.address, settings.kafka)), Topics(settings.prefix)
     value = subscription_value(sql, template, read_params(params), notify=notify)
     relation = relation_of(read_catalog(reader, topics), value)
+    use_registry(settings.schema_registry)
     log = PublicationLog(settings.log_location)
     after = cut_through(log, parse_moment(as_of))
     upto = cut_through(log, None if to is None else parse_moment(to))

@@ -72,5 +72,6 @@ def engine(
         max_offsets=settings.max_offsets_per_trigger,
         local_dir=folder,
         log=log if settings.log_seconds else None,
+        registry=settings.schema_registry,
     )
     run_service(Engine(made).run)

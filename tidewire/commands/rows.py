@@ -8,6 +8,7 @@ import typer
 
 from catalog.relation import Relation
 from connectors.publication_log import PublicationLog
+from connectors.schema_registry import use_registry
 from connectors.topics import Topics
 from operators.stored_rows import stored_rows
 from streaming.log_fold import fold_log
@@ -51,6 +52,7 @@ def rows(
     if at is None:
         states, when = _from_checkpoint(settings, declared, terminal)
     else:
+        use_registry(settings.schema_registry)
         log = PublicationLog(settings.log_location)
         cut = cut_through(log, parse_moment(at))
         states, when = [fold_log(log, declared, cut, Topics(settings.prefix))], f"at {at}"

@@ -12,6 +12,7 @@ import typer
 from catalog.column_type import JsonValue
 from connectors.kafka import Producer, Reader
 from connectors.publication_log import PublicationLog
+from connectors.schema_registry import use_registry
 from state.errors import UserError
 from tidewire.as_of import AsOf, check_joint
 from tidewire.backtest import Told, relation_of
@@ -94,6 +95,7 @@ def subscribe(
 
 def _past(settings: Settings, client: Client, value: bytes, as_of: str) -> AsOf:
     """Open the log at the place asked for. Raises TooOld and NoLog: nothing has been registered then."""
+    use_registry(settings.schema_registry)
     log = PublicationLog(settings.log_location)
     return AsOf(log, relation_of(client.catalog(), value), value, parse_moment(as_of))
 

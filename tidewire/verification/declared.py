@@ -89,7 +89,8 @@ class Table:
     def _reading(self, of: Table) -> tuple[object, ...]:
         """Return what must not change, of the columns that `of` has."""
         units = [self.units.get(column.name) for column in of.columns]
-        others = [self.option("schema"), self.option("placeholder"), self.option("message")]
+        framed = self.option("schema") in (None, "registry")
+        others = [framed or self.option("schema"), self.option("placeholder"), self.option("message")]
         return self.key, self.topic, self.absent, self.format, units, others
 
 
