@@ -38,7 +38,7 @@ class Compiled:
     cost: class of cost; `reformulated`: only new answers come to the edge; `row changes`: every row of the range that
     comes, goes or changes does.
     sql: as the user wrote it, parameters filled in.  notify: when to tell.  ttl: seconds to live, None without end.
-    deliver: `records` or `packed`.
+    deliver: `records`, `packed` or `push`.
     pieces: `sql` cut at its literals, where compiling has done that already.
     """
 

@@ -7,6 +7,7 @@
     TTL 3600                     the subscription ends after so many seconds (or: 90 SECONDS, MINUTES, HOURS, DAYS)
     DELIVER RECORDS              a record for each delivery (the default)
     DELIVER PACKED               many deliveries in one record (`overlay/packed_deliveries.py`)
+    DELIVER PUSH                 no record: only those who listen over HTTP at the time are told
 
 They are no SQL, so they are cut off before a parser sees the statement: from its end, one after the other.
 """
@@ -23,7 +24,7 @@ MAX_TTL_SECONDS = 100 * 366 * 86_400
 _SECONDS = {"SECOND": 1, "MINUTE": 60, "HOUR": 3_600, "DAY": 86_400}
 _NOTIFY = r"EVERY\s+CHANGE|LATEST|MIN\s+CHANGE\s+(?P<amount>[0-9]+(?:\.[0-9]+)?)\s*(?P<percent>%?)"
 _TTL = r"(?P<count>[0-9]{1,12})(?:\s+(?P<unit>SECOND|MINUTE|HOUR|DAY)S?)?"
-_FORM = r"DELIVER\s+(?P<deliver>RECORDS|PACKED)"
+_FORM = r"DELIVER\s+(?P<deliver>RECORDS|PACKED|PUSH)"
 _OPTION = re.compile(rf"\s(?:NOTIFY\s+(?P<notify>{_NOTIFY})|TTL\s+(?P<ttl>{_TTL})|{_FORM})\s*;?\s*$", re.IGNORECASE)
 _POLICY = re.compile(_NOTIFY, re.IGNORECASE)
 _LONGEST = 120
@@ -50,7 +51,7 @@ class Notify(msgspec.Struct, frozen=True):
 
 
 EVERY_CHANGE = Notify()
-RECORDS, PACKED = "records", "packed"
+RECORDS, PACKED, PUSH = FORMS = ("records", "packed", "push")
 """How deliveries are written."""
 
 

@@ -17,7 +17,7 @@ from overlay.single_answers import SingleAnswers
 from overlay.snapshots import Snapshots
 from overlay.sweep import Cause, Sweep, causes, runs
 from overlay.transitions import Transitions, counted, transitions
-from overlay.ways import COUNTS, EVERY, EVERY_COUNT, LATEST_COUNT, PACKED, SINGLE, Ways
+from overlay.ways import COUNTS, EVERY, EVERY_COUNT, LATEST_COUNT, PACKED, PUSHED, SINGLE, Ways
 from overlay.whole_snapshots import whole_snapshots
 from state.change_batch import I32, I64, Bool
 
@@ -108,10 +108,10 @@ class BatchApplier:
     def _by_way(self, way: int, packed: PackedMessages, hit: I64, slots: I64, position: Position) -> None:
         if way == SINGLE:
             self._singles.hits(packed, hit, slots, position)
-        elif way == EVERY:
-            self._every(packed, hit, slots, position)
-        elif way == EVERY_COUNT:
-            self._every_count(packed, hit, slots, position)
+        elif way in (EVERY, EVERY + PUSHED):
+            self._every(packed, hit, slots, position, pushed=way != EVERY)
+        elif way in (EVERY_COUNT, EVERY_COUNT + PUSHED):
+            self._every_count(packed, hit, slots, position, pushed=way != EVERY_COUNT)
         elif way in (EVERY + PACKED, EVERY_COUNT + PACKED):
             self._every_packed(packed, hit, slots, position, counts=way == EVERY_COUNT + PACKED)
         else:
@@ -119,7 +119,7 @@ class BatchApplier:
             moved = self._move(slots, new, known, tells=False)
             self._latest.collect(slots, moved, packed.partition[hit], packed.offset[hit])
 
-    def _every(self, packed: PackedMessages, hit: I64, slots: I64, position: Position) -> None:
+    def _every(self, packed: PackedMessages, hit: I64, slots: I64, position: Position, pushed: bool = False) -> None:
         """Write what the pairs (message, slot) change, in their order."""
         moved = self._move(slots, *self._new(packed, hit, slots, counts=False), tells=True)
         chosen = moved.moves.nonzero()[0]
@@ -131,9 +131,9 @@ class BatchApplier:
             for new, at in zip(texts, self._rows(packed, told, shapes[first], position), strict=True)
         ]
         olds = self._roster.shapes.texts(shapes, moved.old[chosen], moved.old_known[chosen])
-        self._write(slots, told_of, moved.n[chosen], olds, ends)
+        self._write(slots, told_of, moved.n[chosen], olds, ends, pushed)
 
-    def _every_count(self, packed: PackedMessages, hit: I64, slots: I64, position: Position) -> None:
+    def _every_count(self, packed: PackedMessages, hit: I64, slots: I64, position: Position, pushed: bool) -> None:
         """As `_every`, for counts: each subscription has a new one of its own."""
         new, known = self._new(packed, hit, slots, counts=True)
         moved = self._move(slots, new, known, tells=True)
@@ -143,7 +143,7 @@ class BatchApplier:
         ends = [f',"at":{at}}}' for at in self._rows(packed, told, shapes[first], position)]
         olds, news = map(str, moved.old[chosen].tolist()), map(str, new[chosen].tolist())
         both = [f'{old},"new":{new}' for old, new in zip(olds, news, strict=True)]
-        self._write(slots, told_of, moved.n[chosen], both, ends)
+        self._write(slots, told_of, moved.n[chosen], both, ends, pushed)
 
     def _every_packed(self, packed: PackedMessages, hit: I64, slots: I64, position: Position, counts: bool) -> None:
         """As `_every` and `_every_count`, for those whose deliveries are packed: in columns all the way."""
@@ -184,10 +184,10 @@ class BatchApplier:
         self._counters.deliveries += changes if tells else 0
         return moved
 
-    def _write(self, slots: I64, told_of: I64, n: I64, olds: list[str], ends: list[str]) -> None:
+    def _write(self, slots: I64, told_of: I64, n: I64, olds: list[str], ends: list[str], pushed: bool) -> None:
         distinct, who = np.unique(slots, return_inverse=True)
         rows = zip(who.tolist(), told_of.tolist(), n.tolist(), olds, strict=True)
-        self._outbox.changes(*self._roster.slots.change_heads(distinct), ends, rows)
+        self._outbox.changes(*self._roster.slots.change_heads(distinct), ends, rows, pushed)
 
     def _rows(self, packed: PackedMessages, told: I64, shapes: I32, position: Position) -> list[str]:
         """Return the causing rows of messages as JSON; `shapes` are those of somebody who hears each."""

@@ -215,7 +215,7 @@ class EdgeMember:
         except StepAborted as aborted:
             self._after_abort(aborted, time.monotonic() - began)
             raise
-        self._board.committed(step.records)
+        self._board.committed([*step.records, *step.pushed] if step.pushed else step.records)
         self._committed = dict(step.positions)
         self._answers.counters.transactions += 1
         self._answers.counters.written += len(step.records)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from catalog.notify import FORMS
 from overlay.delivery import Position, change_head, changed, json_text, moved, row_at, row_start
 from overlay.edge_counters import EdgeCounters
 from overlay.outbox import Outbox
@@ -90,8 +91,8 @@ class LatestAnswers:
         n = table.n[slots] + 1
         self._roster.move(slots, value[differs], known[differs], n)
         columns = (slots, n, step.old[differs], step.old_known[differs], value[differs], known[differs])
-        rows = (step.moves[differs], step.partition[differs], step.offset[differs], table.packed(slots))
-        for slot, number, old, old_known, new, new_known, changes, partition, offset, packed in zip(
+        rows = (step.moves[differs], step.partition[differs], step.offset[differs], table.forms(slots))
+        for slot, number, old, old_known, new, new_known, changes, partition, offset, form in zip(
             *(column.tolist() for column in (*columns, *rows)), strict=True
         ):
             entry = self._roster.shape_of(slot)
@@ -99,6 +100,6 @@ class LatestAnswers:
             at = row_at(row_start(position, entry.topic_text), partition, offset)
             key = table.key(slot)
             head = change_head(json_text(key.decode()), int(table.version[slot]))
-            self._outbox.deliver(key, changed(head, number, body, at, changes), packed)
+            self._outbox.deliver(key, changed(head, number, body, at, changes), FORMS[form])
         self._counters.deliveries += len(slots)
         self._counters.conflated += int(step.moves.sum()) - len(slots)

@@ -18,7 +18,6 @@ from catalog.bulk_compiler import Alike
 from catalog.column_type import ColumnType
 from catalog.compiler import Compiled
 from catalog.cut_statements import CutStatements
-from catalog.notify import PACKED
 from catalog.relation import Relation
 from catalog.shape import Shape
 from overlay.answer_table import Bounds
@@ -98,7 +97,7 @@ class Newcomers:
     def _shared(self, i: int | I64, compiled: Compiled, relation: Relation) -> None:
         asked = Asked(compiled.region.shape, relation, compiled.columns)
         self.shape[i] = self._place(asked.shape, self.shapes, asked)
-        terms = Terms(compiled.cost, compiled.notify, compiled.deliver == PACKED)
+        terms = Terms(compiled.cost, compiled.notify, compiled.deliver)
         self.term[i] = self._place(terms, self.terms)
 
     def _place(self, key: Hashable, values: list, value: object = None) -> int:

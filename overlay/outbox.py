@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
+import numpy as np
+import numpy.typing as npt
+
+from catalog.notify import FORMS, PACKED, PUSH, RECORDS
 from connectors.record import OutRecord
 from connectors.topics import Topics
 from overlay.delivery import change
 from overlay.long_delivery import MAX_BYTES, cut
 from overlay.packed_deliveries import PACKED_KEY, Changes, PackedDeliveries
-from state.change_batch import Bool
 
 Change = tuple[int, int, int, str]
 """Index of the subscription and of the message among those told, n, text of the old value."""
@@ -18,7 +22,8 @@ Change = tuple[int, int, int, str]
 class Outbox:
     """Collects records of virtual edge `number`; all its topics have the virtual edge as partition.
 
-    What is to be packed waits until `flush`, or `take`.
+    What is to be packed waits until `flush`, or `take`. `pushed` are the deliveries of the last `take` that are only
+    told (`DELIVER PUSH`), as records would say them.
     """
 
     def __init__(self, topics: Topics, number: int) -> None:
@@ -27,22 +32,25 @@ class Outbox:
         self._number = number
         self._records: list[OutRecord] = []
         self._packed = PackedDeliveries()
+        self._pushed: list[OutRecord] = []
+        self.pushed: list[OutRecord] = []
 
     def __len__(self) -> int:
         return len(self._records) + bool(self._packed)
 
-    def deliver(self, key: bytes, value: bytes, packed: bool = False) -> None:
+    def deliver(self, key: bytes, value: bytes, form: str = RECORDS) -> None:
         """Add a delivery; one that is too long becomes several records (`overlay/long_delivery.py`)."""
         parts = [value] if len(value) <= MAX_BYTES else cut(value)
-        if packed:
+        if form == PACKED:
             for part in parts:
                 self._packed.add(part)
         else:
-            self._records += [OutRecord(self._deliveries, self._number, key, part) for part in parts]
+            out = self._pushed if form == PUSH else self._records
+            out += [OutRecord(self._deliveries, self._number, key, part) for part in parts]
 
-    def pack(self, key: bytes, value: bytes) -> None:
-        """Add a delivery, to be packed."""
-        self.deliver(key, value, packed=True)
+    def deliverer(self, form: str) -> Callable[[bytes, bytes], None]:
+        """Return `deliver` in one form."""
+        return partial(self.deliver, form=form)
 
     def pack_changes(self, changes: Changes) -> None:
         """Add deliveries, to be packed. Cost: 0.1 us each."""
@@ -55,13 +63,16 @@ class Outbox:
                 OutRecord(self._deliveries, self._number, PACKED_KEY, value) for value in self._packed.take()
             ]
 
-    def changes(self, ids: list[bytes], heads: list[str], tails: list[str], rows: Iterable[Change]) -> None:
+    def changes(
+        self, ids: list[bytes], heads: list[str], tails: list[str], rows: Iterable[Change], pushed: bool = False
+    ) -> None:
         """Add a delivery for each row; ids and `heads` are by subscription, `tails` by message (`overlay/delivery.py`).
 
         Cost: 0.8 us a row. It is the hottest loop of an edge.
         """
         topic, number = self._deliveries, self._number
-        self._records += [
+        out = self._pushed if pushed else self._records
+        out += [
             OutRecord(topic, number, ids[who], change(heads[who], n, old, tails[message]))
             for who, message, n, old in rows
         ]
@@ -75,11 +86,16 @@ class Outbox:
         topic, number = self._acks, self._number
         self._records += [OutRecord(topic, number, key, value) for key, value in zip(keys, values, strict=True)]
 
-    def snapshots(self, keys: Sequence[bytes], told: Sequence[bytes], live: Sequence[bytes], packed: Bool) -> None:
-        """Add a delivery and an acknowledgement for each id; some are `packed`. Cost: 0.4 us each, packed 2 us."""
-        if packed.any() or max(map(len, told)) > MAX_BYTES:
-            for key, value, is_packed in zip(keys, told, packed.tolist(), strict=True):
-                self.deliver(key, value, is_packed)
+    def snapshots(
+        self, keys: Sequence[bytes], told: Sequence[bytes], live: Sequence[bytes], forms: npt.NDArray[np.int8]
+    ) -> None:
+        """Add a delivery and an acknowledgement for each id; `forms` as in `SlotTable.forms`.
+
+        Cost: 0.4 us each, packed 2 us.
+        """
+        if forms.any() or max(map(len, told)) > MAX_BYTES:
+            for key, value, form in zip(keys, told, forms.tolist(), strict=True):
+                self.deliver(key, value, FORMS[form])
         else:
             self._records += [
                 OutRecord(self._deliveries, self._number, key, value) for key, value in zip(keys, told, strict=True)
@@ -94,4 +110,5 @@ class Outbox:
         """Return what was collected, and begin anew."""
         self.flush()
         records, self._records = self._records, []
+        self.pushed, self._pushed = self._pushed, []
         return records

@@ -37,11 +37,15 @@ class RecordMalformed(TidewireError):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What one transaction holds: records, the next offset of every place owned, and edges that wrote snapshots."""
+    """What one transaction holds: records, the next offset of every place owned, and edges that wrote snapshots.
+
+    `pushed` are deliveries to be told once it is committed, which are no records of it.
+    """
 
     records: list[OutRecord]
     positions: dict[Place, int]
     snapshots: list[int]
+    pushed: list[OutRecord]
 
 
 @dataclass(slots=True)
@@ -79,6 +83,7 @@ class OwnedEdges:
         self._next: dict[Place, int] = {}
         self._out: list[OutRecord] = []
         self._packed = 0
+        self._pushed: list[OutRecord] = []
 
     @property
     def edges(self) -> dict[int, VirtualEdge]:
@@ -87,7 +92,7 @@ class OwnedEdges:
 
     def clear(self) -> None:
         """Forget everything."""
-        self._owned, self._next, self._out, self._packed = {}, {}, [], 0
+        self._owned, self._next, self._out, self._packed, self._pushed = {}, {}, [], 0, []
 
     def restore(self, number: int, values: Iterable[bytes]) -> VirtualEdge:
         """Own virtual edge `number`, as its records in `edge-state` describe it. *Raises* StateError."""
@@ -115,7 +120,7 @@ class OwnedEdges:
             return False
         self._notify(owned.edge, record)
         self._next[record.topic, record.partition] = record.offset + 1
-        return len(self._out) + self._packed >= STEP_RECORDS
+        return len(self._out) + len(self._pushed) + self._packed >= STEP_RECORDS
 
     def feed_subscriptions(self, records: Sequence[KafkaRecord]) -> None:
         """Feed records of `subscriptions` in, each virtual edge's at once."""
@@ -161,7 +166,8 @@ class OwnedEdges:
                 self._out += whole
                 snapshots.append(number)
         records, self._out, self._packed = self._out, [], 0
-        return Step(records, self._positions(), snapshots)
+        pushed, self._pushed = self._pushed, []
+        return Step(records, self._positions(), snapshots, pushed)
 
     def _positions(self) -> dict[Place, int]:
         """Return what to consume next after a restart: chunks that still wait for their progress are read again."""
@@ -185,6 +191,7 @@ class OwnedEdges:
     def _take(self, edge: VirtualEdge) -> None:
         records = edge.take()
         self._out += records
+        self._pushed += edge.pushed
         packed = [record.value for record in records if record.key == PACKED_KEY]
         self._packed += sum(len(value or b"") for value in packed) // BYTES_A_RECORD
         self._owned[edge.number].policy.wrote(_size([r for r in records if r.topic == self._topics.edge_state]))

@@ -188,13 +188,13 @@ class PushBoard:
 
     def _unpacked(self, heard: _Heard) -> dict[bytes, list[Told]]:
         """Return what is told each subscription, in order, in whatever form it was written."""
-        told = {key: read_all(lines) for key, lines in heard.deliveries.items()}
+        told = {key: sorted(read_all(lines), key=_mark) for key, lines in heard.deliveries.items()}
         packed: dict[bytes, list[bytes]] = {}
         for value in heard.packed:
             for key, line in lines_of(value, self._watched):
                 packed.setdefault(key, []).append(line)
         for key, lines in packed.items():
-            told[key] = sorted(told.get(key, []) + read_all(lines), key=lambda one: one.mark)
+            told[key] = sorted(told.get(key, []) + read_all(lines), key=_mark)
         return told
 
     def _end_but(self, kept: set[int]) -> None:
@@ -215,6 +215,10 @@ class PushBoard:
         self._pulsing = bool(self._streams)
         if self._pulsing:
             asyncio.get_running_loop().call_later(PULSE_SECONDS / SPOKES, self._pulse)
+
+
+def _mark(told: Told) -> tuple[int, int]:
+    return told.mark
 
 
 def _forget(readers_of: dict[_K, dict[PushStream, _V]], names: Iterable[_K], stream: PushStream) -> None:

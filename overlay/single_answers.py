@@ -116,8 +116,7 @@ class SingleAnswers:
             slots, entry, kept = self._roster.slots, self._roster.shape_of(slot), self._roster.answers.of(slot)
             key, notify = slots.key(slot), slots.notify(slot)
             head = change_head(json_text(key.decode()), int(slots.version[slot]))
-            packed = slots.terms(int(slots.term[slot])).packed
-            deliver = self._outbox.pack if packed else self._outbox.deliver
+            deliver = self._outbox.deliverer(slots.terms(int(slots.term[slot])).deliver)
             voice = Voice(deliver, key, head, int(slots.n[slot]))
             latest = notify.kind == "latest"
             if entry.plan.distinct:

@@ -19,7 +19,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from catalog.notify import Notify
+from catalog.notify import PACKED, PUSH, RECORDS, Notify
 from overlay.statement_texts import WHOLE, written
 from overlay.text_arena import cut
 from state.change_batch import I64
@@ -35,31 +35,34 @@ Rows = npt.NDArray[np.void]
 
 
 class Terms(NamedTuple):
-    """What was agreed on beside the question: class of cost, which changes are told, and whether they are packed."""
+    """What was agreed on beside the question: class of cost, which changes are told, and in which form."""
 
     cost: str
     notify: Notify
-    packed: bool = False
+    deliver: str = RECORDS
 
 
 class StoredTerms(msgspec.Struct, array_like=True, frozen=True):
-    """`Terms` on the wire; `amount` is a Decimal's text."""
+    """`Terms` on the wire; `amount` is a Decimal's text; the form is one of two flags, or none."""
 
     cost: str
     kind: str
     amount: str
     percent: bool
     packed: bool = False
+    pushed: bool = False
 
     @classmethod
     def of(cls, terms: Terms) -> StoredTerms:
         """Return what stands for `terms`."""
-        return cls(terms.cost, terms.notify.kind, str(terms.notify.amount), terms.notify.percent, terms.packed)
+        notify, deliver = terms.notify, terms.deliver
+        return cls(terms.cost, notify.kind, str(notify.amount), notify.percent, deliver == PACKED, deliver == PUSH)
 
     @property
     def terms(self) -> Terms:
         """What it stands for."""
-        return Terms(self.cost, Notify(self.kind, Decimal(self.amount), self.percent), self.packed)
+        deliver = PACKED if self.packed else PUSH if self.pushed else RECORDS
+        return Terms(self.cost, Notify(self.kind, Decimal(self.amount), self.percent), deliver)
 
 
 class Slots(msgspec.Struct, array_like=True, frozen=True):

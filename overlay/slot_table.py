@@ -24,8 +24,9 @@ from heapq import nsmallest
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from catalog.notify import Notify
+from catalog.notify import FORMS, Notify
 from catalog.shape import Region, Shape
 from overlay.change_heads import change_heads
 from overlay.column import widened
@@ -213,10 +214,10 @@ class SlotTable:
         """Return which changes a subscription is told."""
         return self._terms.value(int(self.term[slot])).notify
 
-    def packed(self, slots: I64) -> Bool:
-        """Return which of `slots` have their deliveries packed. Cost: 20 ns each."""
+    def forms(self, slots: I64) -> npt.NDArray[np.int8]:
+        """Return in which of `catalog.notify.FORMS` each of `slots` has its deliveries. Cost: 20 ns each."""
         numbers, place = np.unique(self.term[slots], return_inverse=True)
-        return np.array([self._terms.value(number).packed for number in numbers.tolist()], np.bool_)[place]
+        return np.array([FORMS.index(self._terms.value(one).deliver) for one in numbers.tolist()], np.int8)[place]
 
     def flat_ids(self, slots: I64) -> tuple[bytes, I64]:
         """Return the ids of slots, end to end, and their sizes. Cost: 20 ns each."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from catalog.notify import FORMS, PACKED
 from operators.answer import Tally
 from operators.packed import PackedSnapshot
 from overlay import ack, quota
@@ -126,7 +127,7 @@ class Snapshots:
         keys = table.keys(slots)
         replaced, _ = table.find_all(keys)
         replaced = replaced[replaced != NONE]
-        if table.packed(replaced).any():
+        if (table.forms(replaced) == FORMS.index(PACKED)).any():
             self._outbox.flush()  # what the replaced ones have told stands before what comes in another form
         for slot in replaced.tolist():
             self._roster.retire(slot)
@@ -139,7 +140,7 @@ class Snapshots:
         for name, version, body, sql, end in rows:
             told.append(delivery(name, "snapshot", version, 1, body, text, sql))
             live.append(ack.live(name, version, text, sql, end))
-        self._outbox.snapshots(keys, told, live, table.packed(slots))
+        self._outbox.snapshots(keys, told, live, table.forms(slots))
         self._counters.deliveries += len(slots)
 
     def _ends(self, slots: I64) -> list[str]:
@@ -159,7 +160,7 @@ class Snapshots:
         slots = self._roster.slots
         key, version = slots.key(slot), int(slots.version[slot])
         value = delivery(json_text(key.decode()), "resync", version, n, body, at.text)
-        self._outbox.deliver(key, value, slots.terms(int(slots.term[slot])).packed)
+        self._outbox.deliver(key, value, slots.terms(int(slots.term[slot])).deliver)
         self._counters.deliveries += 1
 
 

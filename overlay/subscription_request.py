@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 
 from catalog.cut_statements import CutStatements
-from catalog.notify import MAX_TTL_SECONDS, PACKED, RECORDS, read_policy
+from catalog.notify import FORMS, MAX_TTL_SECONDS, PACKED, PUSH, RECORDS, read_policy
 from connectors.partitioner import home_partition
 from overlay.ack import Refusal
 from overlay.text_arena import sizes_of
@@ -25,7 +25,7 @@ _MOST_TOGETHER = 1_024
 class Request(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What a client asks for: SQL, or a template whose `?` stand for `params` (str, int, Decimal, bool or None).
 
-    `notify` is a policy as it stands behind NOTIFY, `ttl` is in seconds, `deliver` is `records` or `packed`: options
+    `notify` is a policy as it stands behind NOTIFY, `ttl` is in seconds, `deliver` is one of `FORMS`: options
     that may stand in the SQL as well.
     """
 
@@ -90,8 +90,9 @@ def _with_options(request: Request) -> Request | Refusal:
         return Refusal("malformed", f"`notify` names no policy: {request.notify[:80]!r}", hint)
     if request.ttl is not None and not 0 < request.ttl <= MAX_TTL_SECONDS:
         return Refusal("malformed", f"`ttl` is {request.ttl}, expected 1 to {MAX_TTL_SECONDS} seconds")
-    if request.deliver not in (None, RECORDS, PACKED):
-        return Refusal("malformed", f"`deliver` is {request.deliver[:80]!r}, expected `{RECORDS}` or `{PACKED}`")
+    if request.deliver not in (None, *FORMS):
+        listed = f"`{RECORDS}`, `{PACKED}` or `{PUSH}`"
+        return Refusal("malformed", f"`deliver` is {request.deliver[:80]!r}, expected {listed}")
     return request
 
 

@@ -165,6 +165,11 @@ class VirtualEdge:
         return self._outbox.take()
 
     @property
+    def pushed(self) -> list[OutRecord]:
+        """Deliveries of what was taken last that are to be told once it is committed, and are not to be written."""
+        return self._outbox.pushed
+
+    @property
     def resume_offset(self) -> int | None:
         """The offset of `notifications` to commit: the first chunk that is buffered; None: the next record's."""
         return self._buffer.resume_offset
@@ -280,7 +285,7 @@ class VirtualEdge:
             body = self._roster.shape_of(slot).plan.body(current_answer(self._roster, slot), None)
             at = self._followed(slot).text
             value = delivery(json_text(name), "ended", version, n + 1, body, at, reason=reason)
-            self._outbox.deliver(key, value, slots.terms(int(slots.term[slot])).packed)
+            self._outbox.deliver(key, value, slots.terms(int(slots.term[slot])).deliver)
             self.counters.deliveries += 1
         self._outbox.ack(key, ack.ended(name, version, reason))
         self._roster.retire(slot)

@@ -6,7 +6,8 @@
     LATEST_COUNT   a COUNT alone, told at the end of a batch: vectorised
     SINGLE         all others: one by one (`overlay/single_answers.py`)
 
-EVERY and EVERY_COUNT have a second form, with `PACKED` added, for those whose deliveries are packed.
+EVERY and EVERY_COUNT have further forms: with `PACKED` added, for those whose deliveries are packed, with `PUSHED` for
+those who have none written.
 
 The column follows from shape and policy. It is filled in when a slot's snapshot is taken, and at the first hit after a
 restart. Cost: a byte a slot.
@@ -17,15 +18,17 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from catalog import notify
 from overlay.column import widened
 from overlay.current_answer import is_single
 from overlay.roster import Roster
 from state.change_batch import I64
 
 UNKNOWN, EVERY, LATEST, EVERY_COUNT, LATEST_COUNT, SINGLE = range(6)
-PACKED = 8
-EACH = (EVERY, EVERY_COUNT, EVERY + PACKED, EVERY_COUNT + PACKED)
-COUNTS = (EVERY_COUNT, LATEST_COUNT, EVERY_COUNT + PACKED)
+PACKED, PUSHED = 8, 16
+EACH = (EVERY, EVERY_COUNT, EVERY + PACKED, EVERY_COUNT + PACKED, EVERY + PUSHED, EVERY_COUNT + PUSHED)
+COUNTS = (EVERY_COUNT, LATEST_COUNT, EVERY_COUNT + PACKED, EVERY_COUNT + PUSHED)
+_ADDED = {notify.RECORDS: 0, notify.PACKED: PACKED, notify.PUSH: PUSHED}
 
 
 class Ways:
@@ -63,5 +66,5 @@ class Ways:
         terms = self._roster.slots.terms(int(self._roster.slots.term[slot]))
         counts = self._roster.shape_of(slot).counts
         if terms.notify.kind == "every":
-            return (EVERY_COUNT if counts else EVERY) + (PACKED if terms.packed else 0)
+            return (EVERY_COUNT if counts else EVERY) + _ADDED[terms.deliver]
         return LATEST_COUNT if counts else LATEST

@@ -107,7 +107,8 @@ class Client:
         """Register a query, or replace the one of `id`; return the acknowledgement once its answer is live.
 
         `notify` is a policy, such as "LATEST" or "MIN CHANGE 5 %"; after `ttl` seconds the subscription ends;
-        `deliver` is "records" or "packed" (many deliveries in one record: cheaper where many come).
+        `deliver` is "records", "packed" (many deliveries in one record: cheaper where many come) or "push" (none:
+        an edge tells it over HTTP).
         Raises Refused, and NotAnswered when no edge and engine have made it live within `timeout` seconds.
         """
         value = subscription_value(sql, template, params, notify=notify, ttl=ttl, deliver=deliver)

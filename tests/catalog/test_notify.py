@@ -73,7 +73,12 @@ def test_a_known_template_keeps_each_statements_options() -> None:
 
 def test_the_form_of_deliveries_is_an_option_too() -> None:
     compiler = Compiler(CATALOG)
-    for behind, deliver in (("", "records"), (" DELIVER PACKED", "packed"), (" ttl 5 deliver records;", "records")):
+    for behind, deliver in (
+        ("", "records"),
+        (" DELIVER PACKED", "packed"),
+        (" ttl 5 deliver records;", "records"),
+        (" DELIVER push", "push"),
+    ):
         assert compiler.compile(SELECT + behind).deliver == deliver
     both = compiler.compile(SELECT + " DELIVER packed NOTIFY LATEST TTL 9")
     assert (both.deliver, both.notify.kind, both.ttl) == ("packed", "latest", 9)

@@ -168,7 +168,7 @@ class EdgeWorld:
 
     def take(self) -> None:
         """Commit a step: its records get to their readers, its positions are kept."""
-        self._commit(self.edge.take())
+        self._commit(self.edge.take(), self.edge.pushed)
         self.consumed = self.fed["notifications"]
         self.committed = self.edge.resume_offset
         self.since_take.clear()
@@ -234,8 +234,10 @@ class EdgeWorld:
             if now is not None and not passed:
                 self.twin.expire(now)
 
-    def _commit(self, records: list[OutRecord]) -> None:
-        for record in records:
+    def _commit(self, records: list[OutRecord], pushed: list[OutRecord]) -> None:
+        """Those who listen hear what is pushed among what is written, in the order of their numbers."""
+        lengths = {name: len(log) for name, log in self.heard.items()}
+        for record in [*records, *pushed]:
             assert record.partition == 0 and record.key is not None and record.value is not None
             if record.topic == TOPICS.registrations:
                 self._check_registration(record.value)
@@ -245,6 +247,9 @@ class EdgeWorld:
             elif record.key != b"@progress":
                 log = self.heard if record.topic == TOPICS.deliveries else self.acks
                 log.setdefault(record.key.decode(), []).append(msgspec.json.decode(record.value))
+        for name, log in self.heard.items():
+            start = lengths.get(name, 0)
+            log[start:] = sorted(log[start:], key=lambda told: (told["version"], told["n"]))
 
     def _check_registration(self, value: bytes) -> None:
         """Each version is registered once an epoch."""

@@ -120,7 +120,7 @@ class LiveEdge:
             for record in step.records:
                 self.log.send(record)
             if tell:
-                self.board.committed(step.records)
+                self.board.committed([*step.records, *step.pushed])
         return len(step.records)
 
     def subscribe(self, *names: str, sql: str = SQL) -> None:

@@ -14,6 +14,7 @@ import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
+from connectors.http_answer import Found
 from connectors.http_rules import HttpRules
 from connectors.partitioner import home_partition
 from overlay.push_mark import read_mark
@@ -165,6 +166,43 @@ def test_packed_deliveries_are_heard_as_all_others(edge: LiveEdge, sse: Callable
     edge.engine.unsubscribe("s")
     edge.step()
     assert stream.until("ended")["reason"] == "unsubscribed"
+
+
+@pytest.mark.parametrize("policy", ["", " NOTIFY LATEST", " NOTIFY MIN CHANGE 1"])
+def test_what_is_only_pushed_is_told_and_not_written(edge: LiveEdge, sse: Callable[..., Sse], policy: str) -> None:
+    edge.subscribe("s", sql=f"SELECT MIN(v) FROM t{policy} DELIVER PUSH")
+    stream = sse("/subscriptions/s/events")
+    first = stream.next()
+    assert (first["kind"], first["answer"], first["n"]) == ("answer", 0, 1)
+    edge.publish(4)
+    edge.publish(3)
+    told = [stream.until("change") for _ in range(2)]
+    assert [(one["n"], one["old"], one["new"]) for one in told] == [(2, 0, 4), (3, 4, 3)]
+    edge.again()
+    found = edge.answers.find(b"s")
+    assert isinstance(found, Found) and (found.body["n"], found.body["answer"]) == (3, 3)
+    edge.engine.unsubscribe("s")
+    edge.step()
+    assert stream.until("ended")["n"] == 4
+    written = [r.key for number in edge.numbers for r in edge.log.records[TOPICS.deliveries, number]]
+    assert set(written) == {b"@progress"}
+    home = home_partition(b"s", 2)
+    acks = [json.loads(r.value or b"")["status"] for r in edge.log.records[TOPICS.acks, home]]
+    assert acks == ["accepted", "live", "ended"]
+
+
+def test_a_replacement_changes_the_form(edge: LiveEdge, sse: Callable[..., Sse]) -> None:
+    edge.subscribe("s", sql=SQL + " DELIVER PUSH")
+    stream = sse("/subscriptions/s/events")
+    versions = [stream.next()["version"]]
+    for form in ("RECORDS", "PUSH", "PACKED", "PUSH"):
+        edge.subscribe("s", sql=f"{SQL} DELIVER {form}")
+        versions.append(stream.until("snapshot")["version"])
+        edge.publish(len(versions))
+        assert stream.until("change")["new"] == len(versions)
+    assert versions == sorted(set(versions)) and len(versions) == 5
+    written = [r.key for number in edge.numbers for r in edge.log.records[TOPICS.deliveries, number]]
+    assert [key for key in written if key != b"@progress"] == [b"s", b"s", b"@packed", b"@packed"]
 
 
 def test_it_hears_of_the_end_and_of_a_new_beginning(edge: LiveEdge, sse: Callable[..., Sse]) -> None:

@@ -67,7 +67,7 @@ def wanted(draw: st.DrawFn) -> Wanted:
     ttl = draw(st.sampled_from([None] * 7 + [2, 9]))
     sql = f"SELECT {', '.join(map(_item, items))} FROM {relation}"
     sql += f" WHERE {' AND '.join(clauses)}" if clauses else ""
-    sql += said + ("" if ttl is None else f" TTL {ttl} SECONDS")
+    sql += said + ("" if ttl is None else f" TTL {ttl} SECONDS") + draw(st.sampled_from(["", "", " DELIVER PUSH"]))
     shape = Shape(relation, items, ("g",) if grouped else (), ranged)
     columns = tuple({output.column for output in items if output.column is not None})
     return Wanted(

@@ -89,7 +89,9 @@ class World:
 
     def engine(self, **options: Any) -> RunningEngine:
         settings = {
-            name: options.pop(name) for name in ("take_over", "max_offsets", "checkpoint", "log") if name in options
+            name: options.pop(name)
+            for name in ("take_over", "max_offsets", "checkpoint", "log", "registry")
+            if name in options
         }
         settings = {"checkpoint": str(self.checkpoint)} | settings
         config = EngineConfig(self.kafka, topics=self.topics, **settings)

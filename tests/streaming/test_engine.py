@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 import pytest
 from pyspark.sql import SparkSession
 
 from connectors.record import OutRecord
+from connectors.schema_registry import Registry
 from operators.control import EpochBegins, Progress, RegisterAll
 from streaming.claim import ClaimConflictError, SupersededError
 from streaming.failure import QueryFailedError
 from streaming.progress import ProgressWriter
+from streaming.shard import process_shard
 from streaming.topic_identity import TopicRecreatedError
+from tests.connectors.registry_server import RegistryServer, running
+from tests.connectors.test_avro_format import datum
 from tests.streaming.conftest import RunningEngine, World
 from tests.streaming.stand_ins import bulky
 from tests.streaming.waiting import eventually
@@ -190,6 +195,33 @@ def test_a_failing_worker_is_one_message(world: World) -> None:
     failure = world.engine().failure()
     assert isinstance(failure, QueryFailedError)
     assert str(failure) == "the query `match` has stopped: in a worker: ValueError: the stand-in was told to fail"
+
+
+def counters_of(world: World) -> list[dict[str, int]]:
+    """What shards count of themselves."""
+    return [json.loads(value) for _, value in world.read(world.topics.engines) if b'"kind":"counters"' in value]
+
+
+def test_an_outage_of_the_schema_registry_is_one_message_and_loses_nothing(world: World) -> None:
+    world.make("stock")
+    options = f"'topic'='{world.name('stock')}', 'format'='avro', 'schema'='registry'"
+    world.apply(f"CREATE TABLE stock (id VARCHAR PRIMARY KEY) WITH ({options})")
+    schema = {"type": "record", "name": "Row", "fields": [{"name": "id", "type": "string"}]}
+    world.publish("stock", datum(schema, {"id": "a"}, 7))
+    with running(RegistryServer()) as server:
+        server.ids[7] = {"schema": json.dumps(schema)}
+        server.fails = [503] * 1_000
+        registry = Registry(server.url, "reader:s3cret", patience=1.0)
+        error = world.engine(process=process_shard, registry=registry).failure()
+        assert isinstance(error, QueryFailedError) and error.retry_helps
+        assert f"the schema registry {server.url} does not say what schemas/ids/7 is: it answers 503" in str(error)
+        assert "s3cret" not in str(error) and "\n" not in str(error)
+        server.fails = []
+        engine = world.engine(process=process_shard, registry=registry)
+        eventually(lambda: bool(counters_of(world)), failure=lambda: engine.error)
+    counters = counters_of(world)[-1]
+    assert (counters["decoded"], counters["rows"], counters["dead"]) == (1, 1, 0)
+    assert not world.read(world.topics.dead_letters)
 
 
 def test_records_of_many_megabytes_go_out_in_pieces(world: World) -> None:

@@ -45,7 +45,8 @@ def subscribe(
         str | None, typer.Option("--as-of", help="Tell first what would have been told since: a version, or a moment.")
     ] = None,
     deliver: Annotated[
-        str | None, typer.Option(help="How: records (default), or packed: many deliveries in one record.")
+        str | None,
+        typer.Option(help="How: records (default), packed: many deliveries in one record, or push: over HTTP alone."),
     ] = None,
     follow: Annotated[bool, typer.Option("--follow", help="Print every delivery until Ctrl-C.")] = False,
     progress: Annotated[bool, typer.Option("--progress", help="With --follow, print progress too.")] = False,

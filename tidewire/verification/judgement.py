@@ -89,6 +89,9 @@ class Judgement:
         Where its record is gone, and with it maybe a policy, it is taken for one that is told every change; if that
         does not fit, it is not judged, but for its numbers.
         """
+        if life.pushed:
+            self._judge_pushed(life)
+            return
         if life.query is None or says_policy(life.query):
             self._judge(life)
             return
@@ -98,6 +101,17 @@ class Judgement:
         if trial.wrong or trial.missed or trial.extra > trial.duplicates:
             trial = Report(deliveries=trial.deliveries, unjudged=trial.deliveries, gaps=trial.gaps)
         whole.add(trial)
+
+    def _judge_pushed(self, life: Life) -> None:
+        """What is told over HTTP cannot be seen afterwards: only that nothing was written, and what the ack says."""
+        report, query, ack = self._report, life.query, life.ack or {}
+        report.pushed += 1
+        report.deliveries += len(life.delivered)
+        for d in life.delivered:
+            self._extra(life, d, "a record of a subscription that is only pushed")
+        if query is not None and query.whole and not query.params and ack.get("sql", query.sql) != query.sql:
+            report.wrong += 1
+            report.fault("wrong", _name(life), "the SQL of its ack", query.sql, ack["sql"])
 
     def _judge(self, life: Life) -> None:
         report = self._report

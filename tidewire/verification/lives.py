@@ -19,7 +19,7 @@ from tidewire.verification.batches import Position
 from tidewire.verification.expiry import Promise, Tick, seconds
 from tidewire.verification.forms import DeliveriesOf, Delivery, Malformed
 from tidewire.verification.journal import Journal, Record, TopicLog
-from tidewire.verification.question import Query
+from tidewire.verification.question import Query, is_pushed
 
 PROGRESS = b"@progress"
 
@@ -28,10 +28,11 @@ PROGRESS = b"@progress"
 class Life:
     """One version of a subscription. `query` is None where nothing that is left says what was asked.
 
-    `delivered` is in log order. `replaced_by` and the other `replaced_…` tell the successor that has a
-    snapshot. `next_record` is what follows in `subscriptions`: "tombstone", "query", or None; `tombstone` is the offset
-    of the first tombstone behind it. `compacted`: records behind its own are gone, or itself. `ended_lately`: a
-    tombstone came while the deliveries were being read. `live_at` is what the ack says.
+    `delivered` is in log order. `replaced_by` and the other `replaced_…` tell the successor that has a snapshot; one
+    that is only pushed is known by its ack, and has no place among deliveries. `next_record` is what follows in
+    `subscriptions`: "tombstone", "query", or None; `tombstone` is the offset of the first tombstone behind it.
+    `compacted`: records behind its own are gone, or itself. `ended_lately`: a tombstone came while the deliveries were
+    being read. `live_at` is what the ack says.
     """
 
     id: str
@@ -53,6 +54,11 @@ class Life:
         """Return what is known of when a TTL of so many seconds ends this version."""
         expires = seconds((self.ack or {}).get("expires", ""))
         return Promise(ttl, expires, next((d.log_offset for d in self.delivered if d.kind == "snapshot"), -1))
+
+    @property
+    def pushed(self) -> bool:
+        """Whether it is told over HTTP alone."""
+        return self.query is not None and is_pushed(self.query)
 
     @property
     def live_at(self) -> Position | None:
@@ -192,12 +198,17 @@ def _find_successors(lives: dict[tuple[str, int], Life]) -> None:
         by_id[life.id].append(life)
     for those in by_id.values():
         those.sort(key=lambda life: life.version)
-        snapshot: Delivery | None = None
+        snapshot: Delivery | Life | None = None
         for life in reversed(those):
             if snapshot is not None:
                 life.replaced_by = snapshot.version
+            if isinstance(snapshot, Life):
+                life.replaced_at = snapshot.live_at
+            elif snapshot is not None:
                 life.replaced_at = snapshot.at.position
                 life.replaced_offset, life.replaced_row = snapshot.log_offset, snapshot.row
+            if life.pushed and life.live_at is not None:
+                snapshot = life
             snapshot = next((d for d in life.delivered if d.kind == "snapshot"), snapshot)
 
 

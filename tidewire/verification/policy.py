@@ -1,7 +1,7 @@
 """When a subscriber is told, read a second time: the options behind the SELECT, and what they keep back.
 
     NOTIFY EVERY CHANGE | NOTIFY LATEST | NOTIFY MIN CHANGE 0.5 | NOTIFY MIN CHANGE 5 % | TTL 90 [SECONDS]
-    DELIVER RECORDS | DELIVER PACKED
+    DELIVER RECORDS | DELIVER PACKED | DELIVER PUSH
 
 They are no SQL, so they are cut off the end of the text, comments first, before DuckDB reads it.
 """
@@ -20,7 +20,7 @@ _NOTIFY = re.compile(
     r"\bNOTIFY\s+(EVERY\s+CHANGE|LATEST|MIN\s+CHANGE\s+(\d+(?:\.\d+)?)\s*(%?))[\s;]*$", re.IGNORECASE | re.ASCII
 )
 _TTL = re.compile(r"\bTTL\s+(\d+)(?:\s+(SECOND|MINUTE|HOUR|DAY)S?)?[\s;]*$", re.IGNORECASE | re.ASCII)
-_DELIVER = re.compile(r"\bDELIVER\s+(RECORDS|PACKED)[\s;]*$", re.IGNORECASE | re.ASCII)
+_DELIVER = re.compile(r"\bDELIVER\s+(RECORDS|PACKED|PUSH)[\s;]*$", re.IGNORECASE | re.ASCII)
 _UNITS = {"SECOND": 1, "MINUTE": 60, "HOUR": 3_600, "DAY": 86_400}
 
 
@@ -28,7 +28,7 @@ _UNITS = {"SECOND": 1, "MINUTE": 60, "HOUR": 3_600, "DAY": 86_400}
 class Policy:
     """`every`, `latest`, or `least`: changes of at least `amount`, or `amount` percent.
 
-    `ttl` is in seconds; `packed` is the form of deliveries.
+    `ttl` is in seconds; `packed` is the form of deliveries, and those that are `pushed` are none.
     """
 
     kind: str = "every"
@@ -36,6 +36,7 @@ class Policy:
     percent: bool = False
     ttl: int | None = None
     packed: bool = False
+    pushed: bool = False
 
     def reached(self, told: Fraction | None, new: Fraction | None) -> bool:
         """Whether MIN CHANGE tells `new` to whom `told` was told last; None is NULL."""
@@ -51,8 +52,8 @@ EVERY_CHANGE = Policy()
 def cut_options(sql: str) -> tuple[str, Policy]:
     """Return the statement without its options, and what they say.
 
-    >>> cut_options("SELECT MIN(a) FROM t TTL 2 MINUTES NOTIFY latest;")
-    ('SELECT MIN(a) FROM t ', Policy(kind='latest', amount=Fraction(0, 1), percent=False, ttl=120, packed=False))
+    >>> cut_options("SELECT MIN(a) FROM t TTL 2 MINUTES NOTIFY latest;")  # doctest: +ELLIPSIS
+    ('SELECT MIN(a) FROM t ', Policy(kind='latest', amount=..., percent=False, ttl=120, packed=False, pushed=False))
     """
     text = "".join(" " if found[0].startswith(("--", "/*")) else found[0] for found in lexemes(sql))
     policy = EVERY_CHANGE
@@ -64,7 +65,7 @@ def cut_options(sql: str) -> tuple[str, Policy]:
             seconds = int(ttl[1]) * _UNITS[(ttl[2] or "SECOND").upper()]
             text, policy = text[: ttl.start()], replace(policy, ttl=seconds)
         elif deliver is not None:
-            text, policy = text[: deliver.start()], replace(policy, packed=deliver[1].upper() == "PACKED")
+            text, policy = text[: deliver.start()], _in_form(policy, deliver[1].lower())
         else:
             return text, policy
 
@@ -74,8 +75,12 @@ def with_record(policy: Policy, notify: str | None, ttl: int | None, deliver: st
     if notify is not None:
         found = _NOTIFY.search(f"NOTIFY {notify}")
         policy = policy if found is None else _named(found, policy)
-    packed = policy.packed if deliver is None else deliver == "packed"
-    return replace(policy, ttl=policy.ttl if ttl is None else ttl, packed=packed)
+    policy = policy if deliver is None else _in_form(policy, deliver)
+    return replace(policy, ttl=policy.ttl if ttl is None else ttl)
+
+
+def _in_form(policy: Policy, deliver: str) -> Policy:
+    return replace(policy, packed=deliver == "packed", pushed=deliver == "push")
 
 
 def _named(found: re.Match[str], policy: Policy) -> Policy:

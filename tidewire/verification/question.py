@@ -87,6 +87,12 @@ def says_policy(query: Query) -> bool:
     return query.whole or cut_options(query.sql)[1].kind != "every"
 
 
+def is_pushed(query: Query) -> bool:
+    """Whether its deliveries are told over HTTP alone."""
+    said = query.deliver == "push" or "push" in query.sql.lower()
+    return said and with_record(cut_options(query.sql)[1], None, None, query.deliver).pushed
+
+
 def parse(database: duckdb.DuckDBPyConnection, query: Query, names: set[str]) -> Question:
     """Read the query; `names` are those of columns, which may be keywords of DuckDB. Raises Unreadable."""
     statement, policy = cut_options(query.sql)

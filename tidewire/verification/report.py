@@ -28,6 +28,7 @@ class Report(msgspec.Struct):
     unreadable: subscriptions and records that could not be judged at all.  unjudged: deliveries whose value could not
     be judged, since their input is gone (`limits` says what) or their batch is beyond the horizon.
     dead_letters: input records that must be refused; refused_wrongly, taken_wrongly: where the engine saw it otherwise.
+    pushed: subscriptions whose answers are told over HTTP alone, so that only their acks could be judged.
     behind: partitions of `deliveries` whose edge has not told the horizon yet.
     """
 
@@ -49,6 +50,7 @@ class Report(msgspec.Struct):
     dead_letters: int = 0
     refused_wrongly: int = 0
     taken_wrongly: int = 0
+    pushed: int = 0
     behind: list[int] = []
     limits: list[str] = []
     faults: list[Fault] = []
@@ -99,6 +101,8 @@ def rows_of(report: Report) -> list[tuple[str, int | str]]:
         ("deliveries", report.deliveries),
     ]
     rows += [(name.replace("_", " "), getattr(report, name)) for name in COUNTED]
+    if report.pushed:
+        rows.append(("not judged: push", report.pushed))
     if report.behind:
         rows.append(("edges behind", ", ".join(f"virtual edge {p}" for p in report.behind)))
     return rows

@@ -24,7 +24,7 @@ DDL = "CREATE TABLE p (id INTEGER PRIMARY KEY, g VARCHAR, x INTEGER, y BIGINT) W
 
 @dataclass(frozen=True)
 class Asked:
-    """SELECT aggregate(y) FROM p WHERE [g = group AND] x BETWEEN low AND high [NOTIFY policy].
+    """SELECT aggregate(y) FROM p WHERE [g = group AND] x BETWEEN low AND high [NOTIFY policy] [DELIVER PUSH].
 
     `aggregate` may be several with commas between them, or DISTINCT. `policy` is `LATEST`, or a number: MIN CHANGE.
     """
@@ -34,12 +34,14 @@ class Asked:
     high: int = 100
     group: str | None = None
     policy: str = ""
+    push: bool = False
 
     @property
     def sql(self) -> str:
         group = "" if self.group is None else f"g = '{self.group}' AND "
         items = ", ".join(f"{aggregate}(y)" for aggregate in self.aggregate.split(","))
         notify = f" NOTIFY {'' if self.policy == 'LATEST' else 'MIN CHANGE '}{self.policy}" if self.policy else ""
+        notify += " DELIVER PUSH" if self.push else ""
         return f"SELECT {items} FROM p WHERE {group}x BETWEEN {self.low} AND {self.high}{notify}"
 
     def answer(self, rows: dict[int, dict[str, Any]]) -> Any:
@@ -239,6 +241,8 @@ class SimulatedEngine:
         self._append("batches", 0, None, json.dumps(progress | ranges).encode())
 
     def _deliver(self, live: Live, kind: str, n: int, old: Any, new: Any, at: dict[str, Any], **more: Any) -> None:
+        if live.asked.push:
+            return
         head = {"id": live.id, "kind": kind, "version": live.version, "n": n}
         body = head | said(old, new) | {"at": at} | more
         self._append("deliveries", home(live.id), live.id.encode(), json.dumps(body).encode())

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.effort import examples
 from tests.tidewire.verification.simulated_engine import Asked, SimulatedEngine, home
 from tidewire.verification.journal import Journal, Record
-from tidewire.verification.report import Report
+from tidewire.verification.report import Report, rows_of
 from tidewire.verification.verify import verify
 
 IDS = ["a", "b", "c", "d"]
@@ -44,6 +44,7 @@ def simulate(seed: int, steps: int = 60) -> SimulatedEngine:
                 choose.randrange(3),
                 choose.choice([None, "u"]),
                 choose.choice(policies),
+                choose.random() < 0.2,
             )
             engine.subscribe(choose.choice(IDS), asked)
         elif action < 0.8:
@@ -438,6 +439,49 @@ def test_the_end_of_a_dropped_table_is_due(engine: SimulatedEngine) -> None:
     engine._append("catalog", 0, None, b"DROP TABLE p")
     report = verify(engine.journal())
     assert report.clean and report.right == 5
+
+
+# what is told over HTTP alone ----------------------------------------------------------------------------------------
+
+
+def pushed(engine: SimulatedEngine) -> SimulatedEngine:
+    engine.subscribe("p", Asked("MIN", 0, 9, push=True))
+    engine.run_batch()
+    engine.publish(1, "u", 1, 1)
+    engine.run_batch()
+    return engine
+
+
+def test_what_is_only_pushed_is_counted_and_not_missed(engine: SimulatedEngine) -> None:
+    report = verify(pushed(engine).journal())
+    assert report.clean and (report.right, report.pushed) == (5, 1)
+    assert ("not judged: push", 1) in rows_of(report)
+
+
+def test_a_record_of_what_is_only_pushed_is_extra(engine: SimulatedEngine) -> None:
+    told = {"id": "p", "kind": "snapshot", "version": 1, "n": 1, "old": None, "new": 5, "at": {"epoch": 3, "batch": 1}}
+    pushed(engine)
+    told["version"] = engine.logs["subscriptions"][home("p")][-1].offset
+    engine._append("deliveries", home("p"), b"p", json.dumps(told).encode())
+    assert verify(engine.journal()).extra == 1
+
+
+def test_the_ack_of_what_is_only_pushed_is_judged(engine: SimulatedEngine) -> None:
+    journal = pushed(engine).journal()
+    acks = journal.acks.records[home("p")]
+    acks[-1] = acks[-1]._replace(value=(acks[-1].value or b"").replace(b"MIN", b"MAX"))
+    assert verify(journal).wrong == 1
+    acks.pop()
+    assert verify(journal).unanswered == 1
+
+
+def test_a_replacement_that_is_only_pushed_ends_what_was_written(engine: SimulatedEngine) -> None:
+    engine.subscribe("s", Asked("MIN", 0, 9, push=True))
+    engine.run_batch()
+    engine.publish(1, "u", 1, 1)
+    engine.run_batch()
+    report = verify(engine.journal())
+    assert report.clean and (report.right, report.pushed) == (4, 1)
 
 
 # what cannot be known is not judged -----------------------------------------------------------------------------------
