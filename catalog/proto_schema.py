@@ -134,7 +134,7 @@ def with_built_in(files: bytes) -> bytes:
     given = FileDescriptorSet.FromString(files).file
     has = {_within(file.package, one.name) for file in given for one in file.message_type}
     more = FileDescriptorSet(file=[_small(name) for name, (message, _) in _SMALL.items() if message not in has])
-    return files + more.SerializeToString()
+    return files + bytes(more.SerializeToString())
 
 
 def _files(text: str) -> Sequence[FileDescriptorProto]:
@@ -144,13 +144,13 @@ def _files(text: str) -> Sequence[FileDescriptorProto]:
         raise ProtoSchemaError(f"no Protobuf schema: not the base64 of a descriptor set: {error}"[:300]) from None
     if not found or not all(file.name for file in found):
         raise ProtoSchemaError("no Protobuf schema: not the base64 of a descriptor set: it has no file")
-    return found
+    return list(found)
 
 
 def _in_order(files: Mapping[str, FileDescriptorProto]) -> Iterator[FileDescriptorProto]:
     """Yield every file after those that it imports, also those that are missing. Raises ProtoSchemaError."""
     done: set[str] = set()
-    stack: list[tuple[str, bool]] = [(name, False) for name in reversed(files)]
+    stack: list[tuple[str, bool]] = [(name, False) for name in reversed(list(files))]
     above: set[str] = set()
     while stack:
         name, imports_done = stack.pop()
@@ -180,7 +180,7 @@ def _small(name: str) -> FileDescriptorProto:
     made = FileDescriptorProto(name=name, package=package, syntax="proto3")
     added = made.message_type.add(name=short)
     for number, (field, type_) in enumerate(fields.items(), 1):
-        added.field.add(name=field, number=number, label=1, type=type_)  # type: ignore[arg-type]
+        added.field.add(name=field, number=number, label=1, type=type_)
     return made
 
 
