@@ -25,7 +25,10 @@ def avro_text(registry: Registry, number: int) -> str:
     answer = registry.schema(number)
     _check_type(answer, "AVRO")
     others = {name: _avro(other) for name, other in _references(registry, answer)}
-    return json.dumps(inlined(_avro(answer), others)) if others else str(answer["schema"])
+    try:
+        return json.dumps(inlined(_avro(answer), others)) if others else str(answer["schema"])
+    except RecursionError:
+        raise NoSchema("it is no Avro schema: nested too deep") from None
 
 
 @lru_cache(maxsize=4096)
@@ -49,7 +52,7 @@ def proto_text(registry: Registry, number: int) -> str:
 
 def _references(registry: Registry, answer: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield all that `answer` uses, by the name that it is used by; those that they use, too."""
-    waiting, seen = list(answer.get("references") or ()), set[str]()
+    waiting, seen = list(answer["references"]), set[str]()
     while waiting:
         reference = waiting.pop()
         name = str(reference.get("name"))
@@ -59,7 +62,7 @@ def _references(registry: Registry, answer: Mapping[str, Any]) -> Iterator[tuple
         if len(seen) > _MOST_REFERENCES:
             raise NoSchema(f"it uses more than {_MOST_REFERENCES} others")
         other = registry.version(reference)
-        waiting += other.get("references") or ()
+        waiting += other["references"]
         yield name, other
 
 

@@ -170,9 +170,11 @@ def _document(registry: Registry, path: str, data: bytes) -> dict[str, Any]:
         document = json.loads(data) if len(data) <= _MOST_BYTES else None
     except (ValueError, RecursionError):
         document = None
-    if not isinstance(document, dict) or not isinstance(document.get("schema"), str):
-        raise _failure(registry, path, "its answer holds no schema. Correct `registry`")
-    return document
+    if isinstance(document, dict) and isinstance(document.get("schema"), str):
+        uses = document.get("references") or []
+        if isinstance(uses, list) and all(isinstance(one, dict) for one in uses):
+            return document | {"references": uses}
+    raise _failure(registry, path, "its answer holds no schema. Correct `registry`")
 
 
 def _failure(registry: Registry, path: str, what: str) -> RegistryFailure:

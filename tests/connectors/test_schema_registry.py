@@ -10,7 +10,7 @@ from connectors import schema_registry
 from connectors.schema_registry import NoSchema, Registry, RegistryFailure, registry_in_use, use_registry
 from tests.connectors.registry_server import RegistryServer, running
 
-LONG = {"schema": '"long"'}
+LONG = {"schema": '"long"', "references": []}
 
 
 @pytest.fixture
@@ -62,6 +62,15 @@ def test_an_outage_is_no_answer(server: RegistryServer, status: int, said: str) 
     assert server.authorizations == {"Basic " + base64.b64encode(b"reader:s3cret").decode()}
     server.fails = []
     assert registry.schema(7) == LONG
+
+
+@pytest.mark.parametrize(
+    "answer", [{"schema": 5}, {"schema": "", "references": "x"}, {"schema": "", "references": [1]}]
+)
+def test_an_answer_of_another_form_is_none(server: RegistryServer, answer: dict[str, object]) -> None:
+    server.ids[7] = answer
+    with pytest.raises(RegistryFailure, match="holds no schema"):
+        Registry(server.url).schema(7)
 
 
 def test_nobody_listens() -> None:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import random
 from collections.abc import Callable
 from typing import Any
 
+from google.protobuf.message import DecodeError
 from hypothesis import strategies as st
 
+from catalog.avro_references import inlined
 from catalog.compiler import Compiler
 from catalog.ddl import apply_ddl, to_ddl
 from catalog.errors import CatalogError, SubscriptionError
+from catalog.proto_schema import ProtoSchema, ProtoSchemaError
 from catalog.relation import Catalog
 from connectors.record_format import format_of
 from overlay.subscription_request import read_request
@@ -105,6 +109,19 @@ def declares_or_refuses(text: str) -> None:
         assert error.code and str(error)
 
 
+def reads_or_refuses_descriptors(data: bytes) -> None:
+    try:
+        schema = ProtoSchema(base64.b64encode(data).decode(), "it")
+        schema.message_at((1, 0, 0))
+        schema.message("").read(b"\x08\x05")
+    except (ProtoSchemaError, DecodeError) as error:
+        assert str(error)
+
+
+def inlines_any_schema(schema: Any) -> None:
+    inlined(schema, {"a": schema, "s.E": ["a", {"type": "enum", "name": "E"}]})
+
+
 def reads_or_refuses_line(line: bytes) -> None:
     try:
         read_raw_line(line)
@@ -129,6 +146,13 @@ PROTO_DDL = to_ddl(test_protobuf_format.FUZZED)
 PROTO_KEY = proto_files.frame(2, b"\0", test_protobuf_format.KEY)
 MESSAGE = proto_files.message(proto_files.OLD, "shop.Trade", id=5, v="\u00e9", n=-3)
 MESSAGES = [proto_files.frame(1, b"\0", MESSAGE), proto_files.frame(2, b"\2\2", test_protobuf_format.ROW)]
+DESCRIPTORS = [base64.b64decode(proto_files.text_of(proto)) for proto in (proto_files.TRADE, proto_files.OLD)]
+WORDS = st.sampled_from(["type", "name", "namespace", "fields", "items", "values", "record", "array", "a", "s.E", "E"])
+SCHEMAS = st.recursive(
+    st.one_of(WORDS, st.none(), st.integers()),
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(WORDS, inner, max_size=4)),
+    max_leaves=12,
+)
 
 PARSERS: dict[str, tuple[st.SearchStrategy[Any], Callable[[Any], None]]] = {
     "json": (st.integers(0, 2**60), against_the_json_twin),
@@ -152,6 +176,8 @@ PARSERS: dict[str, tuple[st.SearchStrategy[Any], Callable[[Any], None]]] = {
     ),
     "avro": (pairs_of(mutated(st.just(DATUM)), [*KEYS, b"\0\0\0\0\1\x0a"]), loses_nothing(AVRO_DDL)),
     "protobuf": (pairs_of(mutated(st.sampled_from(MESSAGES)), [*KEYS, PROTO_KEY]), loses_nothing(PROTO_DDL)),
+    "proto-schema": (mutated(st.sampled_from(DESCRIPTORS)), reads_or_refuses_descriptors),
+    "avro-references": (SCHEMAS, inlines_any_schema),
     "csv": (
         pairs_of(mutated(st.one_of(st.just(b'1;"a;""b";5\r\n'), test_row_decoding.TEXT.map(str.encode))), [b'"1"']),
         loses_nothing(
