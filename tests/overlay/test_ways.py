@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from overlay.current_answer import current_answer, is_single
-from overlay.ways import EVERY, EVERY_COUNT, LATEST, LATEST_COUNT, SINGLE, Ways
+from overlay.ways import EVERY, EVERY_COUNT, LATEST, LATEST_COUNT, PACKED, PUSHED, SINGLE, Ways
 from tests.overlay.edge_bench import Bench
 
 
@@ -19,6 +19,9 @@ from tests.overlay.edge_bench import Bench
         ("SELECT COUNT(*) FROM stock", EVERY_COUNT),
         ("SELECT COUNT(price) FROM stock NOTIFY LATEST", LATEST_COUNT),
         ("SELECT COUNT(*) FROM stock NOTIFY MIN CHANGE 1", SINGLE),
+        ("SELECT MIN(price) FROM stock DELIVER PACKED", EVERY + PACKED),
+        ("SELECT COUNT(*) FROM stock DELIVER PUSH", EVERY_COUNT + PUSHED),
+        ("SELECT MIN(price) FROM stock NOTIFY LATEST DELIVER PUSH", LATEST),
         ("SELECT MIN(symbol) FROM stock", SINGLE),
         ("SELECT MIN(price), MIN(price) FROM stock", SINGLE),
         ("SELECT DISTINCT price FROM stock", SINGLE),
