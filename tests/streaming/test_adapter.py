@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import pickle
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,7 @@ import pytest
 
 from catalog.relation import Catalog, Relation
 from connectors.record import RawRecords
+from connectors.schema_registry import Registry, registry_in_use
 from connectors.topics import Topics
 from streaming import adapter, parcel
 from streaming.adapter import ShardFunction
@@ -111,3 +114,18 @@ def test_a_shard_may_be_new_and_may_be_forgotten() -> None:
     assert state.value is None
     list(make_function(process)(("stock/0",), [chunk((1, b"a", b"b", 1))], state))
     assert process.calls[1][2] is None
+
+
+def test_workers_ask_the_registry_of_the_engine() -> None:
+    asked: list[Registry | None] = []
+
+    def process(*_: object) -> ShardResult:
+        asked.append(registry_in_use())
+        return ShardResult(None, [])
+
+    registry = Registry("http://registry", "reader:s3cret")
+    for function in (make_function(process, registry=registry), make_function(process)):
+        again = pickle.loads(pickle.dumps(replace(function, process=len)))
+        assert again.registry == function.registry
+        assert list(function(("stock/0",), [], State())) == []
+    assert asked == [registry, None]
