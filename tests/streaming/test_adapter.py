@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -125,7 +124,6 @@ def test_workers_ask_the_registry_of_the_engine() -> None:
 
     registry = Registry("http://registry", "reader:s3cret")
     for function in (make_function(process, registry=registry), make_function(process)):
-        again = pickle.loads(pickle.dumps(replace(function, process=len)))
-        assert again.registry == function.registry
+        assert pickle.loads(pickle.dumps(function.registry)) == function.registry
         assert list(function(("stock/0",), [], State())) == []
     assert asked == [registry, None]
