@@ -45,6 +45,7 @@ SHOWN = (
     "rows_per_s",
     "affected_per_publication",
     "whole_over_match",
+    "whole_over_match_packed",
     "whole_rows_per_s",
     "registrations_per_s",
     "latency_ms",

@@ -106,10 +106,10 @@ class Audience:
         """Return the ids of the subscriptions."""
         return [f"subscriber-{i:06d}" for i in range(len(self))]
 
-    def subscriptions(self, topics: Topics) -> Iterator[OutRecord]:
-        """Yield the records that ask an edge."""
+    def subscriptions(self, topics: Topics, form: str = "") -> Iterator[OutRecord]:
+        """Yield the records that ask an edge; `form` is put behind each statement."""
         for name, lo, hi in zip(self.identities(), self.lo, self.hi, strict=True):
-            sql = f'{{"sql":"SELECT MIN(price) FROM stock WHERE risk BETWEEN {lo!r} AND {hi!r}"}}'
+            sql = f'{{"sql":"SELECT MIN(price) FROM stock WHERE risk BETWEEN {lo!r} AND {hi!r}{form}"}}'
             yield OutRecord(topics.subscriptions, None, name.encode(), sql.encode())
 
     def registrations(self, topics: Topics, epoch: int, relation: Relation, partitions: int) -> Iterator[OutRecord]:

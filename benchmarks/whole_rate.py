@@ -5,13 +5,14 @@
 The same engine, the same table and the same audience, once with the edge stopped and once with it at work. All
 publications of a run become visible in one moment (they are one transaction). *Match* takes until the last batch is
 told as committed, *whole* until the edge has committed the last delivery. The ratio is the median over the rounds. An
-edge that comes back first takes up what it missed; that, and a batch to warm up, is not measured.
+edge that comes back first takes up what it missed; that, and a batch to warm up, is not measured. All of it twice:
+with deliveries as records, and `packed`.
 """
 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import median
 
 from benchmarks.bench import Bench, hidden_until_the_end
@@ -29,7 +30,15 @@ class Times:
 
 
 def measure(bench: Bench) -> dict[str, object]:
-    """Return the ratio and the figures behind it, and the memory of each process at the end."""
+    """Return the ratios by form of delivery and the figures behind them, and the memory of each process at the end."""
+    packed = _measure(replace(bench, folder=bench.folder / "packed"), " DELIVER PACKED")
+    return _measure(bench, "") | {
+        "whole_over_match_packed": packed["whole_over_match"],
+        "whole_packed": {name: packed[name] for name in ("whole_rows_per_s", "whole_seconds", "match_share_of_whole")},
+    }
+
+
+def _measure(bench: Bench, form: str) -> dict[str, object]:
     sizes, say = bench.sizes, bench.say
     market = Market(catalog_of(TOPIC).relations["stock"], sizes.rows)
     audience = Audience(sizes.subscriptions, sizes.rows)
@@ -41,7 +50,7 @@ def measure(bench: Bench) -> dict[str, object]:
         chain.start("edge")
         chain.publisher.send(market.load())
         chain.await_read()
-        registered = _register(chain, audience)
+        registered = _register(chain, audience, form)
         say(f"{sizes.subscriptions:,} subscriptions are live, {registered:,.0f} a second")
         times = Times()
         for number in range(sizes.rounds):
@@ -51,9 +60,9 @@ def measure(bench: Bench) -> dict[str, object]:
         return _figures(bench, times) | {"registrations_per_s": round(registered), "memory_mb": chain.memory_mb()}
 
 
-def _register(chain: Chain, audience: Audience) -> float:
+def _register(chain: Chain, audience: Audience, form: str) -> float:
     began = time.monotonic()
-    chain.publisher.send(audience.subscriptions(chain.topics))
+    chain.publisher.send(audience.subscriptions(chain.topics, form))
     chain.await_live(len(audience))
     return len(audience) / (time.monotonic() - began)
 

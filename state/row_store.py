@@ -212,13 +212,14 @@ class RowStore:
         Cost: O(m) if no row came or went, else O(n).
         """
         alive = replay.current >= 0
-        self._home = replay.home[alive]
         self.moved_partitions += replay.moved
         if len(alive) == replay.rows and alive.all():
+            self._home = replay.home
             changed = np.flatnonzero(replay.current != np.arange(replay.rows))
             self._codes[:, changed] = replay.codes[:, replay.current[changed]]
             self._valid[:, changed] = replay.valid[:, replay.current[changed]]
         else:
+            self._home = replay.home[alive]
             self._codes = np.take(replay.codes, replay.current[alive], axis=1)
             self._valid = np.take(replay.valid, replay.current[alive], axis=1)
             self._keys.keep(alive)
