@@ -8,7 +8,7 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
@@ -32,22 +32,17 @@ class Moment:
     deliveries: int | None = None
 
 
-@dataclass
 class Census(threading.Thread):
-    """Looks every `period` seconds; `moments` is what was seen."""
+    """Looks every `period` seconds, from `began` (`time.monotonic`) on; `moments` is what was seen."""
 
-    stack: LiveStack
-    began: float
-    period: float = 10.0
-    moments: list[Moment] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
+    def __init__(self, stack: LiveStack, began: float, period: float = 10.0) -> None:
         super().__init__(daemon=True)
+        self.stack = stack
+        self.began = began
+        self.period = period
+        self.moments: list[Moment] = []
         self._ended = threading.Event()
-        self._admin = Admin(self.stack.kafka, timeout=5.0)
-
-    def __hash__(self) -> int:
-        return id(self)
+        self._admin = Admin(stack.kafka, timeout=5.0)
 
     def run(self) -> None:
         while not self._ended.wait(self.period):

@@ -102,6 +102,7 @@ def show(outcome: Outcome, topics: Topics, console: Console) -> None:
         for kind, t in disk_trends(outcome).items()
     ]
     console.print(table(("disk, MB", "when warm", "last", "peak", "per hour", "expected"), disk))
+    console.print(table(("", ""), _plain_figures(outcome)))
     if outcome.report is not None:
         console.print(table(("verify", ""), rows_of(outcome.report)))
         for fault in outcome.report.faults[:10]:
@@ -110,6 +111,13 @@ def show(outcome: Outcome, topics: Topics, console: Console) -> None:
     for failure in found:
         console.print(f"FAILED: {failure}", markup=False)
     console.print("not passed" if found else "passed")
+
+
+def _plain_figures(outcome: Outcome) -> list[tuple[str, str]]:
+    census = outcome.census
+    lags = [moment.lag for moment in census.moments if moment.lag is not None] if census else []
+    rows = [(name.replace("_", " "), str(value)) for name, value in outcome.figures.items()]
+    return rows + ([("lag, median and most", f"{median(lags):,.0f}, {max(lags):,}")] if lags else [])
 
 
 def _life(trend: MemoryTrend) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 
-from connectors.kafka import KafkaFailure, KafkaProperties, Producer
+from connectors.kafka import KafkaProperties, Producer
 from tests.soak.market import Market
 from tests.soak.population import Population
 
@@ -33,18 +33,18 @@ class Flow(threading.Thread):
         self._ended = threading.Event()
         self.sent = 0
         self.changes = 0
-        self.failure: KafkaFailure | None = None
+        self.failure: Exception | None = None
 
     def run(self) -> None:
         began = time.monotonic()
         try:
             while not self._ended.wait(_TICK_SECONDS):
                 self._publish(time.monotonic() - began)
-        except KafkaFailure as failure:
+        except Exception as failure:
             self.failure = failure
 
     def finish(self) -> None:
-        """Return when the broker has everything that was sent. Raises KafkaFailure."""
+        """Return when the broker has everything that was sent. Raises what ended it early, and KafkaFailure."""
         self._ended.set()
         self.join()
         if self.failure is not None:

@@ -25,8 +25,8 @@ from tidewire.verification.sample import Sample
 
 SEED = 20_261
 PARTITIONS = 4
-JUDGED = 1_200
-"""About so many subscriptions are verified: each is a scan of all versions of its table."""
+JUDGED = 2_000
+"""About so many subscriptions are verified: each of their versions is a scan of all versions of a table's rows."""
 
 Say = Callable[[str], None]
 
