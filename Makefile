@@ -10,7 +10,7 @@ WORKERS ?= 2
 # Tests start some hundred Python processes: they share bytecode, whatever the caller's environment says.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup demo test test-fast test-slow thorough coverage fuzz cdc ordeal check bench peers clean
+.PHONY: setup demo test test-fast test-slow thorough coverage fuzz cdc ordeal soak check bench peers clean
 
 setup: $(STAMP)
 
@@ -43,7 +43,7 @@ coverage: setup
 	$(BIN)/python -m pytest $(FAST) -n $(WORKERS) --dist worksteal --cov --cov-report=term:skip-covered --cov-report=html
 
 # Every parser of outside bytes, for MINUTES each; a finding is shown in its smallest form.
-MINUTES ?= 5
+fuzz: MINUTES ?= 5
 fuzz: setup
 	$(BIN)/python -m tests.fuzz $(MINUTES)
 
@@ -54,6 +54,11 @@ cdc: setup
 # Minutes of SIGKILL on a whole stack, then the verification.
 ordeal: setup
 	$(BIN)/python -m pytest tests/stack/test_crashes.py
+
+# A whole stack for MINUTES: 1,000 publications/s, 100,000 subscriptions coming and going, a SIGKILL every minute.
+soak: MINUTES ?= 60
+soak: setup
+	$(BIN)/python -m tests.soak --minutes $(MINUTES)
 
 check: setup
 	$(BIN)/ruff check .

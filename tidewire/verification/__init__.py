@@ -1,5 +1,6 @@
 """The independent oracle: recomputes every delivery with DuckDB from what stands in Kafka, and compares.
 
+    sample       which subscriptions are judged, where there are too many
     journal      what was read: the records of the topics, and what of them is gone already
     declared     the catalog topic, parsed by DuckDB itself
     batches      what each batch of each epoch held, and how far there is something to judge

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from tidewire.verification.sample import EVERY_ONE, Sample
+
 
 class Record(NamedTuple):
     """One record. `timestamp` is in milliseconds; a value of None is a tombstone."""
@@ -55,6 +57,7 @@ class Journal:
     """Everything that verification looks at. `relations` is by topic name.
 
     `later_tombstones` are those that came to `subscriptions` after it was read and before the deliveries were.
+    `deliveries` may lack those of subscriptions that `sample` leaves out; these are not judged.
     """
 
     catalog: TopicLog
@@ -65,3 +68,4 @@ class Journal:
     dead_letters: TopicLog
     relations: dict[str, TopicLog]
     later_tombstones: list[Record] = field(default_factory=list)
+    sample: Sample = EVERY_ONE

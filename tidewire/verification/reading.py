@@ -22,32 +22,35 @@ from tidewire.verification.declared import Declared
 from tidewire.verification.journal import Journal, Record, TopicLog
 from tidewire.verification.lives import Lives, read_progress
 from tidewire.verification.report import Report
+from tidewire.verification.sample import EVERY_ONE, Sample
 from tidewire.verification.verify import verify
 
 _PAUSE_SECONDS = 0.5
 
 
-def verify_kafka(properties: KafkaProperties, topics: Topics, patience: float) -> Report:
-    """Read everything and verify it; while something is only behind or unanswered, again for `patience` seconds.
+def verify_kafka(properties: KafkaProperties, topics: Topics, patience: float, sample: Sample = EVERY_ONE) -> Report:
+    """Read everything and verify it for the subscriptions of `sample`.
+
+    While something is only behind or unanswered it does so again, for `patience` seconds.
 
     Raises KafkaFailure.
     """
     until = time.monotonic() + patience
     while True:
-        report = verify(read_journal(properties, topics, until - time.monotonic()))
+        report = verify(read_journal(properties, topics, until - time.monotonic(), sample))
         settled = not (report.behind or report.unanswered)
         if settled or time.monotonic() > until:
             return report
         time.sleep(_PAUSE_SECONDS)
 
 
-def read_journal(properties: KafkaProperties, topics: Topics, patience: float) -> Journal:
+def read_journal(properties: KafkaProperties, topics: Topics, patience: float, sample: Sample = EVERY_ONE) -> Journal:
     """Read what `verify` needs. Cost: about 5 us a record. Raises KafkaFailure."""
     reader = Reader(properties)
     batches = read_log(reader, topics.batches)
     known = Batches(batches.all())
     subscriptions = read_log(reader, topics.subscriptions)
-    deliveries = _read_deliveries(reader, topics.deliveries, known.horizon, patience)
+    deliveries = _read_deliveries(reader, topics.deliveries, known.horizon, patience, sample)
     later = TopicLog(topics.subscriptions)
     extend(later, reader.read_to_end(topics.subscriptions, start=dict(subscriptions.end)))
     catalog = read_log(reader, topics.catalog)
@@ -63,31 +66,34 @@ def read_journal(properties: KafkaProperties, topics: Topics, patience: float) -
         dead_letters=read_log(reader, topics.dead_letters),
         relations=relations,
         later_tombstones=[record for record in later.all() if record.value is None],
+        sample=sample,
     )
 
 
-def read_log(reader: Reader, topic: str) -> TopicLog:
-    """Read a whole topic as it is now."""
+def read_log(reader: Reader, topic: str, sample: Sample = EVERY_ONE) -> TopicLog:
+    """Read a whole topic as it is now, but for records that `sample` leaves out."""
     begin = reader.admin.begin_offsets(topic)
     end = reader.admin.end_offsets(topic)
     log = TopicLog(topic, {p: [] for p in begin}, begin, end)
-    extend(log, reader.read_to_end(topic))
+    extend(log, reader.read_to_end(topic), sample)
     return log
 
 
-def extend(log: TopicLog, records: Iterable[KafkaRecord]) -> None:
+def extend(log: TopicLog, records: Iterable[KafkaRecord], sample: Sample = EVERY_ONE) -> None:
     """Append records, which come in order within each partition."""
     for r in records:
-        log.records.setdefault(r.partition, []).append(Record(r.partition, r.offset, r.timestamp, r.key, r.value))
+        if sample.takes(r.key):
+            record = Record(r.partition, r.offset, r.timestamp, r.key, r.value)
+            log.records.setdefault(r.partition, []).append(record)
         log.end[r.partition] = max(log.end.get(r.partition, 0), r.offset + 1)
 
 
-def _read_deliveries(reader: Reader, topic: str, horizon: Position | None, patience: float) -> TopicLog:
-    log = read_log(reader, topic)
+def _read_deliveries(reader: Reader, topic: str, horizon: Position | None, patience: float, sample: Sample) -> TopicLog:
+    log = read_log(reader, topic, sample)
     until = time.monotonic() + patience
     while horizon is not None and time.monotonic() < until and _behind(log, horizon):
         time.sleep(_PAUSE_SECONDS)
-        extend(log, reader.read_to_end(topic, start=dict(log.end)))
+        extend(log, reader.read_to_end(topic, start=dict(log.end)), sample)
     return log
 
 

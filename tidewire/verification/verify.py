@@ -33,7 +33,11 @@ def verify(journal: Journal) -> Report:
     report = Report()
     batches = Batches(journal.batches.all())
     lives = read_lives(journal)
+    asked = len({life.id for life in lives.lives})
+    lives.lives = [life for life in lives.lives if journal.sample.has(life.id.encode())]
     report.subscriptions = len({life.id for life in lives.lives})
+    if report.subscriptions < asked:
+        report.limits.append(f"of {asked} subscriptions {report.subscriptions} are judged: a sample by their ids")
     if batches.horizon is not None:
         declared = Declared(journal.catalog.all())
         _verify(journal, batches, declared, lives, report)
@@ -174,7 +178,7 @@ def _describe(batches: Batches, taken: dict[TableKey, Sequence], lives: Lives, r
     report.horizon = batches.horizon
     report.epochs = len(batches.epochs)
     report.batches = sum(len(those) for those in batches.epochs.values())
-    report.limits = sorted({s.limit for s in taken.values() if s.limit is not None})
+    report.limits += sorted({s.limit for s in taken.values() if s.limit is not None})
     for epoch in batches.epochs:
         if batches.floor(epoch) >= 0:
             report.limits.append(f"batches of epoch {epoch} are kept from {batches.floor(epoch) + 1} on")

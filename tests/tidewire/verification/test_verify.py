@@ -15,6 +15,7 @@ from tests.effort import examples
 from tests.tidewire.verification.simulated_engine import Asked, SimulatedEngine, home
 from tidewire.verification.journal import Journal, Record
 from tidewire.verification.report import Report, rows_of
+from tidewire.verification.sample import Sample
 from tidewire.verification.verify import verify
 
 IDS = ["a", "b", "c", "d"]
@@ -532,3 +533,19 @@ def test_the_last_batch_without_a_range_is_not_judged_yet(engine: SimulatedEngin
     without_ranges(journal, 2)
     report = verify(journal)
     assert report.clean and (report.right, report.unjudged, report.horizon) == (3, 1, (3, 1))
+
+
+@settings(max_examples=examples(20), deadline=None)
+@given(st.integers(0, 10**9), st.sampled_from([0.0, 0.3, 0.6, 1.0]))
+def test_a_sample_is_judged_as_in_the_whole_and_the_rest_is_not(seed: int, share: float) -> None:
+    whole, sample = simulate(seed, 40).journal(), Sample(share)
+    part = simulate(seed, 40).journal()
+    part.sample = sample
+    for partition, records in part.deliveries.records.items():
+        part.deliveries.records[partition] = [record for record in records if sample.takes(record.key)]
+    full, report = verify(whole), verify(part)
+    assert report.clean and full.clean
+    told = [r for r in whole.deliveries.all() if r.key is not None and r.key != b"@progress"]
+    assert report.right == sum(sample.has(r.key) for r in told if r.key is not None)
+    assert report.publications == full.publications
+    assert bool(report.limits) == (report.subscriptions < full.subscriptions)

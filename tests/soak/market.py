@@ -1,0 +1,128 @@
+"""What the soak publishes and asks: a small table that never stands still, and questions that few publications answer.
+
+Trades change, move and go; quotes are kept in three buckets. Nearly every question is about so small a region that a
+publication changes about `AFFECTED` answers, however many questions there are; one in 500 is about a hundredth of the
+trades, and told at most once a batch. Families and policies are those of the crash test.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from connectors.json_writer import encode_key, encode_row
+from connectors.record import OutRecord
+from connectors.topics import Topics
+from tests.stack.trades import Questions, relation_of
+
+TRADE = """CREATE TABLE trade (id BIGINT PRIMARY KEY, sector VARCHAR, venue INTEGER, risk DOUBLE, qty BIGINT,
+  price DECIMAL(12,2))"""
+QUOTE = """CREATE TABLE quote (desk VARCHAR, no INTEGER, "day" DATE, bid REAL, PRIMARY KEY (desk, no))
+  WITH ('buckets'='3', 'bucket.by'='desk')"""
+TRADES, QUOTES = 20_000, 2_000
+SECTORS = ["energy", "health", "tech", "café", "Ω", "food"]
+DESKS = ["a", "b", "c", "d", "e", "f", "g", "h"]
+QTY, RISK, BID = 10**9, 100.0, 2.0
+AFFECTED = 1.5
+Row = dict[str, Any]
+
+
+class Market:
+    """Publications; the same for the same seed. Memory: the rows that are there, at most `TRADES`."""
+
+    def __init__(self, seed: int) -> None:
+        self._choose = random.Random(seed)
+        self._rows: dict[int, Row] = {}
+        self._trade = relation_of(TRADE, "trade")
+        self._quote = relation_of(QUOTE, "quote")
+
+    def next(self) -> OutRecord:
+        """Return a change of a trade, or one in five times of a quote."""
+        return self._next_quote() if self._choose.random() < 0.2 else self._next_trade()
+
+    def _next_trade(self) -> OutRecord:
+        choose = self._choose
+        id, action = choose.randrange(TRADES), choose.random()
+        known = self._rows.get(id)
+        if known is not None and action < 0.08:
+            del self._rows[id]
+            return OutRecord("trade", None, encode_key(self._trade, {"id": id}), None)
+        if known is None or action < 0.12:
+            row = {"id": id} | self._values("sector", "venue", "risk", "qty", "price")
+        elif action < 0.75:
+            row = known | self._values("price", "qty")
+        else:
+            row = known | self._values("risk", *(["sector", "price"] if action > 0.9 else []))
+        self._rows[id] = row
+        return OutRecord("trade", None, encode_key(self._trade, row), encode_row(self._trade, row))
+
+    def _values(self, *columns: str) -> Row:
+        choose = self._choose
+        made: Row = {}
+        for column in columns:
+            if column == "sector":
+                made[column] = choose.choice(SECTORS)
+            elif column == "venue":
+                made[column] = choose.randrange(4)
+            elif column == "risk":
+                made[column] = None if choose.random() < 0.02 else round(choose.uniform(0, RISK), 4)
+            elif column == "qty":
+                made[column] = None if choose.random() < 0.02 else choose.randrange(QTY)
+            else:
+                made[column] = None if choose.random() < 0.02 else f"{choose.randrange(10**6) / 100:.2f}"
+        return made
+
+    def _next_quote(self) -> OutRecord:
+        choose = self._choose
+        row: Row = {"desk": choose.choice(DESKS), "no": choose.randrange(QUOTES)}
+        key = encode_key(self._quote, row)
+        if choose.random() < 0.1:
+            return OutRecord("quote", None, key, None)
+        row |= {"day": f"2026-0{choose.randrange(1, 10)}-1{choose.randrange(10)}", "bid": choose.uniform(-1, 1)}
+        return OutRecord("quote", None, key, encode_row(self._quote, row))
+
+
+class Asker(Questions):
+    """Makes questions, of which a publication answers about `AFFECTED` while `count` of them stand."""
+
+    def __init__(self, seed: int, topics: Topics, count: int) -> None:
+        super().__init__(seed, topics)
+        self._part = AFFECTED / max(count, 1)
+
+    def ask(self) -> Row:
+        """Return what a record of `subscriptions` says; one in ten has a time to live."""
+        choose = self._choose
+        if choose.random() < 0.002:
+            low = choose.uniform(0, RISK * 0.94)
+            where = f"sector = '{choose.choice(SECTORS)}' AND risk BETWEEN {low:.4f} AND {low + RISK * 0.06:.4f}"
+            return self._question("trade", ["qty", "price", "risk"], ["sector"], where, True)
+        if choose.random() < 0.15:
+            return self._question("quote", ["bid", "no"], ['"day"'], self._about_quotes(), False)
+        return self._question("trade", ["qty", "price", "risk"], ["sector", "id"], self._about_trades(), False)
+
+    def _about_trades(self) -> str:
+        choose, part = self._choose, self._part
+        venue, sector = choose.randrange(4), choose.choice(SECTORS)
+        kind = choose.randrange(5)
+        if kind == 0:
+            return f"sector = '{sector}' AND {self._between('risk', RISK, 6 * part)}"
+        if kind == 1:
+            return f"venue = {venue} AND {self._between('risk', RISK, 4 * part)}"
+        if kind == 2:
+            return self._between("risk", RISK, part)
+        if kind == 3:
+            low = choose.randrange(QTY)
+            return f"qty >= {low} AND qty < {low + int(QTY * 4 * part)} AND venue = {venue}"
+        return f"id = {choose.randrange(TRADES)}"
+
+    def _about_quotes(self) -> str:
+        choose = self._choose
+        desk = choose.choice(DESKS)
+        if choose.random() < 0.5:
+            return f"desk = '{desk}' AND no = {choose.randrange(QUOTES)}"
+        low = choose.uniform(-1, 1)
+        return f"desk = '{desk}' AND bid >= {low:.7f} AND bid < {low + BID * 8 * self._part:.7f}"
+
+    def _between(self, column: str, size: float, part: float) -> str:
+        low = self._choose.uniform(0, size)
+        return f"{column} BETWEEN {low:.5f} AND {low + size * min(part, 1):.5f}"

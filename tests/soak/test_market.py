@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+import json
+
+from connectors.topics import Topics
+from tests.soak.market import AFFECTED, Asker, Market
+from tests.soak.population import ttl_of
+
+
+def test_a_market_has_every_kind_of_change_and_a_seed_the_same_ones() -> None:
+    market, again = Market(1), Market(1)
+    records = [market.next() for _ in range(3000)]
+    assert records == [again.next() for _ in range(3000)]
+    assert {record.topic for record in records} == {"trade", "quote"}
+    assert any(record.value is None for record in records)
+
+
+def test_questions_have_every_family_and_policy() -> None:
+    asker = Asker(1, Topics(), 1000)
+    asked = [json.dumps(asker.ask()) for _ in range(3000)]
+    for word in ("MIN(", "MAX(", "COUNT(", "SUM(", "AVG(", "DISTINCT", "LATEST", "MIN CHANGE", "EVERY CHANGE", "quote"):
+        assert any(word in text for text in asked), word
+    assert any(ttl_of(json.loads(text)) for text in asked)
+
+
+def test_a_publication_meets_about_as_many_questions_however_many_there_are() -> None:
+    for count in (1000, 100_000):
+        asker = Asker(2, Topics(), count)
+        widths = [_width(asker._between("risk", 100.0, asker._part)) / 100 for _ in range(2000)]
+        assert 0.9 * AFFECTED < count * sum(widths) / len(widths) < 1.1 * AFFECTED
+
+
+def _width(between: str) -> float:
+    words = between.split()
+    return float(words[4]) - float(words[2])
