@@ -25,7 +25,7 @@ _REST = (
     "NULL, NULL, NULL, NULL, NULL, NULL, NULL",
     "999999.99, -1e300, 16777217, '0001-01-01', '0001-01-02 00:00:00+00', '9999-12-31', false",
 )
-_TAKEN = ", ".join(f"{c} = excluded.{c}" for c in "name doc price ratio f at tz day flag".split())
+_TAKEN = ", ".join(f"{c} = excluded.{c}" for c in ["name", "doc", "price", "ratio", "f", "at", "tz", "day", "flag"])
 
 
 class Items:
