@@ -27,7 +27,7 @@ class _Memory(msgspec.Struct):
     listeners: dict[str, dict[int, bytes]]
     counters: Counters
     graves: list[tuple[bytes, Image]] = []
-    repeats: dict[int, Reached] = {}
+    repeats: list[Reached] = []
 
 
 class ShardState:

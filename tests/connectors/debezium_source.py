@@ -113,7 +113,13 @@ class Source:
             self.lsn += 1
         images = {"before": self._image(before), "after": self._image(after)}
         lsn = self.lsn if lsn is None else lsn
-        source = {"connector": "postgresql", "table": "item", "lsn": lsn, "ts_us": 1_772_409_599_000_000 + lsn // 4}
+        source = {
+            "connector": "postgresql",
+            "name": "pg",
+            "table": "item",
+            "lsn": lsn,
+            "ts_us": 1_772_409_599_000_000 + lsn // 4,
+        }
         sequence = [None if lsn < 3 else str(10 * (lsn // 3)), str(10 * lsn + 1)]
         source["sequence"] = json.dumps(sequence, separators=(",", ":"))
         payload = images | {"source": source, "op": op, "ts_ms": 1_772_409_599_000}

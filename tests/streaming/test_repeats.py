@@ -9,14 +9,15 @@ from tests.streaming.test_settle import SAME, Shard
 TOMBSTONE = ('{"id":5}', None)
 
 
-def source(lsn: int, time: int | None = None) -> str:
+def source(lsn: int, time: int | None = None, name: str = "x") -> str:
     sequence = json.dumps([None, str(lsn)], separators=(",", ":"))
-    return json.dumps({"connector": "postgresql", "sequence": sequence, "ts_us": lsn if time is None else time})
+    time = lsn if time is None else time
+    return json.dumps({"connector": "postgresql", "name": name, "sequence": sequence, "ts_us": time})
 
 
-def put(op: str, id: int, n: int, doc: str, lsn: int, time: int | None = None):
+def put(op: str, id: int, n: int, doc: str, lsn: int, time: int | None = None, name: str = "x"):
     after = f'{{"id":{id},"n":{n},"doc":{doc}}}'
-    return f'{{"id":{id}}}', f'{{"op":"{op}","after":{after},"source":{source(lsn, time)}}}'
+    return f'{{"id":{id}}}', f'{{"op":"{op}","after":{after},"source":{source(lsn, time, name)}}}'
 
 
 def gone(id: int, lsn: int):
@@ -71,3 +72,14 @@ def test_snapshots_and_tombstones_alone_are_taken():
     shard(put("c", 1, 1, '"a"', 9), put("c", 2, 1, '"b"', 9))
     settled = shard(put("r", 1, 5, '"x"', 3), ('{"id":2}', None))
     assert not settled.repeated.any() and shard.held == {'{"id":1}': [5, "x"]}
+
+
+def test_two_connectors_may_feed_one_topic():
+    shard = Shard()
+    moved = shard(put("c", 1, 1, '"a"', 100), put("c", 2, 1, '"b"', 7, 90, "y"), put("c", 3, 1, '"c"', 8, 91, "y"))
+    assert not moved.repeated.any()
+    settled = shard(put("c", 2, 1, '"b"', 7, 90, "y"), put("c", 4, 1, '"d"', 101), put("u", 3, 2, SAME, 9, 92, "y"))
+    assert settled.repeated.tolist() == [True, False, False] and len(shard.held) == 4
+    shard(put("c", 5, 1, '"e"', 102), gone(5, 103), TOMBSTONE, put("c", 5, 2, '"f"', 104))
+    mixed = [put("c", 5, 1, '"e"', 102), gone(5, 103), put("u", 3, 3, SAME, 10, 93, "y"), TOMBSTONE]
+    assert shard(*mixed).repeated.tolist() == [True, True, False, True] and shard.held['{"id":5}'] == [2, "f"]

@@ -129,7 +129,7 @@ def test_changes_that_a_connector_publishes_again_are_ignored_and_counted():
     key = b'{"id":1}'
 
     def event(op: bytes, lsn: int) -> bytes:
-        source = rb'{"connector":"postgresql","sequence":"[null,\"%d\"]","ts_us":%d}' % (lsn, lsn)
+        source = rb'{"connector":"postgresql","name":"x","sequence":"[null,\"%d\"]","ts_us":%d}' % (lsn, lsn)
         return b'{"op":"%s","after":{"id":1},"source":%s}' % (op, source)
 
     pairs = [(key, event(b"c", 1)), (key, event(b"d", 2)), (key, None), (key, event(b"c", 3))]

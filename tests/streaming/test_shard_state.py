@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import pytest
 
+from connectors.debezium_position import Position
 from state.boxes import Boxes, hashes_of
 from state.errors import StateError
 from streaming.repeats import Repeats
@@ -15,7 +16,7 @@ def test_dump_and_open_keep_everything():
     shard.listeners = {ROWS: {2: Boxes.none()}, LOW: {5: Boxes.of(hashes_of([b"[]"])), 0: Boxes.none()}}
     shard.operator.listen(list(shard.listeners))
     shard.counters.unknown_members = ["extra"]
-    shard.repeats = Repeats({1: (7, 9, 1_772_409_599_000_000, b'{"id":1}'), 0: (0, 9, 5, None)})
+    shard.repeats = Repeats([(0, Position("a", 0, 9, 5), None), (1, Position("b", 7, 9, 1_772_409_599_000_000), b"k")])
     again = ShardState.open(RELATION, RELATION.shard, shard.dump())
     assert (again.seq, again.highest_partition) == (41, 3)
     assert {channel: list(edges) for channel, edges in again.listeners.items()} == {LOW: [0, 5], ROWS: [2]}

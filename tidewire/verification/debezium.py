@@ -39,8 +39,8 @@ class Event(NamedTuple):
     """What a record does: `kind` is upsert, delete, truncate or nothing.
 
     kept: the value stays as stored. unknown: and must be stored, since a placeholder stands for it.
-    origin: the row's key before, if another. moment: where the change stands in the source's log; position: the same
-    in numbers that ascend within a partition, and the time of its commit.
+    origin: the row's key before, if another. moment: where the change stands in the source's log; position: the
+    connector, two numbers that ascend with all that it puts into a partition, and the time of the commit.
     """
 
     kind: str
@@ -50,7 +50,7 @@ class Event(NamedTuple):
     unknown: tuple[bool, ...] = ()
     origin: str | None = None
     moment: str | None = None
-    position: tuple[int, int, int] | None = None
+    position: tuple[str, int, int, int] | None = None
 
 
 NOTHING = Event("nothing")
@@ -120,8 +120,8 @@ def _changed(table: Table, stated: str | None, payload: Any, schema: Any, moment
     return Event("upsert", own, values, kept, unknown, origin, moment)
 
 
-def _position(source: dict[str, Any]) -> tuple[int, int, int] | None:
-    """Return (commit before, place, time) of a change of PostgreSQL's."""
+def _position(source: dict[str, Any]) -> tuple[str, int, int, int] | None:
+    """Return (connector, commit before, place, time) of a change of PostgreSQL's."""
     try:
         commit, place = json.loads(source["sequence"])
         micros = isinstance(source.get("ts_us"), Number)
@@ -131,9 +131,10 @@ def _position(source: dict[str, Any]) -> tuple[int, int, int] | None:
     digits = [commit if commit is not None else "0", place]
     if source.get("connector") != "postgresql" or not all(_is_place(one) for one in [*digits, time]):
         return None
-    if source["sequence"] != json.dumps([commit, place], separators=(",", ":")):
+    name = source.get("name")
+    if type(name) is not str or source["sequence"] != json.dumps([commit, place], separators=(",", ":")):
         return None
-    return int(digits[0]), int(place), int(time) * (1 if micros else 1_000)
+    return name, int(digits[0]), int(place), int(time) * (1 if micros else 1_000)
 
 
 def _is_place(text: Any) -> bool:

@@ -100,8 +100,8 @@ class _Walk:
         self._rows: dict[str, Image] = {}
         self._buried: dict[str, Image] = {}
         self._falling: dict[str, str] = {}
-        self._reached: dict[tuple[int, int], tuple[tuple[int, int], int]] = {}
-        self._left_out: dict[tuple[int, int], str] = {}
+        self._reached: dict[tuple[int, int, str], tuple[list[int], int]] = {}
+        self._left_out: dict[tuple[int, int, str], str] = {}
         self._walked = Walked()
 
     def run(self) -> Walked:
@@ -124,18 +124,27 @@ class _Walk:
         event = self._decoder.event(taken)
         if event is None or event.kind == "nothing":
             return event
-        place = bucket_of(taken.table, taken.record.key), taken.record.partition
-        left_out = self._left_out.pop(place, None)
+        where = bucket_of(taken.table, taken.record.key), taken.record.partition
         if event.position is None:
-            return NOTHING if event.kind == "delete" and event.pk == left_out else event
-        where, time = event.position[:2], event.position[2]
-        highest, latest = self._reached.get(place, ((-1, -1), -1))
-        if where >= highest or time > latest:
-            self._reached[place] = where, max(latest, time)
+            return self._behind_repeat(where, event)
+        name, *place, time = event.position
+        self._left_out.pop((*where, name), None)
+        highest, latest = self._reached.get((*where, name), ([-1, -1], -1))
+        if place >= highest or time > latest:
+            self._reached[*where, name] = place, max(latest, time)
             return event
         if event.kind == "delete":
-            self._left_out[place] = event.pk
+            self._left_out[*where, name] = event.pk
         return NOTHING
+
+    def _behind_repeat(self, where: tuple[int, int], event: Event) -> Event:
+        """Return nothing for the tombstone of a delete that was said again."""
+        if event.kind == "delete":
+            for place, pk in self._left_out.items():
+                if place[:2] == where and pk == event.pk:
+                    del self._left_out[place]
+                    return NOTHING
+        return event
 
     def _take(self, seq: int, event: Event) -> None:
         if event.kind == "truncate":

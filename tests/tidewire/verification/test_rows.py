@@ -47,7 +47,7 @@ def test_a_value_that_nobody_has_is_a_dead_letter_unless_the_beginning_is_gone()
 
 def test_what_is_published_again_does_nothing() -> None:
     def source(lsn: int) -> bytes:
-        return rb'"source":{"connector":"postgresql","sequence":"[null,\"%d\"]","ts_us":%d}}' % (lsn, lsn)
+        return rb'"source":{"connector":"postgresql","name":"x","sequence":"[null,\"%d\"]","ts_us":%d}}' % (lsn, lsn)
 
     def move(old: int, new: int, lsn: int) -> list[tuple[bytes, bytes | None]]:
         after = b'{"op":"c","after":{"id":%d,"doc":"%s"},' % (new, SAME)
