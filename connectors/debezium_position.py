@@ -1,6 +1,6 @@
 """Where a change stands in the log of its database, by what the connector says of its source.
 
-    {"connector": "postgresql", "name": "shop", "sequence": "[\\"24023119\\",\\"24023128\\"]", "ts_us": 17724095990, ...}
+    {"connector": "postgresql", "name": "shop", "sequence": "[\\"24023119\\",\\"24023128\\"]", "ts_us": 1772409599, ...}
 
 `name` is the connector's (its `topic.prefix`). The first of `sequence` is the commit before that of the change's
 transaction (null before the first), the second the change's own place; together they ascend, for transactions are
