@@ -15,7 +15,8 @@ from typing import NamedTuple
 from connectors.json_document import Members, Number
 
 _SEQUENCE = re.compile(r'\[(?:null|"([0-9]{1,18})"),"([0-9]{1,18})"\]')
-_TIME = re.compile(r"[0-9]{1,18}")
+_INTEGER = re.compile(r"[0-9]{1,18}")
+_LATEST = 10**18
 
 
 class Position(NamedTuple):
@@ -41,9 +42,10 @@ def position_of(source: object) -> Position | None:
     match = _SEQUENCE.fullmatch(sequence)
     micros = isinstance(said.get("ts_us"), Number)
     time = said["ts_us"] if micros else said.get("ts_ms")
-    if match is None or not isinstance(time, Number) or not _TIME.fullmatch(time):
+    if match is None or not isinstance(time, Number) or not _INTEGER.fullmatch(time):
         return None
-    return Position(name, int(match[1] or 0), int(match[2]), int(time) * (1 if micros else 1_000))
+    at = int(time) * (1 if micros else 1_000)
+    return Position(name, int(match[1] or 0), int(match[2]), at) if at < _LATEST else None
 
 
 def _text(value: object) -> str | None:

@@ -21,6 +21,8 @@ SEQUENCE = rb'"sequence":"[\"7\",\"9\"]"'
         (rb'{"connector":"postgresql","name":"x","sequence":"[\"7\"]","ts_us":5}', None),
         (b'{"connector":"postgresql",%s,"ts_us":5}' % SEQUENCE, None),
         (b'{"connector":"postgresql","name":7,%s,"ts_us":5}' % SEQUENCE, None),
+        (b'{"connector":"postgresql","name":"x",%s,"ts_ms":1000000000000000}' % SEQUENCE, None),
+        (b'{"connector":"postgresql","name":"x",%s,"ts_us":1000000000000000}' % SEQUENCE, ("x", 7, 9, 10**15)),
         (b'"postgresql"', None),
     ],
 )

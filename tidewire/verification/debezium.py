@@ -134,7 +134,8 @@ def _position(source: dict[str, Any]) -> tuple[str, int, int, int] | None:
     name = source.get("name")
     if type(name) is not str or source["sequence"] != json.dumps([commit, place], separators=(",", ":")):
         return None
-    return name, int(digits[0]), int(place), int(time) * (1 if micros else 1_000)
+    at = int(time) * (1 if micros else 1_000)
+    return (name, int(digits[0]), int(place), at) if at < 10**18 else None
 
 
 def _is_place(text: Any) -> bool:
