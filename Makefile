@@ -4,7 +4,7 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 
 FAST := -m 'not broker and not spark and not stack and not cdc'
-SLOW := -m 'broker or spark or stack or cdc' --ignore=tests/stack/test_crashes.py --ignore=tests/stack/test_cdc_killed.py
+SLOW := -m 'broker or spark or stack' --ignore=tests/stack/test_crashes.py
 # Workers of the fast tests; each needs some 7 s to import everything, so more help only on more cores.
 WORKERS ?= 2
 # Tests start some hundred Python processes: they share bytecode, whatever the caller's environment says.
@@ -32,7 +32,7 @@ test-fast: setup
 
 # What starts a broker, Spark or a whole stack.
 test-slow: setup
-	$(BIN)/python -m pytest -rs $(SLOW)
+	$(BIN)/python -m pytest $(SLOW)
 
 # The fast tests with all the examples of the property tests: about twice the time.
 thorough: setup
@@ -47,7 +47,7 @@ MINUTES ?= 5
 fuzz: setup
 	$(BIN)/python -m tests.fuzz $(MINUTES)
 
-# A real PostgreSQL (Debian: apt-get install postgresql) and Debezium: what they publish, which is a part of `test`, and
+# A real PostgreSQL (Debian: apt-get install postgresql) and Debezium: what they publish, and then
 # minutes of SIGKILL on all between 60,000 statements and the answers. Without PostgreSQL it skips, and says so.
 cdc: setup
 	$(BIN)/python -m pytest -m cdc -rs tests/stack/test_cdc.py tests/stack/test_cdc_killed.py
