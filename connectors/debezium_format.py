@@ -64,6 +64,7 @@ class DebeziumFormat:
             {i: change.origin for i, change in enumerate(changes) if change.origin is not None},
             {i: change.moment for i, change in enumerate(changes) if change.moment is not None},
             places,
+            {i: change.position for i, change in enumerate(changes) if change.position is not None},
         )
         seen = {column.name: int(np.count_nonzero(present[c])) for c, column in enumerate(self.relation.columns)}
         ignored = len(records) - len(changes) - len(dead)

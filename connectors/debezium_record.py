@@ -26,6 +26,7 @@ from catalog.relation import Column, Relation
 from connectors.canonical_key import CanonicalKey
 from connectors.connect_schema import FieldSchema, SchemaReader
 from connectors.dead_letter import MAX_RECORD_BYTES, RecordFault
+from connectors.debezium_position import Position, position_of
 from connectors.debezium_scalar import read_debezium
 from connectors.json_document import Members, Number, shown
 from connectors.json_scalar import Coded
@@ -52,6 +53,7 @@ class DebeziumChange:
 
     origin: the key that the row had before, where it had another one.
     moment: what names the change in the database's own log; equal in the delete and the create of one change of key.
+    position: where it stands in that log, where the connector says so in a way that we understand.
     """
 
     kind: Kind
@@ -62,6 +64,7 @@ class DebeziumChange:
     origin: bytes | None = None
     moment: bytes | None = None
     unknown: list[str] = field(default_factory=list)
+    position: Position | None = None
 
 
 class DebeziumRecordDecoder:
@@ -96,9 +99,12 @@ class DebeziumRecordDecoder:
             return None
         op = members["op"]
         try:
-            return self._change(op, key, members, schema)
+            change = self._change(op, key, members, schema)
         except RecordFault as fault:
             raise RecordFault(fault.code, fault.message + _written_by(schema)) from None
+        if change is not None and op != "r":
+            change.position = position_of(members.get("source"))
+        return change
 
     def _change(
         self, op: object, key: bytes | None, members: Mapping[str, object], schema: FieldSchema | None

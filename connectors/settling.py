@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from connectors.debezium_position import Position
 from state.change_batch import I64, Bool
 
 
@@ -16,6 +17,7 @@ class Settling:
     origins: change -> key of the row that it found, where it left it under another key.
     moments: change -> what names it in the source's log; a row may be deleted and created in one moment.
     records: int64[m], place of each change's record among those of the batch.
+    positions: change -> where it stands in the source's log, where that is known (`debezium_position.py`).
     """
 
     truncates: Bool
@@ -23,3 +25,4 @@ class Settling:
     origins: dict[int, bytes]
     moments: dict[int, bytes]
     records: I64
+    positions: dict[int, Position] = field(default_factory=dict)

@@ -1,5 +1,6 @@
 """Stage `settle`: changes that hang on the stored rows become changes that say all themselves.
 
+    published again                nothing (repeats.py)
     truncate                       a delete of every row that there is then
     a row came under another key   a delete of the one, then the other
     members that are kept          the value of the row as it is then; where there is no such row, a dead letter if
@@ -25,6 +26,7 @@ from connectors.settling import Settling
 from state.change_batch import Bool, ChangeBatch
 from state.row_store import RowStore
 from streaming.graves import Graves, Image
+from streaming.repeats import Repeats
 
 _GONE = -1
 
@@ -33,20 +35,27 @@ _GONE = -1
 class Settled:
     """`changes` for the operator; `dead`: records that cannot be settled.
 
+    repeated: bool[decoded changes], those that were left out, as they had been published before.
     sweeps: (partition, offset) of the records that became several changes, which are one publication all the same.
     """
 
     changes: ChangeBatch
+    repeated: Bool
     dead: list[DeadLetter] = field(default_factory=list)
     sweeps: list[tuple[int, int]] = field(default_factory=list)
 
 
-def settle(decoded: Decoded, records: RawRecords, relation: Relation, rows: RowStore, graves: Graves) -> Settled:
-    """Settle the changes of a batch over the stored `rows`; `graves` are brought up to date."""
+def settle(
+    decoded: Decoded, records: RawRecords, relation: Relation, rows: RowStore, graves: Graves, repeats: Repeats
+) -> Settled:
+    """Settle the changes of a batch over the stored `rows`; `graves` and `repeats` are brought up to date."""
     settling = decoded.settling
-    if settling is None or not _hangs(settling, decoded.changes, relation):
-        return Settled(decoded.changes)
-    return _Walk(decoded.changes, settling, records, relation, rows, graves).run()
+    if settling is None:
+        return Settled(decoded.changes, np.zeros(len(decoded.changes), np.bool_))
+    repeated = repeats.mark(decoded.changes, settling)
+    if not repeated.any() and not _hangs(settling, decoded.changes, relation):
+        return Settled(decoded.changes, repeated)
+    return _Walk(decoded.changes, settling, records, relation, rows, graves, repeated).run()
 
 
 def _hangs(settling: Settling, changes: ChangeBatch, relation: Relation) -> bool:
@@ -65,7 +74,7 @@ class _Walk:
 
     def __init__(
         self, changes: ChangeBatch, settling: Settling, records: RawRecords, relation: Relation, rows: RowStore,
-        graves: Graves,
+        graves: Graves, repeated: Bool,
     ) -> None:  # fmt: skip
         self._changes = changes
         self._settling = settling
@@ -79,14 +88,17 @@ class _Walk:
         self._emptied = False
         asked = list(dict.fromkeys([*changes.keys, *settling.origins.values()]))
         self._stored = dict(zip(asked, rows.find(asked).tolist(), strict=True))
-        self._falls = {settling.moments[i]: changes.keys[i] for i in settling.moments if not changes.live[i]}
+        fallen = [i for i in settling.moments if not changes.live[i] and not repeated[i]]
+        self._falls = {settling.moments[i]: changes.keys[i] for i in fallen}
         self._out: list[tuple[int, bytes, bool]] = []
-        self._settled = Settled(changes)
+        self._settled = Settled(changes, repeated)
 
     def run(self) -> Settled:
         """Walk, and return the changes as they are to be applied."""
         for i, key in enumerate(self._changes.keys):
             before = len(self._out)
+            if self._settled.repeated[i]:
+                continue
             if self._settling.truncates[i]:
                 self._truncate(i)
             elif self._changes.live[i]:

@@ -121,7 +121,8 @@ def _settle(turn: Turn) -> None:
     """What cannot be settled is a dead letter like what cannot be decoded."""
     if turn.decoded is not None and turn.rows is not None:
         state = turn.state
-        turn.settled = settle(turn.decoded, turn.rows, state.relation, state.operator.stored, state.graves)
+        stored = state.operator.stored
+        turn.settled = settle(turn.decoded, turn.rows, state.relation, stored, state.graves, state.repeats)
 
 
 def _reformulate(turn: Turn) -> None:
@@ -148,10 +149,11 @@ def _encode(turn: Turn) -> None:
 def _count(turn: Turn) -> None:
     counters = turn.state.counters
     if turn.decoded is not None and turn.settled is not None:
-        counters.decoded += len(turn.decoded.changes) - len(turn.settled.dead)
+        repeated = turn.settled.repeated
+        counters.decoded += len(turn.decoded.changes) - len(turn.settled.dead) - int(repeated.sum())
         counters.dead += len(turn.decoded.dead) + len(turn.settled.dead)
-        counters.ignored += turn.decoded.ignored
-        counters.deletes += int((~turn.decoded.changes.live).sum())
+        counters.ignored += turn.decoded.ignored + int(repeated.sum())
+        counters.deletes += int((~turn.decoded.changes.live & ~repeated).sum())
         names = set(counters.unknown_members) | set(turn.decoded.unknown)
         counters.unknown_members = sorted(names)[:UNKNOWN_NAMES_KEPT]
         for column, rows in turn.decoded.seen.items():

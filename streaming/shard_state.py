@@ -1,4 +1,6 @@
-"""What a shard remembers between batches: its operator, who listens, seq, counters, and rows that were deleted last."""
+"""What a shard remembers between batches: its operator, who listens, seq, counters, rows that were deleted last,
+and how far it has heard of a database's log.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +13,7 @@ from operators.range_questions import RangeQuestions
 from state.blob import read_blob, write_blob
 from state.boxes import Boxes
 from streaming.graves import Graves, Image
+from streaming.repeats import Reached, Repeats
 
 _MAGIC = b"tw-shard"
 _VERSION = 2
@@ -24,6 +27,7 @@ class _Memory(msgspec.Struct):
     listeners: dict[str, dict[int, bytes]]
     counters: Counters
     graves: list[tuple[bytes, Image]] = []
+    repeats: list[Reached] = []
 
 
 class ShardState:
@@ -43,6 +47,7 @@ class ShardState:
         self.listeners: dict[Channel, dict[int, Boxes]] = {}
         self.counters = Counters()
         self.graves = Graves()
+        self.repeats = Repeats()
 
     @classmethod
     def open(cls, relation: Relation, shard: str, data: bytes | None) -> ShardState:
@@ -66,6 +71,7 @@ class ShardState:
         }
         state.counters = memory.counters
         state.graves = Graves(memory.graves)
+        state.repeats = Repeats(memory.repeats)
         return state
 
     def dump(self) -> bytes:
@@ -74,7 +80,9 @@ class ShardState:
             key: {ve: boxes.dump() for ve, boxes in sorted(edges.items())}
             for key, edges in sorted((channel.key, edges) for channel, edges in self.listeners.items())
         }
-        graves = self.graves.stored()
-        memory = _Memory(self.relation.born, self.seq, self.highest_partition, listeners, self.counters, graves)
+        memory = _Memory(
+            self.relation.born, self.seq, self.highest_partition, listeners, self.counters, self.graves.stored(),
+            self.repeats.stored(),
+        )  # fmt: skip
         sections = {"memory": msgspec.msgpack.encode(memory), "operator": self.operator.dump()}
         return write_blob(_MAGIC, _VERSION, self.shard, sections)

@@ -112,7 +112,16 @@ class Source:
         if lsn is None:
             self.lsn += 1
         images = {"before": self._image(before), "after": self._image(after)}
-        source = {"connector": "postgresql", "table": "item", "lsn": self.lsn if lsn is None else lsn}
+        lsn = self.lsn if lsn is None else lsn
+        source = {
+            "connector": "postgresql",
+            "name": "pg",
+            "table": "item",
+            "lsn": lsn,
+            "ts_us": 1_772_409_599_000_000 + lsn // 4,
+        }
+        sequence = [None if lsn < 3 else str(10 * (lsn // 3)), str(10 * lsn + 1)]
+        source["sequence"] = json.dumps(sequence, separators=(",", ":"))
         payload = images | {"source": source, "op": op, "ts_ms": 1_772_409_599_000}
         key = None if id is None or not self.keyed else self._wrapped({"id": id}, KEY_SCHEMA)
         return key, self._wrapped(payload, VALUE_SCHEMA)

@@ -1,12 +1,14 @@
-"""A Kafka Connect worker with Debezium's connector for PostgreSQL: a real producer of changes, killed and started.
+"""A Kafka Connect worker with Debezium's connectors for PostgreSQL: a real producer of changes, killed and started.
 
-One JVM in standalone mode; its offsets are in a file of `home`, so that it goes on where it was.
+One JVM in standalone mode; its offsets are in a file of `home`, so that it goes on where it was. Killed, it may publish
+again what it had published: at least what came since the file was written, twice a second.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.stack.live_stack import eventually
@@ -20,10 +22,48 @@ _JARS = Path(__file__).with_name("connect_jars.toml")
 _JSON = "org.apache.kafka.connect.json.JsonConverter"
 
 
-class Connector:
-    """Publishes the tables `public.*` of a database to topics `PREFIX.public.*`. `schema`: each record has its own."""
+@dataclass(frozen=True)
+class Source:
+    """Publishes `tables` to topics `NAME.public.TABLE`. `schema`: each record has its own. `more`: its options."""
 
-    def __init__(self, home: Path, database: Postgres, bootstrap: str, prefix: str, schema: bool, **more: str) -> None:
+    name: str
+    tables: str
+    schema: bool = False
+    more: Mapping[str, str] = field(default_factory=dict)
+
+    def properties(self, database: Postgres) -> dict[str, str]:
+        """Return what Connect is told."""
+        return {
+            "name": self.name,
+            "connector.class": "io.debezium.connector.postgresql.PostgresConnector",
+            "plugin.name": "pgoutput",
+            "database.hostname": LOOPBACK,
+            "database.port": str(database.port),
+            "database.user": "postgres",
+            "database.password": "x",
+            "database.dbname": "postgres",
+            "topic.prefix": self.name,
+            "slot.name": self.name,
+            "publication.name": self.name,
+            "publication.autocreate.mode": "filtered",
+            "table.include.list": self.tables,
+            "skipped.operations": "none",
+            "topic.creation.default.replication.factor": "1",
+            "topic.creation.default.partitions": "1",
+            "key.converter": _JSON,
+            "value.converter": _JSON,
+            "key.converter.schemas.enable": str(self.schema).lower(),
+            "value.converter.schemas.enable": str(self.schema).lower(),
+            "heartbeat.interval.ms": "1000",
+            "poll.interval.ms": "50",
+            "status.update.interval.ms": "500",
+        } | dict(self.more)
+
+
+class Connector:
+    """One worker that runs all `sources`."""
+
+    def __init__(self, home: Path, database: Postgres, bootstrap: str, sources: Sequence[Source]) -> None:
         home.mkdir(parents=True, exist_ok=True)
         self._home = home
         self.log = home / "connect.log"
@@ -34,42 +74,24 @@ class Connector:
             "bootstrap.servers": bootstrap,
             "key.converter": _JSON,
             "value.converter": _JSON,
-            "key.converter.schemas.enable": str(schema).lower(),
-            "value.converter.schemas.enable": str(schema).lower(),
             "offset.storage.file.filename": str(home / "offsets"),
             "offset.flush.interval.ms": "500",
             "listeners": f"http://{LOOPBACK}:{free_port()}",
             "plugin.discovery": "service_load",
         }
-        source = {
-            "name": prefix,
-            "connector.class": "io.debezium.connector.postgresql.PostgresConnector",
-            "plugin.name": "pgoutput",
-            "database.hostname": LOOPBACK,
-            "database.port": str(database.port),
-            "database.user": "postgres",
-            "database.password": "x",
-            "database.dbname": "postgres",
-            "topic.prefix": prefix,
-            "slot.name": prefix,
-            "publication.name": prefix,
-            "skipped.operations": "none",
-            "topic.creation.default.replication.factor": "1",
-            "topic.creation.default.partitions": "1",
-            "heartbeat.interval.ms": "1000",
-            "poll.interval.ms": "50",
-            "status.update.interval.ms": "500",
-        }
         _write(home / "worker.properties", worker)
-        _write(home / "source.properties", source | more)
+        for source in sources:
+            _write(home / f"{source.name}.properties", source.properties(database))
+        (home / "log4j2.properties").write_text(_LOG)
+        self._files = [f"{source.name}.properties" for source in sources]
         self.child: Child | None = None
+        self.kills = 0
 
     def start(self) -> None:
-        """Start it and wait until it streams."""
+        """Start it and wait until all its sources stream."""
         classes = os.pathsep.join(map(str, self._jars))
-        (self._home / "log4j2.properties").write_text(_LOG)
-        command = [str(find_java().program), "-Xmx384m", "-Dlog4j2.configurationFile=log4j2.properties", "-cp", classes]
-        command += ["org.apache.kafka.connect.cli.ConnectStandalone", "worker.properties", "source.properties"]
+        command = [str(find_java().program), "-Xmx512m", "-Dlog4j2.configurationFile=log4j2.properties", "-cp", classes]
+        command += ["org.apache.kafka.connect.cli.ConnectStandalone", "worker.properties", *self._files]
         at = self.log.stat().st_size if self.log.exists() else 0
         self.child = child = Child("connect", command, self.log, self._home, os.environ)
 
@@ -77,14 +99,15 @@ class Connector:
             assert child.alive, f"the connector has ended: {child.tail(30)}"
             with self.log.open("rb") as log:
                 log.seek(at)
-                return b"Processing messages" in log.read()
+                return log.read().count(b"Processing messages") >= len(self._files)
 
-        eventually(streams, f"the connector to stream; it said {child.tail(30)}", 120)
+        eventually(streams, f"the connector to stream; see {self.log}", 240)
 
     def kill(self) -> None:
         """SIGKILL it."""
         if self.child is not None:
             self.child.kill()
+            self.kills += 1
 
 
 _LOG = """status = warn

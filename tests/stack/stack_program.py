@@ -1,8 +1,9 @@
 """`tidewire`, as the stack of a crash test runs it: the same, but the engine can be told to die at a chosen point.
 
 up       runs broker, engine and edges with this very program
-engine   kills its own process once, between a batch's commit and its progress, when the file `die-untold` lies in
-         the data directory; the file is renamed to `died-untold` just before
+engine   kills its own process once, when a file `die-POINT` lies in the data directory, which is renamed to
+         `died-POINT` just before: `untold` between a batch's commit and its progress, `unlogged` and `logged`
+         before and after a commit of the log
 others   as always
 """
 
@@ -17,25 +18,39 @@ ASKED, DONE = "die-untold", "died-untold"
 PROGRAM = (sys.executable, __file__)
 
 
+def die_if_asked(point: str) -> None:
+    """Kill this process if its test wants it to die here."""
+    folder = Path(os.environ["TIDEWIRE_DATA_DIR"])
+    if (folder / f"die-{point}").exists():
+        (folder / f"die-{point}").rename(folder / f"died-{point}")
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
 def engine() -> None:
     from operators.control import Progress
     from streaming import engine as module
+    from streaming.log_table import LogTable
     from streaming.progress import ProgressWriter
-
-    folder = Path(os.environ["TIDEWIRE_DATA_DIR"])
 
     class DyingWriter(ProgressWriter):
         def write(self, progress: Progress) -> None:
-            if progress.batch > self.last and (folder / ASKED).exists():
-                (folder / ASKED).rename(folder / DONE)
-                os.kill(os.getpid(), signal.SIGKILL)
+            if progress.batch > self.last:
+                die_if_asked("untold")
             super().write(progress)
 
     class DyingEngine(module.Engine):
         def __init__(self, config: module.EngineConfig) -> None:
             super().__init__(config, progress_writer=DyingWriter)
 
+    append = LogTable.append
+
+    def dying_append(table: LogTable, *arguments: object) -> None:
+        die_if_asked("unlogged")
+        append(table, *arguments)  # type: ignore[arg-type]
+        die_if_asked("logged")
+
     module.Engine = DyingEngine  # type: ignore[misc]
+    LogTable.append = dying_append  # type: ignore[method-assign]
 
 
 def up() -> None:

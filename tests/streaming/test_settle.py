@@ -7,6 +7,7 @@ from catalog.relation import Catalog
 from connectors.debezium_format import DebeziumFormat
 from state.row_store import RowStore
 from streaming.graves import Graves
+from streaming.repeats import Repeats
 from streaming.settle import settle
 from tests.connectors.relations import records
 
@@ -21,12 +22,14 @@ class Shard:
         self.relation = apply_ddl(Catalog(), TABLE.format(options), 0).relations["t"]
         self.rows = RowStore(3, (2,))
         self.graves = Graves()
+        self.repeats = Repeats()
 
     def __call__(self, *pairs: tuple[str | None, str | None]):
         raw = records([tuple(None if part is None else part.encode() for part in pair) for pair in pairs])
         decoded = DebeziumFormat(self.relation, keyless=True).decode(raw)
         assert not decoded.dead
-        settled = settle(decoded, raw, self.relation, self.rows, self.graves)
+        self.repeats = Repeats(self.repeats.stored())
+        settled = settle(decoded, raw, self.relation, self.rows, self.graves, self.repeats)
         self.rows.commit(self.rows.replay(settled.changes))
         self.rows.check()
         return settled
@@ -118,4 +121,4 @@ def test_plain_changes_are_passed_on_as_they_are():
     shard = Shard()
     raw = records([(b'{"id":1}', b'{"op":"c","after":{"id":1,"n":1,"doc":"a"}}')])
     decoded = DebeziumFormat(shard.relation).decode(raw)
-    assert settle(decoded, raw, shard.relation, shard.rows, shard.graves).changes is decoded.changes
+    assert settle(decoded, raw, shard.relation, shard.rows, shard.graves, shard.repeats).changes is decoded.changes

@@ -121,3 +121,19 @@ def test_a_dropped_table_forgets_its_state():
     first = process_shard(SPEC, 0, None, [rows((1, 3, 30))])
     result = process_shard(replace(SPEC, catalog=Catalog(1)), 1, first.state, [rows((1, 3, 10), first=1)])
     assert result.state is None and result.out == []
+
+
+def test_changes_that_a_connector_publishes_again_are_ignored_and_counted():
+    catalog = apply_ddl(Catalog(), "CREATE TABLE t (id INTEGER PRIMARY KEY) WITH ('format'='debezium-json')", 0)
+    spec = replace(SPEC, catalog=catalog)
+    key = b'{"id":1}'
+
+    def event(op: bytes, lsn: int) -> bytes:
+        source = rb'{"connector":"postgresql","name":"x","sequence":"[null,\"%d\"]","ts_us":%d}' % (lsn, lsn)
+        return b'{"op":"%s","after":{"id":1},"source":%s}' % (op, source)
+
+    pairs = [(key, event(b"c", 1)), (key, event(b"d", 2)), (key, None), (key, event(b"c", 3))]
+    first = process_shard(spec, 0, None, [records("t", pairs)])
+    second = process_shard(spec, 1, first.state, [records("t", pairs, first=4)])
+    counted = [(r["decoded"], r["deletes"], r["ignored"]) for r in map(counters, (first, second))]
+    assert counted == [(4, 2, 0), (5, 2, 3)] and counters(second)["rows"] == 1

@@ -2,8 +2,10 @@ from dataclasses import replace
 
 import pytest
 
+from connectors.debezium_position import Position
 from state.boxes import Boxes, hashes_of
 from state.errors import StateError
+from streaming.repeats import Repeats
 from streaming.shard_state import ShardState
 from tests.streaming.test_register import LOW, RELATION, ROWS, state
 
@@ -14,11 +16,13 @@ def test_dump_and_open_keep_everything():
     shard.listeners = {ROWS: {2: Boxes.none()}, LOW: {5: Boxes.of(hashes_of([b"[]"])), 0: Boxes.none()}}
     shard.operator.listen(list(shard.listeners))
     shard.counters.unknown_members = ["extra"]
+    shard.repeats = Repeats([(0, Position("a", 0, 9, 5), None), (1, Position("b", 7, 9, 1_772_409_599_000_000), b"k")])
     again = ShardState.open(RELATION, RELATION.shard, shard.dump())
     assert (again.seq, again.highest_partition) == (41, 3)
     assert {channel: list(edges) for channel, edges in again.listeners.items()} == {LOW: [0, 5], ROWS: [2]}
     assert again.listeners[LOW][5].dump() == shard.listeners[LOW][5].dump()
     assert again.counters == shard.counters and again.operator.rows == 2
+    assert again.repeats.stored() == shard.repeats.stored()
     assert again.dump() == shard.dump()
 
 

@@ -39,7 +39,8 @@ class Event(NamedTuple):
     """What a record does: `kind` is upsert, delete, truncate or nothing.
 
     kept: the value stays as stored. unknown: and must be stored, since a placeholder stands for it.
-    origin: the row's key before, if another. moment: where the change stands in the source's log.
+    origin: the row's key before, if another. moment: where the change stands in the source's log; position: the
+    connector, two numbers that ascend with all that it puts into a partition, and the time of the commit.
     """
 
     kind: str
@@ -49,6 +50,7 @@ class Event(NamedTuple):
     unknown: tuple[bool, ...] = ()
     origin: str | None = None
     moment: str | None = None
+    position: tuple[str, int, int, int] | None = None
 
 
 NOTHING = Event("nothing")
@@ -68,18 +70,19 @@ def decode(table: Table, key: bytes | None, value: bytes | None, keyless: bool) 
     op = payload["op"]
     if op == "m" and not isinstance(op, Number):
         return NOTHING
+    source = payload.get("source")
+    position = _position(source) if isinstance(source, dict) and op != "r" else None
     if op == "t" and not isinstance(op, Number):
-        return Event("truncate")
+        return Event("truncate", position=position)
     if op not in ("c", "r", "u", "d") or isinstance(op, Number):
         raise Bad("op")
     stated = None if key is None else _key(table, key)
     if stated is None and not keyless:
         raise Bad("no key")
-    source = payload.get("source")
     moment = json.dumps(source) if isinstance(source, dict) else None
     if op == "d":
-        return _deleted(table, stated, payload, schema, moment)
-    return _changed(table, stated, payload, schema, moment, op == "u")
+        return _deleted(table, stated, payload, schema, moment)._replace(position=position)
+    return _changed(table, stated, payload, schema, moment, op == "u")._replace(position=position)
 
 
 def _deleted(table: Table, stated: str | None, payload: Any, schema: Any, moment: str | None) -> Event:
@@ -115,6 +118,28 @@ def _changed(table: Table, stated: str | None, payload: Any, schema: Any, moment
         found = _own_key(table, before, _fields(schema, "before"))
         origin = None if found == own else found
     return Event("upsert", own, values, kept, unknown, origin, moment)
+
+
+def _position(source: dict[str, Any]) -> tuple[str, int, int, int] | None:
+    """Return (connector, commit before, place, time) of a change of PostgreSQL's."""
+    try:
+        commit, place = json.loads(source["sequence"])
+        micros = isinstance(source.get("ts_us"), Number)
+        time = scalar("BIGINT", source["ts_us"] if micros else source["ts_ms"])
+    except (KeyError, TypeError, ValueError, Bad):
+        return None
+    digits = [commit if commit is not None else "0", place]
+    if source.get("connector") != "postgresql" or not all(_is_place(one) for one in [*digits, time]):
+        return None
+    name = source.get("name")
+    if type(name) is not str or source["sequence"] != json.dumps([commit, place], separators=(",", ":")):
+        return None
+    at = int(time) * (1 if micros else 1_000)
+    return (name, int(digits[0]), int(place), at) if at < 10**18 else None
+
+
+def _is_place(text: Any) -> bool:
+    return type(text) is str and text.isascii() and text.isdecimal() and len(text) <= 18
 
 
 def _is_text(column: Column) -> bool:

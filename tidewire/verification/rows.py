@@ -2,7 +2,8 @@
 
 A record of format `json` says it alone. One of `debezium-json` may hang on the rows that are there: a truncate deletes
 them all, a value that did not change is that of the row before, which a create may have left under another key in the
-same moment of the source's log. So these are walked, with all rows in memory.
+same moment of the source's log. So these are walked, with all rows in memory. And a change that stands in the source's
+log before one that its partition had, and is no later, does nothing: the connector was killed, and says it again.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from itertools import groupby
 from typing import NamedTuple
 
 from tidewire.verification import debezium
-from tidewire.verification.debezium import Event
+from tidewire.verification.bucket import bucket_of
+from tidewire.verification.debezium import NOTHING, Event
 from tidewire.verification.declared import JUDGED, Table
 from tidewire.verification.decoding import Bad, Row, decode
 from tidewire.verification.ordering import Sequence, Taken
@@ -98,12 +100,14 @@ class _Walk:
         self._rows: dict[str, Image] = {}
         self._buried: dict[str, Image] = {}
         self._falling: dict[str, str] = {}
+        self._reached: dict[tuple[int, int, str], tuple[list[int], int]] = {}
+        self._left_out: dict[tuple[int, int, str], str] = {}
         self._walked = Walked()
 
     def run(self) -> Walked:
         numbered = enumerate(self._sequence.taken, 1)
         for _, batch in groupby(numbered, key=lambda one: one[1].batch):
-            events = [(seq, self._decoder.event(taken)) for seq, taken in batch]
+            events = [(seq, self._event(taken)) for seq, taken in batch]
             self._falling = {
                 event.moment: event.pk
                 for _, event in events
@@ -114,6 +118,33 @@ class _Walk:
                 if event is not None:
                     self._take(seq, event)
         return self._walked
+
+    def _event(self, taken: Taken) -> Event | None:
+        """Return what a record says, nothing if it says again what the partition has had."""
+        event = self._decoder.event(taken)
+        if event is None or event.kind == "nothing":
+            return event
+        where = bucket_of(taken.table, taken.record.key), taken.record.partition
+        if event.position is None:
+            return self._behind_repeat(where, event)
+        name, *place, time = event.position
+        self._left_out.pop((*where, name), None)
+        highest, latest = self._reached.get((*where, name), ([-1, -1], -1))
+        if place >= highest or time > latest:
+            self._reached[*where, name] = place, max(latest, time)
+            return event
+        if event.kind == "delete":
+            self._left_out[*where, name] = event.pk
+        return NOTHING
+
+    def _behind_repeat(self, where: tuple[int, int], event: Event) -> Event:
+        """Return nothing for the tombstone of a delete that was said again."""
+        if event.kind == "delete":
+            for place, pk in self._left_out.items():
+                if place[:2] == where and pk == event.pk:
+                    del self._left_out[place]
+                    return NOTHING
+        return event
 
     def _take(self, seq: int, event: Event) -> None:
         if event.kind == "truncate":

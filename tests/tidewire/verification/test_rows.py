@@ -45,6 +45,22 @@ def test_a_value_that_nobody_has_is_a_dead_letter_unless_the_beginning_is_gone()
     assert walked([put(1, SAME, 1)], limit="trimmed")[1] == [None]
 
 
+def test_what_is_published_again_does_nothing() -> None:
+    def source(lsn: int) -> bytes:
+        return rb'"source":{"connector":"postgresql","name":"x","sequence":"[null,\"%d\"]","ts_us":%d}}' % (lsn, lsn)
+
+    def move(old: int, new: int, lsn: int) -> list[tuple[bytes, bytes | None]]:
+        after = b'{"op":"c","after":{"id":%d,"doc":"%s"},' % (new, SAME)
+        gone = b'{"id":%d}' % old
+        return [(gone, b'{"op":"d",' + source(lsn)), (gone, None), (b'{"id":%d}' % new, after + source(lsn))]
+
+    again = [*move(5, 7, 3), *move(6, 5, 4)]
+    steps, dead = walked([put(5, b"a", 1), put(6, b"b", 2)], again, again)
+    held = {pk: values for _, pk, values in steps if values is not None}
+    assert held['["7"]'] == ["7", "a"] and held['["5"]'] == ["5", "b"] and not any(dead)
+    assert {seq for seq, _, _ in steps if seq > 8} == {12, 13, 14}
+
+
 def test_other_formats_are_not_judged() -> None:
     csv = ITEM.replace("debezium-json", "csv")
     table = declared(csv).at(0)["t"]
