@@ -18,8 +18,11 @@ class Kill(NamedTuple):
 
 
 def schedule(seconds: float, every: float, seed: int) -> Iterator[Kill]:
-    """Yield one kill in the first half of each period; the last period has none, so that the end is calm."""
-    choose = random.Random(seed)
+    """Yield one kill in the first half of each period; the last period has none, so that the end is calm.
+
+    Each round of as many kills as `WAYS` counts has every way so often, in an order of its own.
+    """
+    choose, ways = random.Random(seed), list[str]()
     for number in range(int(seconds // every) - 1):
-        at = (number + choose.uniform(0.0, 0.5)) * every
-        yield Kill(at, choose.choices(list(WAYS), list(WAYS.values()))[0])
+        ways = ways or choose.sample(list(WAYS), sum(WAYS.values()), counts=WAYS.values())
+        yield Kill((number + choose.uniform(0.0, 0.5)) * every, ways.pop())
