@@ -2,9 +2,10 @@
 
     python -m benchmarks [--quick] [--only NAME ...]
 
-Prints a table and writes `benchmarks/results/latest.json`, the figures that were asked for at its top level; what
-`--only` leaves out is kept as it stands there. Takes about ten minutes, with `--quick` (small sizes, to see that it
-works; the figures mean nothing) two, and writes `local-quick.json` then.
+Prints a table and writes `benchmarks/results/latest.json` after each part, the figures that were asked for at its top
+level; what `--only` leaves out is kept as it stands there. Takes about an hour, of which the ageing of the log's table
+is nearly half; with `--quick` (small sizes, to see that it works; the figures mean nothing) some minutes, and writes
+`local-quick.json` then.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import json
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -66,11 +67,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = parser.parse_args(arguments)
     console, sizes = Console(), QUICK if chosen.quick else Sizes()
     target = RESULTS / ("local-quick.json" if chosen.quick else "latest.json")
-    figures = run(chosen.only or list(PARTS), sizes, console)
     kept = json.loads(target.read_text(encoding="utf-8")) if chosen.only and target.exists() else {}
-    whole = kept | figures
-    write(whole, target)
-    console.print(as_table(whole))
+    for figures in run(chosen.only or list(PARTS), sizes, console):
+        write(kept | figures, target)
+    console.print(as_table(kept | figures))
     console.print(f"written to {target}", highlight=False)
     return 0
 
@@ -84,8 +84,8 @@ def operator() -> dict[str, Any]:
     return {"operator_us": {"value_change": worst, "move": at["move"]["operator_us"]}, "operator_cost": costs}
 
 
-def run(names: Sequence[str], sizes: Sizes, console: Console) -> dict[str, Any]:
-    """Run the parts `names` one after the other, each in a folder of its own; return all their figures."""
+def run(names: Sequence[str], sizes: Sizes, console: Console) -> Iterator[dict[str, Any]]:
+    """Run the parts `names` one after the other, each in a folder of its own; after each yield all figures so far."""
     began, clock = datetime.now(UTC), time.monotonic()
     figures: dict[str, Any] = circumstances(sizes, began)
     for name in names:
@@ -99,7 +99,7 @@ def run(names: Sequence[str], sizes: Sizes, console: Console) -> dict[str, Any]:
             figures |= PARTS[name](Bench(folder, sizes, say))
         finally:
             shutil.rmtree(folder, ignore_errors=True)
-    return figures | {"minutes": round((time.monotonic() - clock) / 60, 1)}
+        yield figures | {"minutes": round((time.monotonic() - clock) / 60, 1)}
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import http.client
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import psutil
@@ -133,6 +133,18 @@ class Chain:
                         label += "'"
                     sizes[label] = round(process.memory_info().rss / 1e6)
         return sizes
+
+    def processor_seconds(self) -> dict[str, float]:
+        """Return the processor time that broker, engine and edges have used up to now, each with its children."""
+        used: dict[str, float] = {}
+        broker = self._broker.child
+        assert broker is not None, "the broker is not started"
+        for child in [broker, *self.children.values()]:
+            for pid in {child.pid, *session_members(child.pid)}:
+                with suppress(psutil.NoSuchProcess):
+                    times = psutil.Process(pid).cpu_times()
+                    used[child.name] = used.get(child.name, 0.0) + times.user + times.system
+        return used
 
     def close(self) -> None:
         """Stop all but the broker, the engine last."""

@@ -19,14 +19,17 @@ from benchmarks.bench import Bench, hidden_until_the_end
 from benchmarks.chain import TOPIC, Chain, running_chain
 from benchmarks.stock_workload import Audience, Market, catalog_of
 
+_PACKED = ("whole_rows_per_s", "whole_seconds", "whole_cpu_us_per_row", "match_share_of_whole")
+
 
 @dataclass(slots=True)
 class Times:
-    """Seconds of each round."""
+    """Seconds of each round; `cpu`: microseconds of processor time a row, of the whole rounds, by process."""
 
     match: list[float] = field(default_factory=list)
     match_beside: list[float] = field(default_factory=list)
     whole: list[float] = field(default_factory=list)
+    cpu: list[dict[str, float]] = field(default_factory=list)
 
 
 def measure(bench: Bench) -> dict[str, object]:
@@ -34,7 +37,7 @@ def measure(bench: Bench) -> dict[str, object]:
     packed = _measure(replace(bench, folder=bench.folder / "packed"), " DELIVER PACKED")
     return _measure(bench, "") | {
         "whole_over_match_packed": packed["whole_over_match"],
-        "whole_packed": {name: packed[name] for name in ("whole_rows_per_s", "whole_seconds", "match_share_of_whole")},
+        "whole_packed": {name: packed[name] for name in _PACKED},
     }
 
 
@@ -79,10 +82,12 @@ def _whole(bench: Bench, chain: Chain, market: Market, times: Times) -> None:
     _with_edge(chain)
     _warm(bench, chain, market)
     chain.await_edges()
-    before = chain.deliveries()
+    before, used = chain.deliveries(), chain.processor_seconds()
     began = _show(bench, chain, market)
     times.match_beside.append(chain.await_read() - began)
     times.whole.append(chain.await_edges() - began)
+    spent = {name: seconds - used[name] for name, seconds in chain.processor_seconds().items()}
+    times.cpu.append({name: round(seconds / _rows(bench) * 1e6, 2) for name, seconds in spent.items()})
     made = (chain.deliveries() - before) / times.whole[-1]
     bench.say(f"whole {times.whole[-1]:.2f} s, of which match {times.match_beside[-1]:.2f} s; {made:,.0f} deliveries/s")
 
@@ -100,14 +105,17 @@ def _warm(bench: Bench, chain: Chain, market: Market) -> None:
 
 def _show(bench: Bench, chain: Chain, market: Market) -> float:
     """Publish the measured batches; return the moment in which they can be seen."""
-    count = (bench.sizes.batches - 1) * bench.sizes.batch
-    with hidden_until_the_end(chain.publisher.kafka, market.changes(count)):
+    with hidden_until_the_end(chain.publisher.kafka, market.changes(_rows(bench))):
         shown = time.time()
     return shown  # noqa: RET504 (the moment just before the commit)
 
 
+def _rows(bench: Bench) -> int:
+    return (bench.sizes.batches - 1) * bench.sizes.batch
+
+
 def _figures(bench: Bench, times: Times) -> dict[str, object]:
-    rows = (bench.sizes.batches - 1) * bench.sizes.batch
+    rows = _rows(bench)
     pairs = zip(times.match, times.whole, strict=True)
     beside = zip(times.match_beside, times.whole, strict=True)
     return {
@@ -117,6 +125,9 @@ def _figures(bench: Bench, times: Times) -> dict[str, object]:
             "match_beside_edge": round(rows / median(times.match_beside)),
             "whole": round(rows / median(times.whole)),
         },
-        "whole_seconds": {name: [round(s, 2) for s in getattr(times, name)] for name in Times.__slots__},
+        "whole_seconds": {
+            name: [round(s, 2) for s in getattr(times, name)] for name in ("match", "match_beside", "whole")
+        },
+        "whole_cpu_us_per_row": times.cpu,
         "match_share_of_whole": round(median(match / whole for match, whole in beside), 3),
     }
