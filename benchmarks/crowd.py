@@ -3,9 +3,9 @@
     SELECT MIN(price) FROM stock WHERE exchange = 'K20' AND risk BETWEEN lo AND hi
 
 Each exchange `K<k>` is a section of hot rows with subscribers of its own; a publication in it changes one row's price and
-affects about k subscriptions. Ranges are narrower than the distance of two rows, so a range that holds a row mostly
-holds no other, and every change of that row is a change of its answer: k = subscribers * width / rows, `width` in
-distances of rows. So 1,000 and 1,000,000 subscriptions can be asked at the same k. Cold rows change nothing, but they
+affects about k subscriptions. Ranges are no wider than the distance of two rows, so a range that holds a row holds no
+other, and every change of that row is a change of its answer: k = subscribers * width / rows, `width` in distances of
+rows. So 1,000 and 1,000,000 subscriptions can be asked at the same k. Cold rows change nothing, but they
 are in the state. Everything is synthetic and made from a seed.
 """
 
@@ -51,9 +51,8 @@ class Crowd:
         self._rows = rows
         self._topic = topic
         self._random = np.random.default_rng(seed)
-        hot = {s.k: self._random.uniform(0, TOP, s.rows).round(6).tolist() for s in sections}
-        self._risks: dict[int, list[float]] = hot
-        self._prices = {k: self._random.integers(LOWEST, HIGHEST, len(risks)).tolist() for k, risks in hot.items()}
+        self._risks: dict[int, list[float]] = {s.k: self._apart(s.rows) for s in sections}
+        self._prices = {s.k: self._random.integers(LOWEST, HIGHEST, s.rows).tolist() for s in sections}
 
     @property
     def subscribers(self) -> int:
@@ -95,6 +94,10 @@ class Crowd:
                 value = f'{{"sql":"SELECT MIN(price) FROM stock WHERE {where}"}}'
                 yield OutRecord(topics.subscriptions, None, b"person-%07d" % number, value.encode())
                 number += 1
+
+    def _apart(self, rows: int) -> list[float]:
+        """Return places of rows that are at least half an even distance apart, and as far from both ends."""
+        return ((np.arange(rows) + self._random.uniform(0.25, 0.75, rows)) * (TOP / rows)).round(6).tolist()
 
     def _of(self, section: Section, row: int) -> OutRecord:
         return self._publication(section.exchange, row, self._risks[section.k][row], self._prices[section.k][row])
