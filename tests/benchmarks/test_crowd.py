@@ -9,7 +9,7 @@ from benchmarks.crowd import Crowd, Section
 from connectors.topics import Topics
 
 
-@pytest.mark.parametrize("section", [Section(2, 250, 1_000), Section(20, 1_000, 25_000), Section(200, 50, 2_500)])
+@pytest.mark.parametrize("section", [Section(2, 250, 1_000), Section(20, 100, 10_000), Section(200, 50, 25_000)])
 def test_a_range_holds_one_row_at_most_and_a_row_is_in_about_k_ranges(section: Section) -> None:
     crowd = Crowd([section], section.rows, "stock")
     rows = np.array(crowd.rows(section.k)[0])
