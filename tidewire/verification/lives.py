@@ -124,11 +124,12 @@ def read_query(value: bytes) -> Query | None:
         if not isinstance(body, dict):
             return None
         options: dict[str, Any] = {name: body.get(name) for name in ("notify", "ttl", "deliver")}
-        if "template" in body:
-            return Query(body["template"], tuple(body["params"]), **options)
-        return Query(body["sql"], **options)
-    except (ValueError, KeyError, TypeError):
+        sql, params = (body["template"], body["params"]) if "template" in body else (body["sql"], [])
+    except (ValueError, KeyError):
         return None
+    if not isinstance(sql, str) or not isinstance(params, list):
+        return None
+    return Query(sql, tuple(params), **options)
 
 
 def _read_subscriptions(log: TopicLog, lives: dict[tuple[str, int], Life]) -> None:

@@ -44,5 +44,13 @@ def test_malformed_records_are_told() -> None:
     engine._append("deliveries", 0, b"s", b"{}")
     assert len(read_lives(engine.journal()).malformed) == 1
     assert read_query(b"{}") is None and read_query(b"\xff") is None and read_query(b"[1]") is None
+    assert read_query(b'{"sql":7}') is None and read_query(b'{"template":"?","params":"ab"}') is None
     template = json.dumps({"template": "x = ?", "params": [1]}).encode()
     assert read_query(template) == Query("x = ?", (1,))
+
+
+def test_a_malformed_record_asks_for_nothing() -> None:
+    engine = SimulatedEngine()
+    engine._append("subscriptions", 0, b"s", b'{"sql":7,"deliver":"push"}')
+    [life] = read_lives(engine.journal()).lives
+    assert life.query is None and not life.pushed
