@@ -4,7 +4,7 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 
 FAST := -m 'not broker and not spark and not stack and not cdc'
-SLOW := -m 'broker or spark or stack' --ignore=tests/stack/test_crashes.py
+SLOW := -m 'broker or spark or stack' --ignore=tests/stack/test_crashes.py --ignore=tests/stack/test_random_chain.py --durations=20
 # Workers of the fast tests; each needs some 7 s to import everything, so more help only on more cores.
 WORKERS ?= 2
 # Tests start some hundred Python processes: they share bytecode, whatever the caller's environment says.
@@ -54,7 +54,7 @@ cdc: setup
 
 # Minutes of SIGKILL on a whole stack, then the verification.
 ordeal: setup
-	$(BIN)/python -m pytest tests/stack/test_crashes.py
+	$(BIN)/python -m pytest tests/stack/test_crashes.py tests/stack/test_random_chain.py
 
 # A whole stack for MINUTES: 1,000 publications/s, 100,000 subscriptions coming and going, a SIGKILL every minute.
 soak: MINUTES ?= 60
