@@ -10,8 +10,8 @@ A batch of m strings makes the table, and the n stored ones are looked up in it:
 processor's first cache while m is a thousand, where a table of the stored ones would be made anew and miss it.
 
 Invariants (`check`): 1 every string lies inside the data. 2 No two strings are equal.
-Cost: O(n + m) a batch: 7 ns a stored string and 90 ns a new one of 20 bytes, of which half is
-the way out of Python.
+Cost: O(n + m) a batch: 4 ns a stored string and 0.2 us one that is looked up in batches of 1,000; 20 to 40 ns one
+where all are new.
 Why not a dict: one that is made of 50,000 stored keys at every batch, to look up 1,000, costs 10 ms.
 """
 
@@ -111,7 +111,10 @@ def _seek(
     stored: U8, stored_starts: I64, stored_stops: I64, data: U8, starts: I64, stops: I64, table: I32, hashes: U64,
     firsts: I64, found: I32,
 ) -> None:  # fmt: skip
-    """Give each distinct string the position of its equal among the stored ones; the others keep their -1."""
+    """Give each distinct string the position of its equal among the stored ones; the others keep their -1.
+
+    The search in the table is that of `_distinct`, written out again: as a function it takes four times as long.
+    """
     mask = np.uint64(len(table) - 1)
     for p in range(len(stored_starts)):
         h = _hash_bytes(stored, stored_starts[p], stored_stops[p])
@@ -234,7 +237,7 @@ class ByteTable:
         unseen = np.flatnonzero(found < 0)
         found[unseen] = len(self.strings) + np.arange(len(unseen))
         if len(unseen):
-            self.strings = self.strings.then(more.take(firsts[unseen]))
+            self.strings = self.strings.then(more if len(unseen) == len(more) else more.take(firsts[unseen]))
         return found[ids]
 
     def look_up(self, more: Strings) -> I32:
