@@ -20,7 +20,7 @@ from typing import Any
 from rich.console import Console
 
 from benchmarks.report import circumstances, write
-from tests.soak.findings import failures, figures_of, show
+from tests.soak.findings import figures_of, show
 from tests.soak.soak import Plan, Soak
 
 RESULTS = Path("benchmarks/results")
@@ -40,7 +40,7 @@ def main() -> int:
     try:
         _run(soak)
         figures: dict[str, Any] = circumstances(plan, began) | figures_of(soak.outcome, soak.stack.topics)
-        passed = not list(failures(soak.outcome, soak.stack.topics))
+        passed = not figures["failures"]
         show(soak.outcome, soak.stack.topics, console)
         target = RESULTS / ("soak.json" if plan.minutes >= 60 else "local-soak.json")
         write(figures, target)

@@ -16,6 +16,7 @@ import psutil
 from connectors.kafka import Admin, KafkaFailure
 from tests.soak.trend import Memory
 from tests.stack.live_stack import LiveStack
+from tests.stack.ways import is_daemon
 from tidewire.overview import read_health
 from tidewire.stack.child import session_members
 
@@ -97,11 +98,6 @@ def role_of(child: str, process: psutil.Process) -> str:
         return "engine driver"
     parent = process.parent()
     return "worker" if parent is not None and is_daemon(parent) else "worker daemon"
-
-
-def is_daemon(process: psutil.Process) -> bool:
-    """Whether it is Spark's daemon of workers, or a worker, which has the same command line."""
-    return "streaming.daemon" in " ".join(process.cmdline())
 
 
 def live_subscriptions(stack: LiveStack) -> int | None:

@@ -8,23 +8,18 @@ trades, and told at most once a batch. Families and policies are those of the cr
 from __future__ import annotations
 
 import random
-from typing import Any
 
 from connectors.json_writer import encode_key, encode_row
 from connectors.record import OutRecord
 from connectors.topics import Topics
-from tests.stack.trades import Questions, relation_of
+from tests.stack.trades import QUOTE, SECTORS, Questions, Row, relation_of
 
 TRADE = """CREATE TABLE trade (id BIGINT PRIMARY KEY, sector VARCHAR, venue INTEGER, risk DOUBLE, qty BIGINT,
   price DECIMAL(12,2))"""
-QUOTE = """CREATE TABLE quote (desk VARCHAR, no INTEGER, "day" DATE, bid REAL, PRIMARY KEY (desk, no))
-  WITH ('buckets'='3', 'bucket.by'='desk')"""
 TRADES, QUOTES = 20_000, 2_000
-SECTORS = ["energy", "health", "tech", "café", "Ω", "food"]
 DESKS = ["a", "b", "c", "d", "e", "f", "g", "h"]
 QTY, RISK, BID = 10**9, 100.0, 2.0
 AFFECTED = 1.5
-Row = dict[str, Any]
 
 
 class Market:

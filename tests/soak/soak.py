@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import resource
 import time
 from collections.abc import Callable
@@ -17,7 +18,7 @@ from tests.soak.market import QUOTE, TRADE, Asker, Market
 from tests.soak.population import Population
 from tests.soak.retention import BROKER, apply_settings
 from tests.stack.live_stack import LiveStack, eventually
-from tests.stack.test_crashes import Run
+from tests.stack.ways import Ways
 from tidewire.client import Client
 from tidewire.verification.reading import verify_kafka
 from tidewire.verification.report import Report
@@ -73,7 +74,7 @@ class Soak:
         self.stack = LiveStack(folder, virtual_edges=8, broker=BROKER)
         asker = Asker(SEED, self.stack.topics, plan.subscriptions)
         self.population = Population(self.stack.topics.subscriptions, plan.subscriptions, SEED, asker.ask)
-        self.ways = Run(self.stack)
+        self.ways = Ways(self.stack, random.Random(SEED))
 
     def run(self) -> Outcome:
         """Start, load, kill, end, verify."""

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from tests.soak.kills import WAYS, schedule
-from tests.stack.test_crashes import Run
+from tests.stack.ways import Ways
 
 
 def test_each_period_but_the_last_has_one_kill_in_its_first_half() -> None:
@@ -16,7 +16,7 @@ def test_an_hour_has_every_way_and_a_seed_the_same_ones() -> None:
 
 
 def test_every_way_is_one_of_the_crash_test() -> None:
-    assert all(callable(getattr(Run, way)) for way in WAYS)
+    assert all(callable(getattr(Ways, way)) for way in WAYS)
 
 
 def test_a_run_shorter_than_two_periods_has_none() -> None:

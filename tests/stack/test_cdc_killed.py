@@ -27,6 +27,7 @@ from tests.stack.items import LAST, MADE, OURS, UNITS, Items, truth
 from tests.stack.live_stack import PATIENCE, LiveStack, eventually
 from tests.stack.postgres import Postgres
 from tests.stack.stack_program import PROGRAM
+from tests.stack.ways import Ways
 from tidewire import cli
 from tidewire.client import Client
 from tidewire.verification.reading import verify_kafka
@@ -39,7 +40,7 @@ CHANGES = 50_000
 SUBSCRIPTIONS = 60
 ITEM, VISIT = "shop.public.item", "shop.public.visit"
 SOURCE = Source("shop", "public.item,public.visit")
-WAYS = ["connector", "jvm", "logged", "edge", "connector_and_edge", "engine", "connector_twice", "unlogged", "worker"]
+WAYS = ["connector", "jvm", "logged", "edge", "connector_and_edge", "driver", "connector_twice", "unlogged", "worker"]
 
 
 def questions(choose: random.Random) -> Iterator[tuple[str, str]]:
@@ -62,12 +63,12 @@ def questions(choose: random.Random) -> Iterator[tuple[str, str]]:
             yield f"visit{number}", f"SELECT {what} FROM visit WHERE place = '{choose.choice(visits.PLACES)}' {policy}"
 
 
-class Run:
+class Run(Ways):
     """The database, the connector, the stack, and the ways in which they are hurt."""
 
     def __init__(self, folder: Path, database: Postgres, stack: LiveStack) -> None:
-        self.choose = random.Random(SEED)
-        self.database, self.stack = database, stack
+        super().__init__(stack, random.Random(SEED))
+        self.database = database
         self.connector = Connector(folder / "connect", database, stack.kafka.bootstrap, [SOURCE])
         ids = range(200)
         self.writers = [
@@ -96,18 +97,6 @@ class Run:
             "item-end": f"SELECT COUNT(*) FROM item WHERE name = '{LAST}'",
             "visit-end": f"SELECT COUNT(*) FROM visit WHERE place = '{LAST}'",
         }
-
-    def edge(self) -> None:
-        self.stack.kill(f"edge-{self.choose.randrange(2)}")
-
-    def engine(self) -> None:
-        self.stack.kill("engine")
-
-    def jvm(self) -> None:
-        self.stack.kill("engine", lambda process: process.name() == "java")
-
-    def worker(self) -> None:
-        self.stack.kill("engine", lambda process: "streaming.daemon" in " ".join(process.cmdline()))
 
     def logged(self) -> None:
         self.die("logged")

@@ -19,6 +19,7 @@ from tests.stack.live_stack import PATIENCE, Checkpoint, LiveStack, eventually
 from tests.stack.publisher import Publisher
 from tests.stack.stack_program import ASKED, DONE, PROGRAM
 from tests.stack.trades import QUOTE, TRADE, WIDER_TRADE, Questions
+from tests.stack.ways import Ways
 from tidewire.client import Client
 from tidewire.verification.reading import verify_kafka
 from tidewire.verification.report import Report
@@ -30,12 +31,11 @@ SUBSCRIPTIONS = 500
 AT_FIRST, LATER = 300, 60
 
 
-class Run:
+class Run(Ways):
     """The stack, what goes in, and the ways in which it is hurt. Each way counts one or more kills."""
 
     def __init__(self, stack: LiveStack) -> None:
-        self.choose = random.Random(SEED)
-        self.stack = stack
+        super().__init__(stack, random.Random(SEED))
         self.checkpoint = Checkpoint(stack)
         self.questions = Questions(SEED, stack.topics)
         self.lost_commits = 0
@@ -47,43 +47,16 @@ class Run:
         self.publisher = Publisher(self.stack.kafka, SEED)
         self.publisher.start()
 
-    def edge(self) -> None:
-        self.stack.kill(f"edge-{self.choose.randrange(2)}")
-
-    def both_edges(self) -> None:
-        self.stack.kill("edge-0")
-        self.stack.kill("edge-1")
-
-    def broker(self) -> None:
-        self.stack.kill("broker")
-
-    def driver(self) -> None:
-        self.stack.kill("engine")
-
-    def jvm(self) -> None:
-        self.stack.kill("engine", lambda process: process.name() == "java")
-
-    def worker(self) -> None:
-        self.stack.kill("engine", lambda process: "streaming.daemon" in " ".join(process.cmdline()))
-
     def engine_twice(self) -> None:
         """Again while it starts."""
         self.driver()
         time.sleep(self.choose.uniform(0, 6))
         self.driver()
 
-    def jvm_and_edge(self) -> None:
-        self.jvm()
-        self.edge()
-
     def broker_and_edge(self) -> None:
         self.broker()
         time.sleep(self.choose.uniform(0, 3))
         self.edge()
-
-    def everything(self) -> None:
-        self.stack.cut_power()
-        self.stack.start()
 
     def after_the_sink(self) -> None:
         """Kill while nothing comes and lose the last commit record: its batch has been told already."""
