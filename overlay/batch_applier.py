@@ -22,6 +22,7 @@ from overlay.whole_snapshots import whole_snapshots
 from state.change_batch import I32, I64, Bool
 
 STEP = 4_096
+"""Hearings applied at a time: what they hold in memory grows with them times the subscriptions."""
 
 
 class BatchApplier:
@@ -55,19 +56,15 @@ class BatchApplier:
     def _messages(self, packed: PackedMessages, position: Position) -> None:
         self._counters.messages += len(packed.messages)
         self._swept = causes(packed) if packed.header.sweeps else []
-        heard = hearings(packed.messages, self._roster.shapes, self._roster.index)
         wanted = np.zeros(len(packed.messages), np.bool_)
-        for start in range(0, len(heard), STEP):
-            wanted[self._step(packed, heard, slice(start, start + STEP), position)] = True
+        for heard in hearings(packed.messages, self._roster.shapes, self._roster.index, STEP):
+            wanted[self._step(packed, heard, position)] = True
         self._counters.unwanted += len(wanted) - int(np.count_nonzero(wanted))
 
-    def _step(self, packed: PackedMessages, heard: Hearings, part: slice, position: Position) -> I64:
-        """Apply a part of the hearings, and return which messages somebody wanted.
-
-        What a step holds in memory grows with the hearings times the subscriptions.
-        """
-        which, slots = self._roster.index.query(heard.group[part], *heard.bounds[:, part])
-        hit = heard.message[part][which]
+    def _step(self, packed: PackedMessages, heard: Hearings, position: Position) -> I64:
+        """Apply some hearings, and return which messages somebody wanted."""
+        which, slots = self._roster.index.query(heard.group, *heard.bounds)
+        hit = heard.message[which]
         if len(which):
             self._causes(packed, hit, slots.astype(np.int64), position)
         return hit

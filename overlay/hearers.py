@@ -10,6 +10,7 @@ Cost: O(messages + hearings) in numpy, and 1 us for each distinct (channel, grou
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,18 +23,30 @@ from state.change_batch import I64
 
 @dataclass(slots=True)
 class Hearings:
-    """Pairs of a message and a group of the index, in the order of messages; `bounds` are closed rectangles."""
+    """Pairs of a message and a group of the index; `bounds` are closed rectangles."""
 
     message: I64
     group: I64
     bounds: I64
 
-    def __len__(self) -> int:
-        return len(self.message)
+
+def hearings(messages: Messages, shapes: ShapeTable, index: RangeIndex, most: int) -> Iterator[Hearings]:
+    """Yield who must be asked for `messages`, in their order, at most `most` pairs at a time.
+
+    However many shapes hear a message, no more than that is in memory.
+    """
+    place, counts, groups, numbers = _askers(messages, shapes, index)
+    times = counts[place]
+    ends, firsts = np.cumsum(times), (np.cumsum(counts) - counts)[place]
+    for start in range(0, int(times.sum()), most):
+        which = np.arange(start, min(start + most, int(ends[-1])))
+        message = np.searchsorted(ends, which, side="right")
+        at = firsts[message] + which - (ends - times)[message]
+        yield Hearings(message, groups[at], _bounds(messages, message, numbers[at], shapes, index))
 
 
-def hearings(messages: Messages, shapes: ShapeTable, index: RangeIndex) -> Hearings:
-    """Return who must be asked for `messages`."""
+def _askers(messages: Messages, shapes: ShapeTable, index: RangeIndex) -> tuple[I64, I64, I64, I64]:
+    """Return each message's pair of channel and group; of each pair how many ask; and their groups and shapes."""
     width = max(len(messages.groups), 1)
     pairs, place = _distinct(messages.channel.astype(np.int64) * width + messages.group)
     heard = [shapes.hearing(channel) for channel in messages.channels]
@@ -47,12 +60,7 @@ def hearings(messages: Messages, shapes: ShapeTable, index: RangeIndex) -> Heari
                 counts[i] += 1
                 groups.append(group)
                 numbers.append(entry.number)
-    times = counts[place]
-    message = np.repeat(np.arange(len(place)), times)
-    within = np.arange(len(message)) - np.repeat(np.cumsum(times) - times, times)
-    at = np.repeat((np.cumsum(counts) - counts)[place], times) + within
-    bounds = _bounds(messages, message, np.array(numbers, np.int64)[at], shapes, index)
-    return Hearings(message, np.array(groups, np.int64)[at], bounds)
+    return place, counts, np.array(groups, np.int64), np.array(numbers, np.int64)
 
 
 def _distinct(pairs: I64) -> tuple[I64, I64]:

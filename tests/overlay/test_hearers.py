@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from catalog.column_type import ColumnType, Kind
 from catalog.relation import Column, Relation
 from catalog.shape import Channel, Output, Shape
 from operators.operator import Messages
 from overlay.answer_table import AnswerTable
-from overlay.hearers import _distinct, hearings
+from overlay.hearers import Hearings, _distinct, hearings
 from overlay.range_index import RangeIndex
 from overlay.shape_table import ShapeTable
 
@@ -27,7 +28,15 @@ def messages(channels: list[Channel], which: list[int], group: list[int], words:
     )  # fmt: skip
 
 
-def test_a_message_is_paired_with_each_shape_that_has_somebody_in_its_group() -> None:
+def all_hearings(messages: Messages, shapes: ShapeTable, index: RangeIndex, most: int = 100) -> Hearings:
+    parts = list(hearings(messages, shapes, index, most))
+    assert all(len(part.message) <= most for part in parts)
+    message, group = (np.concatenate([getattr(p, name) for p in parts]) for name in ("message", "group"))
+    return Hearings(message, group, np.concatenate([part.bounds for part in parts], axis=1))
+
+
+@pytest.mark.parametrize("most", [1, 3, 4, 100])
+def test_a_message_is_paired_with_each_shape_that_has_somebody_in_its_group(most: int) -> None:
     shapes, answers = ShapeTable(), AnswerTable()
     index = RangeIndex(answers)
     one = shapes.enter(Shape("t", (LEAST,), ("k",), None), TABLE, [BIGINT])
@@ -36,7 +45,7 @@ def test_a_message_is_paired_with_each_shape_that_has_somebody_in_its_group() ->
     index.insert(np.arange(3), np.array([one.number, two.number, two.number]), [b"a", b"a", b"b"], zeros, zeros)
     least, rows = two.plan.channels
     nobody = Channel("t", "max", "v", ("k",), None)
-    heard = hearings(messages([least, nobody, rows], [0, 1, 2, 0], [0, 0, 1, 1]), shapes, index)
+    heard = all_hearings(messages([least, nobody, rows], [0, 1, 2, 0], [0, 0, 1, 1]), shapes, index, most)
     in_a, in_b = (index.number(two.number, group) for group in (b"a", b"b"))
     assert heard.message.tolist() == [0, 0, 2, 3]
     assert heard.group.tolist() == [index.number(one.number, b"a"), in_a, in_b, in_b]
@@ -45,8 +54,8 @@ def test_a_message_is_paired_with_each_shape_that_has_somebody_in_its_group() ->
 
 def test_nobody_hears_nothing() -> None:
     channel = Channel("t", "rows", None, (), None)
-    assert len(hearings(messages([channel], [0, 0], [0, 1]), ShapeTable(), RangeIndex(AnswerTable()))) == 0
-    assert len(hearings(messages([], [], []), ShapeTable(), RangeIndex(AnswerTable()))) == 0
+    assert not list(hearings(messages([channel], [0, 0], [0, 1]), ShapeTable(), RangeIndex(AnswerTable()), 100))
+    assert not list(hearings(messages([], [], []), ShapeTable(), RangeIndex(AnswerTable()), 100))
 
 
 def test_cuts_at_texts_become_labels_of_the_shape() -> None:
@@ -55,7 +64,7 @@ def test_cuts_at_texts_become_labels_of_the_shape() -> None:
     entry = shapes.enter(Shape("t", (COUNT,), (), "k"), TABLE, [None])
     answers.bound(0, b"x", b"z")
     index.insert(np.zeros(1, np.int64), np.array([entry.number]), [b"a"], np.zeros(1, np.int64), np.zeros(1, np.int64))
-    heard = hearings(messages(list(entry.plan.channels), [0], [0], ("y",)), shapes, index)
+    heard = all_hearings(messages(list(entry.plan.channels), [0], [0], ("y",)), shapes, index)
     message, slot = index.query(heard.group, *heard.bounds)
     assert (message.tolist(), slot.tolist()) == ([0], [0])
 

@@ -26,7 +26,7 @@ from tidewire.verification.sample import Sample
 
 SEED = 20_261
 PARTITIONS = 4
-JUDGED = 2_000
+JUDGED = 1_000
 """About so many subscriptions are verified: each of their versions is a scan of all versions of a table's rows."""
 
 Say = Callable[[str], None]
@@ -71,7 +71,7 @@ class Soak:
         self.plan = plan
         self.outcome = Outcome(plan)
         self._say = say
-        self.stack = LiveStack(folder, virtual_edges=8, broker=BROKER)
+        self.stack = LiveStack(folder, virtual_edges=4, broker=BROKER)
         asker = Asker(SEED, self.stack.topics, plan.subscriptions)
         self.population = Population(self.stack.topics.subscriptions, plan.subscriptions, SEED, asker.ask)
         self.ways = Ways(self.stack, random.Random(SEED))

@@ -139,7 +139,7 @@ class Questions:
                 ("", True),
             ]
         )
-        return self._question("trade", ["qty", "price", "risk", "volume"], ["sector", "id"], where, often)
+        return self._question("trade", self._items(["qty", "price", "risk", "volume"], ["sector", "id"]), where, often)
 
     def later(self) -> Row:
         """Ask what can be asked only after `Trades.widen`; quotes are kept in buckets, by their desks."""
@@ -147,12 +147,14 @@ class Questions:
         desk = f"desk = '{choose.choice(DESKS)}'"
         if choose.random() < 0.5:
             day = f" AND \"day\" >= '2026-0{choose.randrange(1, 10)}-15'"
-            return self._question("quote", ["bid", "no"], ['"day"'], desk + choose.choice(["", day]), False)
+            where = desk + choose.choice(["", day])
+            return self._question("quote", self._items(["bid", "no"], ['"day"']), where, False)
         where = choose.choice([f"sector = '{choose.choice(SECTORS)}'", f"fee <= {choose.randrange(20)}"])
-        return self._question("trade", ["fee", "price"], ["sector"], where, False)
+        return self._question("trade", self._items(["fee", "price"], ["sector"]), where, False)
 
-    def _question(self, table: str, numbers: list[str], others: list[str], where: str, often: bool) -> Row:
-        items, alone = self._items(numbers, others)
+    def _question(self, table: str, asked: tuple[str, bool], where: str, often: bool) -> Row:
+        """Ask for a SELECT list, of which is said whether it is one number."""
+        items, alone = asked
         sql = f"SELECT {items} FROM {table}" + (f" WHERE {where}" if where else "")
         choose = self._choose
         policy = choose.choice(["LATEST"] if often else ["", "", "", "LATEST", "LEAST"])
