@@ -1,17 +1,20 @@
-"""What an edge costs: time per message against 1,000 to 100,000 subscriptions, and deliveries per second.
+"""What an edge costs: time per message against 1,000 to 1,000,000 subscriptions, and deliveries per second.
 
     python -m benchmarks.edge_cost
 
 `edge_us_per_message`: a batch of 20,000 messages is fed as packed chunks and applied, outputs taken: unpacking, index,
 state and texts are all in it. A message meets two or three subscriptions, whatever their number
-(`edge_hits_per_message`). `deliveries_per_s`: the same with messages that meet about 1,400 of 100,000 each. Data is
-synthetic and seeded; times are CPU times of this one thread, which neighbours disturb less.
+(`edge_hits_per_message`). `deliveries_per_s`: the same with messages that meet about 1,400 of 100,000 each.
+`edge_us_per_affected`: by what is asked and how it is told, at 100,000 subscriptions, the time of such batches divided
+by the pairs of a message and a subscription that it meets. Data is synthetic and seeded; times are CPU times of this one
+thread, which neighbours disturb less.
 """
 
 from __future__ import annotations
 
 import json
 import time
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,13 +23,37 @@ from catalog.relation import Catalog, Column, Relation
 from catalog.shape import Channel
 from connectors.partitioner import home_partition
 from connectors.topics import Topics
+from operators.answer import Members, Parts, Tally
 from operators.control import EpochBegins, Progress, RegisterAll, encode_control
 from operators.operator import Answers, Messages
 from operators.packed import Header, PackedRegistrations, is_packed, pack_messages, pack_snapshot, unpack
 from overlay.virtual_edge import VirtualEdge
 from overlay.warming import warm
 
-SIZES = (1_000, 10_000, 100_000)
+
+class Asked(NamedTuple):
+    """What subscriptions ask, the channel that it is answered from, and what they know at first (None: one value)."""
+
+    items: str
+    kind: str
+    parts: Parts | None = None
+    rows: int = 0
+    told: str = ""
+
+
+MIN = Asked("MIN(price)", "min")
+ASKED = {
+    "min": MIN,
+    "min, packed": MIN._replace(told=" DELIVER PACKED"),
+    "min, latest": MIN._replace(told=" NOTIFY LATEST"),
+    "min, min change": MIN._replace(told=" NOTIFY MIN CHANGE 0.01"),
+    "count": Asked("COUNT(*)", "rows", (Tally.of(3, 0),), rows=1),
+    "sum": Asked("SUM(price)", "values", (Tally.of(3, 300),)),
+    "avg": Asked("AVG(price)", "values", (Tally.of(3, 300),)),
+    "distinct": Asked("DISTINCT price", "distinct", (Members((0,)),), rows=1),
+}
+SIZES = (1_000, 10_000, 100_000, 1_000_000)
+USUAL = 100_000
 SPAN = 1_000_000
 CHUNK = 10_000
 NUMBER = ColumnType(Kind.BIGINT)
@@ -36,7 +63,7 @@ STOCK = Relation("stock", (Column("k", NUMBER, False), Column("x", NUMBER), Colu
 CHANNEL = Channel("stock", "min", "price", (), "x")
 
 
-def subscribed(size: int) -> VirtualEdge:
+def subscribed(size: int, asked: Asked = MIN) -> VirtualEdge:
     """Return an edge with `size` live subscriptions whose ranges lie anywhere in the span."""
     source = np.random.default_rng(size)
     edge = VirtualEdge(0, 1, TOPICS, lambda version: Catalog(version, {"stock": STOCK}))
@@ -45,15 +72,16 @@ def subscribed(size: int) -> VirtualEdge:
     lows = source.integers(0, SPAN, size).tolist()
     for i, lo in enumerate(lows):
         hi = lo + int(source.integers(0, SPAN - lo))
-        sql = b'{"sql":"SELECT MIN(price) FROM stock WHERE x BETWEEN %d AND %d"}' % (lo, hi)
-        edge.subscription(i, b"subscriber-%06d" % i, sql)
+        sql = f"SELECT {asked.items} FROM stock WHERE x BETWEEN {lo} AND {hi}{asked.told}"
+        edge.subscription(i, b"subscriber-%06d" % i, b'{"sql":"%s"}' % sql.encode())
     values = [record.value for record in edge.take() if record.topic == TOPICS.registrations]
     packed = [unpack(value) for value in values if value is not None and is_packed(value)]
     versions = [v for part in packed if isinstance(part, PackedRegistrations) for v in part.versions]
     parts = [versions[i : i + CHUNK] for i in range(0, len(versions), CHUNK)]
     for i, part in enumerate(parts):
         header = Header("snapshot", 0, "stock/0", 0, chunk=i, of=len(parts))
-        answers = Answers(np.zeros(len(part), np.int64), np.ones(len(part), np.bool_), {})
+        known = {} if asked.parts is None else dict.fromkeys(range(len(part)), asked.parts)
+        answers = Answers(np.zeros(len(part), np.int64), np.ones(len(part), np.bool_), known)
         edge.notification(i, b"stock/0", pack_snapshot(header, np.array(part), answers))
     control(edge, Progress(0, 0, 0, "t"))
     edge.take()
@@ -64,22 +92,24 @@ def control(edge: VirtualEdge, record: EpochBegins | RegisterAll | Progress) -> 
     edge.notification(0, b"@control", encode_control(record))
 
 
-def chunks(batch: int, count: int, side: int, seed: int) -> list[bytes]:
+def chunks(batch: int, count: int, side: int, seed: int, asked: Asked = MIN) -> list[bytes]:
     """Return `count` packed messages with square rectangles of `side`, each with a value of its own."""
+    channel = Channel("stock", asked.kind, None if asked.kind == "rows" else "price", (), "x")
     source = np.random.default_rng(seed)
     lo = source.integers(0, SPAN, count)
     hi = lo + (source.random(count) * (SPAN - lo)).astype(np.int64)
     packed = []
     for i in range(0, count, CHUNK):
         n = min(CHUNK, count - i)
-        zeros, nothing, never = np.zeros(n, np.int32), np.zeros(n, np.int64), np.zeros(n, np.bool_)
-        a, c, new = lo[i : i + n], hi[i : i + n], np.arange(1 + i, 1 + i + n)
-        known = np.ones(n, np.bool_)
+        zeros, nothing = np.zeros(n, np.int32), np.zeros(n, np.int64)
+        a, c, places = lo[i : i + n], hi[i : i + n], np.arange(1 + i, 1 + i + n)
+        known, old = np.full(n, asked.kind != "rows"), np.full(n, asked.kind == "values")
+        rows, new = np.full(n, asked.rows), np.where(known, places, 0)
         messages = Messages(
-            [CHANNEL], [b"[]"], zeros, zeros, zeros, nothing, nothing, never, new, known, a, a + side, c, c + side
+            [channel], [b"[]"], zeros, zeros, zeros, rows, nothing, old, new, known, a, a + side, c, c + side
         )
         header = Header("messages", 0, "stock/0", batch, chunk=i // CHUNK, of=-(-count // CHUNK))
-        packed.append(pack_messages(header, messages, new, nothing, new))
+        packed.append(pack_messages(header, messages, places, nothing, places))
     return packed
 
 
@@ -111,10 +141,26 @@ def measure() -> dict[str, object]:
         runs = [timed(edge, b, chunks(b, 20_000, side_for(1, size), b)) for b in range(1, 6)]
         per_message[str(size)] = round(float(np.median([seconds for seconds, _ in runs])) / 20_000 * 1e6, 2)
         hits[str(size)] = round(sum(made for _, made in runs) / 100_000, 2)
-        if size == SIZES[-1]:
+        if size == USUAL:
             many = [timed(edge, b, chunks(b, 200, side_for(1_000, size), b)) for b in range(6, 11)]
             rate = round(float(np.median([made / seconds for seconds, made in many])))
-    return {"edge_us_per_message": per_message, "edge_hits_per_message": hits, "deliveries_per_s": rate}
+    return {
+        "edge_us_per_message": per_message,
+        "edge_hits_per_message": hits,
+        "deliveries_per_s": rate,
+        "edge_us_per_affected": {name: per_affected(asked) for name, asked in ASKED.items()},
+    }
+
+
+def per_affected(asked: Asked) -> float:
+    """Return the microseconds for each pair of a message and a subscription that it meets."""
+    edge = subscribed(USUAL, asked)
+    runs, met = [], 0
+    for batch in range(1, 4):
+        before = edge.counters.deliveries + edge.counters.suppressed + edge.counters.conflated
+        runs.append(timed(edge, batch, chunks(batch, 20_000, side_for(1, USUAL), batch, asked))[0])
+        met += edge.counters.deliveries + edge.counters.suppressed + edge.counters.conflated - before
+    return round(float(np.median(runs)) * len(runs) / met * 1e6, 2)
 
 
 if __name__ == "__main__":
