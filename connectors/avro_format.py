@@ -11,6 +11,7 @@ The Kafka key is framed in the same way (a record of exactly the primary key, or
 from __future__ import annotations
 
 import io
+import math
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
@@ -134,6 +135,8 @@ def _plain(type_: ColumnType, written: AvroType, value: Any) -> Coded:
     """Read what is the same in JSON: booleans, integers, texts (enums, too)."""
     if isinstance(value, bytes):
         raise RecordFault("wrong_type", f"expected {type_}, got {written}")
+    if isinstance(value, float) and not math.isfinite(value):  # JSON has no word for it
+        raise RecordFault("wrong_type", f"expected {type_}, got {written} {value!r}")
     return read_scalar(type_, _as_json(value))
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 ENV_PREFIX = "TIDEWIRE_"
 _PATHS = ("data_dir", "jars_dir", "ivy_settings")
 _PLACES = ("checkpoint", "log_table")
-_SECRET = ("tenants", "registry", "registry_credentials")
+_SECRET = ("tenants", "http_token", "registry", "registry_credentials")
 _ADDRESS = r"^\S+:\d{1,5}(,\S+:\d{1,5})*$"
 
 
@@ -58,6 +58,7 @@ class Settings(BaseSettings):
     http_origins: list[str] = Field(description="a list of origins such as https://example.org")
     http_connections: int = Field(ge=1, le=1_000_000, description="a whole number from 1 to 1000000")
     http_stream_subscriptions: int = Field(ge=1, le=10_000, description="a whole number from 1 to 10000")
+    http_token: str | None = Field(None, pattern=r"^[!-~]+$", repr=False, description="a token of `tidewire token`")
     master: str = Field(min_length=1, description="a Spark master, such as local[*] or spark://host:7077")
     checkpoint: str | None = Field(None, min_length=1, description="a path or a URI that Spark can write")
     max_offsets_per_trigger: int = Field(ge=1, le=10_000_000, description="a whole number from 1 to 10000000")

@@ -170,3 +170,15 @@ FUZZED = table("VARCHAR", schema_1=PLAIN)
 def test_no_bytes_raise(data, as_key):
     decoded = AvroFormat(FUZZED, keyless=True).decode(records([(data, data) if as_key else (None, data)]))
     assert len(decoded.changes) + len(decoded.dead) == 1
+
+
+SOME = ["SMALLINT", "INTEGER", "BIGINT", "BOOLEAN", "VARCHAR", "DECIMAL(6,2)", "DATE", "REAL"]
+
+
+@pytest.mark.parametrize("type_", SOME)
+@pytest.mark.parametrize("written", ["float", "double"])
+@pytest.mark.parametrize("value", [float("inf"), float("-inf"), float("nan")])
+def test_what_is_no_number_is_refused_in_every_column(type_, written, value):
+    schema = {"type": "record", "name": "T", "fields": [{"name": "id", "type": "long"}, {"name": "v", "type": written}]}
+    code, _ = one(table(type_, schema=schema), None, datum(schema, {"id": 5, "v": value}))
+    assert code == ("out_of_range" if type_ == "REAL" else "wrong_type")

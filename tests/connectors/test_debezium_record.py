@@ -22,6 +22,7 @@ from tidewire.verification.decoding import Bad
 from tidewire.verification.journal import Record
 
 TABLES = [f"CREATE TABLE t ({COLUMNS}) WITH ({options})" for options in (UNITS, INLINE, UNITS + ", 'absent'='keep'")]
+KEYLESS = "CREATE TABLE t (id BIGINT PRIMARY KEY, doc VARCHAR) WITH ('format'='debezium-json')"
 SCALARS = st.one_of(
     st.none(), st.booleans(), st.integers(-3, 3),
     st.sampled_from(["", "a", "BNI=", "gA==", debezium.PLACEHOLDER, "1.5"]),
@@ -152,3 +153,39 @@ def test_the_placeholder_is_an_option_and_never_a_key():
     assert change is not None and change.unchanged == [False, True] and change.key == b'{"k":"?"}'
     own = product(text, True).decode(None, b'{"op":"u","after":{"k":"a","v":"__debezium_unavailable_value"}}')
     assert own is not None and own.unchanged == [False, False]
+
+
+ROW = b'{"op":"%s","before":%s,"after":%s}'
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "key", "origin"),
+    [
+        (ROW % (b"c", b"null", b'{"id":1,"doc":"x"}'), "upsert", b'{"id":1}', None),
+        (ROW % (b"r", b"null", b'{"id":1,"doc":"x"}'), "upsert", b'{"id":1}', None),
+        (ROW % (b"u", b"null", b'{"id":1,"doc":"x"}'), "upsert", b'{"id":1}', None),
+        (ROW % (b"u", b'{"id":1,"doc":""}', b'{"id":1,"doc":"x"}'), "upsert", b'{"id":1}', None),
+        (ROW % (b"u", b'{"id":2,"doc":""}', b'{"id":1,"doc":"x"}'), "upsert", b'{"id":1}', b'{"id":2}'),
+        (ROW % (b"d", b'{"id":2,"doc":""}', b"null"), "delete", b'{"id":2}', None),
+    ],
+)
+def test_without_a_key_the_row_says_it(value: bytes, kind: str, key: bytes, origin: bytes | None):
+    change = product(KEYLESS, True).decode(None, value)
+    assert (change.kind, change.key, change.origin) == (kind, key, origin)
+
+
+@pytest.mark.parametrize(
+    ("value", "keyless", "code", "said"),
+    [
+        (ROW % (b"c", b"null", b'{"id":1,"doc":"x"}'), False, "missing_key", "may have several partitions"),
+        (ROW % (b"u", b'{"id":1}', b'{"id":1,"doc":"x"}'), False, "missing_key", "may have several partitions"),
+        (ROW % (b"d", b'{"id":1}', b"null"), False, "missing_key", "may have several partitions"),
+        (ROW % (b"d", b"null", b"null"), True, "missing_key", "does not say what to delete"),
+        (ROW % (b"c", b"null", b'{"doc":"x"}'), True, "missing_column", "column `id`"),
+        (ROW % (b"c", b"null", b'{"id":null,"doc":"x"}'), True, "null_not_allowed", "column `id`"),
+    ],
+)
+def test_without_a_key_and_a_row_that_says_it_the_record_is_refused(value, keyless, code, said):
+    with pytest.raises(RecordFault, match=said) as caught:
+        product(KEYLESS, keyless).decode(None, value)
+    assert caught.value.code == code

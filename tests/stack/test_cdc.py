@@ -65,6 +65,24 @@ CASES = [
 ]  # fmt: skip
 
 
+LATE, OLD, NEW = "moved_late", "moved_old", "moved_new"
+MOVED = Source("shopmoved", r"public\\.moved_.*", True, {"publication.autocreate.mode": "all_tables"})
+"""Tables that come and are renamed while it runs; each name has a topic."""
+ROUTED = Source(
+    "shopkept", r"public\\.kept_.*", True,
+    {
+        "publication.autocreate.mode": "all_tables",
+        "transforms": "keep",
+        "transforms.keep.type": "org.apache.kafka.connect.transforms.RegexRouter",
+        "transforms.keep.regex": r"shopkept\\.public\\.kept_(old|new)",
+        "transforms.keep.replacement": "shopkept.public.kept",
+    },
+)  # fmt: skip
+"""The same, and both names have one topic."""
+LARGE = 50
+"""The id of a row with a large text, of which something else changes when its table has been renamed."""
+
+
 @pytest.fixture(scope="module")
 def database() -> Iterator[Postgres]:
     server = Postgres()
@@ -109,6 +127,34 @@ def changed(database: Postgres, cluster: str, tmp_path_factory: pytest.TempPathF
         connector.kill()
 
 
+@pytest.fixture(scope="module")
+def moved(
+    database: Postgres, cluster: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[list[list[JsonValue]]]:
+    """What the table held that was renamed while its connector ran, at that moment."""
+    connector = Connector(tmp_path_factory.mktemp("moved"), database, cluster, [MOVED, ROUTED])
+    for table in (OLD, "kept_old"):
+        large = f"INSERT INTO {table} (id, name, doc) VALUES ({LARGE}, 'x', repeat('large', 4000))"
+        database.sql(MADE.format(table), *written(1, table, range(12)), large)
+    try:
+        connector.start()
+        database.sql(MADE.format(LATE), *written(2, OLD, range(12, 19)), f"INSERT INTO {OLD} VALUES (98, '{LAST}')")
+        before = truth(database, OLD)
+        for old, new in ((OLD, NEW), ("kept_old", "kept_new")):
+            touched = f"UPDATE {new} SET name = 'touched' WHERE id = {LARGE}"
+            database.sql(f"ALTER TABLE {old} RENAME TO {new}", touched, *written(3, new, range(20, 32)))
+        database.sql(*written(4, LATE, range(12)))
+        database.sql(*(f"INSERT INTO {table} VALUES (99, '{LAST}')" for table in (LATE, NEW, "kept_new")))
+        yield before
+    finally:
+        connector.kill()
+
+
+def written(seed: int, table: str, ids: range) -> list[str]:
+    writer = Items(seed, table, ids, truncates=0)
+    return [writer.next() for _ in range(40)]
+
+
 def captured(bootstrap: str, topic: str) -> RawRecords:
     """Return what a topic holds when the last row has come, as a shard takes it."""
 
@@ -126,8 +172,8 @@ def captured(bootstrap: str, topic: str) -> RawRecords:
     )  # fmt: skip
 
 
-def rows_of(ddl: str, records: RawRecords, cuts: int) -> list[list[JsonValue]]:
-    """Return the rows that a shard holds after `records`, taken in so many batches."""
+def rows_of(ddl: str, records: RawRecords, cuts: int, dead: int = 0) -> list[list[JsonValue]]:
+    """Return the rows that a shard holds after `records`, taken in so many batches; `dead` of them it has refused."""
     catalog = apply_ddl(Catalog(), ddl, 0)
     (relation,) = catalog.relations.values()
     spec = ShardSpec(0, relation.shard, catalog, Topics(), 4)
@@ -141,7 +187,7 @@ def rows_of(ddl: str, records: RawRecords, cuts: int) -> list[list[JsonValue]]:
         )  # fmt: skip
         state = process_shard(spec, batch, state, [part]).state
     opened = ShardState.open(relation, spec.shard, state)
-    assert opened.counters.dead == 0, [letter.message for letter in format_of(relation, True).decode(records).dead]
+    assert opened.counters.dead == dead, [letter.message for letter in format_of(relation, True).decode(records).dead]
     rows = opened.operator.stored
     return sorted(
         [shown(column.type, value) for column, value in zip(relation.columns, rows.image(i), strict=True)]
@@ -165,3 +211,39 @@ def test_rows_are_those_of_the_database(database: Postgres, changed: str, case: 
 
 def in_millis(at: JsonValue) -> JsonValue:
     return at[:23].ljust(26, "0").removesuffix(".000000") if isinstance(at, str) and "." in at else at
+
+
+def moved_topic(table: str) -> str:
+    return f"{MOVED.name}.public.{table}"
+
+
+def ours(table: str, topic: str) -> str:
+    return OURS.format(table=table, topic=topic, options=INLINE)
+
+
+def test_a_table_that_is_made_while_the_connector_runs(
+    database: Postgres, cluster: str, moved: list[list[JsonValue]]
+) -> None:
+    records = captured(cluster, moved_topic(LATE))
+    for cuts in (1, 7, len(records)):
+        assert rows_of(ours(LATE, moved_topic(LATE)), records, cuts) == truth(database, LATE)
+
+
+def test_a_renamed_table_stays_as_it_was_and_its_changes_are_in_another_topic(
+    database: Postgres, cluster: str, moved: list[list[JsonValue]]
+) -> None:
+    """What the new topic lacks is in the old one, or refused: a row is never there with a value that is not its own."""
+    assert rows_of(ours(OLD, moved_topic(OLD)), captured(cluster, moved_topic(OLD)), 3) == moved
+    since = captured(cluster, moved_topic(NEW))
+    expected = [row for row in truth(database, NEW) if isinstance(row[0], int) and row[0] in {*range(20, 32), 99}]
+    for cuts in (1, 7):
+        assert rows_of(ours(NEW, moved_topic(NEW)), since, cuts, dead=1) == expected
+
+
+def test_a_renamed_table_goes_on_where_both_names_have_one_topic(
+    database: Postgres, cluster: str, moved: list[list[JsonValue]]
+) -> None:
+    topic = "shopkept.public.kept"
+    records = captured(cluster, topic)
+    for cuts in (1, 7, len(records)):
+        assert rows_of(ours("kept", topic), records, cuts) == truth(database, "kept_new")

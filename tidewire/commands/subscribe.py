@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as json_text
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
@@ -22,6 +23,7 @@ from tidewire.client import Client, NotAnswered, subscription_value
 from tidewire.connection import kafka_properties, open_client, topics_of
 from tidewire.log_moment import parse_moment
 from tidewire.options import BootstrapOption, ConfigOption, DataDirOption, JsonOption, LogTableOption, PrefixOption
+from tidewire.pushed_answers import PushedAnswers, edge_addresses, is_pushed
 from tidewire.records import Ack, Answer, Delivery, Progress, Refused
 from tidewire.resume_point import ResumePoint, source_of
 from tidewire.settings import Settings, load_settings
@@ -79,19 +81,38 @@ def subscribe(
         raise UserError("name an ID and a question, or a --file of many.")
     settings = load_settings(config, data_dir=data_dir, bootstrap=bootstrap, prefix=prefix, log_table=log_table)
     with open_client(config, bootstrap, prefix) as client:
-        stream = client.deliveries([id], progress=progress) if follow else None
         value = subscription_value(sql, template, read_params(params), notify=notify, ttl=ttl, deliver=deliver)
+        pushed = is_pushed(value)
+        stream = client.deliveries([id], progress=progress) if follow and not pushed else None
         past = None if as_of is None else _past(settings, client, value, as_of)
         ack = _subscribe(client, id, value, timeout, terminal)
         terminal.answer(msgspec.to_builtins(ack), _describe(ack))
         if past is not None:
             _tell_past(past, settings, client, ack, timeout, terminal)
-        if stream is None:
-            return
-        with stream:
-            for record in stream:
-                if isinstance(record, Progress) or record.version >= ack.version:
-                    terminal.answer(msgspec.to_builtins(record), describe_delivery(record))
+        if follow and pushed:
+            with _pushed_answers(settings, ack, timeout) as answers:
+                _tell((one for one in answers if progress or isinstance(one, Delivery)), ack, terminal)
+        if stream is not None:
+            with stream:
+                _tell(stream, ack, terminal)
+
+
+def _tell(records: Iterable[Delivery | Progress], ack: Ack, terminal: Terminal) -> None:
+    """Print what is told of the version that `ack` is about, and of later ones."""
+    for record in records:
+        if isinstance(record, Progress) or record.version >= ack.version:
+            terminal.answer(msgspec.to_builtins(record), describe_delivery(record))
+
+
+def _pushed_answers(settings: Settings, ack: Ack, timeout: float) -> PushedAnswers:
+    """Follow a subscription at the edges. They are found as they find each other: by the group on the broker."""
+    admin = Reader(kafka_properties(settings)).admin
+    group = topics_of(settings).prefix + "edges"
+
+    def edges() -> list[str]:
+        return edge_addresses(admin.members(group))
+
+    return PushedAnswers(ack.id, edges, ack.version, settings.http_token, timeout)
 
 
 def _past(settings: Settings, client: Client, value: bytes, as_of: str) -> AsOf:

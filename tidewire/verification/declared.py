@@ -34,7 +34,7 @@ _OPTIONS = {
 _MOST_BUCKETS = 1_024
 _VERBATIM = {"topic", "placeholder", "delimiter", "bucket.by", "message"}
 _JSON = ("{", "[", '"')
-JUDGED = {"json", "debezium-json"}
+_JUDGED = {"json", "debezium-json", "csv", "avro"}
 """Formats whose records are decoded here; tables of others are known, and their values not judged."""
 _CONSTRAINTS = {"PRIMARY KEY", "NOT NULL"}
 
@@ -95,6 +95,15 @@ class Table:
 
 
 Tables = dict[str, Table]
+
+
+def unread(table: Table) -> str | None:
+    """Return why the records of a table cannot be judged, if so."""
+    if table.format not in _JUDGED:
+        return f"table `{table.name}`: records of format '{table.format}' are not decoded here"
+    if table.format == "avro" and table.option("schema") == "registry":
+        return f"table `{table.name}`: its schemas are in a registry, which is not asked here; list them in 'schema.ID'"
+    return None
 
 
 class Declared:

@@ -14,7 +14,7 @@ import json
 import math
 import re
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -52,26 +52,41 @@ class Number(str):
     __slots__ = ()
 
 
-def decode(table: Table, key: bytes | None, value: bytes | None, keyless: bool) -> Row | None:
-    """Return what the record does, None if it is a dead letter. `keyless`: rows without a key are taken."""
+Members = Mapping[str, object]
+"""What a record says by member, as JSON values: None, bool, `Number`, str, list, dict."""
+
+
+class Format(NamedTuple):
+    """How records of a format are read. Both raise Bad. `key_in_row`: a row always has its primary key."""
+
+    key: Callable[[Table, bytes], list[str]]
+    row: Callable[[Table, bytes], Members]
+    key_in_row: bool = True
+
+
+def decode(table: Table, key: bytes | None, value: bytes | None, keyless: bool, by: Format | None = None) -> Row | None:
+    """Return what the record does, None if it is a dead letter. `keyless`: rows without a key are taken.
+
+    `by`: the format, JSON without it.
+    """
     try:
-        return _decode(table, key, value, keyless)
+        return _decode(table, key, value, keyless, by or JSON)
     except Bad:
         return None
 
 
-def _decode(table: Table, key: bytes | None, value: bytes | None, keyless: bool) -> Row:
+def _decode(table: Table, key: bytes | None, value: bytes | None, keyless: bool, by: Format) -> Row:
     if len(key or b"") + len(value or b"") > MAX_BYTES:
         raise Bad("too large")
-    stated = None if key is None else key_texts(table, key)
+    stated = None if key is None else by.key(table, key)
     width = len(table.columns)
     if stated is None and (value is None or not keyless):
         raise Bad("no key")
     if value is None:
         return Row(json.dumps(stated), False, [None] * width, [False] * width)
-    members = parse_text(value)
-    if not isinstance(members, dict):
-        raise Bad("no object")
+    members = by.row(table, value)
+    if by.key_in_row and not set(table.key) <= members.keys():
+        raise Bad("a row without its primary key")
     values = [_column(table, column, members, stated) for column in table.columns]
     present = [column.name in members or column.name in table.key for column in table.columns]
     own = [text for column, text in zip(table.columns, values, strict=True) if column.name in table.key]
@@ -93,7 +108,7 @@ def key_texts(table: Table, data: bytes) -> list[str]:
     return [scalar(column.type, document[column.name]) for column in columns]
 
 
-def _column(table: Table, column: Column, members: dict[str, Any], stated: list[str] | None) -> str | None:
+def _column(table: Table, column: Column, members: Members, stated: list[str] | None) -> str | None:
     if column.name in members:
         value = members[column.name]
         if value is None and not column.nullable:
@@ -127,6 +142,17 @@ def parse_text(data: bytes) -> Any:
     if "\\u" in text:
         _check_surrogates(text)
     return document
+
+
+def json_members(table: Table, data: bytes) -> Members:
+    """Return the members of a row. Raises Bad."""
+    members = parse_text(data)
+    if not isinstance(members, dict):
+        raise Bad("no object")
+    return members
+
+
+JSON = Format(key_texts, json_members, key_in_row=False)
 
 
 def _refuse(name: str) -> None:

@@ -21,7 +21,7 @@ import pyarrow as pa
 from tidewire.verification.declared import Table
 from tidewire.verification.measure import Measure
 from tidewire.verification.ordering import Sequence
-from tidewire.verification.rows import Rows, Step
+from tidewire.verification.rows import WALKED, Rows, Step
 from tidewire.verification.wide import key_column, key_expression, wide_digits
 
 FOREVER = 2**63 - 1
@@ -53,7 +53,7 @@ def build(root: duckdb.DuckDBPyConnection, sequence: Sequence, rows: Rows, measu
     database = _in_schema(root, f"h{sequence.epoch}_{table.born}_{table.name.encode().hex()}")
     events = _events(sequence.table, rows.steps(sequence))
     database.register("__events", events)
-    value = _stored if table.absent == "keep" and table.format == "json" else _sent
+    value = _stored if table.absent == "keep" and table.format != WALKED else _sent
     columns = [f"CAST({value(i)} AS {column.type}) AS {_quoted(column.name)}" for i, column in enumerate(table.columns)]
     versions = (
         f"SELECT {', '.join(columns)}, seq AS __from, "

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from tidewire.verification.batches import Batch, Batches
 from tidewire.verification.bucket import bucket_of
-from tidewire.verification.declared import JUDGED, Declared, Table
+from tidewire.verification.declared import Declared, Table, unread
 from tidewire.verification.journal import Record, TopicLog
 
 
@@ -74,19 +74,12 @@ def sequences(declared: Declared, batches: Batches, logs: dict[str, TopicLog]) -
         for i, batch in enumerate(those):
             for name, table in declared.at(batch.catalog).items():
                 key = (epoch, name, table.born)
-                sequence = found.setdefault(key, Sequence(epoch, table, limit=_unread(table)))
+                sequence = found.setdefault(key, Sequence(epoch, table, limit=unread(table)))
                 sequence.table = table
                 log = logs.get(table.topic)
                 if log is not None:
                     _take(sequence, table, batch, log, first=i == 0)
     return found
-
-
-def _unread(table: Table) -> str | None:
-    """Return why the records of a table cannot be judged, if so."""
-    if table.format in JUDGED:
-        return None
-    return f"table `{table.name}`: records of format '{table.format}' are not decoded here"
 
 
 def _take(sequence: Sequence, table: Table, batch: Batch, log: TopicLog, first: bool) -> None:

@@ -1,9 +1,10 @@
 """What records do to the rows of a table, in the order in which its shard took them.
 
-A record of format `json` says it alone. One of `debezium-json` may hang on the rows that are there: a truncate deletes
-them all, a value that did not change is that of the row before, which a create may have left under another key in the
-same moment of the source's log. So these are walked, with all rows in memory. And a change that stands in the source's
-log before one that its partition had, and is no later, does nothing: the connector was killed, and says it again.
+A record of format `json`, `csv` or `avro` says it alone. One of `debezium-json` may hang on the rows that are there: a
+truncate deletes them all, a value that did not change is that of the row before, which a create may have left under
+another key in the same moment of the source's log. So these are walked, with all rows in memory. And a change that
+stands in the source's log before one that its partition had, and is no later, does nothing: the connector was killed,
+and says it again.
 """
 
 from __future__ import annotations
@@ -14,11 +15,17 @@ from itertools import groupby
 from typing import NamedTuple
 
 from tidewire.verification import debezium
+from tidewire.verification.avro_rows import avro_key, avro_members
 from tidewire.verification.bucket import bucket_of
+from tidewire.verification.csv_rows import csv_members
 from tidewire.verification.debezium import NOTHING, Event
-from tidewire.verification.declared import JUDGED, Table
-from tidewire.verification.decoding import Bad, Row, decode
+from tidewire.verification.declared import Table, unread
+from tidewire.verification.decoding import JSON, Bad, Format, Row, decode, key_texts
 from tidewire.verification.ordering import Sequence, Taken
+
+WALKED = "debezium-json"
+"""The format whose records hang on the rows that are there."""
+FORMATS = {"json": JSON, "csv": Format(key_texts, csv_members), "avro": Format(avro_key, avro_members)}
 
 Image = tuple[str | None, ...]
 
@@ -48,7 +55,7 @@ class Rows:
 
     def steps(self, sequence: Sequence) -> Iterator[Step]:
         """Yield what each record did, dead letters left out."""
-        if sequence.table.format != "json":
+        if sequence.table.format == WALKED:
             yield from self._walk(sequence).steps
             return
         for seq, taken in enumerate(sequence.taken, 1):
@@ -58,19 +65,19 @@ class Rows:
 
     def verdicts(self, sequence: Sequence) -> Iterator[tuple[Taken, bool | None]]:
         """Yield each record, and whether it is a dead letter; None where that cannot be known."""
-        if sequence.table.format not in JUDGED:
+        if unread(sequence.table) is not None:
             yield from ((taken, None) for taken in sequence.taken)
             return
-        walked = self._walk(sequence).dead if sequence.table.format != "json" else {}
+        walked = self._walk(sequence).dead if sequence.table.format == WALKED else {}
         for seq, taken in enumerate(sequence.taken, 1):
             yield taken, walked[seq] if walked else self.row(taken) is None
 
     def row(self, taken: Taken) -> Row | None:
-        """Return what a record of format `json` does, None if it is a dead letter."""
+        """Return what a record does that is a row by itself, None if it is a dead letter."""
         record, keyless = taken.record, taken.partitions == 1 and not taken.table.bucket_by
         place = (taken.table, record.partition, record.offset, keyless)
         if place not in self._rows:
-            self._rows[place] = decode(taken.table, record.key, record.value, keyless)
+            self._rows[place] = decode(taken.table, record.key, record.value, keyless, FORMATS[taken.table.format])
         return self._rows[place]
 
     def event(self, taken: Taken) -> Event | None:

@@ -62,8 +62,16 @@ def test_what_is_published_again_does_nothing() -> None:
 
 
 def test_other_formats_are_not_judged() -> None:
-    csv = ITEM.replace("debezium-json", "csv")
-    table = declared(csv).at(0)["t"]
+    table = declared(ITEM.replace("debezium-json", "protobuf")).at(0)["t"]
     sequence = Sequence(0, table, limit="not decoded")
     sequence.add(0, table, [Record(0, 0, 0, None, b"1,x")])
     assert [dead for _, dead in Rows().verdicts(sequence)] == [None]
+
+
+def test_lines_are_rows_by_themselves() -> None:
+    lines = [(None, b"1,x"), (b"1", b"1,"), (b"1", b"2,y"), (b"1", None), (None, b"3")]
+    steps, dead = walked(lines, ddl=ITEM.replace("debezium-json", "csv"))
+    assert dead == [False, False, True, False, False]
+    assert steps == [
+        (1, '["1"]', ["1", "x"]), (2, '["1"]', ["1", None]), (4, '["1"]', None), (5, '["3"]', ["3", None]),
+    ]  # fmt: skip

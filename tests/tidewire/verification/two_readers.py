@@ -1,0 +1,59 @@
+"""One record read by the product's decoder and by the one that judges: both say the same, in its words."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+
+from catalog.ddl import apply_ddl
+from catalog.relation import Catalog
+from connectors.json_scalar import scalar_text
+from connectors.record_format import format_of
+from tests.connectors.relations import records
+from tests.tidewire.verification.test_declared import declared
+from tidewire.verification.declared import unread
+from tidewire.verification.decoding import Row, decode, parse_text, scalar
+from tidewire.verification.rows import FORMATS
+
+
+class TwoReaders:
+    """Reads records of the table `t`, declared by `ddl`."""
+
+    def __init__(self, ddl: str) -> None:
+        self.relation = apply_ddl(Catalog(), ddl, 0).relations["t"]
+        self.table = declared(ddl).at(0)["t"]
+        assert unread(self.table) is None
+        self._product = {keyless: format_of(self.relation, keyless) for keyless in (False, True)}
+
+    def read(self, key: bytes | None, value: bytes | None, keyless: bool = True) -> Row | None:
+        """Return what both say, None if both refuse it."""
+        judge = decode(self.table, key, value, keyless, FORMATS[self.table.format])
+        product = self._by_product(key, value, keyless)
+        assert judge == product, (key, value)
+        return judge
+
+    def _by_product(self, key: bytes | None, value: bytes | None, keyless: bool) -> Row | None:
+        decoded = self._product[keyless].decode(records([(key, value)]))
+        if decoded.dead:
+            return None
+        changes, width = decoded.changes, len(self.table.columns)
+        pk = parse_text(changes.keys[0])
+        owned = [scalar(c.type, pk[c.name]) for c in self.table.columns if c.name in pk]
+        if not changes.live[0]:
+            return Row(json.dumps(owned), False, [None] * width, [False] * width)
+        values: list[str | None] = []
+        for i, (column, ours) in enumerate(zip(self.relation.columns, self.table.columns, strict=True)):
+            if not changes.valid[i, 0]:
+                values.append(None)
+                continue
+            coded = changes.texts[i][0] if i in changes.texts else int(changes.codes[i, 0])
+            assert coded is not None
+            values.append(scalar(ours.type, parse_text(scalar_text(column.type, coded).encode())))
+        absent = changes.kept[:, 0].tolist() if changes.kept is not None else None
+        kept = absent if absent is not None else [decoded.seen[c.name] == 0 for c in self.table.columns]
+        return Row(json.dumps(owned), True, values, [not one for one in kept])
+
+
+@cache
+def two_readers(ddl: str) -> TwoReaders:
+    return TwoReaders(ddl)
