@@ -67,7 +67,10 @@ class Admission:
         self._compiler = _compiler_of(catalog)
 
     def judge_all(self, values: Sequence[bytes]) -> Judged:
-        """Compile together what can be. Cost: 1.5 us each (`catalog/bulk_compiler.py`)."""
+        """Compile together what can be. Cost: 1.5 us a plain record, 5 us one that is read (`overlay/found_statements.py`).
+
+        Both where many have a template in common.
+        """
         if len(values) < FEW or self._compiler is None:
             return Judged([], find_statements([]), list(range(len(values))))
         found = find_statements(values, self._compiler.sql_of)
