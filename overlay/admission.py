@@ -67,7 +67,7 @@ class Admission:
         self._compiler = _compiler_of(catalog)
 
     def judge_all(self, values: Sequence[bytes]) -> Judged:
-        """Compile together what can be. Cost: 1.5 us a plain record, 5 us one that is read (`overlay/found_statements.py`).
+        """Compile together what can be. Cost: 1.5 us a plain record, 6 us one that is read, 14 us a template.
 
         Both where many have a template in common.
         """
