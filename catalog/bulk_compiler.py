@@ -46,8 +46,8 @@ _POWERS = 10 ** np.arange(19, dtype=np.int64)
 class Alike:
     """Accepted statements of one template, in order.
 
-    example: one of them: all have its shape, columns, cost, notify, ttl and deliver.  parts: as in its `pieces`.
-    rows: their numbers.  literals: how many literals lie between the parts.
+    example: one of them: all have its shape, columns, cost, notify and deliver.  parts: as in its `pieces`.
+    rows: their numbers.  literals: how many literals lie between the parts.  ttl: seconds to live, 0 without end.
     Statement rows[i] has the region (groups[group[i]], lo[i], hi[i], empty[i]).
     """
 
@@ -60,6 +60,15 @@ class Alike:
     lo: I64
     hi: I64
     empty: Bool
+    ttl: I64
+
+    def only(self, chosen: I64, example: Compiled, ttl: I64) -> Alike:
+        """Return the statements rows[chosen], with what `example` and `ttl` say instead."""
+        lo, hi, empty = self.lo[chosen], self.hi[chosen], self.empty[chosen]
+        group = self.group[chosen]
+        return Alike(
+            example, self.parts, self.rows[chosen], self.literals, self.groups, group, lo, hi, empty, ttl
+        )  # fmt: skip
 
 
 def compile_all(compiler: Compiler, statements: CutStatements) -> list[Alike]:
@@ -116,6 +125,7 @@ def _with_options(compiler: Compiler, statements: CutStatements, rows: I64) -> A
         regions.bounds[taken, 0],
         regions.bounds[taken, 1],
         regions.empty[taken],
+        np.full(len(taken), example.ttl or 0, np.int64),
     )
 
 

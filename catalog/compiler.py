@@ -9,10 +9,11 @@ comes from one place and underlines what it is about.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from catalog.column_type import ColumnType
+from catalog.column_type import ColumnType, Kind
 from catalog.errors import SqlError, SubscriptionError
 from catalog.literal import LiteralKind, LiteralMismatch
 from catalog.notify import EVERY_CHANGE, RECORDS, Notify, OptionRefused, Options, read_options
@@ -28,6 +29,7 @@ from catalog.template import Key, Pieces, content, is_template, split
 MAX_CHARACTERS = 16_384
 """Longest text of one subscription."""
 MAX_TEMPLATES = 4096
+_PLAIN_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +139,24 @@ class Compiler:
             raise _mismatch(prepared.text, prepared.operands, e) from None
         behind = template[prepared.options.end :]
         return _compiled(prepared.plan, region, _filled(prepared, literals) + behind, prepared.options)
+
+    def sql_of(self, template: str, parameters: Sequence[object]) -> str | None:
+        """Return the SQL that a template says with its parameters.
+
+        `compile` gives for it what `compile_template` gives, or refuses it. None where the template was not compiled
+        lately, a parameter is none, or it is a text that is a number only to a DECIMAL column. Cost: 2 us, more on a busy machine.
+        """
+        prepared = self._prepared.get(template)
+        if prepared is None:
+            return None
+        try:
+            literals = _bound(prepared, parameters)
+        except SubscriptionError:
+            return None
+        for (kind, text), type_ in zip(literals, prepared.types, strict=True):
+            if kind is LiteralKind.DIGITS and type_.kind is Kind.DECIMAL and not _PLAIN_NUMBER.fullmatch(text):
+                return None
+        return _filled(prepared, literals) + template[prepared.options.end :]
 
     def shortcut(self, key: Key) -> Shortcut | None:
         """Return how statements of a template are compiled, where it was seen lately and may take the shortcut."""

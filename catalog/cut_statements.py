@@ -48,11 +48,11 @@ class CutStatements:
         """Return a statement. Cost: 0.5 us."""
         return self.data[int(self.starts[i]) : int(self.ends[i])].tobytes().decode()
 
-    def texts(self, rows: I64) -> list[str]:
-        """Return simple statements. Cost: 0.2 us each."""
-        text = self.data.tobytes().decode("latin-1")
+    def texts(self, rows: I64) -> list[bytes]:
+        """Return statements in UTF-8. Cost: 0.2 us each."""
+        data = self.data.tobytes()
         spans = zip(self.starts[rows].tolist(), self.ends[rows].tolist(), strict=True)
-        return [text[start:end] for start, end in spans]
+        return [data[start:end] for start, end in spans]
 
     def literals(self, i: int) -> list[str]:
         """Return the literals of a simple statement as written. Cost: 0.5 us each."""
@@ -61,12 +61,13 @@ class CutStatements:
 
     def key(self, i: int) -> Key:
         """Return the key of the template of a simple statement."""
-        text, begins, edges = self.text(i), int(self.starts[i]), [0]
+        begins, edges = int(self.starts[i]), [0]
+        text = self.data[begins : int(self.ends[i])].tobytes()
         for start, end in self.spans[int(self.first[i]) : int(self.first[i]) + int(self.counts[i])].tolist():
             edges += [start - begins, end - begins]
         edges.append(len(text))
-        parts = tuple(text[edges[k] : edges[k + 1]] for k in range(0, len(edges), 2))
-        return parts, tuple(text[at] == "'" for at in edges[1:-1:2])
+        parts = tuple(text[edges[k] : edges[k + 1]].decode() for k in range(0, len(edges), 2))
+        return parts, tuple(text[at : at + 1] == b"'" for at in edges[1:-1:2])
 
     def by_template(self, least: int = 1) -> list[I64]:
         """Return the simple statements of each template that has at least so many, in order.

@@ -106,12 +106,12 @@ class Intake:
 
     def _newcomers(self, records: list[Held], judged: Judged, alone: dict[int, Compiled]) -> Newcomers:
         """Return those of `records` that are accepted, in their order."""
-        accepted = sorted([*alone, *(i for alike in judged.alike for i in judged.records[alike.rows].tolist())])
+        accepted = sorted([*alone, *(i for alike in judged.alike for i in judged.found.records[alike.rows].tolist())])
         taken = [records[i] for i in accepted]
         newcomers = Newcomers([record.key for record in taken], [record.version for record in taken])
         for alike in judged.alike:
-            which = np.searchsorted(accepted, judged.records[alike.rows])
-            newcomers.put_alike(which, alike, self._relation(alike.example), judged.statements)
+            which = np.searchsorted(accepted, judged.found.records[alike.rows])
+            newcomers.put_alike(which, alike, self._relation(alike.example), judged.found.statements)
         for i, compiled in alone.items():
             newcomers.put_one(bisect_left(accepted, i), compiled, self._relation(compiled))
         return newcomers

@@ -21,7 +21,7 @@ from catalog.cut_statements import CutStatements
 from catalog.relation import Relation
 from catalog.shape import Shape
 from overlay.answer_table import Bounds
-from overlay.delivery import json_text
+from overlay.delivery import json_names, json_text
 from overlay.slot_rows import Terms
 from overlay.statement_texts import Parts, packed, packed_all
 from state.change_batch import I64, Bool
@@ -89,10 +89,10 @@ class Newcomers:
         self.lo[which], self.hi[which], self.empty[which] = alike.lo, alike.hi, alike.empty
         self.template[which] = self._place(alike.parts, self.templates)
         literals = packed_all(statements, alike.rows, alike.literals)
-        for i, text, sql in zip(which.tolist(), literals, statements.texts(alike.rows), strict=True):
-            self.literals[i], self.sql[i] = text, f'"{sql}"'
-        if alike.example.ttl is not None:
-            self.ttl |= dict.fromkeys(which.tolist(), alike.example.ttl)
+        for i, text, sql in zip(which.tolist(), literals, json_names(statements.texts(alike.rows)), strict=True):
+            self.literals[i], self.sql[i] = text, sql
+        ends = alike.ttl > 0
+        self.ttl |= dict(zip(which[ends].tolist(), alike.ttl[ends].tolist(), strict=True))
 
     def _shared(self, i: int | I64, compiled: Compiled, relation: Relation) -> None:
         asked = Asked(compiled.region.shape, relation, compiled.columns)

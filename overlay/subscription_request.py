@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
 import msgspec
-import numpy as np
 
-from catalog.cut_statements import CutStatements
 from catalog.notify import FORMS, MAX_TTL_SECONDS, PACKED, PUSH, RECORDS, read_policy
 from connectors.partitioner import home_partition
 from overlay.ack import Refusal
-from overlay.text_arena import sizes_of
-from state.change_batch import I64
 
 MAX_ID_BYTES = 1_024
 MAX_REQUEST_BYTES = 65_536
-_MOST_TOGETHER = 1_024
-"""Bytes of a record that is looked at together with others; where each literal is takes eight times the text."""
 
 
 class Request(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -37,8 +30,6 @@ class Request(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     deliver: str | None = None
 
 
-_HEADS = (b'{"sql":"', b'{"sql": "')
-_LONGEST_HEAD = max(map(len, _HEADS))
 _DECODER = msgspec.json.Decoder(dict[str, object], float_hook=Decimal)
 
 
@@ -61,27 +52,6 @@ def read_request(value: bytes) -> Request | Refusal:
     if any(isinstance(param, list | dict) for param in request.params or ()):
         return _malformed("must have plain values as `params`, no arrays or objects")
     return _with_options(request)
-
-
-def find_statements(values: Sequence[bytes]) -> tuple[CutStatements, I64]:
-    """Return the statements of records that are `{"sql":"..."}`, as most clients write it, and which records those are.
-
-    Of a statement that is simple, the record says just this; about others, and records longer than `_MOST_TOGETHER`,
-    nothing is known here. Cost: 0.5 us each.
-    """
-    sizes = sizes_of(values)
-    flat = b"".join(values)
-    data = np.frombuffer(flat + bytes(_LONGEST_HEAD), np.uint8)
-    ends = np.cumsum(sizes)
-    starts = ends - sizes
-    heads = data[starts[:, None] + np.arange(_LONGEST_HEAD)]
-    begins = np.full(len(values), -1, np.int64)
-    for head in _HEADS:
-        begins[(heads[:, : len(head)] == np.frombuffer(head, np.uint8)).all(axis=1)] = len(head)
-    closed = (data[ends - 2] == ord('"')) & (data[ends - 1] == ord("}"))
-    fits = (sizes >= begins + 2) & (sizes <= _MOST_TOGETHER)
-    which = ((begins > 0) & closed & fits).nonzero()[0]
-    return CutStatements.of(data, starts[which] + begins[which], ends[which] - 2), which
 
 
 def _with_options(request: Request) -> Request | Refusal:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from catalog.proto_schema import schema_text
 from connectors.proto_compiler import compile_proto
-from tidewire.text_input import STDIN, open_input, read_text
+from tidewire.text_input import STDIN, open_input, text_of
 
 _INCLUDED = re.compile(r"""('schema(?:\.[0-9]+)?'\s*=\s*)'@((?:[^']|'')+)'""", re.IGNORECASE)
 
@@ -33,6 +33,5 @@ def include(ddl: str, file: Path) -> str:
 def _content(path: Path) -> str:
     with open_input(path) as stream:
         data = stream.read()
-    if path.suffix == ".proto":
-        data = compile_proto(path)
-    return schema_text(data) or read_text(path)
+    descriptors = compile_proto(path) if path.suffix == ".proto" else data
+    return schema_text(descriptors) or text_of(data, path)

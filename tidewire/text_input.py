@@ -22,7 +22,11 @@ class UnreadableInput(UserError):
 def read_text(path: Path) -> str:
     """Return the whole text. Raises UnreadableInput."""
     with open_input(path) as stream:
-        data = stream.read()
+        return text_of(stream.read(), path)
+
+
+def text_of(data: bytes, path: Path) -> str:
+    """Return the text that was read from `path`. Raises UnreadableInput."""
     try:
         return data.decode()
     except UnicodeDecodeError as error:

@@ -57,8 +57,9 @@ NUMBERS = SHORT + LONG
 COLUMNS = ["risk", "price", "volume", "ratio", "small", "wide", '"Lot Size"']
 numbers = st.sampled_from(NUMBERS) | st.integers(-(10**6), 10**6).map(str) | st.floats(0, 1e6).map(lambda x: f"{x:.4f}")
 TEXTS = ["exchange = 'NYSE'", "exchange = 'O''Hare --x'", "exchange = NULL", "symbol = 'a' AND symbol > 'b'"]
+ODD = ["exchange = 'Ω \\ \"\n'", "\"symbol\" = 'é1'", "\nvolume\t= 5", "exchange = '/* x'", "exchange = 'TTL 5'"]
 OTHERS = ["open = TRUE", "volume = 5", "volume = 7", "day = '2026-03-01'", "day = '2026-13-01'"]
-equalities = st.sampled_from(TEXTS + OTHERS)
+equalities = st.sampled_from(TEXTS + ODD + OTHERS)
 tests = st.tuples(st.sampled_from(COLUMNS), st.sampled_from(["<", "<=", ">", ">=", "= "]), numbers).map(" ".join)
 between = st.tuples(st.sampled_from(COLUMNS), numbers, numbers).map(lambda t: f"{t[0]} BETWEEN {t[1]} AND {t[2]}")
 dates = st.sampled_from(["at < '2026-03-01'", "at < '2026-03-01 12:00:00'", "at < 'x'", "sector >= 'm'"])
@@ -102,7 +103,7 @@ def test_all_of_a_known_template_are_taken_and_a_refused_one_is_left() -> None:
 
 def test_few_and_odd_ones_are_left() -> None:
     few = [f"SELECT MAX(price) FROM stock WHERE risk < {i}" for i in range(bulk_compiler.FEW - 1)]
-    odd = ['SELECT MAX(price) FROM stock WHERE "risk" < 1'] * 20 + [
+    odd = ["SELECT MAX(price) FROM stock WHERE exchange = 'a -- b'"] * 20 + [
         "SELECT MAX(price) FROM stock WHERE risk < 1 -- é"
     ] * 20
     assert together(few + odd) == {} and together([]) == {}

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+import json
+import random
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from catalog import bulk_compiler
 from catalog.column_type import ColumnType, Kind
 from catalog.compiler import Compiled
 from catalog.relation import Catalog, Column, Relation
+from catalog.shape import Region
 from overlay.ack import Refusal
 from overlay.admission import Admission, Held
+from tests.catalog.sample import CATALOG
+from tests.effort import examples
 
 TABLE = Relation("t", (Column("k", ColumnType(Kind.BIGINT), False),), ("k",), "t")
 ASK = b'{"sql":"SELECT MIN(k) FROM t"}'
@@ -38,3 +50,93 @@ def test_older_records_of_an_id_are_forgotten() -> None:
         admission.held[version] = Held(version, key, ASK)
     assert [held.version for held in admission.forget(b"a", 3)] == [0, 2]
     assert list(admission.held) == [1, 3] and admission.forget(b"c", 9) == []
+
+
+COLUMNS = ["risk", "price", "volume", "ratio", "small", "wide", "exchange", "day", "open", '"Lot Size"', "nothing"]
+comparisons = st.tuples(st.sampled_from(COLUMNS), st.sampled_from(["<", ">=", "= ", "= -", "> - "])).map(" ".join)
+items = st.sampled_from(["MIN(price)", "COUNT(*)", 'MAX("Lot Size")', "DISTINCT sector", "MAX( price )\n"])
+within = st.sampled_from(["", "", " NOTIFY LATEST", " TTL 5", " NOTIFY MIN CHANGE 0.5 TTL 5"])
+constants = st.sampled_from([0, 5, -5, 2.5, -1.005, 1e30, 10**20, "x", "it's -- x", "café", "5", "-2.50", ".5", "1e3"])
+others = st.sampled_from([None, True, "2026-03-01", "2026-13-01", "Ω\n\\", "/* '", "' OR 1 = 1", [], {}])
+beside = st.fixed_dictionaries(
+    {},
+    optional={
+        "notify": st.sampled_from(["LATEST", "EVERY CHANGE", "MIN CHANGE 0.5", "no"]),
+        "ttl": st.sampled_from([5, 7, 0]),
+        "deliver": st.sampled_from(["push", "x"]),
+    },
+)
+
+
+def written(constant: object) -> str:
+    return "'" + constant.replace("'", "''") + "'" if isinstance(constant, str) else str(constant)
+
+
+def in_bulk(admission: Admission, values: list[bytes]) -> dict[int, Compiled]:
+    judged, made = admission.judge_all(values), {}
+    statements, records = judged.found.statements, judged.found.records
+    for alike in judged.alike:
+        for i, row in enumerate(alike.rows.tolist()):
+            group = alike.groups[int(alike.group[i])]
+            shape = alike.example.region.shape
+            region = Region(shape, group, int(alike.lo[i]), int(alike.hi[i]), bool(alike.empty[i]))
+            ttl = int(alike.ttl[i]) or None
+            made[int(records[row])] = replace(alike.example, region=region, sql=statements.text(row), ttl=ttl)
+    assert sorted([*made, *judged.left]) == list(range(len(values)))
+    return made
+
+
+@settings(max_examples=examples(100), deadline=None)
+@given(
+    items, st.lists(comparisons, max_size=3), within, st.lists(beside, min_size=1, max_size=3),
+    st.lists(constants | others, min_size=1, max_size=4), st.integers(0, 99),
+)  # fmt: skip
+def test_many_are_judged_as_each_alone(
+    item: str, tests: list[str], option: str, besides: list[dict[str, object]], values: list[object], seed: int
+) -> None:
+    choose, records = random.Random(seed), []
+    where = " WHERE " + " AND ".join(test + " ?" for test in tests) if tests else ""
+    template = f"SELECT {item} FROM stock{where}{option}"
+    for _ in range(16):
+        params = [choose.choice(values) for _ in tests]
+        asked: dict[str, object] = {"template": template, "params": params}
+        if choose.random() < 0.4:
+            asked = {"sql": template.replace("?", "%s") % tuple(map(written, params)) if tests else template}
+        records.append(json.dumps(asked | choose.choice(besides), ensure_ascii=choose.random() < 0.5).encode())
+    admission, alone = Admission(), Admission()
+    admission.announce(CATALOG)
+    alone.announce(Catalog(CATALOG.version, CATALOG.relations))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bulk_compiler, "FEW", 1)
+        for record in records:
+            admission.judge(record)
+        for i, compiled in in_bulk(admission, records).items():
+            assert compiled == alone.judge(records[i], final=True), records[i]
+
+
+def test_all_forms_are_judged_in_bulk() -> None:
+    admission = Admission()
+    admission.announce(CATALOG)
+    forms: list[dict[str, object]] = [
+        {"sql": "SELECT MIN(price) FROM stock WHERE exchange = 'Ω' AND risk < %d TTL 5 SECONDS"},
+        {"sql": 'SELECT MAX("Lot Size") FROM stock WHERE risk < %d', "notify": "LATEST", "ttl": 7},
+        {"template": "SELECT MIN(price) FROM stock WHERE exchange = ? AND risk < ?", "deliver": "push"},
+    ]
+    records = []
+    for i in range(20):
+        for form in forms:
+            filled = {"sql": str(form["sql"]) % i} if "sql" in form else {"params": ["it's", i]}
+            records.append(json.dumps(form | filled).encode())
+    assert sorted(in_bulk(admission, records)) == [i for i in range(60) if i % 3 < 2]
+    admission.judge(records[2])
+    made = in_bulk(admission, records)
+    assert len(made) == 60 and all(made[i] == admission.judge(records[i]) for i in made)
+
+
+def test_virtual_edges_share_what_is_known_of_a_catalog() -> None:
+    one, other = Admission(), Admission()
+    for admission in (one, other):
+        admission.announce(CATALOG)
+    assert one._compiler is other._compiler
+    other.announce(Catalog())
+    assert one._compiler is not other._compiler

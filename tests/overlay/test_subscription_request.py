@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from connectors.partitioner import home_partition
 from overlay.ack import Refusal
-from overlay.subscription_request import Request, find_statements, read_request, refuse_id
-from tests.effort import examples
+from overlay.subscription_request import Request, read_request, refuse_id
 
 
 def test_sql_and_templates_are_read() -> None:
@@ -34,24 +33,3 @@ def test_any_key_is_taken_exactly_in_its_home(key: bytes) -> None:
     assert taken in ([home_partition(key, 4)], [])
     if not taken:
         assert all(isinstance(verdict, Refusal) and verdict.code == "malformed" for verdict in verdicts)
-
-
-values = st.one_of(
-    st.text("SELECT 1'a\"\\\n\x7fé", max_size=8).map(lambda text: b'{"sql":"%s"}' % text.encode()),
-    st.text("ab 1'", max_size=8).map(lambda text: b'{"sql": "%s"}' % text.encode()),
-    st.sampled_from([b"", b"{", b'{"sql":"', b'{"sql":"}', b'{"sql":""}', b'{"sql":"S","ttl":5}', b'{"SQL":"S"}']),
-    st.sampled_from([b'{"sql":"%s"}' % (b"x" * 1_100), b'{"sql" :"S"}', b'{"sql":"S"} ', b'{"sql":  "S"}']),
-    st.binary(max_size=12),
-)
-
-
-@settings(max_examples=examples(200), deadline=None)
-@given(st.lists(values, max_size=8))
-def test_what_is_found_to_be_a_statement_is_read_as_just_that(values: list[bytes]) -> None:
-    statements, which = find_statements(values)
-    assert len(statements) == len(which)
-    for i in statements.simple.tolist():
-        assert read_request(values[int(which[i])]) == Request(sql=statements.text(i))
-    found = {int(which[i]) for i in statements.simple.tolist()}
-    plain = {i for i, value in enumerate(values) if value in (b'{"sql":""}', b'{"sql": "ab 1"}')}
-    assert plain <= found
