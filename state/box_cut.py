@@ -50,7 +50,7 @@ def scaled(values: I64) -> F64:
     low, high = (float(inner.min()), float(inner.max())) if len(inner) else (0.0, 0.0)
     span = max(high - low, 1.0)
     result: F64 = (np.clip(numbers, low - span, high + span) - (low - span)) / (high - low + 2 * span)
-    return result
+    return np.minimum(result, 1.0)  # rounding may end beyond
 
 
 def cut(hashes: npt.NDArray[np.uint32], lo: I64, hi: I64, limit: int) -> list[I64]:

@@ -1,5 +1,5 @@
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from state.box_cut import SAMPLE, cut, scaled
@@ -18,6 +18,7 @@ def test_the_sets_are_a_partition(points, limit):
     assert sorted(np.concatenate(sets).tolist()) == list(range(len(points)))
 
 
+@example(values=[INT64_MAX, -11, 25_811_604_814_582_830])
 @given(values=st.lists(NUMBER, min_size=1, max_size=9))
 @settings(max_examples=examples(100), deadline=None)
 def test_scaling_keeps_the_order(values):
