@@ -144,7 +144,7 @@ class Compiler:
         """Return the SQL that a template says with its parameters.
 
         `compile` gives for it what `compile_template` gives, or refuses it. None where the template was not compiled
-        lately, a parameter is none, or it is a text that is a number only to a DECIMAL column. Cost: 2 us.
+        lately, a parameter is none, or it is a text that is a number only to a DECIMAL column. Cost: 2 us or more.
         """
         prepared = self._prepared.get(template)
         if prepared is None:
