@@ -171,7 +171,8 @@ def test_a_refused_login_is_said_so(secure: Secure, changed: dict[str, str]) -> 
     wrong = KafkaProperties(secure.password, secure.scram("SCRAM-SHA-512", **changed))
     with pytest.raises(NotAuthorised, match="uthenticat"):
         Admin(wrong, timeout=4.0).topics()
-    with pytest.raises(KafkaFailure), Client(wrong.bootstrap, "x.", **wrong.properties) as client:
+    soon = {"bootstrap.timeout.ms": 4_000}
+    with pytest.raises(KafkaFailure), Client(wrong.bootstrap, "x.", **wrong.properties, **soon) as client:
         client.catalog()
 
 
