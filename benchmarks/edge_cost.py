@@ -69,12 +69,15 @@ def subscribed(size: int, asked: Asked = MIN) -> VirtualEdge:
     edge = VirtualEdge(0, 1, TOPICS, lambda version: Catalog(version, {"stock": STOCK}))
     control(edge, EpochBegins(0, 0))
     control(edge, RegisterAll(0, 0))
-    lows = source.integers(0, SPAN, size).tolist()
-    for i, lo in enumerate(lows):
-        hi = lo + int(source.integers(0, SPAN - lo))
-        sql = f"SELECT {asked.items} FROM stock WHERE x BETWEEN {lo} AND {hi}{asked.told}"
-        edge.subscription(i, b"subscriber-%06d" % i, b'{"sql":"%s"}' % sql.encode())
-    values = [record.value for record in edge.take() if record.topic == TOPICS.registrations]
+    lows = source.integers(0, SPAN, size)
+    highs = lows + (source.random(size) * (SPAN - lows)).astype(np.int64)
+    made = []
+    for first in range(0, size, CHUNK):
+        which = range(first, min(first + CHUNK, size))
+        asks = [f"SELECT {asked.items} FROM stock WHERE x BETWEEN {lows[i]} AND {highs[i]}{asked.told}" for i in which]
+        edge.subscribe_all(which, [b"subscriber-%06d" % i for i in which], [b'{"sql":"%s"}' % s.encode() for s in asks])
+        made += edge.take()
+    values = [record.value for record in made if record.topic == TOPICS.registrations]
     packed = [unpack(value) for value in values if value is not None and is_packed(value)]
     versions = [v for part in packed if isinstance(part, PackedRegistrations) for v in part.versions]
     parts = [versions[i : i + CHUNK] for i in range(0, len(versions), CHUNK)]

@@ -42,7 +42,7 @@ class BatchApplier:
     def apply(self, batch: CommittedBatch, position: Position) -> list[int]:
         """Apply `batch`, which ends at `position`; return slots over their quota, which the caller must end.
 
-        Cost: O(snapshots * log n + messages * log n + hits), about 1 us a delivery of a plain answer, 4 us of others.
+        Cost: O(snapshots * log n + messages * log n + hits), about 2 us a hit on a plain answer, 13 to 17 us on others.
         """
         for snapshot in whole_snapshots(batch.snapshots):
             self._snapshots.take(snapshot, position.before)
