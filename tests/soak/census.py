@@ -7,9 +7,10 @@ import os
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import psutil
 
@@ -104,10 +105,15 @@ def live_subscriptions(stack: LiveStack) -> int | None:
     """Return how many subscriptions the edges hold alive; None while not all of them answer."""
     status = stack.directory.read_status()
     addresses = [] if status is None else [url.removeprefix("http://") for url in status["http"]]
-    answers = [read_health(address) for address in addresses]
-    if not answers or None in answers:
+    return live_of([read_health(address) for address in addresses])
+
+
+def live_of(answers: Sequence[Mapping[str, Any] | None]) -> int | None:
+    """Return how many subscriptions are alive by what edges say; one that is busy says nothing of it."""
+    told = [body["virtual_edges"] for body in answers if body is not None and "virtual_edges" in body]
+    if not answers or len(told) < len(answers):
         return None
-    return sum(edge["live"] for body in answers if body for edge in body["virtual_edges"].values())  # type: ignore
+    return sum(edge["live"] for edges in told for edge in edges.values())
 
 
 def disk_by_kind(folder: Path) -> dict[str, float]:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.soak.census import disk_by_kind, kind_of
+from tests.soak.census import disk_by_kind, kind_of, live_of
 
 
 @pytest.mark.parametrize(
@@ -27,3 +27,9 @@ def test_disk_is_what_is_taken(tmp_path: Path) -> None:
         folder.mkdir(parents=True)
         (folder / "0.log").write_bytes(b"x" * 1_000_000)
     assert disk_by_kind(tmp_path)["tw.acks"] == pytest.approx(2, rel=0.05)
+
+
+def test_a_busy_edge_leaves_open_how_many_are_live():
+    told = {"virtual_edges": {"0": {"live": 3}, "1": {"live": 4}}}
+    assert live_of([told]) == 7 and live_of([told, told]) == 14
+    assert live_of([]) is None and live_of([told, None]) is None and live_of([told, {"error": "busy"}]) is None
