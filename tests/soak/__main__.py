@@ -52,7 +52,7 @@ def main() -> int:
         return 130
     finally:
         soak.close()
-        if passed or chosen.discard:
+        if chosen.discard or (passed and not chosen.keep):
             shutil.rmtree(folder, ignore_errors=True)
         else:
             console.print(f"what it left is in {folder}")
@@ -77,6 +77,7 @@ def _chosen() -> argparse.Namespace:
     parser.add_argument("--kill-every", type=float, default=Plan.kill_every, help="seconds between two kills")
     parser.add_argument("--turnover", type=float, default=Plan.turnover, help="part replaced or ended in a minute")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
+    parser.add_argument("--keep", action="store_true", help="keep the data directory, with its logs, after a success")
     parser.add_argument("--discard", action="store_true", help="delete the data directory even after a failure")
     return parser.parse_args()
 
