@@ -155,14 +155,19 @@ def measure() -> dict[str, object]:
     }
 
 
+def met_by(edge: VirtualEdge) -> int:
+    """Return how many pairs of a message and a subscription there were so far."""
+    return edge.counters.deliveries + edge.counters.suppressed + edge.counters.conflated
+
+
 def per_affected(asked: Asked) -> float:
     """Return the microseconds for each pair of a message and a subscription that it meets."""
     edge = subscribed(USUAL, asked)
     runs, met = [], 0
     for batch in range(1, 4):
-        before = edge.counters.deliveries + edge.counters.suppressed + edge.counters.conflated
+        before = met_by(edge)
         runs.append(timed(edge, batch, chunks(batch, 20_000, side_for(1, USUAL), batch, asked))[0])
-        met += edge.counters.deliveries + edge.counters.suppressed + edge.counters.conflated - before
+        met += met_by(edge) - before
     return round(float(np.median(runs)) * len(runs) / met * 1e6, 2)
 
 

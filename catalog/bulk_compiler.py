@@ -15,7 +15,7 @@ Cost: 1 us a statement, 0.2 ms a template, 5 us for each combination of equality
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -64,11 +64,8 @@ class Alike:
 
     def only(self, chosen: I64, example: Compiled, ttl: I64) -> Alike:
         """Return the statements rows[chosen], with what `example` and `ttl` say instead."""
-        lo, hi, empty = self.lo[chosen], self.hi[chosen], self.empty[chosen]
-        group = self.group[chosen]
-        return Alike(
-            example, self.parts, self.rows[chosen], self.literals, self.groups, group, lo, hi, empty, ttl
-        )  # fmt: skip
+        columns = {name: getattr(self, name)[chosen] for name in ("rows", "group", "lo", "hi", "empty")}
+        return replace(self, example=example, ttl=ttl, **columns)
 
 
 def compile_all(compiler: Compiler, statements: CutStatements) -> list[Alike]:

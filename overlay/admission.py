@@ -24,6 +24,7 @@ from overlay.ack import Refusal
 from overlay.found_statements import FoundStatements, find_statements
 from overlay.subscription_request import Request, read_request
 
+_NONE_FOUND = find_statements([])
 _COMPILERS: WeakValueDictionary[int, Compiler] = WeakValueDictionary()
 """The compilers in use, by the identity of their catalogs: all virtual edges of a process know the same templates."""
 MAY_COME = frozenset({"unknown_table", "unknown_column"})
@@ -72,7 +73,7 @@ class Admission:
         Both where many have a template in common.
         """
         if len(values) < FEW or self._compiler is None:
-            return Judged([], find_statements([]), list(range(len(values))))
+            return Judged([], _NONE_FOUND, list(range(len(values))))
         found = find_statements(values, self._compiler.sql_of)
         alike = [part for one in compile_all(self._compiler, found.statements) for part in _beside(one, found)]
         left = np.ones(len(values), np.bool_)

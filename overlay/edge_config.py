@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from connectors.http_rules import HttpRules
 from connectors.kafka import KafkaProperties
 from connectors.topics import Topics
+from overlay.ownership import edge_group
 from overlay.snapshot_policy import FLOOR_BYTES
 
 
@@ -37,4 +38,4 @@ class EdgeConfig:
     @property
     def group(self) -> str:
         """The consumer group of all edges of the prefix."""
-        return self.topics.prefix + "edges"
+        return edge_group(self.topics)

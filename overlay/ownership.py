@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterable
 
 from connectors.kafka_admin import Member
+from connectors.topics import Topics
 
 _MARK = "tidewire-edge@"
 CACHE_SECONDS = 3.0
@@ -19,6 +20,16 @@ CACHE_SECONDS = 3.0
 def client_id(address: str) -> str:
     """Return the client id of an edge whose HTTP server answers at `address` (`host:port`)."""
     return _MARK + address
+
+
+def edge_group(topics: Topics) -> str:
+    """Return the consumer group of all edges of the prefix."""
+    return topics.prefix + "edges"
+
+
+def edge_address(member: Member) -> str | None:
+    """Return `host:port` of a member of the edges' group, None where it is no edge."""
+    return member.client_id.removeprefix(_MARK) if member.client_id.startswith(_MARK) else None
 
 
 class Ownership:
@@ -42,9 +53,9 @@ class Ownership:
         with self._lock:
             if self._clock() >= self._until:
                 self._owners = {
-                    partition: member.client_id.removeprefix(_MARK)
+                    partition: address
                     for member in self._members()
-                    if member.client_id.startswith(_MARK)
+                    if (address := edge_address(member)) is not None
                     for topic, partition in member.owns
                     if topic == self._topic
                 }

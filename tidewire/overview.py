@@ -26,6 +26,7 @@ from connectors.kafka_failure import TopicUnknown
 from connectors.topics import Topics
 from operators.control import Offsets, Progress, decode_control
 from operators.counters import ShardCounters, summed
+from overlay.ownership import edge_group
 from tidewire.headroom import Headroom, HeadroomRuler
 
 _BLOCK = 5_000
@@ -208,7 +209,7 @@ class Observer:
         """Return how long each of those who read may stay stopped."""
         ruler = HeadroomRuler(self._reader, self._now().timestamp())
         edges: Offsets = {}
-        for (topic, partition), offset in self._admin.committed(self._topics.prefix + "edges").items():
+        for (topic, partition), offset in self._admin.committed(edge_group(self._topics)).items():
             edges.setdefault(topic, {})[str(partition)] = offset
         readers = {"engine": progress.end if progress else {}, "log": log.end if log else {}, "edges": edges}
         return [room for who, read in readers.items() if (room := ruler.least(who, read))]
@@ -246,7 +247,7 @@ class Observer:
 
     def _edges(self) -> list[EdgeState]:
         states: list[EdgeState] = []
-        for member in self._admin.members(self._topics.prefix + "edges"):
+        for member in self._admin.members(edge_group(self._topics)):
             owned = sorted(number for topic, number in member.owns if topic == self._topics.subscriptions)
             address = member.client_id.rpartition("@")[2]
             states.append(EdgeState(address, owned, read_health(address)))

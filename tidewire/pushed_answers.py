@@ -17,6 +17,7 @@ import msgspec
 
 from catalog.notify import PUSH, OptionRefused, read_options
 from connectors.kafka_admin import Member
+from overlay.ownership import edge_address
 from state.errors import TidewireError, UserError
 from tidewire.records import Delivery, Progress
 
@@ -25,7 +26,6 @@ SILENCE_SECONDS = 45.0
 _MOST_REDIRECTS = 5
 _PAUSE_SECONDS = 0.5
 _NOT_NOW = {404, 503}
-_EDGE = "tidewire-edge@"
 _MESSAGE = msgspec.json.Decoder(dict[str, Any])
 
 
@@ -52,7 +52,7 @@ def is_pushed(value: bytes) -> bool:
 
 def edge_addresses(members: Sequence[Member]) -> list[str]:
     """Return `host:port` of the edges among the members of their group."""
-    return sorted(m.client_id.removeprefix(_EDGE) for m in members if m.client_id.startswith(_EDGE))
+    return sorted(address for member in members if (address := edge_address(member)) is not None)
 
 
 class PushedAnswers(Iterator[Delivery | Progress]):

@@ -14,6 +14,7 @@ from catalog.column_type import JsonValue
 from connectors.kafka import Producer, Reader
 from connectors.publication_log import PublicationLog
 from connectors.schema_registry import use_registry
+from overlay.ownership import edge_group
 from state.errors import UserError
 from tidewire.as_of import AsOf, check_joint
 from tidewire.backtest import Told, relation_of
@@ -107,7 +108,7 @@ def _tell(records: Iterable[Delivery | Progress], ack: Ack, terminal: Terminal) 
 def _pushed_answers(settings: Settings, ack: Ack, timeout: float) -> PushedAnswers:
     """Follow a subscription at the edges. They are found as they find each other: by the group on the broker."""
     admin = Reader(kafka_properties(settings)).admin
-    group = topics_of(settings).prefix + "edges"
+    group = edge_group(topics_of(settings))
 
     def edges() -> list[str]:
         return edge_addresses(admin.members(group))

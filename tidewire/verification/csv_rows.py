@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from tidewire.verification.declared import Table
-from tidewire.verification.decoding import Bad, Members, Number
+from tidewire.verification.decoding import Bad, Members, Number, text_of
 
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
 _NUMBERS = {"SMALLINT", "INTEGER", "BIGINT", "FLOAT", "DOUBLE"}
@@ -18,13 +18,7 @@ _BOOLEANS = {"true": True, "false": False}
 
 def csv_members(table: Table, data: bytes) -> Members:
     """Return the values of a line as JSON has them, by column; fields left out at the end are absent. Raises Bad."""
-    try:
-        text = data.decode()
-    except UnicodeDecodeError:
-        raise Bad("not UTF-8") from None
-    if text.startswith("\ufeff"):
-        raise Bad("byte order mark")
-    fields = _fields(_without_line_break(text), table.option("delimiter") or ",")
+    fields = _fields(_without_line_break(text_of(data)), table.option("delimiter") or ",")
     if len(fields) > len(table.columns):
         raise Bad("more fields than columns")
     return {c.name: _value(c.type, field) for c, field in zip(table.columns, fields, strict=False)}

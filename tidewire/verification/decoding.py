@@ -125,14 +125,20 @@ def _column(table: Table, column: Column, members: Members, stated: list[str] | 
     return None
 
 
-def parse_text(data: bytes) -> Any:
-    """Return one JSON text, objects as dicts. Raises Bad."""
+def text_of(data: bytes) -> str:
+    """Return the text that bytes are. Raises Bad."""
     try:
         text = data.decode()
     except UnicodeDecodeError:
         raise Bad("not UTF-8") from None
     if text.startswith("\ufeff"):
         raise Bad("byte order mark")
+    return text
+
+
+def parse_text(data: bytes) -> Any:
+    """Return one JSON text, objects as dicts. Raises Bad."""
+    text = text_of(data)
     try:
         document = json.loads(text, parse_int=Number, parse_float=Number, parse_constant=_refuse)
     except (json.JSONDecodeError, RecursionError):
