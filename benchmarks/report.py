@@ -50,6 +50,7 @@ SHOWN = (
     "registrations_per_s",
     "latency_ms",
     "operator_us",
+    "operator_load_ms",
     "log_rows_per_s",
     "replay_rows_per_s",
     "log_20k_over_2k",
