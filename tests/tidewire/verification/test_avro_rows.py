@@ -34,6 +34,8 @@ WRITTEN: list[tuple[Any, st.SearchStrategy[Any]]] = [
     ({"type": "int", "logicalType": "date"}, INTS),
     ({"type": "bytes", "logicalType": "decimal", "precision": 6, "scale": 2}, BYTES),
     ({"type": "bytes", "logicalType": "decimal", "precision": 6}, BYTES),
+    ({"type": "bytes", "logicalType": "decimal", "precision": 6, "scale": "2"}, BYTES),
+    ({"type": "long", "logicalType": "timestamp-picos"}, LONGS),
     (TWO_BYTES, st.binary(min_size=2, max_size=2)),
     ({"type": "enum", "name": "E", "symbols": ["x", "y"]}, st.sampled_from(["x", "y"])),
     ({"type": "array", "items": "int"}, st.lists(st.just(1), max_size=2)),
