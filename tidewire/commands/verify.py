@@ -12,6 +12,7 @@ from tidewire.options import BootstrapOption, ConfigOption, JsonOption, PrefixOp
 from tidewire.settings import load_settings
 from tidewire.terminal import Terminal, table
 from tidewire.verification.reading import verify_kafka
+from tidewire.verification.registry import Registry
 from tidewire.verification.report import Report, rows_of
 from tidewire.verification.sample import Sample
 
@@ -28,7 +29,8 @@ def verify(
 ) -> None:
     """Recompute every delivery with DuckDB from what stands in Kafka; exit 0 only if all is right."""
     settings = load_settings(config, bootstrap=bootstrap, prefix=prefix)
-    report = verify_kafka(kafka_properties(settings), topics_of(settings), wait, Sample(sample))
+    registry = Registry(settings.registry, settings.registry_credentials or "") if settings.registry else None
+    report = verify_kafka(kafka_properties(settings), topics_of(settings), wait, Sample(sample), registry)
     terminal = Terminal(json)
     terminal.answer(as_json(report), table(("", ""), rows_of(report)))
     if not json:

@@ -4,7 +4,9 @@
     journal      what was read: the records of the topics, and what of them is gone already
     declared     the catalog topic, parsed by DuckDB itself
     batches      what each batch of each epoch held, and how far there is something to judge
-    decoding     records -> rows, by the documented rules
+    decoding     records -> rows, by the documented rules (avro_rows, csv_rows, debezium, proto_rows: other formats)
+    registry     a schema registry, asked by ourselves
+    told_schemas what it told of the records' schemas, and of which tables it did not
     ordering     the order rule: in which sequence a shard took the records of a batch
     history      each version of each row with the interval in which it held, as a DuckDB table
     question     a subscription's SQL, run by DuckDB as written over all versions of the rows

@@ -8,34 +8,18 @@ from __future__ import annotations
 
 import datetime as dt
 import io
-import json
-import math
-from collections.abc import Mapping
-from decimal import Decimal
-from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import fastavro
 
+from tidewire.verification.avro_schemas import Schema, Type, avro_schema
+from tidewire.verification.binary_values import decimal_number, float_number, moment_text
 from tidewire.verification.declared import Column, Table
 from tidewire.verification.decoding import Bad, Members, Number, key_texts, scalar
+from tidewire.verification.framing import unframe
 
-_SCALARS = {"null", "boolean", "int", "long", "float", "double", "bytes", "string"}
-_NESTED = {"record", "array", "map", "error"}
-_MOST_DECIMAL_BYTES = 1_500
 _UNIX_DAY = dt.date(1970, 1, 1).toordinal()
-_TICKS = {"millis": 10**6, "micros": 10**3, "nanos": 1}
-
-Type = Mapping[str, Any]
-"""A scalar type as a schema writes it."""
-
-
-class Schema(NamedTuple):
-    """`plain` is what fastavro reads by; the scalar types of a record's fields, or of the `whole` (None: no scalar)."""
-
-    plain: Any
-    fields: dict[str, Type | None] | None
-    whole: Type | None
+_TICKS = {"timestamp-millis": 10**6, "timestamp-micros": 10**3, "timestamp-nanos": 1}
 
 
 def avro_members(table: Table, data: bytes) -> Members:
@@ -68,18 +52,15 @@ def avro_key(table: Table, data: bytes) -> list[str]:
 
 def _only(table: Table) -> Schema | None:
     """Return the one schema of all records, None where they are framed."""
-    text = table.option("schema")
-    return None if text is None or text == "registry" else _schema(text)
+    return None if table.one_schema is None else avro_schema(table.one_schema)
 
 
 def _framed(table: Table, data: bytes) -> tuple[Schema, Any]:
-    if len(data) < 5 or data[0] != 0:
-        raise Bad("not framed")
-    text = table.option(f"schema.{int.from_bytes(data[1:5], 'big')}")
-    if text is None:
-        raise Bad("of a schema that is not listed")
-    schema = _schema(text)
-    return schema, _datum(schema, data[5:])
+    number, rest = unframe(data)
+    if number not in table.schemas:
+        raise Bad("of a schema that nobody knows")
+    schema = avro_schema(table.schemas[number])
+    return schema, _datum(schema, rest)
 
 
 def _datum(schema: Schema, data: bytes) -> Any:
@@ -93,72 +74,31 @@ def _datum(schema: Schema, data: bytes) -> Any:
     return datum
 
 
-@cache
-def _schema(text: str) -> Schema:
-    document = json.loads(text)
-    plain, named = fastavro.parse_schema(_plain(document)), dict[str, Type]()
-    if isinstance(document, dict) and document["type"] == "record":
-        return Schema(plain, {f["name"]: _type(f["type"], named) for f in document["fields"]}, None)
-    return Schema(plain, None, _type(document, named))
-
-
-def _plain(schema: Any) -> Any:
-    """Return a schema without what fastavro would act upon beyond the bytes."""
-    if isinstance(schema, dict):
-        return {k: _plain(v) for k, v in schema.items() if k not in ("logicalType", "default", "aliases", "doc")}
-    return [_plain(one) for one in schema] if isinstance(schema, list) else schema
-
-
-def _type(schema: Any, named: dict[str, Type]) -> Type | None:
-    """Return the type of values that are not null, None for a union of several and what is no scalar."""
-    if isinstance(schema, list):
-        rest = [one for one in schema if one != "null"]
-        return _type(rest[0], named) if len(rest) == 1 else None
-    if isinstance(schema, str):
-        return {"type": schema} if schema in _SCALARS else named.get(schema)
-    if not isinstance(schema["type"], str):
-        return _type(schema["type"], named)
-    if schema["type"] in _NESTED:
-        return None
-    if "name" in schema:
-        named[schema["name"]] = schema
-    found: Type = schema
-    return found
-
-
 def _value(column: Column, written: Type | None, value: Any) -> object:
     """Return a value as JSON says it. Raises Bad."""
     if value is None:
         return None
     if written is None:
         raise Bad("no single scalar type")
-    logical = written.get("logicalType", "")
+    logical = str(written.get("logicalType", ""))
     if isinstance(value, bytes):
         return _digits(column, written, logical, value)
     if isinstance(value, bool | str):
         return value
+    if isinstance(value, float):
+        return float_number(column.type, value)
     if column.type == "DATE" and logical == "date":
         return _date(value)
-    if column.type == "TIMESTAMP" and "timestamp-" in logical:
-        return _moment(value * _TICKS[logical.rpartition("-")[2]])
-    if isinstance(value, float):
-        return _float(column, value)
+    if column.type == "TIMESTAMP" and logical.removeprefix("local-") in _TICKS:
+        return moment_text(value * _TICKS[logical.removeprefix("local-")])
     return Number(value)
 
 
 def _digits(column: Column, written: Type, logical: str, value: bytes) -> Number:
-    if not column.type.startswith("DECIMAL") or logical != "decimal":
+    if logical != "decimal":
         raise Bad("bytes")
-    if not 0 < len(value) <= _MOST_DECIMAL_BYTES:
-        raise Bad("no decimal")
     scale = written.get("scale", 0)
-    return Number(f"{int.from_bytes(value, 'big', signed=True)}e{-scale}")
-
-
-def _float(column: Column, value: float) -> Number:
-    if column.type not in ("FLOAT", "DOUBLE") or not math.isfinite(value):
-        raise Bad("a float")
-    return Number(str(Decimal(value)))
+    return decimal_number(column.type, value, scale if isinstance(scale, int) else 0)
 
 
 def _date(days: int) -> str:
@@ -166,13 +106,3 @@ def _date(days: int) -> str:
         return dt.date.fromordinal(_UNIX_DAY + days).isoformat()
     except (ValueError, OverflowError):
         raise Bad("no date of the years 1 to 9999") from None
-
-
-def _moment(nanos: int) -> str:
-    micros, rest = divmod(nanos, 1_000)
-    if rest:
-        raise Bad("finer than a microsecond")
-    try:
-        return (dt.datetime(1970, 1, 1) + dt.timedelta(microseconds=micros)).isoformat(" ")
-    except OverflowError:
-        raise Bad("no timestamp of the years 1 to 9999") from None

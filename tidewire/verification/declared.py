@@ -16,6 +16,8 @@ from functools import cached_property
 import duckdb
 
 from tidewire.verification.journal import Record
+from tidewire.verification.listed_schemas import check_schemas
+from tidewire.verification.schema_fault import NoSchema
 from tidewire.verification.units import NoUnit, units_of
 from tidewire.verification.words import is_word, lexemes, quote_names
 
@@ -31,11 +33,12 @@ _OPTIONS = {
     "buckets": re.compile("[0-9]{1,9}"),
     "bucket.by": re.compile(rf"\s*{_NAME}\s*(?:,\s*{_NAME}\s*)*"),
 }
+_LISTED = "schema."
+REGISTRY = "registry"
 _MOST_BUCKETS = 1_024
-_VERBATIM = {"topic", "placeholder", "delimiter", "bucket.by", "message"}
-_JSON = ("{", "[", '"')
-_JUDGED = {"json", "debezium-json", "csv", "avro"}
-"""Formats whose records are decoded here; tables of others are known, and their values not judged."""
+_VERBATIM = re.compile(r"topic|placeholder|delimiter|bucket\.by|message|schema|schema\.[0-9]{1,10}")
+_WORDS = {"registry", "inline"}
+"""What `schema` may say beside a schema itself."""
 _CONSTRAINTS = {"PRIMARY KEY", "NOT NULL"}
 
 
@@ -78,32 +81,42 @@ class Table:
             return {}
         return units_of(((c.name, c.type) for c in self.columns), dict(self.options))
 
+    @cached_property
+    def schemas(self) -> dict[int, str]:
+        """The schemas of framed records, by the registry's number, as far as they are listed."""
+        return {int(name.removeprefix(_LISTED)): text for name, text in self.options if name.startswith(_LISTED)}
+
+    @cached_property
+    def one_schema(self) -> str | None:
+        """The schema of all records, where they are not framed."""
+        return None if self.asks else self.option("schema")
+
+    @cached_property
+    def asks(self) -> bool:
+        """Whether a registry has the schemas that are not listed."""
+        return self.option("schema") == REGISTRY
+
     def extends(self, other: Table) -> bool:
         """Whether this is `other` with nullable columns appended, and nothing else changed."""
         width = len(other.columns)
         appended = all(column.nullable for column in self.columns[width:])
         same = self._reading(other) == other._reading(other)
         same = same and (self.buckets, self.bucket_by) == (other.buckets, other.bucket_by)
+        same = same and self.asks >= other.asks and other._listed() <= self._listed()
         return same and appended and self.columns[:width] == other.columns
 
     def _reading(self, of: Table) -> tuple[object, ...]:
         """Return what must not change, of the columns that `of` has."""
         units = [self.units.get(column.name) for column in of.columns]
-        framed = self.option("schema") in (None, "registry")
-        others = [framed or self.option("schema"), self.option("placeholder"), self.option("message")]
+        one_schema = REGISTRY if self.asks else self.option("schema") or REGISTRY
+        others = [one_schema, self.option("placeholder"), self.option("message"), self.option("delimiter")]
         return self.key, self.topic, self.absent, self.format, units, others
+
+    def _listed(self) -> set[tuple[str, str]]:
+        return {one for one in self.options if one[0].startswith(_LISTED)}
 
 
 Tables = dict[str, Table]
-
-
-def unread(table: Table) -> str | None:
-    """Return why the records of a table cannot be judged, if so."""
-    if table.format not in _JUDGED:
-        return f"table `{table.name}`: records of format '{table.format}' are not decoded here"
-    if table.format == "avro" and table.option("schema") == "registry":
-        return f"table `{table.name}`: its schemas are in a registry, which is not asked here; list them in 'schema.ID'"
-    return None
 
 
 class Declared:
@@ -140,7 +153,11 @@ class Declared:
 
     def topics(self) -> set[str]:
         """Return the topics of all tables that were ever declared."""
-        return {table.topic for _, tables in self._versions for table in tables.values()}
+        return {table.topic for table in self.every()}
+
+    def every(self) -> list[Table]:
+        """Return every declaration that ever held, the oldest first."""
+        return list(dict.fromkeys(table for _, tables in self._versions for table in tables.values()))
 
     def newest(self, name: str, born: int) -> Table:
         """Return the last declaration of the table that was created as `name` at `born`: it has all its columns."""
@@ -213,7 +230,8 @@ def _check_options(table: Table) -> None:
         raise NotApplied(f"options {table.options}")
     try:
         _ = table.units
-    except NoUnit as why:
+        check_schemas(table.format, dict(table.options))
+    except (NoUnit, NoSchema) as why:
         raise NotApplied(str(why)) from None
 
 
@@ -310,7 +328,7 @@ def _options(text: str) -> dict[str, str]:
         value = match[4].replace("''", "'")
         if name in options or (name in _OPTIONS and not _OPTIONS[name].fullmatch(value)):
             raise NotApplied(f"option {name} = {value}")
-        verbatim = name in _VERBATIM or value.lstrip().startswith(_JSON)
+        verbatim = _VERBATIM.fullmatch(name) and not (name == "schema" and value.lower() in _WORDS)
         options[name] = value if verbatim else value.lower()
         place = match.end() + 1
     return options

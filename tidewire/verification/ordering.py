@@ -16,8 +16,9 @@ from typing import NamedTuple
 
 from tidewire.verification.batches import Batch, Batches
 from tidewire.verification.bucket import bucket_of
-from tidewire.verification.declared import Declared, Table, unread
+from tidewire.verification.declared import Declared, Table
 from tidewire.verification.journal import Record, TopicLog
+from tidewire.verification.told_schemas import Told
 
 
 class Taken(NamedTuple):
@@ -33,13 +34,15 @@ class Taken(NamedTuple):
 class Sequence:
     """All records that one table's shard took in one epoch; `taken[i]` has seq i + 1.
 
-    `limit` is None, or says why values cannot be judged: part of the input is not there any more.
+    `limit` is None, or says why values cannot be judged: part of the input is not there any more, or (`unread`) nobody
+    says by which schemas its records are to be read.
     """
 
     epoch: int
     table: Table
     taken: list[Taken] = field(default_factory=list)
     limit: str | None = None
+    unread: bool = False
     _batches: list[int] = field(default_factory=list)
     _ends: list[int] = field(default_factory=list)
     _places: dict[tuple[int, int], int] = field(default_factory=dict)
@@ -51,6 +54,10 @@ class Sequence:
             self._places[record.partition, record.offset] = len(self.taken)
         self._batches.append(batch)
         self._ends.append(len(self.taken))
+
+    def leave_unread(self, why: str) -> None:
+        """Note that records cannot be read at all."""
+        self.limit, self.unread = self.limit or why, True
 
     def end_of(self, batch: int) -> int:
         """Return the seq of the last record of all batches up to `batch`; 0 before the first."""
@@ -67,15 +74,20 @@ class Sequence:
         return self._batches[-1] if self._batches else -1
 
 
-def sequences(declared: Declared, batches: Batches, logs: dict[str, TopicLog]) -> dict[tuple[int, str, int], Sequence]:
-    """Return the sequence of each (epoch, lower-case table name, born)."""
+def sequences(
+    declared: Declared, batches: Batches, logs: dict[str, TopicLog], told: Told
+) -> dict[tuple[int, str, int], Sequence]:
+    """Return the sequence of each (epoch, lower-case table name, born). `told`: what a registry said of schemas."""
     found: dict[tuple[int, str, int], Sequence] = {}
+    whole = {table: told.listed_in(table) for table in declared.every()}
     for epoch, those in batches.epochs.items():
         for i, batch in enumerate(those):
-            for name, table in declared.at(batch.catalog).items():
-                key = (epoch, name, table.born)
-                sequence = found.setdefault(key, Sequence(epoch, table, limit=unread(table)))
+            for name, written in declared.at(batch.catalog).items():
+                table, silence = whole[written], told.silence(written)
+                sequence = found.setdefault((epoch, name, table.born), Sequence(epoch, table))
                 sequence.table = table
+                if silence is not None:
+                    sequence.leave_unread(silence)
                 log = logs.get(table.topic)
                 if log is not None:
                     _take(sequence, table, batch, log, first=i == 0)

@@ -21,23 +21,31 @@ from tidewire.verification.batches import Batches, Position
 from tidewire.verification.declared import Declared
 from tidewire.verification.journal import Journal, Record, TopicLog
 from tidewire.verification.lives import Lives, read_progress
+from tidewire.verification.registry import Registry
 from tidewire.verification.report import Report
 from tidewire.verification.sample import EVERY_ONE, Sample
+from tidewire.verification.told_schemas import Inquiry
 from tidewire.verification.verify import verify
 
 _PAUSE_SECONDS = 0.5
 
 
-def verify_kafka(properties: KafkaProperties, topics: Topics, patience: float, sample: Sample = EVERY_ONE) -> Report:
-    """Read everything and verify it for the subscriptions of `sample`.
+def verify_kafka(
+    properties: KafkaProperties,
+    topics: Topics,
+    patience: float,
+    sample: Sample = EVERY_ONE,
+    registry: Registry | None = None,
+) -> Report:
+    """Read everything and verify it for the subscriptions of `sample`. `registry` has schemas that tables leave to it.
 
     While something is only behind or unanswered it does so again, for `patience` seconds.
 
     Raises KafkaFailure.
     """
-    until = time.monotonic() + patience
+    until, inquiry = time.monotonic() + patience, Inquiry(registry)
     while True:
-        report = verify(read_journal(properties, topics, until - time.monotonic(), sample))
+        report = verify(read_journal(properties, topics, until - time.monotonic(), sample), inquiry)
         settled = not (report.behind or report.unanswered)
         if settled or time.monotonic() > until:
             return report

@@ -26,7 +26,8 @@ class Report(msgspec.Struct):
     extra: should not be there; `duplicates` of them are repeats.  gaps: `n` that does not follow the one before.
     unanswered: subscriptions that have no snapshot, resync or end that is due (their edge or engine may be behind).
     unreadable: subscriptions and records that could not be judged at all.  unjudged: deliveries whose value could not
-    be judged, since their input is gone (`limits` says what) or their batch is beyond the horizon.
+    be judged, since their input is gone or no registry says how to read it (`limits` says what), or their batch is
+    beyond the horizon.
     dead_letters: input records that must be refused; refused_wrongly, taken_wrongly: where the engine saw it otherwise.
     pushed: subscriptions whose answers are told over HTTP alone, so that only their acks could be judged.
     behind: partitions of `deliveries` whose edge has not told the horizon yet.

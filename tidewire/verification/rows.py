@@ -1,6 +1,6 @@
 """What records do to the rows of a table, in the order in which its shard took them.
 
-A record of format `json`, `csv` or `avro` says it alone. One of `debezium-json` may hang on the rows that are there: a
+A record of any format but one says it alone. A record of `debezium-json` may hang on the rows that are there: a
 truncate deletes them all, a value that did not change is that of the row before, which a create may have left under
 another key in the same moment of the source's log. So these are walked, with all rows in memory. And a change that
 stands in the source's log before one that its partition had, and is no later, does nothing: the connector was killed,
@@ -19,13 +19,19 @@ from tidewire.verification.avro_rows import avro_key, avro_members
 from tidewire.verification.bucket import bucket_of
 from tidewire.verification.csv_rows import csv_members
 from tidewire.verification.debezium import NOTHING, Event
-from tidewire.verification.declared import Table, unread
+from tidewire.verification.declared import Table
 from tidewire.verification.decoding import JSON, Bad, Format, Row, decode, key_texts
 from tidewire.verification.ordering import Sequence, Taken
+from tidewire.verification.proto_rows import protobuf_key, protobuf_members
 
 WALKED = "debezium-json"
 """The format whose records hang on the rows that are there."""
-FORMATS = {"json": JSON, "csv": Format(key_texts, csv_members), "avro": Format(avro_key, avro_members)}
+FORMATS = {
+    "json": JSON,
+    "csv": Format(key_texts, csv_members),
+    "avro": Format(avro_key, avro_members),
+    "protobuf": Format(protobuf_key, protobuf_members),
+}
 
 Image = tuple[str | None, ...]
 
@@ -65,7 +71,7 @@ class Rows:
 
     def verdicts(self, sequence: Sequence) -> Iterator[tuple[Taken, bool | None]]:
         """Yield each record, and whether it is a dead letter; None where that cannot be known."""
-        if unread(sequence.table) is not None:
+        if sequence.unread:
             yield from ((taken, None) for taken in sequence.taken)
             return
         walked = self._walk(sequence).dead if sequence.table.format == WALKED else {}

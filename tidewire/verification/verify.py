@@ -18,13 +18,14 @@ from tidewire.verification.ordering import Sequence, sequences
 from tidewire.verification.question import Query, Question, Unreadable, parse
 from tidewire.verification.report import Report
 from tidewire.verification.rows import Rows
+from tidewire.verification.told_schemas import Inquiry
 
 TableKey = tuple[int, str, int]
 """(epoch, lower-case table name, born)"""
 
 
-def verify(journal: Journal) -> Report:
-    """Recompute every delivery in `journal` and compare.
+def verify(journal: Journal, inquiry: Inquiry | None = None) -> Report:
+    """Recompute every delivery in `journal` and compare. `inquiry`: who is asked for schemas that a registry has.
 
     *Cost*: for p publications and s subscriptions, about p * 15 us + s * (2.5 ms per 40,000 versions scanned) + 1 us
     for each version that a subscription selects; 20,000 * 500 takes about 10 s.
@@ -39,14 +40,14 @@ def verify(journal: Journal) -> Report:
     if report.subscriptions < asked:
         report.limits.append(f"of {asked} subscriptions {report.subscriptions} are judged: a sample by their ids")
     if batches.horizon is not None:
-        declared = Declared(journal.catalog.all())
-        _verify(journal, batches, declared, lives, report)
+        _verify(journal, batches, lives, inquiry or Inquiry(None), report)
     report.seconds = round(time.monotonic() - began, 3)
     return report
 
 
-def _verify(journal: Journal, batches: Batches, declared: Declared, lives: Lives, report: Report) -> None:
-    taken = sequences(declared, batches, journal.relations)
+def _verify(journal: Journal, batches: Batches, lives: Lives, inquiry: Inquiry, report: Report) -> None:
+    declared = Declared(journal.catalog.all())
+    taken = sequences(declared, batches, journal.relations, inquiry.ask(declared, journal.relations))
     rows = Rows()
     recomputation = Recomputation(taken, batches, declared, rows, lives)
     standing = {(name, table.born) for name, table in declared.newest_tables().items()}

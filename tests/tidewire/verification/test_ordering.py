@@ -7,6 +7,7 @@ from tidewire.verification.batches import Batches
 from tidewire.verification.declared import Declared
 from tidewire.verification.journal import Record, TopicLog
 from tidewire.verification.ordering import in_order, sequences, slice_of
+from tidewire.verification.told_schemas import Told
 
 
 def record(partition: int, offset: int, timestamp: int) -> Record:
@@ -43,7 +44,7 @@ DECLARED = Declared([Record(0, 0, 0, None, DDL.encode())])
 
 
 def test_seqs_positions_and_places() -> None:
-    [sequence] = sequences(DECLARED, batches(2, 2, 5), {"points": log(7)}).values()
+    [sequence] = sequences(DECLARED, batches(2, 2, 5), {"points": log(7)}, Told()).values()
     assert [sequence.end_of(b) for b in (-1, 0, 1, 2, 9)] == [0, 2, 2, 5, 5]
     assert [taken.batch for taken in sequence.taken] == [0, 0, 2, 2, 2]
     assert (sequence.seq_of(0, 3), sequence.seq_of(0, 5), sequence.limit, sequence.last_batch) == (4, None, None, 2)
@@ -53,13 +54,13 @@ def test_how_many_partitions_the_topic_had_is_known_by_batch() -> None:
     bodies = [{"epoch": 1, "batch": i, "catalog": 0, "start": {}, "end": {"points": end}}
               for i, end in enumerate([{"0": 1}, {"0": 2, "1": 0}])]  # fmt: skip
     told = Batches([Record(0, i, 0, None, json.dumps(body).encode()) for i, body in enumerate(bodies)])
-    [sequence] = sequences(DECLARED, told, {"points": log(1)}).values()
+    [sequence] = sequences(DECLARED, told, {"points": log(1)}, Told()).values()
     assert [taken.partitions for taken in sequence.taken] == [1, 2]
 
 
 def test_limits_name_what_is_gone() -> None:
     def limit(log: TopicLog) -> str:
-        [sequence] = sequences(DECLARED, batches(3, 5), {"points": log}).values()
+        [sequence] = sequences(DECLARED, batches(3, 5), {"points": log}, Told()).values()
         return sequence.limit or ""
 
     assert "nothing before offset 2" in limit(log(7, begin=2))

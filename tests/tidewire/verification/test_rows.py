@@ -61,9 +61,10 @@ def test_what_is_published_again_does_nothing() -> None:
     assert {seq for seq, _, _ in steps if seq > 8} == {12, 13, 14}
 
 
-def test_other_formats_are_not_judged() -> None:
-    table = declared(ITEM.replace("debezium-json", "protobuf")).at(0)["t"]
-    sequence = Sequence(0, table, limit="not decoded")
+def test_what_nobody_can_read_is_not_judged() -> None:
+    table = declared(ITEM.replace("debezium-json'", "protobuf', 'schema'='registry'")).at(0)["t"]
+    sequence = Sequence(0, table)
+    sequence.leave_unread("nobody says by which schemas")
     sequence.add(0, table, [Record(0, 0, 0, None, b"1,x")])
     assert [dead for _, dead in Rows().verdicts(sequence)] == [None]
 

@@ -11,7 +11,6 @@ from connectors.json_scalar import scalar_text
 from connectors.record_format import format_of
 from tests.connectors.relations import records
 from tests.tidewire.verification.test_declared import declared
-from tidewire.verification.declared import unread
 from tidewire.verification.decoding import Row, decode, parse_text, scalar
 from tidewire.verification.rows import FORMATS
 
@@ -22,7 +21,6 @@ class TwoReaders:
     def __init__(self, ddl: str) -> None:
         self.relation = apply_ddl(Catalog(), ddl, 0).relations["t"]
         self.table = declared(ddl).at(0)["t"]
-        assert unread(self.table) is None
         self._product = {keyless: format_of(self.relation, keyless) for keyless in (False, True)}
 
     def read(self, key: bytes | None, value: bytes | None, keyless: bool = True) -> Row | None:

@@ -1,0 +1,38 @@
+"""Texts are schemas where the product takes them for such, and arrays that would never end are none."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from catalog.avro_schema import AvroSchema, AvroSchemaError
+from tidewire.verification.avro_schemas import avro_schema
+from tidewire.verification.schema_fault import NoSchema
+
+EMPTY = {"type": "record", "name": "N", "fields": []}
+TREE = {"type": "record", "name": "T", "fields": [{"name": "next", "type": ["null", "T"]}]}
+LOOP = {"type": "record", "name": "L", "fields": [{"name": "all", "type": {"type": "array", "items": "L"}}]}
+TEXTS = [
+    "", "no", "5", "[]", "{}", '"long"', '"longer"', '{"type":"record","name":"R"}', '{"type":{"type":"int"}}',
+    *map(json.dumps, [
+        EMPTY, TREE, LOOP, ["null", "int"], {"type": "array", "items": EMPTY}, {"type": "array", "items": TREE},
+        {"type": "array", "items": ["null"]}, {"type": "array", "items": {"type": "null"}},
+        {"type": "map", "values": {"type": "array", "items": "null"}}, {"type": "enum", "name": "E", "symbols": ["A"]},
+        {"type": "array", "items": {"type": "enum", "name": "E", "symbols": ["A"]}},
+        {"type": "record", "name": "R", "fields": [{"name": "a", "type": "int"}, {"name": "a", "type": "int"}]},
+        {"type": "bytes", "logicalType": "decimal", "precision": -1},
+    ]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_the_product_takes_the_same_texts(text: str) -> None:
+    try:
+        expected = AvroSchema(text, "")
+    except AvroSchemaError:
+        with pytest.raises(NoSchema):
+            avro_schema(text)
+        return
+    assert set(avro_schema(text).fields or ()) == set(expected.fields)
+    assert (avro_schema(text).fields is not None) == expected.is_record

@@ -1,0 +1,206 @@
+"""Messages are read as the product reads them, by another way."""
+
+from __future__ import annotations
+
+import base64
+import struct
+from typing import Any
+
+import pytest
+from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorProto, FileDescriptorSet
+from google.protobuf.message_factory import GetMessageClass
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.effort import examples
+from tests.tidewire.verification.two_readers import two_readers
+from tidewire.verification.decoding import Row
+from tidewire.verification.proto_schemas import proto_schema, small_files
+
+INTS = st.one_of(st.integers(-(2**31), 2**31 - 1), st.sampled_from([0, 1, -1, 32_767, 32_768, 2**24 + 1]))
+LONGS = st.one_of(st.integers(-(2**63), 2**63 - 1), st.sampled_from([0, 1, 2**31, -(2**31) - 1, 2**53 + 1]))
+DOUBLES = st.one_of(st.floats(), st.sampled_from([1.0, 3.4028235677973366e38, 1.401298464324817e-45, 16_777_217.0]))
+TEXTS = st.sampled_from(["", "x", "1", "-1.5", "+1", ".5", "5.", ".", "1e2", "1e999999", "true", "2026-03-01", "é"])
+MOMENTS = st.sampled_from(["2026-03-01T12:00:00.5", "2026-03-01 24:00:00"])
+BYTES = st.one_of(st.binary(max_size=4), st.sampled_from([b"\x04\xe2", b"\xff", b"\0" * 1_501]))
+SECONDS = st.sampled_from([0, 1, -62_135_596_800, -62_135_596_801, 253_402_300_799, 253_402_300_800, -1, 2**40])
+NANOS = st.sampled_from([0, 500_000_000, 1_000, 1, -1, 999_999_000, 1_000_000_000])
+SMALL = st.sampled_from([0, 1, 2, 4, 12, 13, 28, 29, 31, 2023, 2024, 9999, 10_000, -1])
+SCALES = st.sampled_from([0, 1, 2, 3, -1, -5, 2**31 - 1, -(2**31)])
+SCALARS: dict[str, st.SearchStrategy[Any]] = {
+    "DOUBLE": DOUBLES, "FLOAT": st.floats(width=32), "INT64": LONGS, "SINT64": LONGS, "SFIXED64": LONGS,
+    "UINT64": st.integers(0, 2**64 - 1), "FIXED64": st.integers(0, 2**64 - 1), "INT32": INTS, "SINT32": INTS,
+    "SFIXED32": INTS, "UINT32": st.integers(0, 2**32 - 1), "FIXED32": st.integers(0, 2**32 - 1),
+    "BOOL": st.booleans(), "STRING": st.one_of(TEXTS, MOMENTS), "BYTES": BYTES,
+}  # fmt: skip
+MESSAGES: dict[str, st.SearchStrategy[dict[str, Any]]] = {
+    "google.protobuf.Timestamp": st.fixed_dictionaries({"seconds": SECONDS, "nanos": NANOS}),
+    "google.protobuf.Duration": st.just({}),
+    "google.type.Date": st.fixed_dictionaries({"year": SMALL, "month": SMALL, "day": SMALL}),
+    "google.type.Decimal": st.fixed_dictionaries({"value": TEXTS}),
+    "confluent.type.Decimal": st.fixed_dictionaries({"value": BYTES, "scale": SCALES}),
+    "shop.Inner": st.just({}),
+    **{
+        f"google.protobuf.{name}Value": st.fixed_dictionaries({"value": SCALARS[name.upper()]})
+        for name in ("Double", "Float", "Int64", "UInt64", "Int32", "UInt32", "Bool", "String", "Bytes")
+    },
+}
+ENUM = "shop.E"
+TYPES = [
+    "BOOLEAN", "SMALLINT", "INTEGER", "BIGINT", "REAL", "DOUBLE", "DECIMAL(6,2)", "DECIMAL(30,2)", "DATE", "TIMESTAMP",
+    "VARCHAR", "INTEGER NOT NULL",
+]  # fmt: skip
+FORMS = ["plain", "plain", "optional", "oneof", "repeated", "missing"]
+WHOLE = ["google/protobuf/timestamp.proto", "google/protobuf/duration.proto", "google/protobuf/wrappers.proto"]
+
+
+def schema(written: str, form: str = "plain", syntax: str = "proto3", types: str = "imported") -> str:
+    """The text of a file with `Key {id}`, `Row {id, v}`, `Inner`; `types`: how dates and decimals come."""
+    file = FileDescriptorProto(name="root.proto", package="shop", syntax=syntax, dependency=[*WHOLE, "absent.proto"])
+    file.dependency.extend(one.name for one in small_files())
+    for name in ("Key", "Row", "Inner"):
+        file.message_type.add(name=name).field.add(name="id", number=1, label=1, type=FieldDescriptorProto.TYPE_INT64)
+    values = file.enum_type.add(name="E", options={"allow_alias": True}).value
+    for name, number in (("A", 0), ("B", 1), ("C", 1), ("D", -2)):
+        values.add(name=name, number=number)
+    row = file.message_type[1]
+    if form != "missing":
+        field = row.field.add(name="v", number=2, label=3 if form == "repeated" else 1)
+        if written in SCALARS:
+            field.type = FieldDescriptorProto.Type.Value(f"TYPE_{written}")
+        else:
+            field.type, field.type_name = (14 if written == ENUM else 11), f".{written}"
+        if form == "oneof" or (form == "optional" and syntax == "proto3"):
+            row.oneof_decl.add(name="_v")
+            field.oneof_index, field.proto3_optional = 0, form == "optional"
+    brought = small_files() if types == "brought" else []
+    return base64.b64encode(FileDescriptorSet(file=[file, *brought]).SerializeToString()).decode()
+
+
+def message(text: str, name: str, **values: Any) -> bytes:
+    return bytes(GetMessageClass(proto_schema(text).named(name))(**values).SerializeToString())
+
+
+def frame(number: int, path: bytes, data: bytes) -> bytes:
+    return struct.pack(">bI", 0, number) + path + data
+
+
+def ddl(type_: str, options: str) -> str:
+    return f"CREATE TABLE t (id BIGINT PRIMARY KEY, v {type_}, w DOUBLE) WITH ('format'='protobuf', {options})"
+
+
+KEY_AT, ROW_AT = b"\0", b"\2\2"
+DAMAGE = [b"", b"", b"", b"\x12\1\xff", b"\x10\x63", b"\x10\1", b"\x12\0", b"\x1a\1x", b"\x08\7", b"\xff", b"cut"]
+PATHS = [ROW_AT, ROW_AT, ROW_AT, KEY_AT, b"\2\0", b"\2\4", b"\2\6", b"\2\1", b"\4\2\0", b"\1", b"\x80\0", b"\xff" * 6]
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> tuple[str, list[tuple[bytes | None, bytes | None]]]:
+    """A table of one schema or of listed ones, and records of it, some damaged."""
+    written = draw(st.sampled_from([*SCALARS, *MESSAGES, ENUM, ENUM]))
+    form, types = draw(st.sampled_from(FORMS)), draw(st.sampled_from(["imported", "brought"]))
+    text = schema(written, form, draw(st.sampled_from(["proto2", "proto3"])), types)
+    listed = draw(st.booleans())
+    options = f"'schema{'.7' if listed else ''}'='{text}'"
+    if not listed or draw(st.booleans()):
+        options += f", 'message'='shop.{draw(st.sampled_from(['Row', 'Row', 'Row', 'Key']))}'"
+    options += draw(st.sampled_from(["", ", 'absent'='keep'", ", 'absent'='error'"]))
+    many = st.lists(pairs(text, written, form, listed), min_size=1, max_size=20)
+    return ddl(draw(st.sampled_from(TYPES)), options), draw(many)
+
+
+@st.composite
+def pairs(draw: st.DrawFn, text: str, written: str, form: str, listed: bool) -> tuple[bytes | None, bytes | None]:
+    values = MESSAGES.get(written, SCALARS.get(written, st.sampled_from([0, 1, -2])))
+    row: dict[str, Any] = {"id": draw(st.sampled_from([5, 5, 5, 0]))}
+    if form != "missing" and draw(st.integers(0, 4)):
+        value = draw(values)
+        row["v"] = [value] if form == "repeated" else value
+    data = message(text, "shop.Row", **row)
+    damage = draw(st.sampled_from(DAMAGE))
+    data = data[:-1] if damage == b"cut" else data + damage
+    key = message(text, "shop.Key", id=5)
+    keys = [None, b"5", b'{"id":5}', b"6", frame(7, KEY_AT, key), frame(7, ROW_AT, key), frame(8, KEY_AT, key), b"\0"]
+    path = draw(st.sampled_from(PATHS))
+    bodies = [frame(7, path, data) if listed else data] * 4 + [frame(9, path, data), None, b"", draw(st.binary())]
+    return draw(st.sampled_from(keys)), draw(st.sampled_from(bodies))
+
+
+@settings(max_examples=examples(120), deadline=None)
+@given(cases(), st.booleans())
+def test_messages_are_read_as_the_product_reads_them(
+    case: tuple[str, list[tuple[bytes | None, bytes | None]]], keyless: bool
+) -> None:
+    text, records = case
+    for key, value in records:
+        two_readers(text).read(key, value, keyless)
+
+
+def read(type_: str, written: str, form: str = "plain", damage: bytes = b"", **value: Any) -> Row | None:
+    text = schema(written, form)
+    data = message(text, "shop.Row", id=5, **value) + damage
+    return two_readers(ddl(type_, f"'schema'='{text}', 'message'='shop.Row'")).read(None, data)
+
+
+@pytest.mark.parametrize(
+    ("type_", "written", "value", "said"),
+    [
+        ("TIMESTAMP", "google.protobuf.Timestamp", {"seconds": 1, "nanos": 500_000_000}, "1970-01-01 00:00:01.500000"),
+        ("TIMESTAMP", "google.protobuf.Timestamp", {"seconds": -62_135_596_800}, "0001-01-01 00:00:00"),
+        ("TIMESTAMP", "google.protobuf.Timestamp", {"nanos": 1}, None),
+        ("TIMESTAMP", "google.protobuf.Timestamp", {"nanos": -1_000}, None),
+        ("TIMESTAMP", "INT64", 1, None),
+        ("DATE", "google.type.Date", {"year": 2024, "month": 2, "day": 29}, "2024-02-29"),
+        ("DATE", "google.type.Date", {"year": 2024, "month": 2}, None),
+        ("DATE", "STRING", "2024-02-29", "2024-02-29"),
+        ("DECIMAL(6,2)", "google.type.Decimal", {"value": "+.5"}, "0.5"),
+        ("DECIMAL(6,2)", "google.type.Decimal", {}, "0"),
+        ("DECIMAL(6,2)", "google.type.Decimal", {"value": "."}, None),
+        ("DECIMAL(6,2)", "confluent.type.Decimal", {"value": b"\x04\xe2", "scale": 2}, "12.5"),
+        ("DECIMAL(6,2)", "confluent.type.Decimal", {}, None),
+        ("DECIMAL(6,2)", "STRING", "+1", None),
+        ("BIGINT", "google.protobuf.Int64Value", {"value": 7}, "7"),
+        ("BIGINT", "UINT64", 2**63, None),
+        ("BIGINT", "DOUBLE", 1.0, None),
+        ("DOUBLE", "DOUBLE", float("inf"), None),
+        ("VARCHAR", ENUM, 1, "B"),
+        ("VARCHAR", ENUM, 9, None),
+        ("BIGINT", ENUM, 1, None),
+        ("VARCHAR", "BYTES", b"x", None),
+        ("VARCHAR", "shop.Inner", {}, None),
+    ],
+)
+def test_what_messages_say(type_: str, written: str, value: Any, said: str | None) -> None:
+    row = read(type_, written, v=value)
+    assert (row and row.values) == (said and ["5", said, None])
+
+
+def test_presence() -> None:
+    assert [(row := read("BIGINT", "INT64", form)) and row.values[1] for form in ("plain", "optional", "oneof")] == [
+        "0",
+        None,
+        None,
+    ]
+    assert (row := read("VARCHAR", "shop.Inner")) and row.values[1] is None
+    assert read("BIGINT", "INT64", "repeated") is None
+    missing = read("BIGINT", "INT64", "missing")
+    assert missing is not None and missing.present == [True, False, False]
+
+
+def test_what_the_schema_does_not_know_is_ignored_and_what_is_no_message_refused() -> None:
+    assert (row := read("BIGINT", "INT64", damage=b"\x1a\1x")) and row.values[1] == "0"
+    assert read("VARCHAR", "STRING", damage=b"\x12\1\xff") is None
+    assert read("BIGINT", "INT64", damage=b"\x10") is None
+
+
+def test_keys_are_messages_of_exactly_the_primary_key() -> None:
+    text = schema("INT64")
+    readers, key = two_readers(ddl("BIGINT", f"'schema.7'='{text}'")), message(text, "shop.Key", id=5)
+    for path in (KEY_AT, b"\2\0", b"\2\4"):
+        row = readers.read(frame(7, path, key), None)
+        assert row is not None and (row.pk, row.live) == ('["5"]', False)
+    for refused in (frame(7, ROW_AT, key), frame(8, KEY_AT, key), frame(7, b"\2\6", key), frame(7, b"", b""), key):
+        assert readers.read(refused, None) is None
+    value = frame(7, ROW_AT, message(text, "shop.Row", id=5, v=1))
+    assert readers.read(frame(7, KEY_AT, key), value) is not None
+    assert readers.read(frame(7, KEY_AT, message(text, "shop.Key", id=6)), value) is None
