@@ -55,6 +55,14 @@ def test_what_is_no_schema(files, said):
         ProtoSchema(text(*files), "")
 
 
+@pytest.mark.parametrize("field", [b"\x0a", b"\x1a"], ids=["its own", "an import's"])
+def test_a_name_that_is_no_text(field):
+    """Google's library hands such a name out as bytes."""
+    inner = b"\x0a\x04root" + field + b"\x04x\x80.p"
+    with pytest.raises(ProtoSchemaError, match="no UTF-8"):
+        ProtoSchema(base64.b64encode(b"\x0a%c" % len(inner) + inner).decode(), "")
+
+
 def test_several_roots_have_no_order():
     schema = ProtoSchema(text(file("a", messages=("T",)), file("b", messages=("U",))), "")
     assert schema.message("U").name == "U"

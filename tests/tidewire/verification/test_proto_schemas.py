@@ -47,6 +47,7 @@ TEXTS = [
     "no",
     "{}",
     base64.b64encode(b"\xff").decode(),
+    base64.b64encode(b"\x0a\x0c\x0a\x04root\x1a\x04x\x80.p").decode(),
 ]  # fmt: skip
 
 
