@@ -24,7 +24,8 @@ from pyspark.sql import functions as F  # noqa: N812 (the name everyone knows)
 
 from connectors.log_mark import LogMark, encode_mark, mark_of_commit
 from state.errors import TidewireError, UserError
-from streaming.checkpoint_files import open_files
+from streaming.checkpoint_files import is_local_path, local_folder, open_files
+from streaming.log_checksums import drop_checksums
 
 APP = "tidewire-log"
 COLUMNS = (
@@ -112,8 +113,13 @@ class LogTable:
             raise _moved(self.uri, mark.number)
 
     def compact(self) -> int:
-        """Put small files together (OPTIMIZE) and return how many were; appends go on meanwhile."""
+        """Put small files together (OPTIMIZE) and return how many were; appends go on meanwhile.
+
+        Then delete what old commits have beside them and nobody reads (log_checksums.py).
+        """
         metrics = self._spark.sql(f"OPTIMIZE {self._name}").select("metrics.numFilesRemoved").first()
+        if is_local_path(self.uri):
+            drop_checksums(local_folder(self.uri) / "_delta_log")
         return int(metrics[0]) if metrics is not None else 0
 
     def vacuum(self, keep_hours: int) -> None:

@@ -87,7 +87,7 @@ def test_every_publication_of_tables_that_come_and_go(world: World, logged: Logg
     assert mark.gaps == []
 
 
-def test_a_second_start_goes_on_from_the_table(world: World, logged: Logged) -> None:
+def test_a_second_start_goes_on_from_the_table(world: World, logged: Logged, spark: SparkSession) -> None:
     world.declare("stock")
     world.make("stock")
     world.publish("stock", b"1", b"2")
@@ -97,7 +97,10 @@ def test_a_second_start_goes_on_from_the_table(world: World, logged: Logged) -> 
     world.publish("stock", b"3")
     with logged.keeper():
         logged.wait(3)
+        spark.sql(f"ALTER TABLE delta.`{logged.table.uri}` SET TBLPROPERTIES ('delta.checkpointInterval' = '1')")
         assert logged.table.compact() >= 2
+        checksums = sorted(Path(logged.table.uri, "_delta_log").glob("[0-9]*.crc"))
+        assert len(checksums) == 1
         world.publish("stock", b"4")
         logged.wait(4)
     assert logged.mark().number >= number + 2
