@@ -55,6 +55,13 @@ def test_what_is_no_schema(files, said):
         ProtoSchema(text(*files), "")
 
 
+def test_options_that_are_not_whole_make_no_schema():
+    made = FileDescriptorSet(file=[file("a", messages=("T",))])
+    made.file[0].options.uninterpreted_option.add().name.add()
+    with pytest.raises(ProtoSchemaError, match="missing required fields"):
+        ProtoSchema(base64.b64encode(made.SerializePartialToString()).decode(), "")
+
+
 def test_several_roots_have_no_order():
     schema = ProtoSchema(text(file("a", messages=("T",)), file("b", messages=("U",))), "")
     assert schema.message("U").name == "U"

@@ -12,6 +12,7 @@ from google.protobuf.message_factory import GetMessageClass
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.catalog.test_value_messages import own
 from tests.effort import examples
 from tests.tidewire.verification.two_readers import two_readers
 from tidewire.verification.decoding import Row
@@ -191,6 +192,20 @@ def test_what_the_schema_does_not_know_is_ignored_and_what_is_no_message_refused
     assert (row := read("BIGINT", "INT64", damage=b"\x1a\1x")) and row.values[1] == "0"
     assert read("VARCHAR", "STRING", damage=b"\x12\1\xff") is None
     assert read("BIGINT", "INT64", damage=b"\x10") is None
+
+
+def test_texts_of_the_older_syntax_may_be_no_utf8() -> None:
+    options = f"'schema'='{own('google.type.Decimal', {'value': 'STRING'})}', 'message'='shop.Row'"
+    readers = two_readers(ddl("DECIMAL(6,2)", options))
+    assert (row := readers.read(None, b"\x08\5\x12\3\x0a\0017")) and row.values[1] == "7"
+    assert readers.read(None, b"\x08\5\x12\3\x0a\1\xff") is None
+
+
+def test_fields_may_have_the_names_of_what_every_message_has() -> None:
+    files = FileDescriptorSet.FromString(base64.b64decode(schema("INT64", "optional")))
+    files.file[0].message_type[1].field.add(name="HasField", number=3, label=1, type=3)
+    options = f"'schema'='{base64.b64encode(files.SerializeToString()).decode()}', 'message'='shop.Row'"
+    assert (row := two_readers(ddl("BIGINT", options)).read(None, b"\x08\5\x18\1")) and row.values[1] is None
 
 
 def test_keys_are_messages_of_exactly_the_primary_key() -> None:
