@@ -2,11 +2,15 @@
 
 A datum is read under the schema without its logical types (`plain`), so that numbers come as they were written:
 fastavro would make a datetime of a timestamp, and lose nanoseconds and whatever Python's dates do not reach.
+
+A logical type that does not fit its type (a float `date`), or a decimal that does not say its digits, counts as none:
+the specification of Avro has readers ignore it ("Logical Types").
 """
 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +19,16 @@ import fastavro
 from fastavro.schema import SchemaParseException, UnknownType
 
 _PRIMITIVES = frozenset(("null", "boolean", "int", "long", "float", "double", "bytes", "string"))
+_NAMED = frozenset(("enum", "fixed"))
+_FITTING = {
+    "date": frozenset(("int",)),
+    "decimal": frozenset(("bytes", "fixed")),
+    **{
+        f"{local}timestamp-{unit}": frozenset(("long",))
+        for local in ("", "local-")
+        for unit in ("millis", "micros", "nanos")
+    },
+}
 
 
 class AvroSchemaError(ValueError):
@@ -87,11 +101,29 @@ def _type_of(schema: Any, named: dict[str, Any]) -> AvroType | None:
         return _type_of(kind, named)
     if kind in ("record", "array", "map", "error"):
         return None
-    scale = schema.get("scale", 0)
-    found = AvroType(kind, str(schema.get("logicalType", "")), scale if isinstance(scale, int) else 0)
-    if "name" in schema:
+    logical = _logical(kind, schema)
+    found = AvroType(kind, logical, schema.get("scale", 0) if logical == "decimal" else 0)
+    if kind in _NAMED:
         named[schema["name"]] = found
     return found
+
+
+def _logical(kind: str, schema: Mapping[str, Any]) -> str:
+    """Return the logical type, '' of one that does not fit."""
+    logical = schema.get("logicalType")
+    if not isinstance(logical, str) or kind not in _FITTING.get(logical, (kind,)):
+        return ""
+    return "" if logical == "decimal" and not _says_digits(kind, schema) else logical
+
+
+def _says_digits(kind: str, decimal: Mapping[str, Any]) -> bool:
+    """Return whether precision and scale are those of a decimal, and a `fixed` can hold the precision."""
+    precision, scale, size = decimal.get("precision"), decimal.get("scale", 0), decimal.get("size")
+    if type(precision) is not int or type(scale) is not int or not 0 <= scale <= precision > 0:
+        return False
+    if kind != "fixed":
+        return True
+    return type(size) is int and size > 0 and precision <= math.floor((8 * size - 1) * math.log10(2))
 
 
 def _check_items(schema: Any, sizes: dict[str, bool]) -> bool:

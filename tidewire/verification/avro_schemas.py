@@ -1,8 +1,12 @@
-"""Avro schemas by their text: how fastavro is to read a datum, and what the fields' values then are."""
+"""Avro schemas by their text: how fastavro is to read a datum, and what the fields' values then are.
+
+A logical type that Avro's specification does not have for a type is none, as is a decimal without sound digits.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from functools import cache
 from typing import Any, NamedTuple
@@ -13,6 +17,8 @@ from tidewire.verification.schema_fault import NoSchema
 
 _SCALARS = {"null", "boolean", "int", "long", "float", "double", "bytes", "string"}
 _NESTED = {"record", "array", "map", "error"}
+_LOGICAL = re.compile("int date|long (local-)?timestamp-(millis|micros|nanos)|(bytes|fixed) decimal")
+_MOST_SIZE = 1_500
 
 Type = Mapping[str, Any]
 """A scalar type as a schema writes it."""
@@ -59,10 +65,25 @@ def _type(schema: Any, named: dict[str, Type]) -> Type | None:
         return _type(schema["type"], named)
     if schema["type"] in _NESTED:
         return None
-    if "name" in schema:
-        named[schema["name"]] = schema
-    found: Type = schema
+    found: Type = schema if _is_logical(schema) else {k: v for k, v in schema.items() if k != "logicalType"}
+    if schema["type"] not in _SCALARS:
+        named[schema["name"]] = found
     return found
+
+
+def _is_logical(schema: Type) -> bool:
+    """Return whether a type is of a logical type that it may have."""
+    if not _LOGICAL.fullmatch(f"{schema['type']} {schema.get('logicalType')}"):
+        return False
+    if schema["logicalType"] != "decimal":
+        return True
+    precision, scale = schema.get("precision"), schema.get("scale", 0)
+    if type(precision) is not int or type(scale) is not int or precision < 1 or not 0 <= scale <= precision:
+        return False
+    if schema["type"] == "bytes":
+        return True
+    size = schema["size"]
+    return type(size) is int and size > 0 and precision < len(str(2 ** (8 * min(size, _MOST_SIZE) - 1)))
 
 
 def _bytes_of(schema: Any, named: dict[str, bool]) -> bool:

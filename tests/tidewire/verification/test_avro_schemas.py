@@ -21,7 +21,8 @@ TEXTS = [
         {"type": "map", "values": {"type": "array", "items": "null"}}, {"type": "enum", "name": "E", "symbols": ["A"]},
         {"type": "array", "items": {"type": "enum", "name": "E", "symbols": ["A"]}},
         {"type": "record", "name": "R", "fields": [{"name": "a", "type": "int"}, {"name": "a", "type": "int"}]},
-        {"type": "bytes", "logicalType": "decimal", "precision": -1},
+        {"type": "bytes", "logicalType": "decimal", "precision": -1}, {"type": "int", "logicalType": ["date"]},
+        {"type": "int", "name": ["of no use"]}, {"type": "fixed", "name": "F", "size": "2", "logicalType": "decimal"},
     ]),
 ]  # fmt: skip
 
