@@ -75,3 +75,46 @@ def test_a_fixed_of_no_size_is_no_decimal(size):
 def test_what_is_no_schema(text):
     with pytest.raises(AvroSchemaError, match="no Avro schema"):
         AvroSchema(text, "")
+
+
+NOTHING = {"type": "record", "name": "N", "namespace": "shop", "fields": [{"name": "x", "type": "null"}]}
+
+
+def array(items: object) -> dict[str, object]:
+    return {"type": "array", "items": items}
+
+
+ENDLESS = [
+    array("null"),
+    array(NOTHING),
+    array(NOTHING | {"type": "error"}),
+    array({"type": "fixed", "name": "F", "size": 0}),
+    ["null", array("null")],
+    {"type": "map", "values": ["null", array("null")]},
+    array(["null", array(NOTHING)]),
+    {"type": "record", "name": "R", "fields": [{"name": "a", "type": NOTHING}, {"name": "b", "type": array("shop.N")}]},
+    {"type": "record", "name": "shop.R", "fields": [{"name": "a", "type": NOTHING}, {"name": "b", "type": array("N")}]},
+]
+
+
+@pytest.mark.parametrize("document", ENDLESS)
+def test_arrays_that_ten_bytes_could_make_endless_are_refused(document):
+    with pytest.raises(AvroSchemaError, match=r"no Avro schema: .*items without bytes"):
+        AvroSchema(json.dumps(document), "")
+
+
+def tree(children: object) -> dict[str, object]:
+    return {"type": "record", "name": "T", "namespace": "shop", "fields": [{"name": "children", "type": children}]}
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        array(["null"]), array(array("int")), {"type": "map", "values": "null"}, tree(array("T")),
+        tree(array("shop.T")), tree(["null", array("T")]),
+        array(NOTHING | {"fields": [{"name": "x", "type": ["null", "int"]}]}),
+    ],
+)  # fmt: skip
+def test_arrays_of_items_with_bytes_are_not(document):
+    """An array has a byte itself, so what holds it has one, too."""
+    assert AvroSchema(json.dumps(document), "").whole is None

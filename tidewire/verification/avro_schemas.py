@@ -38,9 +38,13 @@ def avro_schema(text: str) -> Schema:
     try:
         document = json.loads(text)
         plain = fastavro.parse_schema(_plain(document))
-        _bytes_of(document, {})
+        _bytes_of(plain, {})
+        return _read(document, plain)
     except Exception as error:  # fastavro raises whatever it falls over
         raise NoSchema(f"no Avro schema: {type(error).__name__}") from None
+
+
+def _read(document: Any, plain: Any) -> Schema:
     named: dict[str, Type] = {}
     if isinstance(document, dict) and document["type"] == "record":
         return Schema(plain, {f["name"]: _type(f["type"], named) for f in document["fields"]}, None)
@@ -87,14 +91,19 @@ def _is_logical(schema: Type) -> bool:
 
 
 def _bytes_of(schema: Any, named: dict[str, bool]) -> bool:
-    """Return whether every datum has a byte. Raises NoSchema for arrays of what may have none: they never end."""
+    """Return whether every datum has a byte. Raises NoSchema for arrays of what may have none: they never end.
+
+    `schema` is as fastavro parsed it, with full names.
+    """
     if isinstance(schema, list):
+        for one in schema:
+            _bytes_of(one, named)
         return True
     if isinstance(schema, str):
         return named.get(schema, schema != "null")
     kind = schema["type"]
     if kind in ("record", "error"):
-        named[schema["name"]] = False
+        named[schema["name"]] = True
         some = [_bytes_of(field["type"], named) for field in schema["fields"]]
         named[schema["name"]] = any(some)
     elif kind in ("enum", "fixed"):
