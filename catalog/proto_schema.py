@@ -145,6 +145,8 @@ def _files(text: str) -> Sequence[FileDescriptorProto]:
         raise ProtoSchemaError(f"no Protobuf schema: not the base64 of a descriptor set: {error}"[:300]) from None
     if not found or not all(file.name for file in found):
         raise ProtoSchemaError("no Protobuf schema: not the base64 of a descriptor set: it has no file")
+    if not all(isinstance(name, str) for file in found for name in (file.name, *file.dependency)):
+        raise ProtoSchemaError("no Protobuf schema: the name of a file is not UTF-8")
     return list(found)
 
 

@@ -62,6 +62,15 @@ def test_options_that_are_not_whole_make_no_schema():
         ProtoSchema(base64.b64encode(made.SerializePartialToString()).decode(), "")
 
 
+@pytest.mark.parametrize("place", [b"top.proto", b"low.proto"])
+def test_names_of_files_are_utf8(place):
+    """In descriptors, which are of the older syntax, they need not be."""
+    made = FileDescriptorSet(file=[file("top.proto", "low.proto", messages=("T",)), file("other.proto")])
+    damaged = made.SerializeToString().replace(place, b"\xff" + place[1:])
+    with pytest.raises(ProtoSchemaError, match=r"no Protobuf schema: .*not UTF-8"):
+        ProtoSchema(base64.b64encode(damaged).decode(), "")
+
+
 def test_several_roots_have_no_order():
     schema = ProtoSchema(text(file("a", messages=("T",)), file("b", messages=("U",))), "")
     assert schema.message("U").name == "U"

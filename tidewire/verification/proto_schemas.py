@@ -111,6 +111,8 @@ def proto_schema(text: str) -> Schema:
         raise NoSchema("not the base64 of a descriptor set") from None
     if not files or not all(file.name for file in files):
         raise NoSchema("a descriptor set without files")
+    if any(isinstance(name, bytes) for file in files for name in (file.name, *file.dependency)):
+        raise NoSchema("a name of a file that is no UTF-8")
     return Schema(files)
 
 

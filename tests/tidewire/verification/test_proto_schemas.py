@@ -35,6 +35,12 @@ def text(*files: tuple[str, list[str], list[str]]) -> str:
     return base64.b64encode(made.SerializeToString()).decode()
 
 
+def damaged(name: str) -> str:
+    """A set of which the name of a file is no UTF-8."""
+    data = base64.b64decode(text(("a", ["bcd"], ["A"]), ("other", [], [])))
+    return base64.b64encode(data.replace(name.encode(), b"\xff" + name[1:].encode())).decode()
+
+
 TEXTS = [
     *map(text_of, (TRADE, LATER, OLD)),
     text(("a", [], ["A"])),
@@ -56,6 +62,8 @@ TEXTS = [
     "{}",
     base64.b64encode(b"\xff").decode(),
     half_an_option(),
+    damaged("bcd"),
+    damaged("a"),
     *(own(name, fields) for name, fields, _ in UNLIKE),
     own("google.type.Decimal", {"value": "STRING"}, label=3),
     own("google.type.Decimal", {"more": "BYTES", "value": "STRING"}),
