@@ -4,7 +4,8 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 
 FAST := -m 'not broker and not spark and not stack and not cdc'
-SLOW := -m 'broker or spark or stack' --ignore=tests/stack/test_crashes.py --ignore=tests/stack/test_random_chain.py --durations=20
+SLOW := -m 'broker or spark or stack or cdc' --durations=20 \
+	--ignore=tests/stack/test_crashes.py --ignore=tests/stack/test_random_chain.py --ignore=tests/stack/test_cdc_killed.py
 # Workers of the fast tests; each needs some 7 s to import everything, so more help only on more cores.
 WORKERS ?= 2
 # Tests start some hundred Python processes: they share bytecode, whatever the caller's environment says.
@@ -30,7 +31,7 @@ test: test-fast test-slow
 test-fast: setup
 	$(BIN)/python -m pytest $(FAST) -n $(WORKERS) --dist worksteal
 
-# What starts a broker, Spark or a whole stack.
+# What starts a broker, Spark, a whole stack, or PostgreSQL with Debezium where that is installed.
 test-slow: setup
 	$(BIN)/python -m pytest $(SLOW)
 
@@ -47,8 +48,8 @@ fuzz: MINUTES ?= 5
 fuzz: setup
 	$(BIN)/python -m tests.fuzz $(MINUTES)
 
-# A real PostgreSQL (Debian: apt-get install postgresql) and Debezium: what they publish, and then
-# minutes of SIGKILL on all between 60,000 statements and the answers. Without PostgreSQL it skips, and says so.
+# A real PostgreSQL (Debian: apt-get install postgresql) and Debezium: what they publish, which `make test` has, too,
+# and then minutes of SIGKILL on all between 60,000 statements and the answers. Without PostgreSQL it skips, and says so.
 cdc: setup
 	$(BIN)/python -m pytest -m cdc -rs tests/stack/test_cdc.py tests/stack/test_cdc_killed.py
 

@@ -209,6 +209,58 @@ def _double_code(value: float, bits: I64, values: npt.NDArray[np.float64]) -> in
 
 
 @numba.njit(cache=True)
+def _parsed(data: U8, start: int, end: int) -> tuple[int, int]:
+    """Return a number without its dot, and how many digits stand behind that; -1, 0 where `far` says so."""
+    mantissa, fraction, digits, behind = 0, 0, 0, 0
+    for at in range(start, end):
+        if data[at] == 46:
+            behind = 1
+        elif _digit(data[at]):
+            mantissa = mantissa * 10 + data[at] - 48 if digits < _MOST_DIGITS else 0
+            digits += 1 if mantissa or digits else 0
+            fraction += behind
+        else:
+            digits = 10 * _MOST_DIGITS
+    return (-1, 0) if digits > _MOST_DIGITS or fraction > _MOST_DIGITS else (mantissa, fraction)
+
+
+@numba.njit(cache=True)
+def _exact_codes(mantissa: int, fraction: int, minus: int, scale: int, powers: I64) -> tuple[int, int, bool]:
+    """Return the greatest code at or below a number and the least at or above it, and whether it is too far."""
+    floor, rest = _floor(mantissa, fraction, scale, powers)
+    ceiling = floor + rest
+    return (-ceiling, -floor, floor >= _FAR) if minus else (floor, ceiling, floor >= _FAR)
+
+
+@numba.njit(cache=True)
+def _float_code(
+    mantissa: int, fraction: int, minus: int, kind: int, powers: I64, bits: I64, values: npt.NDArray[np.float64]
+) -> tuple[int, int, bool]:
+    """Return the code of the DOUBLE or REAL that a number is, twice, and whether it takes more than a division."""
+    value = np.float64(mantissa) / np.float64(powers[fraction])
+    if minus:
+        value = -value
+    if kind == REAL:
+        value = np.float64(np.float32(value))
+    code = _double_code(value, bits, values)
+    return code, code, mantissa > _EXACT_IN_DOUBLE
+
+
+@numba.njit(cache=True)
+def _cut(operator: int, floor: int, ceiling: int, low: int, high: int) -> tuple[int, int]:
+    """Return what a comparison leaves of the codes low..high."""
+    if operator in (AT_LEAST, EQUAL):
+        low = max(low, ceiling)
+    if operator in (AT_MOST, EQUAL):
+        high = min(high, floor)
+    if operator == LESS:
+        high = min(high, ceiling - 1)
+    elif operator == MORE:
+        low = max(low, floor + 1)
+    return low, high
+
+
+@numba.njit(cache=True)
 def ranges(
     data: U8, spans: I64, first: I64, rows: I64, tests: I64, kind: int, scale: int, powers: I64, out: I64, far: Bool
 ) -> None:
@@ -224,48 +276,17 @@ def ranges(
         low, high = _LEAST, _GREATEST
         far[j] = False
         for t in range(len(tests)):
-            start, end = spans[first[rows[j]] + tests[t, 1], 0], spans[first[rows[j]] + tests[t, 1], 1]
-            mantissa, fraction, digits, behind = 0, 0, 0, 0
-            for at in range(start, end):
-                if data[at] == 46:
-                    behind = 1
-                elif _digit(data[at]):
-                    mantissa = mantissa * 10 + data[at] - 48 if digits < _MOST_DIGITS else 0
-                    digits += 1 if mantissa or digits else 0
-                    fraction += behind
-                else:
-                    digits = 10 * _MOST_DIGITS
-            if digits > _MOST_DIGITS or fraction > _MOST_DIGITS:
+            span = spans[first[rows[j]] + tests[t, 1]]
+            mantissa, fraction = _parsed(data, span[0], span[1])
+            if mantissa < 0:
                 far[j] = True
-                break
-            if kind == EXACT:
-                floor, rest = _floor(mantissa, fraction, scale, powers)
-                if floor >= _FAR:
-                    far[j] = True
-                    break
-                ceiling = floor + rest
-                if tests[t, 2]:
-                    floor, ceiling = -ceiling, -floor
+            elif kind == EXACT:
+                floor, ceiling, far[j] = _exact_codes(mantissa, fraction, tests[t, 2], scale, powers)
             else:
-                if mantissa > _EXACT_IN_DOUBLE:
-                    far[j] = True
-                    break
-                value = np.float64(mantissa) / np.float64(powers[fraction])
-                if tests[t, 2]:
-                    value = -value
-                if kind == REAL:
-                    value = np.float64(np.float32(value))
-                floor = _double_code(value, bits, values)
-                ceiling = floor
-            operator = tests[t, 0]
-            if operator in (AT_LEAST, EQUAL):
-                low = max(low, ceiling)
-            if operator in (AT_MOST, EQUAL):
-                high = min(high, floor)
-            if operator == LESS:
-                high = min(high, ceiling - 1)
-            elif operator == MORE:
-                low = max(low, floor + 1)
+                floor, ceiling, far[j] = _float_code(mantissa, fraction, tests[t, 2], kind, powers, bits, values)
+            if far[j]:
+                break
+            low, high = _cut(tests[t, 0], floor, ceiling, low, high)
         out[j, 0], out[j, 1] = low, high
 
 

@@ -36,7 +36,7 @@ from overlay.edge_config import EdgeConfig
 from overlay.owned_edges import OwnedEdges, Step
 from overlay.ownership import client_id
 from overlay.push_board import PushBoard
-from overlay.returned_memory import RECORDS, give_back
+from overlay.returned_memory import Rests, give_back
 from state.errors import UserError
 
 POLL_SECONDS = 0.1
@@ -86,7 +86,7 @@ class EdgeMember:
         self._forgot = time.monotonic()
         self._committed: dict[Place, int | None] = {}
         self._open_seconds = OPEN_SECONDS
-        self._since_rest = 0
+        self._rests = Rests()
         self._name = f"tidewire-{uuid.uuid4()}"
         self._producer = self._new_producer()
 
@@ -102,7 +102,7 @@ class EdgeMember:
                 self._forget()
             if self._adopted:
                 self._steps(records)
-                self._rest(records)
+                self._rests.turn(bool(records), time.monotonic())
             elif self._assignment.places:
                 self._adopt()
             elif time.monotonic() > self._forgot + HOMELESS_SECONDS:
@@ -201,13 +201,6 @@ class EdgeMember:
             self._owned.settle()
             self._commit()
         self._answers.counters.consumed += len(records)
-
-    def _rest(self, records: list[KafkaRecord]) -> None:
-        """Between two waves of records, give back the memory that the last one needed."""
-        self._since_rest += len(records)
-        if not records and self._since_rest >= RECORDS:
-            self._since_rest = 0
-            give_back()
 
     def _feed(self, records: list[KafkaRecord]) -> None:
         for record in records:

@@ -3,17 +3,17 @@
 All of them stand in this one file, because numba's cache does not see changes in another file's functions. They take
 plain arrays, which their owners make (writable, C-contiguous, of the types below), never lists or objects:
 
-    xy      int64[p, 2]    points: (lo, hi)
-    links   int32[p, 4]    points: HEAD first slot, NEXT and PREV point of the group's chain, GROUP; in a tree POS, its
-                           place, in place of NEXT; a free point has the next free one as NEXT
-    hung    int32[s, 3]    slots: AFTER and BEFORE it on the same point, POINT (-1: not in)
-    groups  int32[g, 3]    groups: FIRST point of the chain, COUNT of points, TREE (-1: none, a chain)
-    free    int64[2]       first free point (-1: none), and how many there are
+    hung    int32[s, 3]    slots: AFTER and BEFORE it on the same point, GROUP (-1: not in); before the first on a point
+                           stands ~place: where the point is, in its tree or among the points of chains
+    groups  int32[g, 3]    groups: FIRST point of the chain, COUNT of its points, TREE (-1: none, a chain)
+    xy      int64[p, 2]    points of chains: (lo, hi)
+    links   int32[p, 3]    points of chains: HEAD first slot, NEXT and PREV point; a free one has the next free as NEXT
+    free    int64[2]       first free point of chains (-1: none), and how many there are
     cnt     int32[2L]      tree: points below a node; node 1 is the root, nodes L to 2L - 1 are the leaves
     box     int64[2L, 4]   tree: least and greatest lo, least and greatest hi of what is or was below
     split   int64[L, 2]    tree: the first point of the right half
     leaf    int64[2, LC]   tree: lo and hi of the points, leaf i at [iC, iC + cnt)
-    pid     int32[LC]      tree: the point at each place
+    head    int32[LC]      tree: the first slot on the point at each place
     bounds  int64[4, m]    messages: lo_min, lo_max, hi_min, hi_max
 """
 
@@ -24,9 +24,8 @@ import numpy as np
 
 from state.change_batch import I32, I64
 
-HEAD, NEXT, PREV, GROUP = 0, 1, 2, 3
-POS = NEXT
-AFTER, BEFORE, POINT = 0, 1, 2
+HEAD, NEXT, PREV = 0, 1, 2
+AFTER, BEFORE, GROUP = 0, 1, 2
 FIRST, COUNT, TREE = 0, 1, 2
 _STACK = 256
 
@@ -93,12 +92,12 @@ def build(
     box: I64,
     split: I64,
     leaf: I64,
-    pid: I32,
-    links: I32,
+    head: I32,
+    hung: I32,
 ) -> None:
-    """Lay the first n points of (tx, ty, tp) out below `root`, whose splits begin with `dim`. O(n log n)."""
+    """Lay n points, (tx, ty) with first slots tp, out below `root`, whose splits begin with `dim`. O(n log n)."""
     leaves = len(split)
-    capacity = len(pid) // leaves
+    capacity = len(head) // leaves
     stack = np.empty((_STACK, 4), np.int64)
     stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3] = root, 0, n, dim
     depth = 1
@@ -110,8 +109,8 @@ def build(
         if node >= leaves:
             place = (node - leaves) * capacity
             for i in range(start, end):
-                leaf[0, place], leaf[1, place], pid[place] = tx[i], ty[i], tp[i]
-                links[tp[i], POS] = place
+                leaf[0, place], leaf[1, place], head[place] = tx[i], ty[i], tp[i]
+                hung[tp[i], BEFORE] = ~place
                 place += 1
             continue
         middle = start + (end - start) // 2
@@ -144,11 +143,14 @@ def _widen(cnt: I32, box: I64, node: int, x: int, y: int) -> None:
 
 @numba.njit(cache=True)
 def _make_room(
-    node: int, p: int, x: int, y: int, cnt: I32, box: I64, split: I64, leaf: I64, pid: I32, links: I32
+    node: int, slot: int, x: int, y: int, cnt: I32, box: I64, split: I64, leaf: I64, head: I32, hung: I32
 ) -> bool:
-    """Lay the lowest ancestor of leaf `node` that is not too full out anew, with point p. False: all are too full."""
+    """Lay the lowest ancestor of leaf `node` that is not too full out anew, with a point for `slot`.
+
+    False: all are too full, and nothing was done.
+    """
     leaves = len(split)
-    capacity = len(pid) // leaves
+    capacity = len(head) // leaves
     height, tall = 0, 0
     while (1 << tall) < leaves:
         tall += 1
@@ -161,36 +163,38 @@ def _make_room(
         return False
     n = cnt[node] + 1
     tx, ty, tp = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int32)
-    tx[0], ty[0], tp[0] = x, y, p
+    tx[0], ty[0], tp[0] = x, y, slot
     n = np.int64(1)  # for a literal 1 numba would compile `build` again
     for below in range(node << height, (node + 1) << height):
         place = (below - leaves) * capacity
         for i in range(place, place + cnt[below]):
-            tx[n], ty[n], tp[n] = leaf[0, i], leaf[1, i], pid[i]
+            tx[n], ty[n], tp[n] = leaf[0, i], leaf[1, i], head[i]
             n += 1
-    build(node, (tall - height) & 1, tx, ty, tp, n, cnt, box, split, leaf, pid, links)
+    build(node, (tall - height) & 1, tx, ty, tp, n, cnt, box, split, leaf, head, hung)
     _widen(cnt, box, node >> 1, x, y)
     return True
 
 
 @numba.njit(cache=True)
-def _hang(slot: int, point: int, links: I32, hung: I32) -> None:
-    """Hang a slot on a point."""
-    first = links[point, HEAD]
-    hung[slot, AFTER], hung[slot, BEFORE], hung[slot, POINT] = first, -1, point
+def _hang(slot: int, group: int, first: int, place: int, hung: I32) -> None:
+    """Hang a slot on the point at `place`, before `first` (-1: it is alone)."""
+    hung[slot, AFTER], hung[slot, BEFORE], hung[slot, GROUP] = first, ~place, group
     if first >= 0:
         hung[first, BEFORE] = slot
-    links[point, HEAD] = slot
 
 
 @numba.njit(cache=True)
 def _new_point(group: int, x: int, y: int, xy: I64, links: I32, groups: I32, free: I64) -> int:
-    """Take a free point for (x, y); the caller has made sure that there is one."""
+    """Begin the chain of a group with (x, y), at a free point; the caller has made sure that there is one."""
     point = free[0]
     free[0] = links[point, NEXT]
     free[1] -= 1
     xy[point, 0], xy[point, 1] = x, y
-    links[point, HEAD], links[point, NEXT], links[point, PREV], links[point, GROUP] = -1, -1, -1, group
+    first = groups[group, FIRST]
+    links[point, HEAD], links[point, NEXT], links[point, PREV] = -1, first, -1
+    if first >= 0:
+        links[first, PREV] = point
+    groups[group, FIRST] = point
     groups[group, COUNT] += 1
     return point
 
@@ -223,12 +227,8 @@ def chain_insert(
             if groups[group, COUNT] >= small:
                 return w
             point = _new_point(group, lo[i], hi[i], xy, links, groups, free)
-            first = groups[group, FIRST]
-            links[point, NEXT] = first
-            if first >= 0:
-                links[first, PREV] = point
-            groups[group, FIRST] = point
-        _hang(slots[i], point, links, hung)
+        _hang(slots[i], group, links[point, HEAD], point, hung)
+        links[point, HEAD] = slots[i]
     return len(which)
 
 
@@ -243,56 +243,50 @@ def tree_insert(
     box: I64,
     split: I64,
     leaf: I64,
-    pid: I32,
-    xy: I64,
-    links: I32,
+    head: I32,
     hung: I32,
-    groups: I32,
-    free: I64,
 ) -> int:
     """Hang the chosen subscriptions, all of one group, on the points of its tree, O(log n) amortised each.
 
     Stops at the first one for which even the root is too full; returns how many are done.
     """
     leaves = len(split)
-    capacity = len(pid) // leaves
+    capacity = len(head) // leaves
     for w in range(len(which)):
         i = which[w]
-        x, y = lo[i], hi[i]
+        x, y, slot = lo[i], hi[i], slots[i]
         node, dim = 1, 0
         while node < leaves:
             node = 2 * node + (0 if _less(dim, x, y, split[node, 0], split[node, 1]) else 1)
             dim = 1 - dim
         base = (node - leaves) * capacity
-        point = -1
-        for place in range(base, base + cnt[node]):
-            if leaf[0, place] == x and leaf[1, place] == y:
-                point = pid[place]
-        if point < 0:
-            point = _new_point(group, x, y, xy, links, groups, free)
-            if cnt[node] < capacity:
-                place = base + cnt[node]
-                leaf[0, place], leaf[1, place], pid[place] = x, y, point
-                links[point, POS] = place
-                _widen(cnt, box, node, x, y)
-            elif not _make_room(node, point, x, y, cnt, box, split, leaf, pid, links):
-                groups[group, COUNT] -= 1
-                links[point, NEXT] = free[0]
-                free[0] = point
-                free[1] += 1
-                return w
-        _hang(slots[i], point, links, hung)
+        end = base + cnt[node]
+        place = base
+        while place < end and (leaf[0, place] != x or leaf[1, place] != y):
+            place += 1
+        if place < end:
+            _hang(slot, group, head[place], place, hung)
+            head[place] = slot
+        elif cnt[node] < capacity:
+            leaf[0, place], leaf[1, place], head[place] = x, y, slot
+            _hang(slot, group, -1, place, hung)
+            _widen(cnt, box, node, x, y)
+        elif _make_room(node, slot, x, y, cnt, box, split, leaf, head, hung):
+            hung[slot, AFTER], hung[slot, GROUP] = -1, group
+        else:
+            return w
     return len(which)
 
 
 @numba.njit(cache=True)
-def tree_remove(place: int, cnt: I32, leaf: I64, pid: I32, links: I32, leaves: int) -> None:
+def tree_remove(place: int, cnt: I32, leaf: I64, head: I32, hung: I32, leaves: int) -> None:
     """Take the point at `place` out: the leaf's last point takes its place. O(depth)."""
-    capacity = len(pid) // leaves
+    capacity = len(head) // leaves
     node = leaves + place // capacity
     last = (node - leaves) * capacity + cnt[node] - 1
-    leaf[0, place], leaf[1, place], pid[place] = leaf[0, last], leaf[1, last], pid[last]
-    links[pid[place], POS] = place
+    if place != last:
+        leaf[0, place], leaf[1, place], head[place] = leaf[0, last], leaf[1, last], head[last]
+        hung[head[place], BEFORE] = ~place
     while node >= 1:
         cnt[node] -= 1
         node >>= 1
@@ -343,15 +337,14 @@ def tree_query(
     cnt: I32,
     box: I64,
     leaf: I64,
-    pid: I32,
+    head: I32,
     leaves: int,
-    links: I32,
     hung: I32,
     out_message: I64,
     out_slot: I32,
 ) -> tuple[int, int]:
     """Find who is met by the chosen messages from `start` on, in one tree. Returns as `chain_query`."""
-    capacity = len(pid) // leaves
+    capacity = len(head) // leaves
     stack = np.empty(_STACK, np.int64)
     count = 0
     for w in range(start, len(which)):
@@ -378,7 +371,7 @@ def tree_query(
                 for place in range(base, base + cnt[below]):
                     x, y = leaf[0, place], leaf[1, place]
                     if inside or (x0 <= x <= x1 and y0 <= y <= y1):
-                        slot = links[pid[place], HEAD]
+                        slot = head[place]
                         while slot >= 0:
                             if count == len(out_slot):
                                 return w, begin

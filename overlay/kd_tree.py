@@ -19,7 +19,7 @@ A query skips nodes without points or with a box apart from the rectangle, repor
 inside it, and compares the points of the leaves that remain.
 
 Invariants (`check`): 1 cnt of a node is the sum of its children's, and a leaf has at most C points; 2 a point lies in
-all boxes above it; 3 POS of a point is its place; 4 a point stands on its side of every split above it.
+all boxes above it; 3 the first slot on a point knows its place; 4 a point stands on its side of every split above it.
 Cost, measured at a million points: query 0.4 us plus 6 ns a result (an edge of a flat rectangle costs up to 50 us),
 insertion 0.8 to 1.7 us amortised, removal 0.2 us, memory 20 bytes a place, 1.25 to 1.5 places a point.
 Source: Interface paper, section 2.4, asks for any index of the (lo, hi) points; this is the one that was fastest and
@@ -35,16 +35,16 @@ import numpy as np
 from overlay import index_kernels as kernels
 from overlay.column import zeros
 from overlay.pair_buffer import Pairs, collect
-from overlay.point_store import PointStore
+from overlay.point_store import Points, PointStore
 from state.change_batch import I32, I64
 
 LEAF = 64
 
 
 class KdTree:
-    """The points of group `group` in `store`, in leaves of up to `capacity` places."""
+    """The points of group `group`, whose slots hang in `store`, in leaves of up to `capacity` places."""
 
-    def __init__(self, store: PointStore, group: int, points: I32, capacity: int = LEAF) -> None:
+    def __init__(self, store: PointStore, group: int, points: Points, capacity: int = LEAF) -> None:
         self._store = store
         self._group = group
         self._capacity = capacity
@@ -56,32 +56,34 @@ class KdTree:
     @property
     def _width(self) -> int:
         """How many places each leaf has."""
-        return len(self._pid) // len(self._split)
+        return len(self.heads) // len(self._split)
 
     @property
-    def points(self) -> I32:
+    def points(self) -> Points:
         """The points, leaf by leaf. Cost: O(n)."""
-        return self._pid[self._filled()]
+        filled = self._filled()
+        return Points(self._leaf[0, filled], self._leaf[1, filled], self.heads[filled])
+
+    def point(self, place: int) -> tuple[int, int]:
+        """Return the point (lo, hi) at a place."""
+        return int(self._leaf[0, place]), int(self._leaf[1, place])
 
     def insert(self, which: I64, slots: I64, lo: I64, hi: I64) -> None:
         """Hang the subscriptions `which` (indexes into the other columns) on their points, new ones where needed.
 
-        The store has free points enough. Cost: O(log n) amortised each.
+        The store has room for the slots. Cost: O(log n) amortised each.
         """
-        store = self._store
         while True:
-            tree = (self._cnt, self._box, self._split, self._leaf, self._pid)
-            shared = (store.xy, store.links, store.hung, store.groups, store.free)
-            done = kernels.tree_insert(which, self._group, slots, lo, hi, *tree, *shared)
+            tree = (self._cnt, self._box, self._split, self._leaf, self.heads)
+            done = kernels.tree_insert(which, self._group, slots, lo, hi, *tree, self._store.hung)
             which = which[done:]
             if not len(which):
                 return
-            self._lay_out(self.points, room=len(self.points) + 1)
+            self._lay_out(self.points, room=len(self) + 1)
 
-    def remove(self, point: int) -> None:
-        """Take a point out. Cost: O(log n), and O(n log n) once in n removals."""
-        place = int(self._store.links[point, kernels.POS])
-        kernels.tree_remove(place, self._cnt, self._leaf, self._pid, self._store.links, len(self._split))
+    def remove(self, place: int) -> None:
+        """Take the point at `place` out, on which nothing hangs. Cost: O(log n), and O(n log n) once in n removals."""
+        kernels.tree_remove(place, self._cnt, self._leaf, self.heads, self._store.hung, len(self._split))
         self._removed += 1
         if self._removed > max(len(self), self._capacity):
             self._lay_out(self.points)
@@ -91,13 +93,8 @@ class KdTree:
 
         `room` is a guess of how many there are. Cost: O(log n + found) a message for rectangles that are not thin.
         """
-        store = self._store
-        tree = (self._cnt, self._box, self._leaf, self._pid, len(self._split))
-        return collect(
-            room,
-            len(which),
-            lambda start, out: kernels.tree_query(which, bounds, start, *tree, store.links, store.hung, *out),
-        )
+        tree = (self._cnt, self._box, self._leaf, self.heads, len(self._split), self._store.hung)
+        return collect(room, len(which), lambda start, out: kernels.tree_query(which, bounds, start, *tree, *out))
 
     def check(self) -> None:
         """Check the invariants of the module's header. Raises AssertionError. Cost: O(n log n)."""
@@ -106,10 +103,9 @@ class KdTree:
             assert self._cnt[node] == self._cnt[2 * node] + self._cnt[2 * node + 1], (1, node, self._cnt)
         assert self._cnt[leaves:].max() <= self._width <= self._capacity, (1, self._cnt)
         for place in self._filled().tolist():
-            point, x, y = int(self._pid[place]), int(self._leaf[0, place]), int(self._leaf[1, place])
-            assert self._store.links[point, kernels.POS] == place, (3, point, place)
-            assert self._store.xy[point].tolist() == [x, y], (3, point, x, y)
-            self._check_path(leaves + place // self._width, x, y)
+            first = int(self.heads[place])
+            assert self._store.place_of(first) == place, (3, first, place)
+            self._check_path(leaves + place // self._width, *self.point(place))
 
     def _check_path(self, node: int, x: int, y: int) -> None:
         while node >= 1:
@@ -128,21 +124,19 @@ class KdTree:
         full = np.arange(self._width) < leaves[:, None]
         return full.ravel().nonzero()[0]
 
-    def _lay_out(self, points: I32, room: int = 0) -> None:
-        """Build the tree of `points` with half as much slack again, and room for `room` points in all."""
-        n = len(points)
+    def _lay_out(self, points: Points, room: int = 0) -> None:
+        """Build the tree of `points`, whose columns are used up, with half as much slack again and room for `room`."""
+        n = len(points.head)
         places = (3 * max(n, room) + 1) // 2
         leaves = 1
         while leaves * self._capacity < places:
             leaves *= 2
         width = self._capacity if leaves == 1 else -(-places // leaves)
-        xy = self._store.xy[points]
         self._cnt: I32 = np.zeros(2 * leaves, np.int32)
         self._box: I64 = zeros((2 * leaves, 4), np.int64)
         self._split: I64 = np.zeros((leaves, 2), np.int64)
         self._leaf: I64 = zeros((2, leaves * width), np.int64)
-        self._pid: I32 = zeros(leaves * width, np.int32)
+        self.heads: I32 = zeros(leaves * width, np.int32)
         self._removed = 0
-        tx, ty, tp = xy[:, 0].copy(), xy[:, 1].copy(), points.astype(np.int32)
-        tree = (self._cnt, self._box, self._split, self._leaf, self._pid)
-        kernels.build(1, 0, tx, ty, tp, n, *tree, self._store.links)
+        tree = (self._cnt, self._box, self._split, self._leaf, self.heads)
+        kernels.build(1, 0, *points, n, *tree, self._store.hung)

@@ -18,7 +18,7 @@ whatever the number of groups; trees are asked one by one, each with its message
 Invariants (`check`), beside those of the parts: 1 a group has a number if and only if somebody is in it; 2 a tree holds
 exactly the points of its group, and is there only above `small` / 4 points; 3 what is in is found by its own point.
 Cost: a chain costs 2 ns a point and message, trees as they say; 50 us a batch and 20 us a tree that is asked; insertion
-1-3 us, removal 3 us. Memory: 12 bytes a subscription, 40-90 a distinct point, 250 a group.
+1-3 us, removal 3 us. Memory: 12 bytes a subscription, 25-40 a distinct point, 250 a group.
 Source: Interface paper, section 2.4 (the subscription index of a server).
 """
 
@@ -29,7 +29,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from overlay import index_kernels as kernels
-from overlay.index_kernels import COUNT, GROUP, TREE
+from overlay.index_kernels import COUNT, GROUP, HEAD, TREE
 from overlay.kd_tree import LEAF, KdTree
 from overlay.pair_buffer import Pairs, collect, in_order
 from overlay.point_store import PointStore
@@ -60,15 +60,19 @@ class SubscriptionIndex:
         return self._size
 
     def __contains__(self, slot: int) -> bool:
-        return self._store.point_of(slot) >= 0
+        return self._store.group_of(slot) >= 0
 
     def slots(self) -> list[int]:
         """Return all slots that are in. Cost: O(slots)."""
-        return (self._store.hung[:, kernels.POINT] >= 0).nonzero()[0].tolist()
+        return (self._store.hung[:, GROUP] >= 0).nonzero()[0].tolist()
 
     def point(self, slot: int) -> tuple[int, int]:
-        """Return the point (lo, hi) of a slot that is in."""
-        lo, hi = self._store.xy[self._store.point_of(slot)].tolist()
+        """Return the point (lo, hi) of a slot that is in. Cost: O(slots on it)."""
+        place = self._store.place_of(slot)
+        tree = self._trees.get(self._store.group_of(slot))
+        if tree is not None:
+            return tree.point(place)
+        lo, hi = self._store.xy[place].tolist()
         return lo, hi
 
     def number(self, shape: int, group: bytes) -> int:
@@ -83,31 +87,32 @@ class SubscriptionIndex:
         if not len(slots):
             return
         numbers = np.array([self._enter(key) for key in zip(shapes.tolist(), groups, strict=True)], np.int64)
-        self._store.reserve(int(slots.max()) + 1, len(slots), len(self._keys))
+        self._store.reserve(int(slots.max()) + 1, len(self._keys))
         self._size += len(slots)
         columns = (np.ascontiguousarray(slots), np.ascontiguousarray(lo), np.ascontiguousarray(hi))
         self._into_chains(numbers, *columns)
-        left = (self._store.hung[slots, kernels.POINT] < 0).nonzero()[0]
+        left = (self._store.hung[slots, GROUP] < 0).nonzero()[0]
         for number, which in _by_number(numbers, left):
             self._trees[number].insert(which, *columns)
 
     def remove(self, slot: int) -> bool:
         """Take a slot out; return whether it was in. Cost: O(log points of its group)."""
         store = self._store
-        if slot not in self:
+        number = store.group_of(slot)
+        if number < 0:
             return False
         self._size -= 1
-        point = store.unhang(slot)
-        if point < 0:
-            return True
-        number = int(store.links[point, GROUP])
         tree = self._trees.get(number)
-        if tree is not None:
-            tree.remove(point)
-        store.drop(point)
-        if tree is not None and len(tree) <= self._small // 4:
-            self._fell(number, tree)
-        if not store.groups[number, COUNT]:
+        place = store.unhang(slot, store.links[:, HEAD] if tree is None else tree.heads)
+        if place < 0:
+            return True
+        if tree is None:
+            store.drop(number, place)
+        else:
+            tree.remove(place)
+            if len(tree) <= self._small // 4:
+                self._fell(number, tree)
+        if number not in self._trees and not store.groups[number, COUNT]:
             self._leave(number)
         return True
 
@@ -135,7 +140,7 @@ class SubscriptionIndex:
             self._numbers[key] = number
             if number == len(self._keys):
                 self._keys.append(key)
-                self._store.reserve(0, 0, len(self._keys))
+                self._store.reserve(0, len(self._keys))
             self._keys[number] = key
             self._store.groups[number] = (-1, 0, -1)
         return number
@@ -150,7 +155,9 @@ class SubscriptionIndex:
     def _into_chains(self, numbers: I64, slots: I64, lo: I64, hi: I64) -> None:
         """Hang what belongs to chains; a chain that would get too long becomes a tree, and is then left alone."""
         store = self._store
-        which = np.arange(len(numbers))
+        which = (store.groups[numbers, TREE] < 0).nonzero()[0]
+        _, counts = np.unique(numbers[which], return_counts=True)
+        store.reserve_points(int(np.minimum(counts, self._small).sum()))
         while True:
             which = which[store.groups[numbers[which], TREE] < 0]
             shared = (store.xy, store.links, store.hung, store.groups, store.free)
@@ -186,17 +193,15 @@ class SubscriptionIndex:
 
     def check(self) -> None:
         """Check the invariants of the module's header and of the parts. Raises AssertionError. Cost: O(n log n)."""
-        self._store.check()
         slots = self.slots()
         assert len(slots) == self._size, (1, slots, self._size)
-        points = np.array([self._store.point_of(slot) for slot in slots], np.int64)
-        numbers = self._store.links[points, GROUP].astype(np.int64)
+        numbers = self._store.hung[slots, GROUP].astype(np.int64)
         assert set(numbers.tolist()) == set(self._numbers.values()), (1, numbers, self._numbers)
         for number, tree in self._trees.items():
             tree.check()
-            mine = sorted(set(points[numbers == number].tolist()))
-            assert sorted(tree.points.tolist()) == mine and len(mine) > self._small // 4, (2, number, mine)
-        lo, hi = self._store.xy[points, 0], self._store.xy[points, 1]
+            assert len(tree) > self._small // 4 and self._store.groups[number, TREE] >= 0, (2, number)
+        self._store.check({number: tree.points for number, tree in self._trees.items()})
+        lo, hi = np.array([self.point(slot) for slot in slots], np.int64).reshape(-1, 2).T
         message, slot = self.query(numbers, lo, lo, hi, hi)
         assert set(enumerate(slots)) <= set(zip(message.tolist(), slot.tolist(), strict=True)), (3, slots)
 

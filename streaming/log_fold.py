@@ -26,16 +26,19 @@ def fold_log(log: PublicationLog, relation: Relation, upto: Cut, topics: Topics 
     Cost: about 10 us a publication, and O(rows) for every 200,000 of them.
     """
     whole = replace(relation, buckets=1, bucket_by=())
-    return fold_shards(log, whole, upto, topics)[whole.shard]
+    return fold_shards(log, whole, upto, topics, keyed=bool(relation.bucket_by))[whole.shard]
 
 
 def fold_shards(
-    log: PublicationLog, relation: Relation, upto: Cut, topics: Topics | None = None
+    log: PublicationLog, relation: Relation, upto: Cut, topics: Topics | None = None, keyed: bool = False
 ) -> dict[str, ShardState]:
-    """Return the states of the relation's shards, by name. *Cost*: as `fold_log`."""
+    """Return the states of the relation's shards, by name. `keyed`: refuse rows without a key in any case.
+
+    Cost: as `fold_log`.
+    """
     place = upto.get(relation.topic)
     catalog = Catalog(relation.born, {relation.name: relation})
-    several = frozenset({relation.topic} if place and len(place.ends) > 1 else ())
+    several = frozenset({relation.topic} if keyed or (place and len(place.ends) > 1) else ())
     states: dict[str, bytes | None] = dict.fromkeys(relation.shards)
     # A topic that was created again fed the table from its beginning: only its last life counts.
     upto = {} if place is None else {relation.topic: place}

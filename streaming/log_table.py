@@ -86,12 +86,11 @@ class LogTable:
         """Return the newest mark, None while nothing has been written. *Cost*: one listing and one small file."""
         snapshot = self._snapshot()
         for version in range(snapshot.version(), -1, -1):
-            data = self._files.read(f"_delta_log/{version:020d}.json")
-            mark = None if data is None else mark_of_commit(data)
-            if mark is not None:
-                return mark
+            data = self._commit(version)
             if data is None:
                 break
+            if (mark := mark_of_commit(data)) is not None:
+                return mark
         return self._from_rows(snapshot)
 
     def append(self, rows: DataFrame, mark: LogMark) -> None:
@@ -107,7 +106,9 @@ class LogTable:
             if "CONCURRENT_TRANSACTION" in str(error):
                 raise _moved(self.uri, mark.number) from error
             raise
-        if self.newest() != mark:
+        # Delta knows what it has just committed; asking for the newest lists the table's log once more.
+        known = self._commit(self._delta_log.unsafeVolatileSnapshot().version())
+        if (known is None or mark_of_commit(known) != mark) and self.newest() != mark:
             raise _moved(self.uri, mark.number)
 
     def compact(self) -> int:
@@ -123,13 +124,24 @@ class LogTable:
     def _name(self) -> str:
         return f"delta.`{self.uri}`"
 
-    def _snapshot(self) -> Any:
-        """Return Delta's own snapshot of the newest version; there is no public call that starts no job."""
+    @property
+    def _jvm(self) -> Any:
         jvm = self._spark._jvm
         assert jvm is not None
-        none = jvm.scala.Option.empty()
-        log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(self._spark._jsparkSession, self.uri)
-        return log.update(False, none, none)
+        return jvm
+
+    @property
+    def _delta_log(self) -> Any:
+        """Delta's own object for the table; there is no public call that starts no job."""
+        return self._jvm.org.apache.spark.sql.delta.DeltaLog.forTable(self._spark._jsparkSession, self.uri)
+
+    def _snapshot(self) -> Any:
+        """Return Delta's snapshot of the newest version."""
+        none = self._jvm.scala.Option.empty()
+        return self._delta_log.update(False, none, none)
+
+    def _commit(self, version: int) -> bytes | None:
+        return self._files.read(f"_delta_log/{version:020d}.json")
 
     def _from_rows(self, snapshot: Any) -> LogMark | None:
         """Make a mark from the rows, where the commits that had one have left the table's log (idle for weeks)."""

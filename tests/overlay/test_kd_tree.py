@@ -8,15 +8,16 @@ import numpy as np
 import pytest
 
 from overlay.kd_tree import KdTree
-from overlay.point_store import PointStore
+from overlay.point_store import Points, PointStore
 from state.order_code import INT64_MAX, INT64_MIN
 
 
 def grown(points: list[tuple[int, int]], capacity: int) -> tuple[KdTree, PointStore]:
     store = PointStore()
-    store.reserve(len(points), len(points), 1)
+    store.reserve(len(points), 1)
     store.groups[0] = (-1, 0, 0)
-    tree = KdTree(store, 0, np.zeros(0, np.int32), capacity)
+    none = np.zeros(0, np.int64)
+    tree = KdTree(store, 0, Points(none, none, none.astype(np.int32)), capacity)
     lo, hi = np.array([p[0] for p in points], np.int64), np.array([p[1] for p in points], np.int64)
     slots = np.arange(len(points))
     tree.insert(slots, slots, lo, hi)
@@ -41,12 +42,13 @@ def test_grows_churns_and_shrinks(capacity: int) -> None:
         expected = sorted(s for s, (lo, hi) in live.items() if a <= lo <= b and c <= hi <= d)
         assert asked(tree, (a, b, c, d)) == expected
         for slot in source.sample(sorted(live), min(len(live), 40)):
-            point = store.unhang(slot)
-            if point >= 0:
-                tree.remove(point)
-                store.drop(point)
+            assert tree.point(store.place_of(slot)) == live[slot]
+            place = store.unhang(slot, tree.heads)
+            if place >= 0:
+                tree.remove(place)
             del live[slot]
         tree.check()
+        store.check({0: tree.points})
     assert len(tree) == 0
 
 
@@ -57,4 +59,4 @@ def test_points_that_come_in_order_keep_it_balanced(order: str) -> None:
     tree, _ = grown([(0 if order == "one lo" else i, i) for i in numbers], 4)
     tree.check()
     assert len(tree) == n
-    assert len(tree._pid) <= 2 * n
+    assert len(tree.heads) <= 2 * n

@@ -23,7 +23,6 @@ from connectors.record_format import format_of
 from connectors.topics import Topics
 from streaming.shard import ShardSpec, process_shard
 from streaming.shard_state import ShardState
-from tests.conftest import make_broker
 from tests.stack.connector import Connector, Source
 from tests.stack.items import INLINE, LAST, MADE, OURS, UNITS, Items, truth
 from tests.stack.live_stack import eventually
@@ -94,17 +93,9 @@ def database() -> Iterator[Postgres]:
 
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    running = make_broker(tmp_path_factory.mktemp("broker"))
-    running.start(240)
-    yield running.bootstrap
-    running.stop()
-
-
-@pytest.fixture(scope="module")
-def changed(database: Postgres, cluster: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def changed(database: Postgres, broker: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Where the changes of all cases' tables are published: a snapshot, a stream, and what came while it was dead."""
-    connector = Connector(tmp_path_factory.mktemp("connect"), database, cluster, [case.source() for case in CASES])
+    connector = Connector(tmp_path_factory.mktemp("connect"), database, broker, [case.source() for case in CASES])
     writers = [Items(7, case.table, range(12)) for case in CASES]
 
     def change(many: int) -> None:
@@ -122,17 +113,15 @@ def changed(database: Postgres, cluster: str, tmp_path_factory: pytest.TempPathF
         connector.start()
         change(30)
         database.sql(*(f"INSERT INTO {case.table} VALUES (99, '{LAST}')" for case in CASES))
-        yield cluster
+        yield broker
     finally:
         connector.kill()
 
 
 @pytest.fixture(scope="module")
-def moved(
-    database: Postgres, cluster: str, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[list[list[JsonValue]]]:
+def moved(database: Postgres, broker: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[list[JsonValue]]]:
     """What the table held that was renamed while its connector ran, at that moment."""
-    connector = Connector(tmp_path_factory.mktemp("moved"), database, cluster, [MOVED, ROUTED])
+    connector = Connector(tmp_path_factory.mktemp("moved"), database, broker, [MOVED, ROUTED])
     for table in (OLD, "kept_old"):
         large = f"INSERT INTO {table} (id, name, doc) VALUES ({LARGE}, 'x', repeat('large', 4000))"
         database.sql(MADE.format(table), *written(1, table, range(12)), large)
@@ -222,28 +211,28 @@ def ours(table: str, topic: str) -> str:
 
 
 def test_a_table_that_is_made_while_the_connector_runs(
-    database: Postgres, cluster: str, moved: list[list[JsonValue]]
+    database: Postgres, broker: str, moved: list[list[JsonValue]]
 ) -> None:
-    records = captured(cluster, moved_topic(LATE))
+    records = captured(broker, moved_topic(LATE))
     for cuts in (1, 7, len(records)):
         assert rows_of(ours(LATE, moved_topic(LATE)), records, cuts) == truth(database, LATE)
 
 
 def test_a_renamed_table_stays_as_it_was_and_its_changes_are_in_another_topic(
-    database: Postgres, cluster: str, moved: list[list[JsonValue]]
+    database: Postgres, broker: str, moved: list[list[JsonValue]]
 ) -> None:
     """What the new topic lacks is in the old one, or refused: a row is never there with a value that is not its own."""
-    assert rows_of(ours(OLD, moved_topic(OLD)), captured(cluster, moved_topic(OLD)), 3) == moved
-    since = captured(cluster, moved_topic(NEW))
+    assert rows_of(ours(OLD, moved_topic(OLD)), captured(broker, moved_topic(OLD)), 3) == moved
+    since = captured(broker, moved_topic(NEW))
     expected = [row for row in truth(database, NEW) if isinstance(row[0], int) and row[0] in {*range(20, 32), 99}]
     for cuts in (1, 7):
         assert rows_of(ours(NEW, moved_topic(NEW)), since, cuts, dead=1) == expected
 
 
 def test_a_renamed_table_goes_on_where_both_names_have_one_topic(
-    database: Postgres, cluster: str, moved: list[list[JsonValue]]
+    database: Postgres, broker: str, moved: list[list[JsonValue]]
 ) -> None:
     topic = "shopkept.public.kept"
-    records = captured(cluster, topic)
+    records = captured(broker, topic)
     for cuts in (1, 7, len(records)):
         assert rows_of(ours("kept", topic), records, cuts) == truth(database, "kept_new")

@@ -78,3 +78,14 @@ def test_buckets_hold_together_what_one_shard_holds(tmp_path: Path) -> None:
     assert all(state.operator.rows for state in parts.values())
     rows = list(stored_rows(relation, *(state.operator.stored for state in parts.values())))
     assert rows == list(stored_rows(relation, fold_log(opened, relation, opened.newest.cut).operator.stored))
+
+
+def test_a_row_without_a_key_is_in_no_bucket(tmp_path: Path) -> None:
+    ddl = "CREATE TABLE stock (id BIGINT PRIMARY KEY, price BIGINT) WITH ('buckets'='3', 'bucket.by'='id')"
+    relation = apply_ddl(Catalog(), ddl, 0).relations["stock"]
+    log = small_log(tmp_path)
+    log.commit([change(0, 1, 5), Published("stock", 0, 1, None, b'{"id": 2, "price": 6}', 1)])
+    opened = PublicationLog(log.uri)
+    state = fold_log(opened, relation, opened.newest.cut)
+    assert [row["id"] for row in stored_rows(relation, state.operator.stored)] == [1]
+    assert state.counters.dead == 1

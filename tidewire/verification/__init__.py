@@ -17,6 +17,7 @@
     expiry       when a time to live is over
     lives        when each version of each subscription began and ended
     judgement    expected against delivered
+    anchors      where a life begins in each epoch; numbers: its `n`; findings: what is counted
     report       what was right, wrong, missed, extra
 
 Nothing here imports the code that computes answers (catalog, state, operators, streaming, overlay).

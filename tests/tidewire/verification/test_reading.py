@@ -1,66 +1,49 @@
-"""The real stack, judged: a state that was thrown away, with subscriptions alive across it."""
+"""A journal of a real broker's topics. Whole stacks are judged through it by the tests in tests/stack."""
 
 from __future__ import annotations
 
-import random
-import shutil
-from pathlib import Path
-
 import pytest
 
-from connectors.kafka import KafkaProperties
+from connectors.kafka import Admin, KafkaProperties, Producer
+from connectors.record import OutRecord
 from connectors.topics import Topics
-from tidewire import Client, Delivery
-from tidewire.settings import load_settings
-from tidewire.stack.running import running_stack
-from tidewire.verification.reading import verify_kafka
-from tidewire.verification.report import Report
+from tidewire.verification.journal import TopicLog
+from tidewire.verification.reading import read_journal, verify_kafka
+from tidewire.verification.sample import Sample
 
-DDL = "CREATE TABLE stock (symbol VARCHAR PRIMARY KEY, exchange VARCHAR, risk DOUBLE, price DECIMAL(12,2))"
-PATIENCE = 600.0
+pytestmark = pytest.mark.broker
+DDL = "CREATE TABLE {name} (k BIGINT PRIMARY KEY) WITH ('topic'='{topic}')"
 
 
-def run(home: Path, seed: int, subscribe: bool) -> tuple[Report, dict[str, list[str]]]:
-    """Start the stack, publish 400 changes, stop it once they are judged; return the verdict and kinds by id."""
-    settings = load_settings(data_dir=home, broker_port=0, http_port=0, edges=2, virtual_edges=4)
-    choose = random.Random(seed)
-    with running_stack(settings, PATIENCE) as status, Client(str(status["bootstrap"]), settings.prefix) as client:
-        client.apply(DDL, PATIENCE)
-        if subscribe:
-            client.subscribe_all({f"s{i}": question(choose) for i in range(20)}, PATIENCE)
-        for _ in range(10):
-            client.publish("stock", [row(choose) for _ in range(35)])
-            client.delete("stock", [f"S{choose.randrange(30)}" for _ in range(5)])
-        client.subscribe_all({f"s{i}": question(choose) for i in range(3)}, PATIENCE)
-        client.unsubscribe("s3")
-        report = verify_kafka(KafkaProperties(str(status["bootstrap"])), Topics(settings.prefix), PATIENCE)
-        kinds: dict[str, list[str]] = {}
-        with client.deliveries(follow=False, from_beginning=True) as stream:
-            for record in stream:
-                if isinstance(record, Delivery):
-                    kinds.setdefault(record.id, []).append(record.kind)
-    return report, kinds
+def send(kafka: KafkaProperties, *records: OutRecord) -> None:
+    producer = Producer(kafka)
+    for record in records:
+        producer.send(record)
+    producer.flush()
 
 
-def row(choose: random.Random) -> dict[str, object]:
-    risk = choose.choice([None, round(choose.random() * 10, 1)])
-    price = f"{choose.randrange(10_000) / 100:.2f}"
-    return {"symbol": f"S{choose.randrange(30)}", "exchange": choose.choice("AB"), "risk": risk, "price": price}
+def test_nothing_has_happened_yet(kafka: KafkaProperties, topics: Topics) -> None:
+    report = verify_kafka(kafka, topics, 10)
+    assert report.clean and (report.epochs, report.right) == (0, 0)
 
 
-def question(choose: random.Random) -> str:
-    low = choose.randrange(8)
-    exchange = choose.choice(["", "exchange = 'A' AND "])
-    return f"SELECT {choose.choice(['MIN', 'MAX'])}(price) FROM stock WHERE {exchange}risk BETWEEN {low} AND {low + 3}"
+def test_relations_with_their_ends_and_one_whose_topic_is_not_there(kafka: KafkaProperties, topics: Topics) -> None:
+    here, gone = topics.prefix + "here", topics.prefix + "gone"
+    Admin(kafka).create_topic(here, 2)
+    catalog = [DDL.format(name="here", topic=here), DDL.format(name="gone", topic=gone)]
+    rows = [OutRecord(here, 1, b'{"k":%d}' % k, b'{"k":%d}' % k) for k in range(3)]
+    send(kafka, *(OutRecord(topics.catalog, 0, None, ddl.encode()) for ddl in catalog), *rows)
+    journal = read_journal(kafka, topics, 10)
+    assert journal.relations[gone] == TopicLog(gone)
+    assert (journal.relations[here].begin, journal.relations[here].end) == ({0: 0, 1: 0}, {0: 0, 1: 3})
+    assert [record.offset for record in journal.relations[here].all()] == [0, 1, 2]
 
 
-@pytest.mark.stack
-@pytest.mark.timeout(3000)
-def test_a_lost_state_is_clean(tmp_path: Path) -> None:
-    home = tmp_path / "data"
-    first, _ = run(home, 1, subscribe=True)
-    assert first.clean and (first.epochs, first.unjudged) == (1, 0), first
-    shutil.rmtree(home / "checkpoint")
-    second, kinds = run(home, 2, subscribe=False)
-    assert second.clean and second.epochs == 2 and second.right > first.right, second
-    assert kinds["s5"].count("resync") == 1 and "ended" not in kinds["s5"]
+def test_a_sample_leaves_out_deliveries_and_nothing_else(kafka: KafkaProperties, topics: Topics) -> None:
+    half, ids = Sample(0.5), [b"s%d" % i for i in range(20)]
+    both = [(topics.subscriptions, id) for id in ids] + [(topics.deliveries, id) for id in [*ids, b"@packed"]]
+    send(kafka, *(OutRecord(topic, 0, id, b"{}") for topic, id in both))
+    journal = read_journal(kafka, topics, 10, half)
+    assert [record.key for record in journal.subscriptions.all()] == ids
+    assert [record.key for record in journal.deliveries.all()] == [*filter(half.has, ids), b"@packed"]
+    assert journal.deliveries.end[0] == 21 and 0 < len(journal.deliveries.all()) < 21

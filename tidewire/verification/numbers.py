@@ -1,0 +1,39 @@
+"""The numbers of a life's deliveries: `n` counts from 1 without a gap."""
+
+from __future__ import annotations
+
+from tidewire.verification.findings import Findings, name
+from tidewire.verification.forms import Delivery, Where
+from tidewire.verification.lives import Life
+from tidewire.verification.same_value import same
+
+
+def judge_numbers(life: Life, delivered: list[Delivery], findings: Findings) -> None:
+    """Judge that `n` is gapless. A trimmed log may begin anywhere; a repeat is counted elsewhere."""
+    previous: int | None = None
+    seen: set[tuple[str, int, Where]] = set()
+    for d in delivered:
+        if (d.kind, d.n, d.at) in seen:
+            continue
+        seen.add((d.kind, d.n, d.at))
+        if d.kind == "snapshot":
+            follows, previous = d.n == 1, d.n
+        else:
+            follows = previous is None or d.n - previous in strides(d)
+            previous = d.n
+        if not follows:
+            findings.report.gaps += 1
+            findings.report.fault("gap", name(life), f"n = {d.n} at deliveries/{life.partition}/{d.log_offset}")
+
+
+def strides(d: Delivery) -> set[int]:
+    """Return by how much `n` may grow with `d`: not at all with a resync that says nothing new.
+
+    Averages and sums of doubles may differ and yet be the same when written.
+    """
+    said = list(d.said.values())
+    unchanged = said == [[], []] if "added" in d.said else same(*said)
+    if d.kind != "resync" or not unchanged:
+        return {1}
+    values = said[0] if isinstance(said[0], list) else [said[0]]
+    return {0, 1} if any(isinstance(value, float) for value in values) else {0}
