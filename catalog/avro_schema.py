@@ -2,11 +2,15 @@
 
 A datum is read under the schema without its logical types (`plain`), so that numbers come as they were written:
 fastavro would make a datetime of a timestamp, and lose nanoseconds and whatever Python's dates do not reach.
+
+A logical type that does not fit its type (a float `date`), or a decimal that does not say its digits, counts as none:
+the specification of Avro has readers ignore it ("Logical Types").
 """
 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +19,16 @@ import fastavro
 from fastavro.schema import SchemaParseException, UnknownType
 
 _PRIMITIVES = frozenset(("null", "boolean", "int", "long", "float", "double", "bytes", "string"))
+_NAMED = frozenset(("enum", "fixed"))
+_FITTING = {
+    "date": frozenset(("int",)),
+    "decimal": frozenset(("bytes", "fixed")),
+    **{
+        f"{local}timestamp-{unit}": frozenset(("long",))
+        for local in ("", "local-")
+        for unit in ("millis", "micros", "nanos")
+    },
+}
 
 
 class AvroSchemaError(ValueError):
@@ -44,7 +58,9 @@ class AvroSchema:
         try:
             document = json.loads(text)
             self.plain = fastavro.parse_schema(_without_logical(document))
-            _check_items(document, {})
+            _check_items(self.plain, {})
+            self.is_record = isinstance(document, dict) and document.get("type") == "record"
+            self.fields, self.whole = _types(document, self.is_record)
         except (
             ValueError,
             TypeError,
@@ -55,15 +71,16 @@ class AvroSchema:
             UnknownType,
         ) as e:
             raise AvroSchemaError(f"no Avro schema: {type(e).__name__}: {e}"[:200]) from None
-        named: dict[str, Any] = {}
-        is_record = isinstance(document, dict) and document.get("type") == "record"
-        name = document.get("name", "") if is_record else ""
+        name = document.get("name", "") if self.is_record else ""
         self.label = f"{label} `{name}`" if name else label
-        self.fields: Mapping[str, AvroType | None] = (
-            {field["name"]: _type_of(field["type"], named) for field in document["fields"]} if is_record else {}
-        )
-        self.whole: AvroType | None = None if is_record else _type_of(document, named)
-        self.is_record = is_record
+
+
+def _types(document: Any, is_record: bool) -> tuple[Mapping[str, AvroType | None], AvroType | None]:
+    """Return the types of a record's fields, or that of another datum."""
+    named: dict[str, AvroType] = {}
+    if not is_record:
+        return {}, _type_of(document, named)
+    return {field["name"]: _type_of(field["type"], named) for field in document["fields"]}, None
 
 
 def _without_logical(schema: Any) -> Any:
@@ -75,7 +92,7 @@ def _without_logical(schema: Any) -> Any:
     return schema
 
 
-def _type_of(schema: Any, named: dict[str, Any]) -> AvroType | None:
+def _type_of(schema: Any, named: dict[str, AvroType]) -> AvroType | None:
     """Return the type of values that are not null; None for a union of several, and what is no scalar."""
     if isinstance(schema, list):
         others = [one for one in schema if one != "null"]
@@ -87,28 +104,49 @@ def _type_of(schema: Any, named: dict[str, Any]) -> AvroType | None:
         return _type_of(kind, named)
     if kind in ("record", "array", "map", "error"):
         return None
-    scale = schema.get("scale", 0)
-    found = AvroType(kind, str(schema.get("logicalType", "")), scale if isinstance(scale, int) else 0)
-    if "name" in schema:
+    logical = _logical(kind, schema)
+    found = AvroType(kind, logical, schema.get("scale", 0) if logical == "decimal" else 0)
+    if kind in _NAMED:
         named[schema["name"]] = found
     return found
 
 
-def _check_items(schema: Any, sizes: dict[str, bool]) -> bool:
-    """Return whether a datum of `schema` has at least a byte; refuse arrays and maps of items that may have none.
+def _logical(kind: str, schema: Mapping[str, Any]) -> str:
+    """Return the logical type, '' of one that does not fit."""
+    logical = schema.get("logicalType")
+    if not isinstance(logical, str) or kind not in _FITTING.get(logical, (kind,)):
+        return ""
+    return "" if logical == "decimal" and not _says_digits(kind, schema) else logical
 
-    Ten bytes could say that 2**60 of them follow, and to read them would never end.
+
+def _says_digits(kind: str, decimal: Mapping[str, Any]) -> bool:
+    """Return whether precision and scale are those of a decimal, and a `fixed` can hold the precision."""
+    precision, scale, size = decimal.get("precision"), decimal.get("scale", 0), decimal.get("size")
+    if type(precision) is not int or type(scale) is not int or not 0 <= scale <= precision > 0:
+        return False
+    if kind != "fixed":
+        return True
+    return type(size) is int and size > 0 and precision <= math.floor((8 * size - 1) * math.log10(2))
+
+
+def _check_items(schema: Any, sizes: dict[str, bool]) -> bool:
+    """Return whether a datum of `schema` has at least a byte; refuse arrays of items that may have none.
+
+    Ten bytes could say that 2**60 of them follow, and to read them would never end. Names are full ones in `schema`,
+    as fastavro parsed it. What is named inside itself counts as having bytes: an array around it has one.
     """
     if isinstance(schema, list):
+        for one in schema:
+            _check_items(one, sizes)
         return True
     if isinstance(schema, str):
         return sizes.get(schema, schema != "null")
     kind = schema["type"]
-    if kind == "record":
-        sizes[schema["name"]] = False
-        for field in schema["fields"]:
-            sizes[schema["name"]] |= _check_items(field["type"], sizes)
-        return sizes[schema["name"]]
+    if kind in ("record", "error"):
+        sizes[schema["name"]] = True
+        found = [_check_items(field["type"], sizes) for field in schema["fields"]]
+        sizes[schema["name"]] = any(found)
+        return any(found)
     if kind == "array":
         if not _check_items(schema["items"], sizes):
             raise AvroSchemaError("an array of items without bytes")
@@ -116,10 +154,7 @@ def _check_items(schema: Any, sizes: dict[str, bool]) -> bool:
     if kind == "map":
         _check_items(schema["values"], sizes)
         return True
-    if kind == "fixed":
-        sizes[schema["name"]] = bool(schema["size"])
-        return bool(schema["size"])
-    if kind == "enum":
-        sizes[schema["name"]] = True
-        return True
+    if kind in _NAMED:
+        sizes[schema["name"]] = kind == "enum" or bool(schema["size"])
+        return sizes[schema["name"]]
     return _check_items(kind, sizes)

@@ -17,8 +17,10 @@ from typing import Any
 
 from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
 from google.protobuf.descriptor_pool import DescriptorPool
-from google.protobuf.message import DecodeError
+from google.protobuf.message import DecodeError, EncodeError
 from google.protobuf.message_factory import GetMessageClass
+
+from catalog.value_messages import DATE, DECIMAL, UNSCALED, unlike
 
 _WELL_KNOWN = {
     f"google/protobuf/{name}.proto": f"google.protobuf.{name}_pb2"
@@ -29,12 +31,9 @@ _WELL_KNOWN = {
 }  # fmt: skip
 _INT32, _STRING, _BYTES, _UINT32 = 5, 9, 12, 13
 _SMALL = {
-    "google/type/date.proto": ("google.type.Date", {"year": _INT32, "month": _INT32, "day": _INT32}),
-    "google/type/decimal.proto": ("google.type.Decimal", {"value": _STRING}),
-    "confluent/type/decimal.proto": (
-        "confluent.type.Decimal",
-        {"value": _BYTES, "precision": _UINT32, "scale": _INT32},
-    ),
+    "google/type/date.proto": (DATE, {"year": _INT32, "month": _INT32, "day": _INT32}),
+    "google/type/decimal.proto": (DECIMAL, {"value": _STRING}),
+    "confluent/type/decimal.proto": (UNSCALED, {"value": _BYTES, "precision": _UINT32, "scale": _INT32}),
 }
 _SHOWN_NAMES = 10
 
@@ -68,8 +67,10 @@ class ProtoSchema:
         for file in _in_order(files):
             try:
                 self._pool.AddSerializedFile(file.SerializeToString())
-            except (TypeError, ValueError, KeyError) as error:
+            except (TypeError, ValueError, KeyError, EncodeError) as error:
                 raise ProtoSchemaError(f"no Protobuf schema: {error}"[:300]) from None
+        if (fault := unlike(self._pool)) is not None:
+            raise ProtoSchemaError(f"no Protobuf schema: {fault}")
         imported = {name for file in files.values() for name in file.dependency}
         self._roots = {name: file for name, file in files.items() if name not in imported}
         self._messages: dict[str, ProtoMessage] = {}
@@ -144,8 +145,8 @@ def _files(text: str) -> Sequence[FileDescriptorProto]:
         raise ProtoSchemaError(f"no Protobuf schema: not the base64 of a descriptor set: {error}"[:300]) from None
     if not found or not all(file.name for file in found):
         raise ProtoSchemaError("no Protobuf schema: not the base64 of a descriptor set: it has no file")
-    if any(isinstance(name, bytes) for file in found for name in (file.name, *file.dependency)):
-        raise ProtoSchemaError("no Protobuf schema: the name of a file is no UTF-8")
+    if not all(isinstance(name, str) for file in found for name in (file.name, *file.dependency)):
+        raise ProtoSchemaError("no Protobuf schema: the name of a file is not UTF-8")
     return list(found)
 
 

@@ -25,6 +25,7 @@ from typing import Any
 from google.protobuf.descriptor import FieldDescriptor
 
 from catalog.column_type import ColumnType, Kind
+from catalog.value_messages import DATE, DECIMAL, TIMESTAMP, UNSCALED, WRAPPERS
 from connectors.binary_scalar import read_float, read_unscaled, whole_micros
 from connectors.dead_letter import RecordFault
 from connectors.json_document import Number
@@ -34,10 +35,6 @@ _DECIMAL = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?([eE][+-]?[0-9]+)?")
 _INTEGERS = (FieldDescriptor.CPPTYPE_INT32, FieldDescriptor.CPPTYPE_INT64,
              FieldDescriptor.CPPTYPE_UINT32, FieldDescriptor.CPPTYPE_UINT64)  # fmt: skip
 _FLOATS = (FieldDescriptor.CPPTYPE_FLOAT, FieldDescriptor.CPPTYPE_DOUBLE)
-_WRAPPERS = frozenset(
-    f"google.protobuf.{name}Value"
-    for name in ("Bool", "Bytes", "Double", "Float", "Int32", "Int64", "String", "UInt32", "UInt64")
-)
 _NANOS = 1_000_000_000
 
 _Convert = Callable[[Any], Coded]
@@ -59,7 +56,8 @@ class ProtoValue:
 
         Cost: 0.5-2 us. Raises RecordFault; it says which schema wrote the message.
         """
-        if self._presence and not message.HasField(self._name):
+        # of the class: a field of the message may be called HasField
+        if self._presence and not type(message).HasField(message, self._name):
             return None
         try:
             return self._convert(getattr(message, self._name))
@@ -100,7 +98,7 @@ def _never(type_: ColumnType, what: str) -> _Convert:
 
 def _of_message(type_: ColumnType, message: Any) -> _Convert:
     name = message.full_name
-    if name in _WRAPPERS:
+    if name in WRAPPERS:
         inner = _conversion(type_, message.fields_by_name["value"])
         return lambda value: inner(value.value)
     known = _MESSAGES.get(name)
@@ -144,9 +142,9 @@ def _date(type_: ColumnType, value: Any) -> Coded:
 
 def _decimal(type_: ColumnType, value: Any) -> Coded:
     """Read what google.type.Decimal allows beyond JSON's numbers: '', '+1', '.5', '5.'."""
-    match = _DECIMAL.fullmatch(value.value)
+    match = None if isinstance(value.value, bytes) else _DECIMAL.fullmatch(value.value)
     if match is None or (value.value and not (match[2] or match[3])):
-        return read_scalar(type_, value.value)
+        return _plain(type_, value.value)
     sign = "-" if match[1] == "-" else ""
     return read_scalar(type_, Number(f"{sign}{match[2] or '0'}.{match[3] or '0'}{match[4] or ''}"))
 
@@ -156,8 +154,8 @@ def _unscaled(type_: ColumnType, value: Any) -> Coded:
 
 
 _MESSAGES: dict[str, tuple[Kind, Callable[[ColumnType, Any], Coded]]] = {
-    "google.protobuf.Timestamp": (Kind.TIMESTAMP, _timestamp),
-    "google.type.Date": (Kind.DATE, _date),
-    "google.type.Decimal": (Kind.DECIMAL, _decimal),
-    "confluent.type.Decimal": (Kind.DECIMAL, _unscaled),
+    TIMESTAMP: (Kind.TIMESTAMP, _timestamp),
+    DATE: (Kind.DATE, _date),
+    DECIMAL: (Kind.DECIMAL, _decimal),
+    UNSCALED: (Kind.DECIMAL, _unscaled),
 }

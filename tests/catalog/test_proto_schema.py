@@ -55,12 +55,20 @@ def test_what_is_no_schema(files, said):
         ProtoSchema(text(*files), "")
 
 
-@pytest.mark.parametrize("field", [b"\x0a", b"\x1a"], ids=["its own", "an import's"])
-def test_a_name_that_is_no_text(field):
-    """Google's library hands such a name out as bytes."""
-    inner = b"\x0a\x04root" + field + b"\x04x\x80.p"
-    with pytest.raises(ProtoSchemaError, match="no UTF-8"):
-        ProtoSchema(base64.b64encode(b"\x0a%c" % len(inner) + inner).decode(), "")
+def test_options_that_are_not_whole_make_no_schema():
+    made = FileDescriptorSet(file=[file("a", messages=("T",))])
+    made.file[0].options.uninterpreted_option.add().name.add()
+    with pytest.raises(ProtoSchemaError, match="missing required fields"):
+        ProtoSchema(base64.b64encode(made.SerializePartialToString()).decode(), "")
+
+
+@pytest.mark.parametrize("place", [b"top.proto", b"low.proto"])
+def test_names_of_files_are_utf8(place):
+    """In descriptors, which are of the older syntax, they need not be."""
+    made = FileDescriptorSet(file=[file("top.proto", "low.proto", messages=("T",)), file("other.proto")])
+    damaged = made.SerializeToString().replace(place, b"\xff" + place[1:])
+    with pytest.raises(ProtoSchemaError, match=r"no Protobuf schema: .*not UTF-8"):
+        ProtoSchema(base64.b64encode(damaged).decode(), "")
 
 
 def test_several_roots_have_no_order():

@@ -15,6 +15,7 @@ from connectors import schema_registry
 from connectors.avro_format import AvroFormat
 from connectors.protobuf_format import ProtobufFormat
 from connectors.schema_registry import Registry, RegistryFailure, use_registry
+from tests.catalog.test_value_messages import own
 from tests.connectors.proto_files import LATER, TRADE, TYPES, frame, message, text_of
 from tests.connectors.registry_server import RegistryServer, running
 from tests.connectors.relations import records
@@ -121,6 +122,18 @@ def test_records_of_what_is_no_schema_are_refused(server: RegistryServer, answer
     )
     assert [letter.code for letter in decoded.dead] == ["unknown_schema"] * 3
     assert said.format(number).split(" .")[0] in decoded.dead[0].message
+
+
+def test_a_schema_with_its_own_timestamp_is_told_of_by_its_number(server: RegistryServer) -> None:
+    own_timestamp = own("google.protobuf.Timestamp", {"seconds": "INT64", "nanos": "STRING"})
+    kinds, root = serialized(own_timestamp)
+    server.ids[311] = {"schemaType": "PROTOBUF", "schema": root}
+    server.ids[311]["references"] = [{"name": "kinds.proto", "subject": "kinds", "version": 1}]
+    server.versions["kinds", 1] = {"schemaType": "PROTOBUF", "schema": kinds}
+    row = frame(311, b"\0", b"\x08\1\x12\2\x08\2")
+    [letter] = ProtobufFormat(table("protobuf", "TIMESTAMP"), True).decode(records([(None, row)])).dead
+    assert letter.code == "unknown_schema"
+    assert "schema 311 wrote it: " in letter.message and "its own `google.protobuf.Timestamp`" in letter.message
 
 
 def test_an_outage_fails_the_batch_and_loses_nothing(server: RegistryServer) -> None:

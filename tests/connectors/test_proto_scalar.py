@@ -4,18 +4,19 @@ from catalog.ddl import apply_ddl
 from catalog.relation import Catalog
 from connectors.json_scalar import scalar_text
 from connectors.protobuf_format import ProtobufFormat
+from tests.catalog.test_value_messages import own
 from tests.connectors.proto_files import TRADE, message, text_of
 from tests.connectors.relations import records
 
 
-def decoded(column: str, field: str, data: bytes) -> str:
+def decoded(column: str, field: str, data: bytes, schema: str = "", name: str = "shop.Values") -> str:
     """The value as JSON, NULL, or the code of the refusal."""
-    options = f"'format'='protobuf', 'schema'='{text_of(TRADE)}', 'message'='shop.Values'"
+    options = f"'format'='protobuf', 'schema'='{schema or text_of(TRADE)}', 'message'='{name}'"
     ddl = f"CREATE TABLE t (id BIGINT PRIMARY KEY, {field} {column}) WITH ({options})"
     relation = apply_ddl(Catalog(), ddl, 0).relations["t"]
     found = ProtobufFormat(relation, keyless=True).decode(records([(None, data)]))
     if found.dead:
-        assert "schema `shop.Values`" in found.dead[0].message
+        assert f"schema `{name}`" in found.dead[0].message
         return found.dead[0].code
     changes = found.changes
     if not changes.valid[1, 0]:
@@ -109,3 +110,19 @@ def test_values(column, field, value, result):
 )  # fmt: skip
 def test_fields_that_are_absent(column, field, result):
     assert decoded(column, field, message(TRADE, "shop.Values", id=1)) == result
+
+
+def test_texts_of_the_older_syntax_may_be_no_utf8():
+    schema = own("google.type.Decimal", {"value": "STRING"})
+    assert decoded("DECIMAL(12,2)", "v", b"\x08\1\x12\3\x0a\1\xff", schema, "shop.Row") == "invalid_utf8"
+    assert decoded("DECIMAL(12,2)", "v", b"\x08\1\x12\3\x0a\0017", schema, "shop.Row") == '"7.00"'
+
+
+def test_fields_may_have_the_names_of_what_every_message_has():
+    """A message has `HasField` as a method; a nested one is an attribute of its class."""
+    proto = """syntax = "proto3"; package shop;
+        message Odd { int64 id = 1; int64 HasField = 2; optional int64 v = 3; message FromString {} }"""
+    data = b"\x08\1\x10\2"
+    assert decoded("BIGINT", "v", data, text_of(proto), "shop.Odd") == "NULL"
+    assert decoded("BIGINT", "v", data + b"\x18\3", text_of(proto), "shop.Odd") == "3"
+    assert decoded("BIGINT", '"HasField"', data, text_of(proto), "shop.Odd") == "2"

@@ -97,8 +97,7 @@ def _value(column: Column, written: Type | None, value: Any) -> object:
 def _digits(column: Column, written: Type, logical: str, value: bytes) -> Number:
     if logical != "decimal":
         raise Bad("bytes")
-    scale = written.get("scale", 0)
-    return decimal_number(column.type, value, scale if isinstance(scale, int) else 0)
+    return decimal_number(column.type, value, written.get("scale", 0))
 
 
 def _date(days: int) -> str:

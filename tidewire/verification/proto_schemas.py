@@ -1,7 +1,8 @@
 """Protobuf schemas by their text, the base64 of a descriptor set, in a pool of Google's library.
 
 What a set imports and does not bring: Google's own files are the library's, those of dates and decimals stand here, and
-any other counts as empty. Rows are of the file that no other one imports.
+any other counts as empty. Rows are of the file that no other one imports. A set that gives the name of a message which
+means one value (a timestamp, a decimal) to a message of other fields is no schema.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ from importlib.util import find_spec
 from typing import Any
 
 from google.protobuf import text_format
-from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
+from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorProto, FileDescriptorSet
 from google.protobuf.descriptor_pool import DescriptorPool
-from google.protobuf.message import DecodeError
+from google.protobuf.message import DecodeError, EncodeError
 
 from tidewire.verification.schema_fault import NoSchema
 
@@ -28,6 +29,17 @@ _SMALL = {
     "google/type/decimal.proto": ("google.type", "Decimal", "value:STRING"),
     "confluent/type/decimal.proto": ("confluent.type", "Decimal", "value:BYTES precision:UINT32 scale:INT32"),
 }
+_MEANT = {
+    "google.protobuf.Timestamp": "seconds:INT64 nanos:INT32",
+    "google.type.Date": "year:INT32 month:INT32 day:INT32",
+    "google.type.Decimal": "value:STRING",
+    "confluent.type.Decimal": "value:BYTES scale:INT32",
+    **{
+        f"google.protobuf.{name}Value": f"value:{name.upper()}"
+        for name in ("Bool", "Bytes", "Double", "Float", "Int32", "Int64", "String", "UInt32", "UInt64")
+    },
+}
+"""The fields by which messages are read that mean one value."""
 
 
 class Schema:
@@ -40,8 +52,11 @@ class Schema:
         for file in _in_order(brought):
             try:
                 self._pool.AddSerializedFile(file.SerializeToString())
-            except (TypeError, ValueError, KeyError) as error:
+            except (TypeError, ValueError, KeyError, EncodeError) as error:
                 raise NoSchema(f"no Protobuf schema: {error}"[:200]) from None
+        for name, fields in _MEANT.items():
+            if self._lacks(name, set(fields.split())):
+                raise NoSchema(f"its {name} is none")
         imported = {name for file in brought.values() for name in file.dependency}
         self._roots = [name for name in brought if name not in imported]
 
@@ -74,6 +89,15 @@ class Schema:
             raise NoSchema(f"{len(self._roots)} files that no other imports")
         return self._roots[0]
 
+    def _lacks(self, name: str, fields: set[str]) -> bool:
+        """Return whether there is a message of this name without one of the fields, each `name:TYPE` of one value."""
+        try:
+            found = self._pool.FindMessageTypeByName(name).fields
+        except KeyError:
+            return False
+        types = FieldDescriptorProto.Type
+        return not fields <= {f"{f.name}:{types.Name(f.type)[5:]}" for f in found if not f.is_repeated}
+
     def _top(self, file: str) -> list[Any]:
         return list(self._pool.FindFileByName(file).message_types_by_name.values())
 
@@ -88,7 +112,7 @@ def proto_schema(text: str) -> Schema:
     if not files or not all(file.name for file in files):
         raise NoSchema("a descriptor set without files")
     if any(isinstance(name, bytes) for file in files for name in (file.name, *file.dependency)):
-        raise NoSchema("a file's name is no UTF-8")
+        raise NoSchema("a name of a file that is no UTF-8")
     return Schema(files)
 
 

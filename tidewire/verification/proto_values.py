@@ -22,11 +22,16 @@ _SECOND = 10**9
 
 def proto_value(type: str, field: Any, message: Any) -> object:
     """Return what `message` says in `field` for a column of `type`. Raises Bad."""
-    if field.has_presence and not message.HasField(field.name):
+    if field.has_presence and not _is_set(field, message):
         return None
     if field.is_repeated:
         raise Bad("repeated")
     return _said(type, field, getattr(message, field.name))
+
+
+def _is_set(field: Any, message: Any) -> bool:
+    """Ask the class: a field of the message may be called HasField."""
+    return bool(type(message).HasField(message, field.name))
 
 
 def _said(type: str, field: Any, value: Any) -> object:
@@ -73,6 +78,8 @@ def _date(_: str, value: Any) -> str:
 
 
 def _decimal(_: str, value: Any) -> Number:
+    if not isinstance(value.value, str):
+        raise Bad("no UTF-8")
     match = _DECIMAL.fullmatch(value.value or "0")
     if match is None:
         raise Bad("no decimal")

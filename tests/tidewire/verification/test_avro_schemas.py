@@ -7,6 +7,7 @@ import json
 import pytest
 
 from catalog.avro_schema import AvroSchema, AvroSchemaError
+from tests.catalog.test_avro_schema import ENDLESS, array, tree
 from tidewire.verification.avro_schemas import avro_schema
 from tidewire.verification.schema_fault import NoSchema
 
@@ -16,12 +17,15 @@ LOOP = {"type": "record", "name": "L", "fields": [{"name": "all", "type": {"type
 TEXTS = [
     "", "no", "5", "[]", "{}", '"long"', '"longer"', '{"type":"record","name":"R"}', '{"type":{"type":"int"}}',
     *map(json.dumps, [
+        *ENDLESS, tree(array("T")), tree(["null", array("shop.T")]),
         EMPTY, TREE, LOOP, ["null", "int"], {"type": "array", "items": EMPTY}, {"type": "array", "items": TREE},
-        {"type": "array", "items": ["null"]}, {"type": "array", "items": {"type": "null"}},
+        {"type": "array", "items": ["null"]}, {"type": "array", "items": []},
+        {"type": "array", "items": {"type": "null"}},
         {"type": "map", "values": {"type": "array", "items": "null"}}, {"type": "enum", "name": "E", "symbols": ["A"]},
         {"type": "array", "items": {"type": "enum", "name": "E", "symbols": ["A"]}},
         {"type": "record", "name": "R", "fields": [{"name": "a", "type": "int"}, {"name": "a", "type": "int"}]},
-        {"type": "bytes", "logicalType": "decimal", "precision": -1},
+        {"type": "bytes", "logicalType": "decimal", "precision": -1}, {"type": "int", "logicalType": ["date"]},
+        {"type": "int", "name": ["of no use"]}, {"type": "fixed", "name": "F", "size": "2", "logicalType": "decimal"},
     ]),
 ]  # fmt: skip
 

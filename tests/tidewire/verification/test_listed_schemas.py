@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 
 import pytest
+from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
 
 from catalog.ddl import apply_ddl
 from catalog.relation import Catalog
 from state.errors import TidewireError
 from tests.connectors.proto_files import LATER, TRADE, text_of
 from tests.tidewire.verification.test_declared import declared
+from tidewire.verification.listed_schemas import check_schema, check_schemas
+from tidewire.verification.schema_fault import NoSchema
 
 L, T = text_of(LATER), text_of(TRADE)
 RECORD = '{"type":"record","name":"R","fields":[{"name":"id","type":"long"}]}'
@@ -71,3 +75,35 @@ def test_schemas_by_number() -> None:
     assert (table.schemas, table.one_schema, table.asks) == ({7: '"long"', 10: '"int"'}, None, False)
     table = declared(ddl("avro", "'schema'='\"long\"'")).at(0)["t"]
     assert (table.schemas, table.one_schema, table.asks) == ({}, '"long"', False)
+
+
+@pytest.mark.parametrize(
+    ("format", "options", "why"),
+    [
+        ("avro", {}, "neither or both"),
+        ("avro", {"schema": RECORD, "schema.1": RECORD}, "neither or both"),
+        ("avro", {"schema": RECORD, "message": "R"}, "message"),
+        ("avro", {"schema.1": RECORD, "schema.4294967296": RECORD}, r"schema\.4294967296 is too large"),
+        ("protobuf", {"schema": L, "message": "shop.Side"}, r"no schema has the message 'shop\.Side'"),
+        ("protobuf", {"schema": T}, "no schema has the message ''"),
+        ("protobuf", {"schema.1": RECORD}, "base64"),
+    ],
+)
+def test_why_a_table_is_not_taken(format: str, options: dict[str, str], why: str) -> None:
+    with pytest.raises(NoSchema, match=why):
+        check_schemas(format, options)
+
+
+def test_other_formats_have_no_schemas_to_be_checked() -> None:
+    check_schemas("debezium-json", {"schema": "inline", "timestamp": "micros"})
+    check_schemas("csv", {"delimiter": ";"})
+    check_schemas("protobuf", {"schema": "registry", "message": "of.a.Schema.To.Come"})
+
+
+def test_a_framed_schema_is_of_one_root() -> None:
+    one, two = (FileDescriptorSet.FromString(base64.b64decode(text)) for text in (L, T))
+    two.MergeFrom(FileDescriptorSet(file=[FileDescriptorProto(name="another.proto")]))
+    check_schema("protobuf", base64.b64encode(one.SerializeToString()).decode())
+    check_schema("avro", RECORD)
+    with pytest.raises(NoSchema, match="2 files that no other imports"):
+        check_schema("protobuf", base64.b64encode(two.SerializeToString()).decode())

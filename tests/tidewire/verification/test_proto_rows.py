@@ -12,45 +12,127 @@ from google.protobuf.message_factory import GetMessageClass
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.catalog.test_value_messages import own
 from tests.effort import examples
 from tests.tidewire.verification.two_readers import two_readers
 from tidewire.verification.decoding import Row
 from tidewire.verification.proto_schemas import proto_schema, small_files
 
-INTS = st.one_of(st.integers(-(2**31), 2**31 - 1), st.sampled_from([0, 1, -1, 32_767, 32_768, 2**24 + 1]))
-LONGS = st.one_of(st.integers(-(2**63), 2**63 - 1), st.sampled_from([0, 1, 2**31, -(2**31) - 1, 2**53 + 1]))
-DOUBLES = st.one_of(st.floats(), st.sampled_from([1.0, 3.4028235677973366e38, 1.401298464324817e-45, 16_777_217.0]))
-TEXTS = st.sampled_from(["", "x", "1", "-1.5", "+1", ".5", "5.", ".", "1e2", "1e999999", "true", "2026-03-01", "é"])
-MOMENTS = st.sampled_from(["2026-03-01T12:00:00.5", "2026-03-01 24:00:00"])
-BYTES = st.one_of(st.binary(max_size=4), st.sampled_from([b"\x04\xe2", b"\xff", b"\0" * 1_501]))
-SECONDS = st.sampled_from([0, 1, -62_135_596_800, -62_135_596_801, 253_402_300_799, 253_402_300_800, -1, 2**40])
-NANOS = st.sampled_from([0, 500_000_000, 1_000, 1, -1, 999_999_000, 1_000_000_000])
-SMALL = st.sampled_from([0, 1, 2, 4, 12, 13, 28, 29, 31, 2023, 2024, 9999, 10_000, -1])
-SCALES = st.sampled_from([0, 1, 2, 3, -1, -5, 2**31 - 1, -(2**31)])
-SCALARS: dict[str, st.SearchStrategy[Any]] = {
-    "DOUBLE": DOUBLES, "FLOAT": st.floats(width=32), "INT64": LONGS, "SINT64": LONGS, "SFIXED64": LONGS,
-    "UINT64": st.integers(0, 2**64 - 1), "FIXED64": st.integers(0, 2**64 - 1), "INT32": INTS, "SINT32": INTS,
-    "SFIXED32": INTS, "UINT32": st.integers(0, 2**32 - 1), "FIXED32": st.integers(0, 2**32 - 1),
-    "BOOL": st.booleans(), "STRING": st.one_of(TEXTS, MOMENTS), "BYTES": BYTES,
-}  # fmt: skip
-MESSAGES: dict[str, st.SearchStrategy[dict[str, Any]]] = {
-    "google.protobuf.Timestamp": st.fixed_dictionaries({"seconds": SECONDS, "nanos": NANOS}),
-    "google.protobuf.Duration": st.just({}),
-    "google.type.Date": st.fixed_dictionaries({"year": SMALL, "month": SMALL, "day": SMALL}),
-    "google.type.Decimal": st.fixed_dictionaries({"value": TEXTS}),
-    "confluent.type.Decimal": st.fixed_dictionaries({"value": BYTES, "scale": SCALES}),
-    "shop.Inner": st.just({}),
-    **{
-        f"google.protobuf.{name}Value": st.fixed_dictionaries({"value": SCALARS[name.upper()]})
-        for name in ("Double", "Float", "Int64", "UInt64", "Int32", "UInt32", "Bool", "String", "Bytes")
-    },
+SIGNED = {"INT32": 31, "SINT32": 31, "SFIXED32": 31, "INT64": 63, "SINT64": 63, "SFIXED64": 63}
+UNSIGNED = {"UINT32": 32, "FIXED32": 32, "UINT64": 64, "FIXED64": 64}
+FLOATS = ["DOUBLE", "FLOAT"]
+SCALARS = [*SIGNED, *UNSIGNED, *FLOATS, "BOOL", "STRING", "BYTES"]
+WRAPPED = {f"google.protobuf.{name}Value": name.upper() for name in
+           ("Double", "Float", "Int64", "UInt64", "Int32", "UInt32", "Bool", "String", "Bytes")}  # fmt: skip
+MEANT = {
+    "google.protobuf.Timestamp": ["TIMESTAMP"],
+    "google.type.Date": ["DATE"],
+    "google.type.Decimal": ["DECIMAL(6,2)", "DECIMAL(30,2)"],
+    "confluent.type.Decimal": ["DECIMAL(6,2)", "DECIMAL(30,2)"],
 }
 ENUM = "shop.E"
+KINDS = {
+    "signed": [*SIGNED, "google.protobuf.Int64Value", "google.protobuf.Int32Value"],
+    "unsigned": [*UNSIGNED, "google.protobuf.UInt64Value", "google.protobuf.UInt32Value"],
+    "floats": [*FLOATS, "google.protobuf.DoubleValue", "google.protobuf.FloatValue"],
+    "booleans": ["BOOL", "google.protobuf.BoolValue"],
+    "texts": ["STRING", "STRING", "google.protobuf.StringValue"],
+    **{name.rpartition("google.")[2]: [name] for name in MEANT},
+    "enums": [ENUM],
+    "no values": ["BYTES", "google.protobuf.BytesValue", "shop.Inner", "google.protobuf.Duration"],
+}
 TYPES = [
     "BOOLEAN", "SMALLINT", "INTEGER", "BIGINT", "REAL", "DOUBLE", "DECIMAL(6,2)", "DECIMAL(30,2)", "DATE", "TIMESTAMP",
     "VARCHAR", "INTEGER NOT NULL",
 ]  # fmt: skip
-FORMS = ["plain", "plain", "optional", "oneof", "repeated", "missing"]
+TEXTS = {
+    "VARCHAR": ["", "x", "1", "true", "2026-03-01", "é", "\0"],
+    "DECIMAL(6,2)": ["1", "-1.5", "007.10", "1e2", "25e-1", "0e99"],
+    "DECIMAL(30,2)": ["1", "-1.5", "12345678901234567890.12", "1e27"],
+    "DATE": ["2026-03-01", "0001-01-01", "9999-12-31", "2024-02-29"],
+    "TIMESTAMP": ["2026-03-01T12:00:00.5", "0001-01-01 00:00:00", "9999-12-31T23:59:59.999999"],
+}
+ODD_TEXTS = [
+    "",
+    "+1",
+    ".5",
+    "5.",
+    ".",
+    "1e999999",
+    "NaN",
+    " 1",
+    "2026-02-29",
+    "2026-03-01 24:00:00",
+    "2026-03-01T12:00",
+]
+
+
+def fitting(written: str) -> list[str]:
+    """The types of columns that take a field, all of them if none does."""
+    scalar = WRAPPED.get(written, written)
+    if scalar in (*SIGNED, *UNSIGNED):
+        return [one for one in TYPES if one not in ("BOOLEAN", "DATE", "TIMESTAMP", "VARCHAR")]
+    if scalar in FLOATS:
+        return ["REAL", "DOUBLE"]
+    known = {"BOOL": ["BOOLEAN"], "STRING": list(TEXTS), ENUM: ["VARCHAR"], **MEANT}
+    return known.get(scalar, TYPES)
+
+
+def usual(written: str, type_: str) -> st.SearchStrategy[Any]:
+    """Values of a field, most of which the column takes if it takes any."""
+    if written in WRAPPED:
+        return usual(WRAPPED[written], type_).map(lambda value: {"value": value})
+    if written in (*SIGNED, *UNSIGNED):
+        return st.sampled_from([0, 1, 7, 100, 9_999] + [-1, -9_999] * (written in SIGNED))
+    if written in FLOATS:
+        some = st.floats(width=32, allow_nan=False, allow_infinity=False)
+        return some | st.sampled_from([0.1, -0.0, 16_777_217.0, 1.401298464324817e-45])
+    if written == "STRING":
+        return st.sampled_from(TEXTS.get(type_, TEXTS["VARCHAR"]))
+    if written == "google.protobuf.Timestamp":
+        seconds = st.sampled_from([0, 1, -1, 1_772_409_599, -62_135_596_800, 253_402_300_799])
+        nanos = st.sampled_from([0, 500_000_000, 1_000, 999_999_000])
+        return st.fixed_dictionaries({"seconds": seconds, "nanos": nanos})
+    if written == "google.type.Date":
+        return st.dates().map(lambda day: {"year": day.year, "month": day.month, "day": day.day})
+    if written == "google.type.Decimal":
+        return st.sampled_from(["", "1", "-1.5", "+1", ".5", "-.5", "5.", "1e2"]).map(lambda value: {"value": value})
+    if written == "confluent.type.Decimal":
+        parts = {"value": st.sampled_from([b"\x04\xe2", b"\xff", b"\0\1"]), "scale": st.sampled_from([0, 1, 2, -1])}
+        return st.fixed_dictionaries(parts)
+    known = {"BOOL": st.booleans(), "BYTES": st.binary(max_size=4), ENUM: st.sampled_from([0, 1, -2])}
+    return known.get(written, st.just({}))
+
+
+def odd(written: str, type_: str) -> st.SearchStrategy[Any]:
+    """Values of a field at the bounds of what it can say and of what columns take."""
+    if written in WRAPPED:
+        return odd(WRAPPED[written], type_).map(lambda value: {"value": value})
+    if written in SIGNED:
+        end = 2 ** SIGNED[written]
+        return st.integers(-end, end - 1) | st.sampled_from([32_767, 32_768, 10_000, 2**24 + 1, end - 1, -end])
+    if written in UNSIGNED:
+        end = 2 ** UNSIGNED[written]
+        return st.integers(0, end - 1) | st.sampled_from([2**31 - 1, 2**31, end // 2 - 1, end // 2, end - 1])
+    if written == "DOUBLE":
+        return st.floats() | st.sampled_from([3.4028235677973366e38, 7.006492321624085e-46, 2.0**-1074])
+    if written == "FLOAT":
+        return st.floats(width=32)
+    seconds = st.sampled_from([0, -62_135_596_801, 253_402_300_800, 2**40])
+    nanos, small = st.sampled_from([0, 1, -1, -1_000, 1_000_000_000]), st.sampled_from([0, 1, 2, 13, 29, 31, 2023, -1])
+    unscaled = st.one_of(st.binary(max_size=4), st.sampled_from([b"", b"\0" * 1_500, b"\0" * 1_501]))
+    known: dict[str, st.SearchStrategy[Any]] = {
+        "STRING": st.sampled_from(ODD_TEXTS),
+        "google.protobuf.Timestamp": st.fixed_dictionaries({"seconds": seconds, "nanos": nanos}),
+        "google.type.Date": st.fixed_dictionaries({"year": small | st.just(10_000), "month": small, "day": small}),
+        "google.type.Decimal": st.sampled_from(ODD_TEXTS).map(lambda value: {"value": value}),
+        "confluent.type.Decimal": st.fixed_dictionaries(
+            {"value": unscaled, "scale": st.sampled_from([0, 3, -5, 2**31 - 1, -(2**31)])}
+        ),
+    }
+    return known.get(written, usual(written, type_))
+
+
 WHOLE = ["google/protobuf/timestamp.proto", "google/protobuf/duration.proto", "google/protobuf/wrappers.proto"]
 
 
@@ -85,53 +167,69 @@ def frame(number: int, path: bytes, data: bytes) -> bytes:
     return struct.pack(">bI", 0, number) + path + data
 
 
-def ddl(type_: str, options: str) -> str:
-    return f"CREATE TABLE t (id BIGINT PRIMARY KEY, v {type_}, w DOUBLE) WITH ('format'='protobuf', {options})"
+def ddl(type_: str, options: str, more: str = ", w DOUBLE") -> str:
+    return f"CREATE TABLE t (id BIGINT PRIMARY KEY, v {type_}{more}) WITH ('format'='protobuf', {options})"
 
 
 KEY_AT, ROW_AT = b"\0", b"\2\2"
-DAMAGE = [b"", b"", b"", b"\x12\1\xff", b"\x10\x63", b"\x10\1", b"\x12\0", b"\x1a\1x", b"\x08\7", b"\xff", b"cut"]
-PATHS = [ROW_AT, ROW_AT, ROW_AT, KEY_AT, b"\2\0", b"\2\4", b"\2\6", b"\2\1", b"\4\2\0", b"\1", b"\x80\0", b"\xff" * 6]
+ODD_TABLES = ["type", "type", "repeated", "missing", "message", "absent"]
+ODD_RECORDS = ["value", "value", "value", "unset", "id", "damage", "damage", "path", "key", "body", "body"]
+DAMAGE = [b"\x12\1\xff", b"\x10\x63", b"\x10\1", b"\x12\0", b"\x1a\1x", b"\x08\7", b"\xff", b"cut"]
+PATHS = [KEY_AT, b"\2\0", b"\2\4", b"\2\6", b"\2\1", b"\4\2\0", b"\1", b"\x80\0", b"\xff" * 6]
+
+
+def mostly(nothing: int, oddities: list[str]) -> st.SearchStrategy[str]:
+    """One of the oddities, or '' in `nothing` of ten cases."""
+    return st.integers(0, 9).flatmap(lambda n: st.just("") if n < nothing else st.sampled_from(oddities))
 
 
 @st.composite
-def cases(draw: st.DrawFn) -> tuple[str, list[tuple[bytes | None, bytes | None]]]:
-    """A table of one schema or of listed ones, and records of it, some damaged."""
-    written = draw(st.sampled_from([*SCALARS, *MESSAGES, ENUM, ENUM]))
-    form, types = draw(st.sampled_from(FORMS)), draw(st.sampled_from(["imported", "brought"]))
-    text = schema(written, form, draw(st.sampled_from(["proto2", "proto3"])), types)
-    listed = draw(st.booleans())
+def cases(draw: st.DrawFn, kind: str) -> tuple[str, list[tuple[bytes | None, bytes | None]]]:
+    """A table of one schema or of listed ones, and records of it; some of both are odd."""
+    written, oddity, listed = draw(st.sampled_from(KINDS[kind])), draw(mostly(8, ODD_TABLES)), draw(st.booleans())
+    form = oddity if oddity in ("repeated", "missing") else draw(st.sampled_from(["plain", "optional", "oneof"]))
+    type_ = draw(st.sampled_from(TYPES if oddity == "type" else fitting(written)))
+    text = schema(
+        written, form, draw(st.sampled_from(["proto2", "proto3"])), draw(st.sampled_from(["imported", "brought"]))
+    )
     options = f"'schema{'.7' if listed else ''}'='{text}'"
     if not listed or draw(st.booleans()):
-        options += f", 'message'='shop.{draw(st.sampled_from(['Row', 'Row', 'Row', 'Key']))}'"
-    options += draw(st.sampled_from(["", ", 'absent'='keep'", ", 'absent'='error'"]))
-    many = st.lists(pairs(text, written, form, listed), min_size=1, max_size=20)
-    return ddl(draw(st.sampled_from(TYPES)), options), draw(many)
+        options += f", 'message'='shop.{'Key' if oddity == 'message' else 'Row'}'"
+    absent = draw(st.sampled_from(["null", "keep", "error"]))
+    more = ", w DOUBLE" if (absent == "error") == (oddity == "absent") else ""
+    many = st.lists(pairs(text, written, form, listed, type_), min_size=5, max_size=20)
+    return ddl(type_, f"{options}, 'absent'='{absent}'", more), draw(many)
 
 
 @st.composite
-def pairs(draw: st.DrawFn, text: str, written: str, form: str, listed: bool) -> tuple[bytes | None, bytes | None]:
-    values = MESSAGES.get(written, SCALARS.get(written, st.sampled_from([0, 1, -2])))
-    row: dict[str, Any] = {"id": draw(st.sampled_from([5, 5, 5, 0]))}
-    if form != "missing" and draw(st.integers(0, 4)):
-        value = draw(values)
+def pairs(
+    draw: st.DrawFn, text: str, written: str, form: str, listed: bool, type_: str
+) -> tuple[bytes | None, bytes | None]:
+    oddity = draw(mostly(7, ODD_RECORDS))
+    row: dict[str, Any] = {"id": draw(st.sampled_from([0, 6])) if oddity == "id" else 5}
+    if form != "missing" and oddity != "unset":
+        value = draw(odd(written, type_) if oddity == "value" else usual(written, type_))
         row["v"] = [value] if form == "repeated" else value
     data = message(text, "shop.Row", **row)
-    damage = draw(st.sampled_from(DAMAGE))
-    data = data[:-1] if damage == b"cut" else data + damage
-    key = message(text, "shop.Key", id=5)
-    keys = [None, b"5", b'{"id":5}', b"6", frame(7, KEY_AT, key), frame(7, ROW_AT, key), frame(8, KEY_AT, key), b"\0"]
-    path = draw(st.sampled_from(PATHS))
-    bodies = [frame(7, path, data) if listed else data] * 4 + [frame(9, path, data), None, b"", draw(st.binary())]
-    return draw(st.sampled_from(keys)), draw(st.sampled_from(bodies))
+    if oddity == "damage":
+        damage = draw(st.sampled_from(DAMAGE))
+        data = data[:-1] if damage == b"cut" else data + damage
+    path = draw(st.sampled_from(PATHS)) if oddity == "path" else ROW_AT
+    body: bytes | None = frame(7, path, data) if listed else data
+    if oddity == "body":
+        body = draw(st.sampled_from([frame(9, path, data), None, None, b"", draw(st.binary())]))
+    key = frame(7, KEY_AT, message(text, "shop.Key", id=5))
+    keys: list[bytes | None] = [b"5", b'{"id":5}', *([key] if listed else [])]
+    if oddity == "key":
+        keys = [None, b"6", frame(7, ROW_AT, key[6:]), frame(8, KEY_AT, key[6:]), key[:-1], b"\0"]
+    return draw(st.sampled_from(keys)), body
 
 
-@settings(max_examples=examples(120), deadline=None)
-@given(cases(), st.booleans())
-def test_messages_are_read_as_the_product_reads_them(
-    case: tuple[str, list[tuple[bytes | None, bytes | None]]], keyless: bool
-) -> None:
-    text, records = case
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=examples(40) // 2, deadline=None)  # every day 5 tables of each kind
+@given(st.data(), st.booleans())
+def test_messages_are_read_as_the_product_reads_them(kind: str, data: st.DataObject, keyless: bool) -> None:
+    text, records = data.draw(cases(kind))
     for key, value in records:
         two_readers(text).read(key, value, keyless)
 
@@ -191,6 +289,20 @@ def test_what_the_schema_does_not_know_is_ignored_and_what_is_no_message_refused
     assert (row := read("BIGINT", "INT64", damage=b"\x1a\1x")) and row.values[1] == "0"
     assert read("VARCHAR", "STRING", damage=b"\x12\1\xff") is None
     assert read("BIGINT", "INT64", damage=b"\x10") is None
+
+
+def test_texts_of_the_older_syntax_may_be_no_utf8() -> None:
+    options = f"'schema'='{own('google.type.Decimal', {'value': 'STRING'})}', 'message'='shop.Row'"
+    readers = two_readers(ddl("DECIMAL(6,2)", options))
+    assert (row := readers.read(None, b"\x08\5\x12\3\x0a\0017")) and row.values[1] == "7"
+    assert readers.read(None, b"\x08\5\x12\3\x0a\1\xff") is None
+
+
+def test_fields_may_have_the_names_of_what_every_message_has() -> None:
+    files = FileDescriptorSet.FromString(base64.b64decode(schema("INT64", "optional")))
+    files.file[0].message_type[1].field.add(name="HasField", number=3, label=1, type=3)
+    options = f"'schema'='{base64.b64encode(files.SerializeToString()).decode()}', 'message'='shop.Row'"
+    assert (row := two_readers(ddl("BIGINT", options)).read(None, b"\x08\5\x18\1")) and row.values[1] is None
 
 
 def test_keys_are_messages_of_exactly_the_primary_key() -> None:

@@ -9,9 +9,17 @@ import pytest
 from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
 
 from catalog.proto_schema import ProtoSchema, ProtoSchemaError
+from tests.catalog.test_value_messages import UNLIKE, own
 from tests.connectors.proto_files import LATER, OLD, TRADE, text_of
 from tidewire.verification.proto_schemas import proto_schema
 from tidewire.verification.schema_fault import NoSchema
+
+
+def half_an_option() -> str:
+    """A set whose file cannot be written again: a required part of its options is missing."""
+    made = FileDescriptorSet()
+    made.file.add(name="a").options.uninterpreted_option.add().name.add()
+    return base64.b64encode(made.SerializePartialToString()).decode()
 
 
 def text(*files: tuple[str, list[str], list[str]]) -> str:
@@ -25,6 +33,12 @@ def text(*files: tuple[str, list[str], list[str]]) -> str:
             if type_:
                 message.field.add(name="f", number=1, label=1, type=11, type_name=f".{type_}")
     return base64.b64encode(made.SerializeToString()).decode()
+
+
+def damaged(name: str) -> str:
+    """A set of which the name of a file is no UTF-8."""
+    data = base64.b64decode(text(("a", ["bcd"], ["A"]), ("other", [], [])))
+    return base64.b64encode(data.replace(name.encode(), b"\xff" + name[1:].encode())).decode()
 
 
 TEXTS = [
@@ -47,7 +61,15 @@ TEXTS = [
     "no",
     "{}",
     base64.b64encode(b"\xff").decode(),
-    base64.b64encode(b"\x0a\x0c\x0a\x04root\x1a\x04x\x80.p").decode(),
+    half_an_option(),
+    damaged("bcd"),
+    damaged("a"),
+    *(own(name, fields) for name, fields, _ in UNLIKE),
+    own("google.type.Decimal", {"value": "STRING"}, label=3),
+    own("google.type.Decimal", {"more": "BYTES", "value": "STRING"}),
+    own("google.protobuf.Timestamp", {"nanos": "INT32", "seconds": "INT64"}),
+    own("confluent.type.Decimal", {"value": "BYTES", "scale": "INT32"}),
+    own("google.protobuf.Duration", {}),
 ]  # fmt: skip
 
 
@@ -60,7 +82,7 @@ def test_the_product_takes_the_same_texts(schema: str) -> None:
             proto_schema(schema)
         return
     ours = proto_schema(schema)
-    for name in ("", "A", "p.A", "shop.Trade", "shop.Values.Inner", "shop.Values.AMapEntry", "shop.Side"):
+    for name in ("", "A", "p.A", "shop.Trade", "shop.Values.Inner", "shop.Values.AMapEntry", "shop.Side", "shop.Row"):
         assert named(expected, name) == ours_named(schema, name), name
     for length in range(4):
         for path in product((0, 1, 2, 3), repeat=length):
