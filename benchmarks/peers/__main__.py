@@ -172,7 +172,7 @@ def notes(scale: Scale, figures: dict[str, Any]) -> list[str]:
     ]
     chain = figures["whole_chain"]
     if "whole_rows_per_s" in chain:
-        rate, when = chain["whole_rows_per_s"], chain.get("date")
+        rate, when = chain["whole_rows_per_s"]["whole"], chain.get("date")
         lines.append(f"The whole stack, from latest.json ({when}; another workload): {rate:,} publications/s.")
     return lines
 

@@ -160,5 +160,10 @@ def test_figures_hold_the_circumstances_and_the_reasons(tmp_path: Path) -> None:
     assert figures["peers"]["flink_sql"]["by_subscriptions"]["10"]["note"] == "no Java"
     assert figures["sizes"]["publications"] == 20_000 and figures["cores"] > 0
     assert whole_chain(tmp_path / "none.json") == {}
-    figures["whole_chain"] = {"whole_rows_per_s": 1_000, "date": "then"}
+    figures["whole_chain"] = {"whole_rows_per_s": {"match": 9_000, "whole": 1_000}, "date": "then"}
     assert "1,000 publications/s" in notes(Scale(), figures)[-1]
+
+
+def test_the_chain_is_quoted_as_its_benchmark_writes_it() -> None:
+    figures = as_figures(Scale(), Limits(), {}, datetime.now(UTC))
+    assert "publications/s" in notes(Scale(), figures)[-1]
