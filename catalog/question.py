@@ -286,4 +286,9 @@ class _Reader:
         if span is not None and self._text.sql[span[0]] == "'":
             hint = "A name is written plainly, or in double quotes."
             raise unsupported(self._text, "a string in the place of a name", node, hint)
+        if not isinstance(node, exp.Identifier):
+            place = self._text.keyword(("FROM",)) if span is None else node
+            raise unsupported(
+                self._text, f"`{node.sql(comments=False)}` in the place of a name", place, "Write a name."
+            )
         return Name(folded(node), span)

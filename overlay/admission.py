@@ -8,6 +8,7 @@ announced before the record came. Records that come before any catalog is announ
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -24,6 +25,7 @@ from overlay.ack import Refusal
 from overlay.found_statements import FoundStatements, find_statements
 from overlay.subscription_request import Request, read_request
 
+_LOG = logging.getLogger("tidewire.edge")
 _NONE_FOUND = find_statements([])
 _COMPILERS: WeakValueDictionary[int, Compiler] = WeakValueDictionary()
 """The compilers in use, by the identity of their catalogs: all virtual edges of a process know the same templates."""
@@ -75,7 +77,10 @@ class Admission:
         if len(values) < FEW or self._compiler is None:
             return Judged([], _NONE_FOUND, list(range(len(values))))
         found = find_statements(values, self._compiler.sql_of)
-        alike = [part for one in compile_all(self._compiler, found.statements) for part in _beside(one, found)]
+        try:
+            alike = [part for one in compile_all(self._compiler, found.statements) for part in _beside(one, found)]
+        except Exception:  # see _unforeseen: judged one by one, only the one that is to blame is refused
+            return Judged([], _NONE_FOUND, list(range(len(values))))
         left = np.ones(len(values), np.bool_)
         for one in alike:
             left[found.records[one.rows]] = False
@@ -94,6 +99,8 @@ class Admission:
             if error.code in MAY_COME and not final:
                 return None
             return Refusal(error.code, error.message, error.hint)
+        except Exception as error:
+            return _unforeseen(error)
 
     def forget(self, key: bytes, before: int) -> list[Held]:
         """Take the held-back records of an id that are older than `before` out of the queue and return them."""
@@ -123,6 +130,17 @@ def _beside(alike: Alike, found: FoundStatements) -> Iterator[Alike]:
         except SubscriptionError:
             continue
         yield alike.only(chosen, example, np.maximum(ttl, own)[chosen])
+
+
+def _unforeseen(error: Exception) -> Refusal:
+    """Refuse a statement that the compiler fails on: a stranger's question must not end the edge that all others use.
+
+    The parser makes more kinds of trees than anyone has listed. The tests of the compiler, which do not come by here,
+    take such an error for what it is.
+    """
+    _LOG.error("the compiler failed on a subscription's statement", exc_info=error)
+    hint = "This is a fault of tidewire's; please report the statement."
+    return Refusal("internal", f"the statement cannot be read: {type(error).__name__}: {error}"[:300], hint)
 
 
 def _compile(compiler: Compiler, request: Request) -> Compiled:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from catalog import bulk_compiler
 from catalog.column_type import ColumnType, Kind
-from catalog.compiler import Compiled
+from catalog.compiler import Compiled, Compiler
 from catalog.relation import Catalog, Column, Relation
 from catalog.shape import Region
 from overlay.ack import Refusal
@@ -140,3 +140,23 @@ def test_virtual_edges_share_what_is_known_of_a_catalog() -> None:
     assert one._compiler is other._compiler
     other.announce(Catalog())
     assert one._compiler is not other._compiler
+
+
+def test_a_statement_that_nobody_has_foreseen_stops_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    admission, values = Admission(), [ASK] * 100
+    admission.announce(Catalog(0, {"t": TABLE}))
+    read = Compiler.compile
+
+    def fails(self: Compiler, sql: str) -> Compiled:
+        if "odd" in sql:
+            raise AttributeError("a tree of another kind")
+        return read(self, sql)
+
+    monkeypatch.setattr(Compiler, "compile", fails)
+    values[50] = b'{"sql":"SELECT MIN(k) FROM odd"}'
+    judged = admission.judge_all(values)
+    found = [admission.judge(values[i]) for i in judged.left]
+    [refused] = [one for one in found if not isinstance(one, Compiled)]
+    assert isinstance(refused, Refusal) and refused.code == "internal"
+    assert "AttributeError: a tree of another kind" in refused.message
+    assert sum(len(one.rows) for one in judged.alike) + len(found) == len(values)
