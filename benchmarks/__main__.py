@@ -3,9 +3,8 @@
     python -m benchmarks [--quick] [--only NAME ...]
 
 Prints a table and writes `benchmarks/results/latest.json` after each part, the figures that were asked for at its top
-level; what `--only` leaves out is kept as it stands there. Takes about an hour, of which the ageing of the log's table
-is nearly half; with `--quick` (small sizes, to see that it works; the figures mean nothing) some minutes, and writes
-`local-quick.json` then.
+level; what `--only` leaves out is kept as it stands there. Takes half an hour; with `--quick` (small sizes, to see that
+it works; the figures mean nothing) some minutes, and writes `local-quick.json` then.
 """
 
 from __future__ import annotations

@@ -75,12 +75,12 @@ class Admission:
         Both where many have a template in common.
         """
         if len(values) < FEW or self._compiler is None:
-            return Judged([], _NONE_FOUND, list(range(len(values))))
+            return _one_by_one(values)
         found = find_statements(values, self._compiler.sql_of)
         try:
             alike = [part for one in compile_all(self._compiler, found.statements) for part in _beside(one, found)]
         except Exception:  # see _unforeseen: judged one by one, only the one that is to blame is refused
-            return Judged([], _NONE_FOUND, list(range(len(values))))
+            return _one_by_one(values)
         left = np.ones(len(values), np.bool_)
         for one in alike:
             left[found.records[one.rows]] = False
@@ -110,6 +110,10 @@ class Admission:
         for held in old:
             del self.held[held.version]
         return old
+
+
+def _one_by_one(values: Sequence[bytes]) -> Judged:
+    return Judged([], _NONE_FOUND, list(range(len(values))))
 
 
 def _compiler_of(catalog: Catalog) -> Compiler:

@@ -54,7 +54,7 @@ class LogMovedError(TidewireError):
 
 
 class LogTable:
-    """The table at `uri`, a path or whatever Spark can write to. *Cost*: `append` 0.3-0.6 s, `newest` some ms."""
+    """The table at `uri`, a path or whatever Spark can write to. *Cost*: `append` 0.6-0.9 s, `newest` some ms."""
 
     def __init__(self, spark: SparkSession, uri: str) -> None:
         self._spark = spark

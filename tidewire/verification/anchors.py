@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from tidewire.verification.batches import Batches, Position
-from tidewire.verification.findings import Findings, name
+from tidewire.verification.findings import Findings
 from tidewire.verification.forms import Delivery
 from tidewire.verification.lives import Life, Lives
 
@@ -81,8 +81,7 @@ class Anchors:
         whole_from = self._lives.whole_from.get(life.partition)
         trimmed = whole_from is not None and (live_at is None or live_at <= whole_from)
         if not trimmed and (live_at is None or live_at <= self._horizon):
-            self._findings.report.missed += 1
-            self._findings.report.fault("missed", name(life), "its snapshot")
+            self._findings.lacks(life, "its snapshot")
         if delivered and delivered[0].kind == "resync":
             return None
         if whole_from is not None and trimmed:

@@ -35,9 +35,13 @@ class Findings:
     def missed(self, life: Life, sequence: Sequence, seq: int, expected: Said) -> None:
         """Count a change that was not told, by the record number `seq` of the input that caused it."""
         taken = sequence.taken[seq - 1]
-        self.report.missed += 1
         place = f"{sequence.table.topic}/{taken.record.partition}/{taken.record.offset}"
         note = f"change by {place} in epoch {sequence.epoch}, batch {taken.batch}"
+        self.lacks(life, note, expected)
+
+    def lacks(self, life: Life, note: str, expected: Said | None = None) -> None:
+        """Count something that was not told."""
+        self.report.missed += 1
         self.report.fault("missed", name(life), note, expected)
 
 

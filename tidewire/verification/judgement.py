@@ -222,8 +222,7 @@ class Judgement:
         batch = sequence.taken[over - 1].batch
         at = Position(sequence.epoch, batch)
         if ended is None or ended.reason != "quota" or ended.at.position != at:
-            self._findings.report.missed += 1
-            self._findings.report.fault("missed", name(life), f"its end by quota in epoch {at.epoch}, batch {at.batch}")
+            self._findings.lacks(life, f"its end by quota in epoch {at.epoch}, batch {at.batch}")
             return end
         return sequence.end_of(batch - 1) if policy.kind == "latest" else over - 1
 
