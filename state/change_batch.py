@@ -25,6 +25,8 @@ class ChangeBatch:
     live: bool[m].  codes: int64[columns, m].  valid: bool[columns, m].  texts: column -> m strings or None.
     partition, offset: int32[m], int64[m]: where each change came from; they travel with the messages it causes.
     kept: None, or bool[columns, m]: members that were absent and keep the stored value (NULL in a new row).
+    implied: None, or bool[m]: deletes that follow from a record of no or another row (a truncate, a change of key), so
+        that its partition says nothing of where the row's own records stand.
     """
 
     keys: Sequence[bytes]
@@ -35,6 +37,7 @@ class ChangeBatch:
     partition: I32
     offset: I64
     kept: Bool | None = None
+    implied: Bool | None = None
 
     def __len__(self) -> int:
         return len(self.keys)

@@ -75,13 +75,16 @@ def _replay(
     before: I64,
     after: I64,
 ) -> int:
-    """Walk the changes in order; return how many found their row in another partition than before."""
+    """Walk the changes in order; return how many found their row in another partition than before.
+
+    A `source` of -1 says nothing of it.
+    """
     moved = 0
     for i in range(len(entry)):
         e = entry[i]
         old = current[e]
         new = -1
-        if old >= 0 and home[e] != source[i]:
+        if old >= 0 and source[i] >= 0 and home[e] != source[i]:
             moved += 1
         if live[i]:
             new = stored + i
@@ -203,6 +206,8 @@ class RowStore:
         before, after = np.empty(m, np.int64), np.empty(m, np.int64)
         kept = np.zeros((0, m), np.bool_) if changes.kept is None else np.array(changes.kept)
         live, source = np.array(changes.live, np.bool_), np.array(changes.partition, np.int32)
+        if changes.implied is not None:
+            source[changes.implied] = -1
         moved = _replay(codes, valid, kept, live, entry, rows, source, current, home, before, after)
         return Replay(rows, codes, valid, before, after, current, home, moved)
 

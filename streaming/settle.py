@@ -91,6 +91,7 @@ class _Walk:
         fallen = [i for i in settling.moments if not changes.live[i] and not repeated[i]]
         self._falls = {settling.moments[i]: changes.keys[i] for i in fallen}
         self._out: list[tuple[int, bytes, bool]] = []
+        self._implied: set[int] = set()
         self._settled = Settled(changes, repeated)
 
     def run(self) -> Settled:
@@ -114,7 +115,8 @@ class _Walk:
         stored = [] if self._emptied else [self._rows.key(row) for row in range(len(self._rows))]
         alive = [key for key in stored if key not in self._latest]
         alive += [key for key, change in self._latest.items() if change != _GONE]
-        self._out += [(i, key, False) for key in alive]
+        for key in alive:
+            self._fell(i, key)
         self._latest.clear()
         self._emptied = True
 
@@ -135,11 +137,16 @@ class _Walk:
                 self._settled.dead.append(DeadLetter.of(fault, self._records, int(self._settling.records[i])))
                 return
         if origin is not None:
-            self._out.append((i, origin, False))
+            self._fell(i, origin)
             self._latest[origin] = _GONE
         self._out.append((i, key, True))
         self._latest.pop(key, None)
         self._latest[key] = i
+
+    def _fell(self, i: int, key: bytes) -> None:
+        """Delete a row that change i is not the record of."""
+        self._implied.add(len(self._out))
+        self._out.append((i, key, False))
 
     def _before(self, i: int, key: bytes, origin: bytes | None) -> Image | None:
         """Return the row that change i changed, as far as it is known."""
@@ -189,6 +196,7 @@ class _Walk:
             {c: [texts[i] for i in which.tolist()] for c, texts in self._texts.items()},
             changes.partition[which],
             changes.offset[which],
+            implied=np.array([place in self._implied for place in range(len(self._out))], np.bool_),
         )
 
 

@@ -1,17 +1,22 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from catalog.ddl import apply_ddl
 from catalog.relation import Catalog
 from connectors.debezium_format import DebeziumFormat
+from connectors.partitioner import home_partition
 from state.row_store import RowStore
 from streaming.graves import Graves
 from streaming.repeats import Repeats
 from streaming.settle import settle
+from tests.connectors.debezium_source import COLUMNS, UNITS, Pair, Source
 from tests.connectors.relations import records
 
 TABLE = "CREATE TABLE t (id BIGINT PRIMARY KEY, n BIGINT, doc VARCHAR) WITH ('format'='debezium-json'{})"
+IDS = st.integers(1, 5)
 SAME = '"__debezium_unavailable_value"'
 
 
@@ -122,3 +127,53 @@ def test_plain_changes_are_passed_on_as_they_are():
     raw = records([(b'{"id":1}', b'{"op":"c","after":{"id":1,"n":1,"doc":"a"}}')])
     decoded = DebeziumFormat(shard.relation).decode(raw)
     assert settle(decoded, raw, shard.relation, shard.rows, shard.graves, shard.repeats).changes is decoded.changes
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(["put", "move", "delete", "truncate"]), IDS, IDS, st.integers(0, 3))),
+    st.sampled_from(["default", "full"]),
+    st.integers(1, 5),
+)
+def test_only_a_record_of_the_row_itself_moves_it(
+    steps: list[tuple[str, int, int, int]], identity: str, batch: int
+) -> None:
+    """Each key has its home among 4 partitions, and a truncate stands anywhere."""
+    source, pairs, homes = Source(identity=identity), list[Pair](), list[int]()
+    for kind, id, other, anywhere in steps:
+        row = {"id": id, "kind": "k", "weight": 1.0, "price": "1.00", "doc": "d", "at": 1}
+        came: list[Pair] = []
+        if kind == "put":
+            came = source.put(row)
+        elif kind == "truncate":
+            came = source.truncate()
+        elif kind == "delete" and id in source.rows:
+            came = source.delete(id)
+        elif kind == "move" and id in source.rows and other not in source.rows:
+            came = source.move(id, other)
+        pairs += came
+        homes += [anywhere if key is None else home_partition(key, 4) for key, _ in came]
+    relation = apply_ddl(Catalog(), f"CREATE TABLE item ({COLUMNS}) WITH ({UNITS})", 0).relations["item"]
+    rows, graves, repeats = RowStore(6, (1, 4)), Graves(), Repeats()
+    for start in range(0, len(pairs), batch):
+        raw = records(pairs[start : start + batch])
+        raw.partition[:] = homes[start : start + batch]
+        raw.offset += start
+        decoded = DebeziumFormat(relation, keyless=False).decode(raw)
+        assert not decoded.dead
+        rows.commit(rows.replay(settle(decoded, raw, relation, rows, graves, repeats).changes))
+    assert {rows.image(row)[0] for row in range(len(rows))} == source.rows.keys()
+    assert rows.moved_partitions == 0
+
+
+def test_a_record_of_the_row_in_another_partition_moves_it() -> None:
+    shard = Shard()
+    shard(put("c", 1, 1, '"a"'), put("c", 2, 2, '"b"'))
+    shard(TRUNCATE, put("c", 1, 1, '"a"'))
+    assert shard.rows.moved_partitions == 0
+    raw = records([tuple(part.encode() for part in put("u", 1, 5, '"a"'))])
+    raw.partition[:] = 0
+    decoded = DebeziumFormat(shard.relation, keyless=True).decode(raw)
+    shard.rows.commit(
+        shard.rows.replay(settle(decoded, raw, shard.relation, shard.rows, shard.graves, shard.repeats).changes)
+    )
+    assert shard.rows.moved_partitions == 1
