@@ -41,6 +41,23 @@ class StepAborted(KafkaFailure):
     producer_lost = False
 
 
+class NotAllWritten(KafkaFailure):
+    """Of records written in order the first `written` are surely there; of the next `unsure` nobody can say.
+
+    What is said of a record is what the broker has acknowledged. Writing again from record `written` (counted from 0)
+    on loses nothing; rows and subscriptions that are written twice change nothing.
+    """
+
+    code = "not_all_written"
+
+    def __init__(self, cause: KafkaFailure, written: int, unsure: int) -> None:
+        self.written = written
+        self.unsure = unsure
+        self.retry_helps = cause.retry_helps
+        first = f"The first {written:,} record(s) are surely written" if written else "No record is surely written"
+        super().__init__(f"{cause}\n{first}; of the next {unsure:,} nobody can say. Write these again.")
+
+
 _UNAVAILABLE = {
     KafkaError._TRANSPORT,
     KafkaError._ALL_BROKERS_DOWN,

@@ -33,7 +33,8 @@ _DEFAULTS = {
 class Producer:
     """An idempotent producer that waits for all replicas; keys go to the same partitions as with Java clients.
 
-    *Cost*: about 7 us a record. What could not be written is told by `flush`, once.
+    *Cost*: about 7 us a record. What could not be written, since it was refused or nobody has acknowledged it for
+    `timeout` seconds, is told by `flush` or `serve`, once.
     """
 
     def __init__(self, properties: KafkaProperties, timeout: float = 30.0, linger: float = 0.005) -> None:
@@ -50,7 +51,7 @@ class Producer:
         `timestamp` is in milliseconds since 1970; 0 takes the present.
 
         Raises:
-            KafkaFailure: it is too large, or an earlier one could not be written.
+            KafkaFailure: it is too large, or the queue has stayed full for the producer's `timeout`.
         """
 
         def delivered(error: KafkaError | None, message: Message) -> None:
@@ -64,6 +65,21 @@ class Producer:
             self._client.poll(0)
         except KafkaException as error:
             raise self._ear.explain(error, f"writing to `{record.topic}`") from error
+        except BufferError as full:
+            raise self._explain(KafkaError(KafkaError._MSG_TIMED_OUT), record.topic) from full
+
+    def serve(self, seconds: float) -> None:
+        """Hear for up to `seconds` what became of records. *Raises* KafkaFailure for the first that was not written."""
+        self._client.poll(seconds)
+        problem, self._problem = self._problem, None
+        if problem is not None:
+            raise self._explain(*problem)
+
+    def abandon(self) -> None:
+        """Write nothing more of what is queued; of what is on its way nobody will hear."""
+        self._client.purge()
+        self._client.flush(1.0)
+        self._problem = None
 
     def flush(self) -> None:
         """Return when everything sent is acknowledged. *Raises* KafkaFailure for the first that was not."""

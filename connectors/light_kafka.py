@@ -7,6 +7,7 @@ the partitioner is murmur2, as everywhere in tidewire.
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -20,12 +21,13 @@ from kafka.errors import (
     TopicAlreadyExistsError,
 )
 
-from connectors.kafka_failure import BrokerUnavailable, KafkaFailure
+from connectors.kafka_failure import BrokerUnavailable, KafkaFailure, NotAllWritten
 from connectors.kafka_record import KafkaRecord
 
 _POLL_MS = 200
 _BATCH = 5_000
 _FIRST_STEP = 64
+_ACKNOWLEDGED_SECONDS = 60.0
 _UNREACHABLE = (KafkaConnectionError, KafkaTimeoutError)
 
 
@@ -136,18 +138,49 @@ class LightKafka:
         return LightReader(self._properties)
 
     def send(self, topic: str, records: Iterable[tuple[bytes | None, bytes | None]]) -> list[tuple[int, int]]:
-        """Write (key, value) pairs and return the (partition, offset) of each, once the broker has them all.
+        """Write (key, value) pairs in order and return the (partition, offset) of each, once the broker has them all.
 
-        Raises KafkaFailure for the first that could not be written.
+        Raises NotAllWritten for the first that was refused, or when nothing was acknowledged for 60 s. What has not
+        been acknowledged by then is not sent any more.
         """
-        with _named(f"writing to `{topic}`"):
-            with self._making:
-                if self._producer is None:
-                    self._producer = KafkaProducer(**{"acks": "all", "linger_ms": 5, **self._properties})
-            futures = [self._producer.send(topic, key=key, value=value) for key, value in records]
-            self._producer.flush()
-            written = [future.get(timeout=60) for future in futures]
-        return [(metadata.partition, metadata.offset) for metadata in written]
+        pairs, written = list(records), list[tuple[int, int]]()
+        futures: list[Any] = []
+        try:
+            with _named(f"writing to `{topic}`"):
+                producer = self._open_producer()
+                for key, value in pairs:
+                    futures.append(producer.send(topic, key=key, value=value))
+                for future in futures:
+                    metadata = future.get(timeout=_ACKNOWLEDGED_SECONDS)
+                    written.append((metadata.partition, metadata.offset))
+        except KafkaFailure as failure:
+            self._abandon(futures)
+            raise NotAllWritten(failure, len(written), len(pairs) - len(written)) from failure
+        except KeyboardInterrupt as stopped:
+            self._abandon(futures)
+            stopped.add_note(f"the first {len(written):,} of {len(pairs):,} records for `{topic}` are surely written")
+            raise
+        return written
+
+    def _open_producer(self) -> Any:
+        with self._making:
+            if self._producer is None:
+                self._producer = KafkaProducer(**{"acks": "all", "linger_ms": 5, **self._properties})
+            return self._producer
+
+    def _abandon(self, futures: Sequence[Any]) -> None:
+        """Write nothing more of what waits: sent later, it would undo what the caller writes meanwhile.
+
+        kafka-python closes a producer without sending only by the way that its own `close` takes at the end.
+        """
+        if all(future.is_done for future in futures):
+            return
+        with self._making:
+            producer, self._producer = self._producer, None
+        if producer is not None:
+            producer._sender.force_close()
+            with contextlib.suppress(KafkaTimeoutError):
+                producer.close(timeout=1)
 
     def create_topic(self, topic: str, partitions: int) -> bool:
         """Create `topic` unless it is there; return whether it was created."""

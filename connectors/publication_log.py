@@ -114,8 +114,8 @@ class PublicationLog:
             commits = self._table.history()
         except TableNotFoundError as missing:
             raise NoLog(
-                f"there is no log at `{uri}`. The engine keeps one where `log_seconds` is not 0; say where with "
-                "`log_table` if it is another place."
+                f"there is no log at `{uri}`. The engine keeps one where `log_seconds` is not 0; name the data "
+                "directory of its stack by --data-dir, or another place by `log_table`."
             ) from missing
         except (DeltaError, OSError) as error:
             raise LogUnreadable(f"the log `{uri}` cannot be read: {error}. Try again.") from error

@@ -80,14 +80,18 @@ class Client:
         Values as Python's own types or as the JSON of the record format. Cost: 13,000 rows/s; the command
         `tidewire publish` is ten times as fast.
 
-        Raises UserError, naming row and column, before anything is written.
+        Raises UserError, naming row and column, before anything is written; NotAllWritten when the broker has
+        refused a row or acknowledged none for 60 s: `rows[failure.written:]` are to be published again.
         """
         relation = self.relation(table)
         records = [(encode_key(relation, row), encode_row(relation, row)) for row in rows]
         return len(self._kafka.send(relation.topic, records))
 
     def delete(self, table: str, keys: Iterable[object]) -> int:
-        """Delete rows of `table` by primary key: an object, or the bare value where the key is one column."""
+        """Delete rows of `table` by primary key: an object, or the bare value where the key is one column.
+
+        Returns and raises as `publish` does.
+        """
         relation = self.relation(table)
         records = [(encode_key(relation, key_of(relation, key)), None) for key in keys]
         return len(self._kafka.send(relation.topic, records))

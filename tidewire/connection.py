@@ -1,4 +1,8 @@
-"""From settings to Kafka: how every command that talks to a running tidewire gets there."""
+"""From settings to Kafka: how every command that talks to a running tidewire gets there.
+
+The address is the first of: `bootstrap` (an option, the environment, the configuration file); where the stack listens
+that runs in the data directory, as its status file says; where the embedded broker listens by default.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +10,48 @@ from pathlib import Path
 
 from connectors.kafka import KafkaProperties
 from connectors.topics import Topics
+from state.errors import UserError
 from tidewire.client import Client
 from tidewire.settings import Settings, load_settings
+from tidewire.stack.data_directory import DataDirectory
+
+
+class NoStack(UserError):
+    """No stack runs in the data directory that was named."""
+
+    code = "no_stack"
+    retry_helps = True
+
+
+def find_stack(
+    config: Path | None,
+    data_dir: Path | None = None,
+    bootstrap: str | None = None,
+    prefix: str | None = None,
+    **options: object,
+) -> Settings:
+    """Return the settings, with the address of the stack that runs in the data directory, if one does.
+
+    With `data_dir` its prefix, too, unless `prefix` is given. Raises SettingError, and NoStack where nothing runs in
+    `data_dir` and no other address is set.
+    """
+    settings = load_settings(config, data_dir=data_dir, bootstrap=bootstrap, prefix=prefix, **options)
+    if settings.bootstrap is not None:
+        return settings
+    status = DataDirectory(settings.data_dir).read_status()
+    address = str(status.get("bootstrap", "")) if status is not None else ""
+    if status is not None and address and not address.endswith(":0"):
+        named = data_dir is not None and prefix is None
+        return settings.model_copy(
+            update={"bootstrap": address, "prefix": status["prefix"] if named else settings.prefix}
+        )
+    if data_dir is None:
+        return settings
+    what = "the stack is still starting" if status is not None else "no stack runs"
+    raise NoStack(
+        f"{what} in the data directory `{settings.data_dir}`. Start it there (`tidewire up --data-dir {data_dir}`), or "
+        "name the directory of the one that runs, or its broker by --bootstrap."
+    )
 
 
 def kafka_properties(settings: Settings) -> KafkaProperties:
@@ -20,7 +64,6 @@ def topics_of(settings: Settings) -> Topics:
     return Topics(settings.prefix)
 
 
-def open_client(config: Path | None, bootstrap: str | None, prefix: str | None) -> Client:
-    """Return a client for the cluster that the settings and these options name."""
-    settings = load_settings(config, bootstrap=bootstrap, prefix=prefix)
+def open_client(settings: Settings) -> Client:
+    """Return a client for the cluster that the settings name."""
     return Client(settings.address, settings.prefix, **settings.kafka)

@@ -161,6 +161,10 @@ class Observer:
             headroom=self._headroom(progress, found.log),
         )
 
+    def engine(self) -> EngineState:
+        """Return what the engine has told of itself. *Raises* KafkaFailure."""
+        return self._engine(self._last_progress())
+
     def catalog(self) -> Catalog:
         """Return the newest catalog."""
         fold = CatalogFold()

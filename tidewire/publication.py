@@ -1,13 +1,15 @@
 """Publishing many rows: JSON lines, checked one by one, through the bulk producer, at a chosen rate.
 
-Lines are written in order. At the first line that cannot be taken everything before it is flushed and stands in
-the topic, and nothing after it is read: the error says the line's number and how many rows were written, so one can
-correct the line and go on from there (rows are upserts: publishing from the start again changes nothing either).
+Lines are written in order, and what counts is what the broker has acknowledged (`tidewire/acknowledged_lines.py`). It
+stops at the first line that cannot be taken, when the broker does not acknowledge for as long as the producer waits,
+and at Ctrl-C. Then the error says up to which line all is surely written, of how many records behind it nobody can say,
+and the line to go on from (rows are upserts: one that is published twice changes nothing).
 With `skip_bad`, bad lines are left out, told and counted.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -17,10 +19,51 @@ from decimal import Decimal
 from catalog.relation import Relation
 from connectors.json_writer import encode_key, encode_row
 from connectors.kafka import Producer
+from connectors.kafka_failure import BrokerUnavailable, KafkaFailure
 from connectors.record import OutRecord
-from state.errors import UserError
+from state.errors import TidewireError, UserError
+from tidewire.acknowledged_lines import AcknowledgedLines
 from tidewire.client import key_of
 from tidewire.raw_record import read_raw_line
+
+_OPEN_MOST = 50_000
+"""Records that may wait for their acknowledgement."""
+_SERVE_SECONDS = 0.2
+_LEAVE_SECONDS = 5.0
+
+
+class PublicationStopped(TidewireError):
+    """Not all lines were published.
+
+    Fields: `written`, how many rows are surely written; `unsure`, of how many sent behind them nobody can say;
+    `line`, from which one goes on.
+    """
+
+    code = "publication_stopped"
+
+    def __init__(self, why: str, lines: AcknowledgedLines, how: Callable[[int], str]) -> None:
+        self.written = lines.written
+        self.unsure = lines.open
+        self.line = lines.next_line
+        first = "No row is surely written"
+        if self.written:
+            first = f"{self.written:,} row(s), all up to line {self.line - 1}, are surely written"
+        rest = f"; of the next {self.unsure:,} nobody can say" if self.unsure else ", and nothing behind them"
+        super().__init__(f"{why}\n{first}{rest}. {how(self.line)}")
+
+
+class NotAcknowledged(PublicationStopped):
+    """The broker has refused what was sent, or has not acknowledged it in time."""
+
+    code = "not_acknowledged"
+    retry_helps = True
+
+
+class PublicationInterrupted(PublicationStopped):
+    """Ctrl-C."""
+
+    code = "interrupted"
+    exit_code = 130
 
 
 class BadLine(UserError):
@@ -32,8 +75,8 @@ class BadLine(UserError):
         self.line = line
         self.published = published
         super().__init__(
-            f"line {line}: {why}.\n{published} row(s) before it were published, nothing after it. "
-            "Correct the line and publish from it on, or leave bad lines out with --skip-bad."
+            f"line {line}: {why}.\n{published} row(s) before it were published, nothing after it. Correct the line "
+            f"and publish from it on with --from-line {line}, or leave bad lines out with --skip-bad."
         )
 
 
@@ -43,9 +86,10 @@ Line = tuple[int, OutRecord | str]
 
 @dataclass(slots=True)
 class Published:
-    """How many rows were written and how many lines left out."""
+    """How many rows are acknowledged, how many were sent, and how many lines left out."""
 
     rows: int = 0
+    sent: int = 0
     skipped: int = 0
     seconds: float = 0.0
 
@@ -55,22 +99,18 @@ def parse_line(line: bytes) -> object:
     return json.loads(line.decode(), parse_float=Decimal, parse_constant=_refuse)
 
 
-def records_of(relation: Relation, lines: Iterable[bytes], delete: bool) -> Iterator[Line]:
-    """Yield each line of rows (or of keys to delete) that is not blank."""
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
+def records_of(relation: Relation, lines: Iterable[bytes], delete: bool, from_line: int = 1) -> Iterator[Line]:
+    """Yield each line of rows (or of keys to delete) that is not blank, from `from_line` on."""
+    for number, line in _from(from_line, lines):
         try:
             yield number, _record(relation, parse_line(line), delete)
         except ValueError as error:
             yield number, str(error).rstrip(".")
 
 
-def raw_records_of(lines: Iterable[bytes]) -> Iterator[Line]:
-    """Yield each line of records that were captured (`tidewire/raw_record.py`)."""
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
+def raw_records_of(lines: Iterable[bytes], from_line: int = 1) -> Iterator[Line]:
+    """Yield each line of records that were captured (`tidewire/raw_record.py`), from `from_line` on."""
+    for number, line in _from(from_line, lines):
         try:
             yield number, read_raw_line(line)
         except ValueError as error:
@@ -81,33 +121,91 @@ def publish_records(
     records: Iterable[Line],
     producer: Producer,
     *,
+    from_line: int = 1,
     rate: float | None = None,
     skip: Callable[[int, str], None] | None = None,
     tick: Callable[[Published], None] = lambda _: None,
+    how: Callable[[int], str] = "Go on from line {}.".format,
 ) -> Published:
     """Publish what `records_of` or `raw_records_of` yields, in order, at most `rate` a second.
 
     `skip(line, why)` is told of each bad line; without it the first one raises BadLine. `tick` is called after
-    every row. *Cost*: 30 us a row of ten columns.
+    every row, and five times a second while it waits; `how` says how to go on from a line.
+    *Cost*: 30 us a row of ten columns.
+
+    Raises BadLine, and PublicationStopped when the broker refuses or does not acknowledge for as long as the producer
+    waits, or at Ctrl-C. Nothing more is written afterwards.
     """
-    done, began = Published(), time.monotonic()
-    for number, record in records:
-        if isinstance(record, str):
-            if skip is None:
-                producer.flush()
-                raise BadLine(number, record, done.rows)
-            skip(number, record)
-            done.skipped += 1
-            continue
-        if rate:
-            time.sleep(max(0.0, began + done.rows / rate - time.monotonic()))
-        producer.send(record)
-        done.rows += 1
-        done.seconds = time.monotonic() - began
-        tick(done)
-    producer.flush()
-    done.seconds = time.monotonic() - began
-    return done
+    run = _Run(producer, from_line, rate, tick)
+    try:
+        for line, record in records:
+            if isinstance(record, OutRecord):
+                run.send(line, record)
+            elif skip is not None:
+                skip(line, record)
+                run.pass_over(line)
+            else:
+                run.drain()
+                raise BadLine(line, record, run.done.rows)
+        run.drain()
+    except KafkaFailure as failure:
+        run.leave(0.0 if isinstance(failure, BrokerUnavailable) else _LEAVE_SECONDS)
+        raise NotAcknowledged(str(failure), run.lines, how) from failure
+    except KeyboardInterrupt:
+        run.leave(_LEAVE_SECONDS)
+        raise PublicationInterrupted("stopped by Ctrl-C.", run.lines, how) from None
+    return run.done
+
+
+class _Run:
+    """One publication on its way."""
+
+    def __init__(self, producer: Producer, first: int, rate: float | None, tick: Callable[[Published], None]) -> None:
+        self.lines = AcknowledgedLines(first)
+        self.done = Published()
+        self._producer = producer
+        self._rate = rate
+        self._tick = tick
+        self._began = time.monotonic()
+
+    def send(self, line: int, record: OutRecord) -> None:
+        """Send a record when its time has come. Raises KafkaFailure, also of an earlier one."""
+        due = self._began + self.done.sent / self._rate if self._rate else 0.0
+        while (wait := due - time.monotonic()) > 0:
+            self._serve(min(wait, _SERVE_SECONDS))
+        while self.lines.open >= _OPEN_MOST:
+            self._serve(_SERVE_SECONDS)
+        self._producer.send(record, self.lines.sent(line))
+        self.done.sent += 1
+        self._serve(0.0)
+
+    def pass_over(self, line: int) -> None:
+        """Count a line that is left out."""
+        self.done.skipped += 1
+        self.lines.passed(line)
+
+    def drain(self) -> None:
+        """Wait until all is acknowledged. Raises KafkaFailure."""
+        while self.lines.open:
+            self._serve(_SERVE_SECONDS)
+
+    def leave(self, seconds: float) -> None:
+        """Hear for some seconds what is acknowledged yet, and write nothing more."""
+        until = time.monotonic() + seconds
+        with contextlib.suppress(KafkaFailure, KeyboardInterrupt):
+            while self.lines.open and time.monotonic() < until:
+                self._serve(_SERVE_SECONDS)
+        self._producer.abandon()
+
+    def _serve(self, seconds: float) -> None:
+        self._producer.serve(seconds)
+        self.done.rows = self.lines.acknowledged
+        self.done.seconds = time.monotonic() - self._began
+        self._tick(self.done)
+
+
+def _from(first: int, lines: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
+    return ((number, line) for number, line in enumerate(lines, 1) if number >= first and line.strip())
 
 
 def _record(relation: Relation, document: object, delete: bool) -> OutRecord:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -10,8 +11,16 @@ import pytest
 
 from catalog.ddl import apply_ddl
 from catalog.relation import Catalog
+from connectors.kafka_failure import BrokerUnavailable, KafkaFailure
 from connectors.record import OutRecord
-from tidewire.publication import BadLine, publish_records, raw_records_of, records_of
+from tidewire.publication import (
+    BadLine,
+    NotAcknowledged,
+    PublicationInterrupted,
+    publish_records,
+    raw_records_of,
+    records_of,
+)
 
 RELATION = apply_ddl(Catalog(), "CREATE TABLE stock (symbol VARCHAR PRIMARY KEY, price DECIMAL(12,2))", 0).relations[
     "stock"
@@ -21,17 +30,30 @@ BAD = [GOOD[0], b'{"symbol":"B","price":1.234}\n', GOOD[2]]
 
 
 class Kept:
-    """A producer that keeps what it gets."""
+    """A producer that keeps what it gets, and acknowledges the first `most` of it when it is served."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = 10**9, refusal: KafkaFailure | None = None) -> None:
         self.records: list[OutRecord] = []
-        self.flushed = 0
+        self.left = most
+        self.refusal = refusal
+        self.abandoned = False
+        self._waiting: list[Any] = []
 
-    def send(self, record: OutRecord, on_offset: Any = None) -> None:
+    def send(self, record: OutRecord, on_offset: Any) -> None:
         self.records.append(record)
+        self._waiting.append(on_offset)
 
-    def flush(self) -> None:
-        self.flushed = len(self.records)
+    def serve(self, seconds: float) -> None:
+        heard = self._waiting[: self.left]
+        del self._waiting[: len(heard)]
+        self.left -= len(heard)
+        for on_offset in heard:
+            on_offset(0, 0)
+        if seconds and self._waiting:
+            raise self.refusal or BrokerUnavailable("nobody answers.")
+
+    def abandon(self) -> None:
+        self.abandoned = True
 
 
 def publish(lines: list[bytes], delete: bool = False, **options: Any) -> tuple[Kept, Any]:
@@ -41,7 +63,7 @@ def publish(lines: list[bytes], delete: bool = False, **options: Any) -> tuple[K
 
 def test_rows_go_out_in_order_with_exact_numbers() -> None:
     kept, done = publish(GOOD)
-    assert (done.rows, done.skipped, kept.flushed) == (3, 0, 3)
+    assert (done.rows, done.sent, done.skipped) == (3, 3, 0)
     assert [record.value for record in kept.records] == [
         b'{"symbol":"A","price":"1.10"}',
         b'{"symbol":"B","price":"2.00"}',
@@ -54,7 +76,7 @@ def test_the_first_bad_line_stops_it_and_what_was_before_is_written() -> None:
     kept = Kept()
     with pytest.raises(BadLine, match=r"line 2: .*`price`.*\n1 row\(s\) before it were published") as stopped:
         publish_records(records_of(RELATION, BAD, False), kept)  # type: ignore[arg-type]
-    assert (stopped.value.line, stopped.value.published, kept.flushed) == (2, 1, 1)
+    assert (stopped.value.line, stopped.value.published, kept.left) == (2, 1, 10**9 - 1)
 
 
 @pytest.mark.parametrize(
@@ -101,3 +123,39 @@ def test_rows_of_another_format_are_not_written() -> None:
     item = replace(RELATION, format="debezium-json")
     with pytest.raises(BadLine, match=r"'debezium-json'.*publish --raw"):
         publish_records(records_of(item, GOOD, False), Kept())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("most", [0, 1, 2])
+@pytest.mark.parametrize("first", [1, 5])
+def test_only_what_is_acknowledged_is_called_written(most: int, first: int) -> None:
+    kept, lines = Kept(most), [b"\n"] * (first - 1) + GOOD
+    with pytest.raises(NotAcknowledged, match=r"nobody answers\.\n.*surely written; of the next \d nobody") as stopped:
+        publish_records(records_of(RELATION, lines, False, first), kept, from_line=first)  # type: ignore[arg-type]
+    line_of_record = [first, first + 2, first + 3]
+    said = stopped.value
+    assert (said.written, said.unsure, said.line) == (most, 3 - most, line_of_record[most])
+    assert kept.abandoned
+    kept = Kept()
+    publish_records(records_of(RELATION, lines, False, said.line), kept, from_line=said.line)  # type: ignore[arg-type]
+    assert len(kept.records) == 3 - most
+
+
+def test_what_is_told_meanwhile_is_what_is_acknowledged() -> None:
+    told: list[tuple[int, int]] = []
+    with pytest.raises(NotAcknowledged):
+        publish_records(
+            records_of(RELATION, GOOD * 20, False), Kept(7), tick=lambda done: told.append((done.rows, done.sent))
+        )  # type: ignore[call-overload]
+    assert max(told) == (7, 60)
+
+
+def test_ctrl_c_says_what_is_written_and_how_to_go_on() -> None:
+    def lines() -> Iterator[bytes]:
+        yield from GOOD
+        raise KeyboardInterrupt
+
+    kept = Kept()
+    with pytest.raises(PublicationInterrupted, match=r"Ctrl-C.\n3 row\(s\), all up to line 4, .* again 5") as stopped:
+        publish_records(records_of(RELATION, lines(), False), kept, how="again {}".format)  # type: ignore[arg-type]
+    assert (stopped.value.written, stopped.value.unsure, stopped.value.exit_code) == (3, 0, 130)
+    assert kept.abandoned

@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 from tidewire.client import RELATION_PARTITIONS
-from tidewire.connection import open_client
+from tidewire.connection import find_stack, open_client
 from tidewire.included_text import include
-from tidewire.options import BootstrapOption, ConfigOption, JsonOption, PrefixOption
+from tidewire.options import BootstrapOption, ConfigOption, DataDirOption, JsonOption, PrefixOption
 from tidewire.terminal import Terminal
 from tidewire.text_input import read_text
 
@@ -23,13 +23,14 @@ def apply(
     partitions: Annotated[int, typer.Option(help="Of topics that have to be created.")] = RELATION_PARTITIONS,
     create_topics: Annotated[bool, typer.Option(help="Create missing topics of the tables.")] = True,
     config: ConfigOption = None,
+    data_dir: DataDirOption = None,
     bootstrap: BootstrapOption = None,
     prefix: PrefixOption = None,
     json: JsonOption = False,
 ) -> None:
     """Check FILE against the catalog in force, write it, and wait until the engine has announced it."""
     ddl = include(read_text(file), file)
-    with open_client(config, bootstrap, prefix) as client:
+    with open_client(find_stack(config, data_dir, bootstrap, prefix)) as client:
         version = client.apply(ddl, timeout, create_topics=create_topics, partitions=partitions)
         tables = sorted(client.catalog().relations)
     state = "announced" if timeout > 0 else "written"

@@ -8,9 +8,9 @@ import typer
 
 from connectors.kafka import KafkaProperties
 from connectors.topics import Topics
-from tidewire.options import BootstrapOption, ConfigOption, JsonOption, PrefixOption
+from tidewire.connection import find_stack
+from tidewire.options import BootstrapOption, ConfigOption, DataDirOption, JsonOption, PrefixOption
 from tidewire.service import configure_logs, run_service
-from tidewire.settings import load_settings
 from tidewire.stack.port import require_free
 
 
@@ -21,12 +21,13 @@ def edge(
         str | None, typer.Option(help="host:port that other edges redirect to, if it is not where this one listens.")
     ] = None,
     config: ConfigOption = None,
+    data_dir: DataDirOption = None,
     bootstrap: BootstrapOption = None,
     prefix: PrefixOption = None,
     json: JsonOption = False,
 ) -> None:
     """Run an edge until SIGTERM or Ctrl-C; edges share the subscriptions as members of one consumer group."""
-    settings = load_settings(config, http_host=http_host, http_port=http_port, bootstrap=bootstrap, prefix=prefix)
+    settings = find_stack(config, data_dir, bootstrap, prefix, http_host=http_host, http_port=http_port)
     configure_logs(settings.log_level, json)
     if settings.http_port:
         require_free(settings.http_port, "the edge's HTTP", "http_port", settings.http_host)

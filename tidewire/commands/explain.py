@@ -13,11 +13,11 @@ from catalog.ddl import apply_ddl
 from catalog.relation import Catalog
 from tidewire.client import subscription_value
 from tidewire.commands.subscribe import read_params
-from tidewire.connection import open_client
+from tidewire.connection import find_stack, open_client
 from tidewire.explanation import explain as explain_compiled
 from tidewire.explanation import lines_of
-from tidewire.options import BootstrapOption, ConfigOption, JsonOption, PrefixOption
-from tidewire.settings import load_settings
+from tidewire.options import BootstrapOption, ConfigOption, DataDirOption, JsonOption, PrefixOption
+from tidewire.settings import Settings, load_settings
 from tidewire.terminal import Terminal, table
 from tidewire.text_input import read_text
 
@@ -31,6 +31,7 @@ def explain(
         Path | None, typer.Option(help="Compile against this file of CREATE TABLE statements, without a broker.")
     ] = None,
     config: ConfigOption = None,
+    data_dir: DataDirOption = None,
     bootstrap: BootstrapOption = None,
     prefix: PrefixOption = None,
     json: JsonOption = False,
@@ -38,16 +39,17 @@ def explain(
     """Show the shape, the rectangle, the virtual edge and the cost class of a subscription, without registering it."""
     constants = read_params(params)
     subscription_value(sql, template, constants)
-    declared = _catalog(catalog, config, bootstrap, prefix)
+    find = load_settings if catalog is not None else find_stack
+    settings = find(config, data_dir=data_dir, bootstrap=bootstrap, prefix=prefix)
+    declared = _catalog(catalog, settings)
     compiler = Compiler(declared)
     compiled = compiler.compile(sql) if sql is not None else compiler.compile_template(template or "", constants)
-    edges = load_settings(config, bootstrap=bootstrap, prefix=prefix).virtual_edges
-    found = explain_compiled(compiled, declared, id, edges)
+    found = explain_compiled(compiled, declared, id, settings.virtual_edges)
     Terminal(json).answer(msgspec.to_builtins(found), table(("", ""), lines_of(found)))
 
 
-def _catalog(file: Path | None, config: Path | None, bootstrap: str | None, prefix: str | None) -> Catalog:
+def _catalog(file: Path | None, settings: Settings) -> Catalog:
     if file is not None:
         return apply_ddl(Catalog(), read_text(file), 0)
-    with open_client(config, bootstrap, prefix) as client:
+    with open_client(settings) as client:
         return client.catalog()

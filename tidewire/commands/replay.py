@@ -14,12 +14,12 @@ from connectors.log_cut import Cut
 from connectors.publication_log import PublicationLog
 from connectors.topics import Topics
 from tidewire.catalog_log import read_catalog
+from tidewire.connection import find_stack
 from tidewire.log_moment import cut_before, cut_through, parse_moment
 from tidewire.options import BootstrapOption, ConfigOption, DataDirOption, JsonOption, LogTableOption, PrefixOption
 from tidewire.replay import Pace, Replayed
 from tidewire.replay import replay as run
 from tidewire.replay_target import KafkaTarget, ReplayPlan
-from tidewire.settings import load_settings
 from tidewire.terminal import Terminal
 
 
@@ -38,7 +38,7 @@ def replay(
     json: JsonOption = False,
 ) -> None:
     """Publish again what the log holds, in order, into topics of another prefix; one that was interrupted goes on."""
-    settings = load_settings(config, data_dir=data_dir, bootstrap=bootstrap, prefix=prefix, log_table=log_table)
+    settings = find_stack(config, data_dir, bootstrap, prefix, log_table=log_table)
     kafka = KafkaProperties(settings.address, settings.kafka)
     log = PublicationLog(settings.log_location)
     target = KafkaTarget(kafka, into)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
 
 from catalog.relation import Relation
+from connectors.kafka import Reader
 from connectors.publication_log import PublicationLog
 from connectors.schema_registry import use_registry
-from connectors.topics import Topics
 from operators.stored_rows import stored_rows
 from streaming.log_fold import fold_log
 from streaming.shard_state import ShardState
-from tidewire.connection import open_client
+from tidewire.connection import find_stack, kafka_properties, open_client, topics_of
+from tidewire.engine_checkpoint import locate_checkpoint
 from tidewire.log_moment import cut_through, parse_moment
 from tidewire.options import (
     BootstrapOption,
@@ -24,7 +26,8 @@ from tidewire.options import (
     LogTableOption,
     PrefixOption,
 )
-from tidewire.settings import Settings, load_settings
+from tidewire.overview import EngineState, Observer
+from tidewire.settings import Settings
 from tidewire.stack.jars import jar_directories, read_jar_sets, require_jars
 from tidewire.stack.java import find_java
 from tidewire.terminal import Terminal, table
@@ -44,18 +47,18 @@ def rows(
     json: JsonOption = False,
 ) -> None:
     """Print a table's rows, values as in deliveries: those in the engine's checkpoint, or with --at from the log."""
-    given = {"data_dir": data_dir, "bootstrap": bootstrap, "prefix": prefix, "log_table": log_table}
-    settings = load_settings(config, checkpoint=checkpoint, **given)
+    settings = find_stack(config, data_dir, bootstrap, prefix, checkpoint=checkpoint, log_table=log_table)
     terminal = Terminal(json)
-    with open_client(config, bootstrap, prefix) as client:
+    with open_client(settings) as client:
         declared = client.relation(relation)
     if at is None:
-        states, when = _from_checkpoint(settings, declared, terminal)
+        where = locate_checkpoint(settings, data_dir, _engine(settings))
+        states, when = _from_checkpoint(settings, where, declared, terminal)
     else:
         use_registry(settings.schema_registry)
         log = PublicationLog(settings.log_location)
         cut = cut_through(log, parse_moment(at))
-        states, when = [fold_log(log, declared, cut, Topics(settings.prefix))], f"at {at}"
+        states, when = [fold_log(log, declared, cut, topics_of(settings))], f"at {at}"
     found = stored_rows(declared, *(state.operator.stored for state in states))
     if json:
         for row in found:
@@ -66,7 +69,14 @@ def rows(
     terminal.say(f"{sum(state.operator.rows for state in states):,} rows of `{declared.name}` {when}")
 
 
-def _from_checkpoint(settings: Settings, relation: Relation, terminal: Terminal) -> tuple[list[ShardState], str]:
+def _engine(settings: Settings) -> EngineState:
+    reader = Reader(kafka_properties(settings))
+    return Observer(reader, settings.address, topics_of(settings), lambda: datetime.now(UTC)).engine()
+
+
+def _from_checkpoint(
+    settings: Settings, where: str, relation: Relation, terminal: Terminal
+) -> tuple[list[ShardState], str]:
     """Read the state with a Spark session of our own, which takes 5-10 s."""
     find_java()
     directories = jar_directories(settings.data_dir, settings.jars_dir)
@@ -76,7 +86,6 @@ def _from_checkpoint(settings: Settings, relation: Relation, terminal: Terminal)
     from streaming.session import SessionConfig, close_session, open_session
     from streaming.stored_state import read_state
 
-    where = settings.checkpoint_location
     spark = open_session(SessionConfig(settings.master, jars, where, spark=settings.spark))
     try:
         found = read_state(spark, where, relation)

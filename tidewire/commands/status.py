@@ -11,11 +11,11 @@ from rich.text import Text
 
 from connectors.kafka import KafkaProperties, Reader
 from connectors.topics import Topics
+from tidewire.connection import find_stack
 from tidewire.headroom import in_words
-from tidewire.options import BootstrapOption, ConfigOption, JsonOption, PrefixOption
+from tidewire.options import BootstrapOption, ConfigOption, DataDirOption, JsonOption, PrefixOption
 from tidewire.overview import EdgeState, Observer, Overview, TableState
 from tidewire.overview_warnings import warnings_of
-from tidewire.settings import load_settings
 from tidewire.terminal import Terminal, table
 
 _TABLE = ("table", "topic", "rows", "decoded", "deletes", "dead", "ignored", "lag", "messages", "state kB")
@@ -24,12 +24,13 @@ _EDGE = ("edge", "state", "virtual edges", "live", "waiting", "deliveries", "mes
 
 def status(
     config: ConfigOption = None,
+    data_dir: DataDirOption = None,
     bootstrap: BootstrapOption = None,
     prefix: PrefixOption = None,
     json: JsonOption = False,
 ) -> None:
     """Show the engine's progress, each table's counts and lag, who owns which virtual edges, and what is not well."""
-    settings = load_settings(config, bootstrap=bootstrap, prefix=prefix)
+    settings = find_stack(config, data_dir, bootstrap, prefix)
     reader = Reader(KafkaProperties(settings.address, settings.kafka))
     observer = Observer(reader, settings.address, Topics(settings.prefix), lambda: datetime.now(UTC))
     overview = observer.look()

@@ -21,13 +21,13 @@ from tidewire.backtest import Told, relation_of
 from tidewire.bulk_progress import BulkProgress, lines_of, summary
 from tidewire.bulk_subscription import BulkSubscription
 from tidewire.client import Client, NotAnswered, subscription_value
-from tidewire.connection import kafka_properties, open_client, topics_of
+from tidewire.connection import find_stack, kafka_properties, open_client, topics_of
 from tidewire.log_moment import parse_moment
 from tidewire.options import BootstrapOption, ConfigOption, DataDirOption, JsonOption, LogTableOption, PrefixOption
 from tidewire.pushed_answers import PushedAnswers, edge_addresses, is_pushed
 from tidewire.records import Ack, Answer, Delivery, Progress, Refused
 from tidewire.resume_point import ResumePoint, source_of
-from tidewire.settings import Settings, load_settings
+from tidewire.settings import Settings
 from tidewire.subscription_file import Defaults, SubscriptionFile
 from tidewire.terminal import Terminal
 
@@ -74,14 +74,14 @@ def subscribe(
     if file is not None:
         if id is not None or follow or as_of is not None:
             raise UserError("--file registers what stands in the file; leave out ID, SQL, --as-of and --follow.")
-        settings = load_settings(config, bootstrap=bootstrap, prefix=prefix)
+        settings = find_stack(config, data_dir, bootstrap, prefix)
         entries = SubscriptionFile(file, Defaults(template, notify, ttl, deliver))
         _subscribe_file(entries, settings, resume, timeout if wait else None, terminal)
         return
     if id is None:
         raise UserError("name an ID and a question, or a --file of many.")
-    settings = load_settings(config, data_dir=data_dir, bootstrap=bootstrap, prefix=prefix, log_table=log_table)
-    with open_client(config, bootstrap, prefix) as client:
+    settings = find_stack(config, data_dir, bootstrap, prefix, log_table=log_table)
+    with open_client(settings) as client:
         value = subscription_value(sql, template, read_params(params), notify=notify, ttl=ttl, deliver=deliver)
         pushed = is_pushed(value)
         stream = client.deliveries([id], progress=progress) if follow and not pushed else None

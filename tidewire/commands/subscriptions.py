@@ -7,10 +7,9 @@ from typing import Annotated, Any
 import typer
 
 from connectors.kafka import Reader
-from tidewire.connection import kafka_properties, topics_of
-from tidewire.options import BootstrapOption, ConfigOption, JsonOption, PrefixOption
+from tidewire.connection import find_stack, kafka_properties, topics_of
+from tidewire.options import BootstrapOption, ConfigOption, DataDirOption, JsonOption, PrefixOption
 from tidewire.registry import Registered, Registry
-from tidewire.settings import load_settings
 from tidewire.terminal import Terminal, table
 
 _SHOWN = 100
@@ -24,13 +23,14 @@ def subscriptions(
         int | None, typer.Option(min=1, help="At most so many, by id; without it 100, and with --json all, by edge.")
     ] = None,
     config: ConfigOption = None,
+    data_dir: DataDirOption = None,
     bootstrap: BootstrapOption = None,
     prefix: PrefixOption = None,
     json: JsonOption = False,
 ) -> None:
     """List the subscriptions that are registered: live, accepted, refused (with the reason) or unanswered yet."""
     terminal = Terminal(json)
-    settings = load_settings(config, bootstrap=bootstrap, prefix=prefix)
+    settings = find_stack(config, data_dir, bootstrap, prefix)
     registry = Registry(Reader(kafka_properties(settings)), topics_of(settings), search, answers)
     if json and limit is None:
         for one in registry.all():

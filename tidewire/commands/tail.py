@@ -13,12 +13,11 @@ from connectors.kafka import KafkaRecord, Reader
 from connectors.topics import Topics
 from state.errors import UserError
 from tidewire.client import Client
-from tidewire.connection import kafka_properties, open_client, topics_of
-from tidewire.options import BootstrapOption, ConfigOption, JsonOption, PrefixOption
+from tidewire.connection import find_stack, kafka_properties, open_client, topics_of
+from tidewire.options import BootstrapOption, ConfigOption, DataDirOption, JsonOption, PrefixOption
 from tidewire.packed_deliveries import PACKED_KEY, unpack_deliveries
 from tidewire.record_text import describe, to_json
 from tidewire.records import PROGRESS_KEY
-from tidewire.settings import load_settings
 from tidewire.terminal import Terminal
 
 
@@ -33,6 +32,7 @@ def tail(
     progress: Annotated[bool, typer.Option("--progress", help="Print @progress records, too.")] = False,
     limit: Annotated[int | None, typer.Option("--limit", "-n", min=1, help="Stop after so many records.")] = None,
     config: ConfigOption = None,
+    data_dir: DataDirOption = None,
     bootstrap: BootstrapOption = None,
     prefix: PrefixOption = None,
     json: JsonOption = False,
@@ -42,8 +42,8 @@ def tail(
     Of `deliveries` the @progress records, one a second and partition, are left out unless --progress is given. Packed
     deliveries are printed one by one.
     """
-    settings = load_settings(config, bootstrap=bootstrap, prefix=prefix)
-    with open_client(config, bootstrap, prefix) as client:
+    settings = find_stack(config, data_dir, bootstrap, prefix)
+    with open_client(settings) as client:
         name = _resolve(topic, topics_of(settings), client)
     terminal = Terminal(json)
     records = _records(Reader(kafka_properties(settings)), name, from_beginning, follow)

@@ -7,9 +7,8 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
-from tidewire.connection import kafka_properties, topics_of
-from tidewire.options import BootstrapOption, ConfigOption, JsonOption, PrefixOption
-from tidewire.settings import load_settings
+from tidewire.connection import find_stack, kafka_properties, topics_of
+from tidewire.options import BootstrapOption, ConfigOption, DataDirOption, JsonOption, PrefixOption
 from tidewire.terminal import Terminal, table
 from tidewire.verification.reading import verify_kafka
 from tidewire.verification.registry import Registry
@@ -23,12 +22,13 @@ def verify(
     wait: Annotated[float, typer.Option(help="Seconds to wait for edges that are behind.")] = 30,
     sample: Annotated[float, typer.Option(min=0, max=1, help="Share of the subscriptions to judge, by their ids.")] = 1,
     config: ConfigOption = None,
+    data_dir: DataDirOption = None,
     bootstrap: BootstrapOption = None,
     prefix: PrefixOption = None,
     json: JsonOption = False,
 ) -> None:
     """Recompute every delivery with DuckDB from what stands in Kafka; exit 0 only if all is right."""
-    settings = load_settings(config, bootstrap=bootstrap, prefix=prefix)
+    settings = find_stack(config, data_dir, bootstrap, prefix)
     registry = Registry(settings.registry, settings.registry_credentials or "") if settings.registry else None
     report = verify_kafka(kafka_properties(settings), topics_of(settings), wait, Sample(sample), registry)
     terminal = Terminal(json)
