@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import math
-import re
 from dataclasses import dataclass, field
-from decimal import Decimal
 from pathlib import Path
 
 import msgspec
 
+from catalog.ddl import apply_ddl
+from catalog.relation import Catalog
 from state.errors import TidewireError
-from tidewire.raw_record import RawRecord
 from tidewire.scenario.engine import ScenarioEngine
-from tidewire.scenario.script import Json, Scenario, ScenarioError, Step
+from tidewire.scenario.same_answer import Same, columns_of, same_bag
+from tidewire.scenario.script import Json, Scenario, Step
 from tidewire.scenario.subscriber import Subscriber
 
 
@@ -32,9 +31,12 @@ class Skipped(Exception):
 
 @dataclass
 class _Run:
+    """A scenario on its way: `columns` says of each subscription how its answers are compared."""
+
     engine: ScenarioEngine
-    path: Path
+    catalog: Catalog = field(default_factory=Catalog)
     subscribers: dict[str, Subscriber] = field(default_factory=dict)
+    columns: dict[str, list[Same] | None] = field(default_factory=dict)
 
 
 def run_scenario(path: Path, scenario: Scenario, engine: ScenarioEngine) -> Failure | None:
@@ -42,24 +44,29 @@ def run_scenario(path: Path, scenario: Scenario, engine: ScenarioEngine) -> Fail
 
     Raises Skipped where a subscription is refused with `unsupported_type`.
     """
-    run = _Run(engine, path)
+    run = _Run(engine)
     for line, step in scenario.steps:
         where = f"line {line}: {step.verb} {getattr(step, step.verb) if step.verb != 'catalog' else ''}".rstrip()
         try:
             wrong = _VERBS[step.verb](run, step)
         except TidewireError as error:
             return Failure(str(path), where, "the step succeeds", str(error))
+        except Skipped:
+            raise
+        except Exception as error:
+            return Failure(str(path), where, "the step succeeds", f"unforeseen {type(error).__name__}: {error}")
         if wrong is not None:
             return Failure(str(path), where, wrong[0], wrong[1])
     return None
 
 
-_DECIMAL = re.compile(r"-?\d+(\.\d+)?")
 _Wrong = tuple[Json, Json] | None
 
 
 def _catalog(run: _Run, step: Step) -> _Wrong:
-    run.engine.declare(step.catalog or "")
+    ddl = step.catalog or ""
+    run.engine.declare(ddl)
+    run.catalog = apply_ddl(run.catalog, ddl, run.catalog.version + 1)
     return None
 
 
@@ -69,15 +76,8 @@ def _publish(run: _Run, step: Step) -> _Wrong:
     if step.delete:
         run.engine.delete(step.publish or "", step.delete)
     if step.raw:
-        run.engine.publish_raw(step.publish or "", [_pair(record) for record in step.raw])
+        run.engine.publish_raw(step.publish or "", [record.pair() for record in step.raw])
     return None
-
-
-def _pair(record: RawRecord) -> tuple[bytes | None, bytes | None]:
-    try:
-        return record.pair()
-    except ValueError as error:
-        raise ScenarioError(f"a raw record cannot be read: {error}; see docs/scenarios.md") from None
 
 
 def _subscribe(run: _Run, step: Step) -> _Wrong:
@@ -90,6 +90,7 @@ def _subscribe(run: _Run, step: Step) -> _Wrong:
             raise Skipped(f"{name}: {refusal.message}")
         return "accepted", f"refused ({refusal.code}): {refusal.message}"
     run.subscribers.setdefault(name, Subscriber())
+    run.columns[name] = columns_of(run.catalog, step.sql or "")
     return None
 
 
@@ -108,7 +109,8 @@ def _expect(run: _Run, step: Step) -> _Wrong:
         return {"rows": step.rows}, "no live subscription"
     count = subscriber.counted()
     rows = subscriber.rows
-    if not _same_bag(rows, step.rows or []) or (step.notified is not None and step.notified != count):
+    columns = run.columns.get(step.expect or "")
+    if not same_bag(rows, step.rows or [], columns) or (step.notified is not None and step.notified != count):
         expected = {"rows": step.rows} | ({} if step.notified is None else {"notified": step.notified})
         return expected, {"rows": rows, "notified": count}
     return None
@@ -117,28 +119,6 @@ def _expect(run: _Run, step: Step) -> _Wrong:
 def _restart(run: _Run, step: Step) -> _Wrong:
     run.engine.restart()
     return None
-
-
-def _same_bag(got: list[Json], expected: list[Json]) -> bool:
-    """Whether there are the same rows, each as often, in any order."""
-    left = list(got)
-    for row in expected:
-        place = next((i for i, other in enumerate(left) if _same(other, row)), None)
-        if place is None:
-            return False
-        del left[place]
-    return not left
-
-
-def _same(got: Json, expected: Json) -> bool:
-    """Equal as JSON: true is not 1, but 2.0 is 2, and as DECIMALs "2.50" is "2.5"; fractions within 1e-12 of them."""
-    if isinstance(got, list) and isinstance(expected, list):
-        return len(got) == len(expected) and all(map(_same, got, expected))
-    if isinstance(got, str) and isinstance(expected, str) and _DECIMAL.fullmatch(got) and _DECIMAL.fullmatch(expected):
-        return Decimal(got) == Decimal(expected)
-    if isinstance(got, float) and isinstance(expected, int | float) and not isinstance(expected, bool):
-        return math.isclose(got, expected, rel_tol=1e-12)
-    return bool(isinstance(got, bool) == isinstance(expected, bool) and got == expected)
 
 
 _VERBS = {

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -12,7 +14,7 @@ from state.errors import UserError
 from tidewire.raw_record import RawRecord
 
 Json = Any
-"""A JSON value as msgspec decodes it (integers exact)."""
+"""A JSON value, read exactly: numbers with a point or an exponent are Decimal."""
 
 SUPPORTED = frozenset(
     {
@@ -45,6 +47,12 @@ class Step(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     notified: int | None = None
     ordered: bool = False
     restart: bool = False
+
+    def check(self) -> None:
+        """Raise ValueError if there is not exactly one verb, or a raw record cannot be read."""
+        _ = self.verb
+        for record in self.raw or ():
+            record.pair()
 
     @property
     def verb(self) -> str:
@@ -97,11 +105,23 @@ def read_scenario(path: Path) -> Scenario:
     return Scenario(title.scenario, title.about, frozenset(title.needs), steps)
 
 
+def read_scenarios(paths: Iterable[Path]) -> tuple[list[tuple[Path, Scenario]], list[tuple[Path, ScenarioError]]]:
+    """Read scenario files; return those that can be run, and those that are not of the form, with the reason."""
+    good: list[tuple[Path, Scenario]] = []
+    bad: list[tuple[Path, ScenarioError]] = []
+    for path in paths:
+        try:
+            good.append((path, read_scenario(path)))
+        except ScenarioError as error:
+            bad.append((path, error))
+    return good, bad
+
+
 def _read(path: Path, number: int, line: bytes, form: type[_Form]) -> _Form:
     try:
-        record = msgspec.json.decode(line, type=form)
+        record = msgspec.json.Decoder(form, float_hook=Decimal).decode(line)
         if isinstance(record, Step):
-            _ = record.verb
-    except ValueError as error:
+            record.check()
+    except (ValueError, ArithmeticError, RecursionError) as error:
         raise ScenarioError(f"`{path}` line {number}: {error}; see docs/scenarios.md for the form of a step") from error
     return record
