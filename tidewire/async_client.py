@@ -24,7 +24,7 @@ from catalog.column_type import JsonValue
 from catalog.relation import Catalog, Relation
 from connectors.kafka import KafkaRecord
 from connectors.topics import Topics
-from tidewire.client import EMBEDDED_BROKER, RELATION_PARTITIONS, Client
+from tidewire.client import EMBEDDED_BROKER, Client
 from tidewire.delivery_stream import DeliveryStream
 from tidewire.records import Ack, Delivery, Progress
 
@@ -48,7 +48,7 @@ class AsyncClient:
         return self._client.topics
 
     async def apply(
-        self, ddl: str, timeout: float = 60.0, *, create_topics: bool = True, partitions: int = RELATION_PARTITIONS
+        self, ddl: str, timeout: float = 60.0, *, create_topics: bool = True, partitions: int | None = None
     ) -> int:
         """See `Client.apply`."""
         return await self._run(self._client.apply, ddl, timeout, create_topics=create_topics, partitions=partitions)

@@ -31,9 +31,9 @@ from tidewire.catalog_log import CatalogLog
 from tidewire.delivery_stream import DeliveryStream
 from tidewire.packed_deliveries import PACKED_KEY, unpack_deliveries
 from tidewire.records import Ack, Delivery, Refused, read_ack
+from tidewire.table_topic import partitions_of
 
 EMBEDDED_BROKER = "127.0.0.1:19092"
-RELATION_PARTITIONS = 4
 
 
 class NotAnswered(TidewireError):
@@ -54,13 +54,14 @@ class Client:
         self._catalog = CatalogLog(self._kafka, self.topics)
 
     def apply(
-        self, ddl: str, timeout: float = 60.0, *, create_topics: bool = True, partitions: int = RELATION_PARTITIONS
+        self, ddl: str, timeout: float = 60.0, *, create_topics: bool = True, partitions: int | None = None
     ) -> int:
         """Declare or drop tables; return the catalog's version once the engine has announced it.
 
-        The text is checked against the catalog in force before it is written. Missing topics of its tables
-        are created with `partitions` partitions unless `create_topics` is False. With a `timeout` of 0 nobody
-        is waited for. A text that changes nothing is not written.
+        The text is checked against the catalog in force before it is written. Missing topics of its tables are
+        created unless `create_topics` is False, with `partitions` partitions: 4 by default, and one where Debezium
+        writes (`tidewire/table_topic.py`). With a `timeout` of 0 nobody is waited for. A text that changes nothing is
+        not written.
 
         Raises CatalogError (nothing was written) and NotAnswered (written, but no engine has announced it).
         """
@@ -68,7 +69,7 @@ class Client:
         if create_topics:
             for relation in after.relations.values():
                 if before.relations.get(relation.name) != relation:
-                    self._kafka.create_topic(relation.topic, partitions)
+                    self._kafka.create_topic(relation.topic, partitions or partitions_of(relation))
         version = before.version if before.relations == after.relations else self._catalog.append(ddl)
         if timeout > 0:
             self._await_version(version, timeout)

@@ -11,7 +11,8 @@ ConfigOption = Annotated[
     Path | None, typer.Option("--config", help="A configuration file; conf/settings.toml shows what can be set.")
 ]
 BootstrapOption = Annotated[
-    str | None, typer.Option("--bootstrap", help="host:port of your Kafka; the embedded broker without it.")
+    str | None,
+    typer.Option("--bootstrap", help="host:port of your Kafka; without it, the embedded broker."),
 ]
 PrefixOption = Annotated[str | None, typer.Option("--prefix", help="Of the topics that tidewire keeps for itself.")]
 DataDirOption = Annotated[Path | None, typer.Option("--data-dir", help="Where `tidewire up` keeps its data.")]

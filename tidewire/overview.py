@@ -76,7 +76,8 @@ class EngineState(msgspec.Struct):
 class TableState(msgspec.Struct):
     """A table: where its rows come from, what became of them, and how many wait. `lag` None: the topic is missing.
 
-    `counters` are those of its `shards` together; `largest_bytes` is the state of the largest one.
+    `counters` are those of its `shards` together; `largest_bytes` is the state of the largest one; `partitions` are
+    its topic's.
     """
 
     name: str
@@ -85,6 +86,7 @@ class TableState(msgspec.Struct):
     counters: ShardCounters | None = None
     shards: int = 1
     largest_bytes: int = 0
+    partitions: int = 0
 
 
 class EdgeState(msgspec.Struct):
@@ -146,14 +148,17 @@ class Observer:
         catalog = self.catalog()
         progress = self._last_progress()
         found = self._found({shard for relation in catalog.relations.values() for shard in relation.shards})
-        counters = found.counters
+        counters, partitions = found.counters, self._admin.topics()
         return Overview(
             bootstrap=self._bootstrap,
             prefix=self._topics.prefix,
             virtual_edges=self._admin.partitions(self._topics.subscriptions),
             catalog=catalog.version,
             engine=self._engine(progress),
-            tables=[self._table(relation, progress, counters) for _, relation in sorted(catalog.relations.items())],
+            tables=[
+                self._table(relation, progress, counters, partitions.get(relation.topic, 0))
+                for _, relation in sorted(catalog.relations.items())
+            ],
             edges=self._edges(),
             dead_letters=self._kept(self._topics.dead_letters),
             trimmed=found.trimmed,
@@ -226,7 +231,9 @@ class Observer:
             yield from reversed(list(self._reader.read_range(topic, 0, start, end)))
             end = start
 
-    def _table(self, relation: Relation, progress: Progress | None, counters: dict[str, ShardCounters]) -> TableState:
+    def _table(
+        self, relation: Relation, progress: Progress | None, counters: dict[str, ShardCounters], partitions: int
+    ) -> TableState:
         parts = [counters[shard] for shard in relation.shards if shard in counters]
         return TableState(
             name=relation.name,
@@ -235,6 +242,7 @@ class Observer:
             counters=summed(parts) if parts else None,
             shards=relation.buckets,
             largest_bytes=max((part.bytes for part in parts), default=0),
+            partitions=partitions,
         )
 
     def _lag(self, topic: str, progress: Progress | None) -> int | None:

@@ -9,6 +9,7 @@ from catalog.relation import Catalog, Relation
 from operators.counters import ShardCounters
 from tidewire.headroom import in_words
 from tidewire.overview import Overview, TableState
+from tidewire.table_topic import uncertain_order
 
 SILENT_SECONDS = 10.0
 BIG_SHARD_BYTES = 2_000_000
@@ -71,6 +72,9 @@ def _headroom(overview: Overview) -> Iterator[str]:
 def _table(table: TableState, relation: Relation) -> Iterator[str]:
     if table.lag is None:
         yield f"the topic `{table.topic}` of table `{table.name}` does not exist. Create it, or publish to it."
+    uncertain = uncertain_order(relation, table.partitions)
+    if uncertain is not None:
+        yield uncertain
     counters = table.counters
     if counters is None:
         return

@@ -67,6 +67,14 @@ def test_tables_with_bad_records_moved_rows_or_a_big_state() -> None:
     assert warned(tables=[TableState("t", "t", 0, None)]) == ""
 
 
+def test_a_debezium_topic_of_several_partitions() -> None:
+    catalog = apply_ddl(Catalog(), "CREATE TABLE t (k BIGINT PRIMARY KEY) WITH ('format'='debezium-json')", 3)
+    for partitions, warned_of in ((1, False), (4, True)):
+        one = TableState("t", "t", 0, None, partitions=partitions)
+        said = "\n".join(warnings_of(overview(tables=[one]), catalog))
+        assert ("no certain order" in said) is warned_of
+
+
 def test_a_column_that_never_came_names_what_came_under_a_like_name() -> None:
     never = {"seen": {"k": 10, "risk": 0}}
     assert "column `risk` never came in 10 rows. Did the rows' `Risk` mean it?" in table(

@@ -7,10 +7,11 @@ from typing import Annotated
 
 import typer
 
-from tidewire.client import RELATION_PARTITIONS
-from tidewire.connection import find_stack, open_client
+from connectors.kafka import Admin
+from tidewire.connection import find_stack, kafka_properties, open_client
 from tidewire.included_text import include
 from tidewire.options import BootstrapOption, ConfigOption, DataDirOption, JsonOption, PrefixOption
+from tidewire.table_topic import uncertain_order
 from tidewire.terminal import Terminal
 from tidewire.text_input import read_text
 
@@ -20,7 +21,9 @@ def apply(
         Path, typer.Argument(help="A file of CREATE TABLE and DROP TABLE statements; - for standard input.")
     ],
     timeout: Annotated[float, typer.Option(help="Seconds to wait for the engine to announce it; 0: do not wait.")] = 60,
-    partitions: Annotated[int, typer.Option(help="Of topics that have to be created.")] = RELATION_PARTITIONS,
+    partitions: Annotated[
+        int | None, typer.Option(min=1, help="Of topics that have to be created: 4, and 1 for Debezium's, by default.")
+    ] = None,
     create_topics: Annotated[bool, typer.Option(help="Create missing topics of the tables.")] = True,
     config: ConfigOption = None,
     data_dir: DataDirOption = None,
@@ -30,9 +33,16 @@ def apply(
 ) -> None:
     """Check FILE against the catalog in force, write it, and wait until the engine has announced it."""
     ddl = include(read_text(file), file)
-    with open_client(find_stack(config, data_dir, bootstrap, prefix)) as client:
+    settings = find_stack(config, data_dir, bootstrap, prefix)
+    with open_client(settings) as client:
         version = client.apply(ddl, timeout, create_topics=create_topics, partitions=partitions)
-        tables = sorted(client.catalog().relations)
+        declared = client.catalog().relations
+    topics = Admin(kafka_properties(settings)).topics()
+    found = (uncertain_order(relation, topics.get(relation.topic, 0)) for relation in declared.values())
+    tables, warnings = sorted(declared), [warning for warning in found if warning is not None]
     state = "announced" if timeout > 0 else "written"
     human = f"catalog version {version} is {state}; tables: {', '.join(tables) or 'none'}"
-    Terminal(json).answer({"version": version, "state": state, "tables": tables}, human)
+    terminal = Terminal(json)
+    for warning in warnings:
+        terminal.say(f"warning: {warning}")
+    terminal.answer({"version": version, "state": state, "tables": tables, "warnings": warnings}, human)

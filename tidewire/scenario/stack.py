@@ -4,7 +4,8 @@ Each scenario meets the stack as if it were new: its tables have topics of their
 had, and what an earlier one has left is unsubscribed and dropped before it begins. A scenario that leaves a stack which
 no longer answers leaves it to nobody: the next one gets another.
 
-Cost: about 15 s to start the stack, then one or two batches a step and some 3 s for each change of the catalog.
+Cost: about 15 s to start the stack, then one or two batches where steps wait, and some 3 s for each change of the
+catalog.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 
+from catalog.notify import read_options
 from state.errors import TidewireError
-from tidewire.records import Refused
+from tidewire.client import subscription_value
 from tidewire.scenario.engine import Refusal
 from tidewire.scenario.own_catalog import OwnCatalog, drops
 from tidewire.scenario.own_names import OwnNames, TakenNames
@@ -91,7 +93,16 @@ class _Stacks:
 
 
 class StackEngine:
-    """`ScenarioEngine` of one scenario over a running stack."""
+    """`ScenarioEngine` of one scenario over a running stack.
+
+    Steps do not wait one by one, but where what follows could tell the difference:
+
+        before a publication     every subscription that was asked for has begun: its first answer lacks the publication
+        before a subscription    all publications have had their effect: its first answer holds them
+        before deliveries are read, a restart or a change of the catalog     all of both, and subscriptions have ended
+
+    With a policy that tells once a batch (LATEST), the batches show: then each publication waits for its effect.
+    """
 
     def __init__(self, stack: SharedStack) -> None:
         self._stack = stack
@@ -100,69 +111,102 @@ class StackEngine:
         self._id_of, topic_of = stack.names()
         self._catalog = OwnCatalog(topic_of)
         self._versions: dict[str, int] = {}
+        self._by_batch: set[str] = set()
+        self._written: set[str] = set()
+        self._beginning: dict[str, int] = {}
+        self._ending: dict[str, int] = {}
 
     def declare(self, ddl: str) -> None:
         """Apply DDL and wait until it is announced. Topics get one partition: a step's rows have an order."""
+        self._settle()
         self._apply([*drops(self._stack.tables), *self._catalog.declare(ddl)])
 
     def publish(self, table: str, rows: list[dict[str, Json]]) -> None:
         """Upsert rows in order."""
-        with self._settled(table):
+        with self._publishing(table):
             self._client.publish(table, rows)
 
     def delete(self, table: str, keys: list[dict[str, Json]]) -> None:
         """Delete by primary key, in order."""
-        with self._settled(table):
+        with self._publishing(table):
             self._client.delete(table, keys)
 
     def publish_raw(self, table: str, records: list[tuple[bytes | None, bytes | None]]) -> None:
         """Write records to a table's topic, in order."""
-        with self._settled(table) as topic:
+        with self._publishing(table) as topic:
             self._watch.send(topic, records)
 
     def subscribe(self, subscription: str, sql: str) -> Refusal | None:
-        """Register or replace a subscription and wait until it is live or refused."""
+        """Register or replace a subscription and wait until it is accepted or refused."""
         self._drop_what_was_left()
         id = self._id_of(subscription)
-        try:
-            ack = self._client.subscribe(id, sql, timeout=PATIENCE)
-        except Refused as refused:
-            return Refusal(refused.ack.code or "", refused.ack.message or "")
-        self._watch.await_begun(id, ack.version)
-        self._versions[id] = ack.version
+        self._take_effect()
+        if id in self._beginning:
+            self._begin()
+        ack = self._watch.register(id, subscription_value(sql))
+        if ack.status == "refused":
+            return Refusal(ack.code or "", ack.message or "")
+        self._versions[id] = self._beginning[id] = ack.version
+        (self._by_batch.add if tells_by_batch(sql) else self._by_batch.discard)(id)
         return None
 
     def unsubscribe(self, subscription: str) -> None:
-        """End a subscription and wait until its newest version has ended; at once if it has none."""
+        """End a subscription, once what was published before has had its effect."""
         id = self._id_of(subscription)
+        self._take_effect()
+        self._begin()
         self._client.unsubscribe(id)
+        self._by_batch.discard(id)
         if id in self._versions:
-            self._watch.await_ended(id, self._versions.pop(id))
+            self._ending[id] = self._versions.pop(id)
 
     def restart(self) -> None:
         """Stop the engine; the supervisor starts it again. Returns when it is ready."""
+        self._settle()
         self._watch.await_restarted()
 
     def deliveries(self, subscription: str) -> list[dict[str, Json]]:
-        """Take the deliveries to a subscription since the last call."""
+        """Take the deliveries to a subscription since the last call, once all steps have had their effect."""
+        self._settle()
         return self._watch.take(self._id_of(subscription))
 
     def leave(self) -> None:
         """End all subscriptions; the tables are dropped when the next scenario begins. Raises TidewireError."""
         self._watch.check()
         self._stack.tables += self._catalog.tables
+        self._begin()
         for id in self._versions:
             self._client.unsubscribe(id)
-        for id, version in self._versions.items():
+        for id, version in (self._ending | self._versions).items():
             self._watch.await_ended(id, version, _LEAVING_SECONDS)
 
     @contextmanager
-    def _settled(self, table: str) -> Iterator[str]:
-        """Yield the table's topic; wait at the end until all that was written to it has had its effect."""
+    def _publishing(self, table: str) -> Iterator[str]:
+        """Yield the table's topic, which the block writes to."""
         self._drop_what_was_left()
+        self._begin()
         topic = self._client.relation(table).topic
+        self._written.add(topic)
         yield topic
-        self._watch.await_settled(topic)
+        if self._by_batch:
+            self._take_effect()
+
+    def _settle(self) -> None:
+        """Wait until all steps have had their effect."""
+        self._take_effect()
+        self._begin()
+        while self._ending:
+            self._watch.await_ended(*self._ending.popitem())
+
+    def _take_effect(self) -> None:
+        """Wait until all edges have passed the batches that read what was published."""
+        written, self._written = self._written, set()
+        self._watch.await_settled(written)
+
+    def _begin(self) -> None:
+        """Wait until all subscriptions that were asked for have begun."""
+        while self._beginning:
+            self._watch.await_begun(*self._beginning.popitem())
 
     def _drop_what_was_left(self) -> None:
         self._apply(drops(self._stack.tables))
@@ -172,3 +216,9 @@ class StackEngine:
         if statements:
             self._client.apply(";\n".join(statements), timeout=PATIENCE, partitions=1)
             self._stack.tables = []
+
+
+def tells_by_batch(sql: str) -> bool:
+    """Whether a question's policy tells once a batch, so that its deliveries depend on where batches end."""
+    options = read_options(sql)
+    return options.notify is not None and options.notify.kind == "latest"

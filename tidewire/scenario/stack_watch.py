@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from connectors.kafka import Admin, KafkaProperties, Producer
@@ -19,7 +19,7 @@ from operators.control import Offsets, Progress, decode_control
 from state.errors import TidewireError
 from tidewire.client import Client
 from tidewire.delivery_reader import DeliveryReader
-from tidewire.records import PROGRESS_KEY
+from tidewire.records import PROGRESS_KEY, Ack, read_ack
 from tidewire.scenario.script import Json
 from tidewire.stack.child import tail
 from tidewire.stack.data_directory import DataDirectory
@@ -50,7 +50,11 @@ class StackWatch:
         self.client = Client(status["bootstrap"], status["prefix"])
         self._admin = Admin(properties)
         self._producer = Producer(properties)
-        kafka = LightKafka(properties.kafka_python())
+        self._kafka = LightKafka(properties.kafka_python())
+        kafka = self._kafka
+        self._ack_reader = kafka.reader()
+        self._ack_reader.assign(self.client.topics.acks)
+        self._acks: dict[str, Ack] = {}
         self._batches = kafka.reader()
         self._batches.assign(self.client.topics.batches)
         self._deliveries = kafka.reader()
@@ -69,10 +73,18 @@ class StackWatch:
             self._producer.send(OutRecord(topic, None, key, value))
         self._producer.flush()
 
-    def await_settled(self, topic: str) -> None:
-        """Wait until all that stands in `topic` now has been read by a batch that every edge has passed."""
-        ends = self._admin.end_offsets(topic)
-        self._await(lambda: self._committed(topic, ends), f"the batch that reads `{topic}` up to {ends}")
+    def register(self, id: str, value: bytes) -> Ack:
+        """Register a subscription; return what the edge says of it first: accepted, or refused."""
+        [(_, version)] = self._kafka.send(self.client.topics.subscriptions, [(id.encode(), value)])
+        self._await(lambda: self._acknowledged(id, version), f"an edge's word on `{id}`")
+        return self._acks[id]
+
+    def await_settled(self, topics: Iterable[str]) -> None:
+        """Wait until all that stands in `topics` now has been read by batches that every edge has passed."""
+        ends = {topic: self._admin.end_offsets(topic) for topic in topics}
+        if not ends:
+            return
+        self._await(lambda: self._committed(ends), f"the batch that reads up to {ends}")
         assert self._announced is not None
         position = (self._announced.epoch, self._announced.batch)
         self._await(lambda: self._all_passed(position), f"the edges' progress past {position}")
@@ -106,15 +118,28 @@ class StackWatch:
         """Leave the broker."""
         self._batches.close()
         self._deliveries.close()
+        self._ack_reader.close()
+        self._kafka.close()
         self.client.close()
 
-    def _committed(self, topic: str, ends: dict[int, int]) -> bool:
+    def _committed(self, ends: Mapping[str, Mapping[int, int]]) -> bool:
         for record in self._batches.poll(_POLL_SECONDS):
             progress = decode_control(record.value or b"null")
             if isinstance(progress, Progress):
                 self._announced = progress
         read: Offsets = self._announced.end if self._announced is not None else {}
-        return all(read.get(topic, {}).get(str(partition), 0) >= end for partition, end in ends.items())
+        return all(
+            read.get(topic, {}).get(str(partition), 0) >= end
+            for topic, places in ends.items()
+            for partition, end in places.items()
+        )
+
+    def _acknowledged(self, id: str, version: int) -> bool:
+        for record in self._ack_reader.poll(_POLL_SECONDS):
+            ack = read_ack(record.value) if record.value is not None else None
+            if ack is not None and (ack.id not in self._acks or self._acks[ack.id].version < ack.version):
+                self._acks[ack.id] = ack
+        return id in self._acks and self._acks[id].version == version
 
     def _all_passed(self, position: tuple[int, int]) -> bool:
         self._listen()

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import json
+import time
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from tidewire.records import Ack
 from tidewire.scenario.engine import Refusal
+from tidewire.scenario.pure import PureEngine
 from tidewire.scenario.run import run_scenario
 from tidewire.scenario.script import read_scenario
-from tidewire.scenario.stack import StackEngine, embedded_engines
+from tidewire.scenario.stack import SharedStack, StackEngine, embedded_engines
 
 FILE = Path(__file__).parents[2] / "scenarios" / "policies.jsonl"
 ASKED = "SELECT MIN(y) FROM t"
@@ -45,3 +53,129 @@ def test_scenarios_share_a_stack_and_know_nothing_of_each_other() -> None:
             assert rows_of(second, "a") == [9, None]
         with make() as third:
             assert run_scenario(FILE, read_scenario(FILE), third) is None
+
+
+STEPS = ["publish t", "publish u", "subscribe a", "subscribe b", "latest c", "refused d"]
+STEPS += ["unsubscribe a", "unsubscribe c", "expect a", "expect b", "restart"]
+
+
+class Watched:
+    """A stack's watch, and the client's part of it, that notes what is done and what is waited for."""
+
+    def __init__(self) -> None:
+        self.client = self
+        self.waits = 0
+        self.open: set[str] = set()
+        self.beginning: dict[str, int] = {}
+        self.ending: set[str] = set()
+        self.live: set[str] = set()
+        self.version = 0
+
+    def apply(self, ddl: str, **_: object) -> None: ...
+
+    def relation(self, table: str) -> Any:
+        return SimpleNamespace(topic=table)
+
+    def publish(self, table: str, rows: object) -> None:
+        assert not self.beginning, "its first answer could hold the publication"
+        assert "c" not in self.live or not self.open, "LATEST would tell two publications as one"
+        self.open.add(table)
+
+    def register(self, id: str, value: bytes) -> Ack:
+        assert not self.open, "the first answer could lack a publication"
+        assert id not in self.beginning, "the version before could be replaced before it begins"
+        self.version += 1
+        if id == "d":
+            return Ack(id, self.version, "refused", code="syntax", message="no")
+        self.live.add(id)
+        self.beginning[id] = self.version
+        return Ack(id, self.version, "accepted")
+
+    def unsubscribe(self, id: str) -> None:
+        assert not self.open and not self.beginning
+        if id in self.live:
+            self.live.remove(id)
+            self.ending.add(id)
+
+    def await_settled(self, topics: set[str]) -> None:
+        self.waits += bool(topics)
+        assert topics == self.open
+        self.open = set()
+
+    def await_begun(self, id: str, version: int) -> None:
+        self.waits += 1
+        assert self.beginning.pop(id) == version
+
+    def await_ended(self, id: str, version: int, patience: float = 0) -> None:
+        self.ending.discard(id)
+
+    def await_restarted(self) -> None:
+        self.settled()
+
+    def take(self, id: str) -> list[Any]:
+        self.settled()
+        return []
+
+    def settled(self) -> None:
+        assert not self.open and not self.beginning and not self.ending
+
+
+def walk(steps: list[str]) -> Watched:
+    watch = Watched()
+    engine = StackEngine(SharedStack(watch))  # type: ignore[arg-type]
+    for step in steps:
+        verb, _, name = step.partition(" ")
+        if verb == "publish":
+            engine.publish(name, [{}])
+        elif verb in ("subscribe", "latest", "refused"):
+            refusal = engine.subscribe(name, ASKED + (" NOTIFY LATEST" if verb == "latest" else ""))
+            assert (refusal is not None) is (verb == "refused")
+        elif verb == "unsubscribe":
+            engine.unsubscribe(name)
+        elif verb == "expect":
+            engine.deliveries(name)
+        else:
+            engine.restart()
+    return watch
+
+
+@given(st.lists(st.sampled_from(STEPS)))
+def test_steps_wait_where_what_follows_could_tell_the_difference(steps: list[str]) -> None:
+    walk(steps)
+
+
+def test_steps_wait_nowhere_else() -> None:
+    many = ["publish t", "publish u"] * 50
+    assert walk(["subscribe a", "subscribe b", *many, "expect a", "expect b"]).waits == 3
+    assert walk(["latest c", *many]).waits == 101
+
+
+PUBLICATIONS = [f'{{"publish": "t", "rows": [{{"id": {i % 7}, "y": {i * 37 % 101}}}]}}' for i in range(150)]
+MANY = [
+    '{"scenario": "many publications", "needs": ["range_min"]}',
+    '{"catalog": "CREATE TABLE t (id INTEGER PRIMARY KEY, y INTEGER)"}',
+    *PUBLICATIONS[:5],
+    *(f'{{"subscribe": "{name}", "sql": "SELECT {item} FROM t"}}' for name, item in (("a", "MIN(y)"), ("b", "SUM(y)"))),
+    *PUBLICATIONS[5:],
+    '{"subscribe": "c", "sql": "SELECT MAX(y), COUNT(*) FROM t NOTIFY LATEST"}',
+    *PUBLICATIONS[:3],
+    '{"publish": "t", "delete": [{"id": 0}]}',
+]
+
+
+@pytest.mark.stack
+@pytest.mark.timeout(1800)
+def test_publications_do_not_wait_one_by_one(tmp_path: Path) -> None:
+    path = tmp_path / "many.jsonl"
+    told = {}
+    for id in "abc":
+        path.write_text("\n".join([*MANY, f'{{"expect": "{id}", "rows": [], "notified": -1}}']))
+        failure = run_scenario(path, read_scenario(path), PureEngine())
+        assert failure is not None
+        told[id] = failure.got
+    expected = (json.dumps({"expect": id, **told[id]}) for id in "abc")
+    path.write_text("\n".join([*MANY, *expected]))
+    with embedded_engines() as make, make() as engine:
+        began = time.monotonic()
+        assert run_scenario(path, read_scenario(path), engine) is None
+        print(f"{len(PUBLICATIONS)} publications: {time.monotonic() - began:.1f} s")
