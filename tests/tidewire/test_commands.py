@@ -77,6 +77,27 @@ def test_apply_publish_and_tail(tidewire: Run, table: str, tmp_path: Path) -> No
 
 
 @pytest.mark.broker
+def test_a_topic_of_debezium_gets_one_partition_or_is_told_of(
+    tidewire: Run, table: str, topics: Topics, kafka: KafkaProperties, tmp_path: Path
+) -> None:
+    made, found = topics.prefix + "made", topics.prefix + "found"
+    Admin(kafka).create_topic(found, 3)
+    file = tmp_path / "more.sql"
+    ddl = "CREATE TABLE {} (id BIGINT PRIMARY KEY) WITH ('topic'='{}','format'='debezium-json');"
+    file.write_text(ddl.format("made", made) + ddl.format("found", found))
+    code, [said], remark = tidewire("apply", str(file), "--timeout", "0")
+    assert code == 0 and Admin(kafka).partitions(made) == 1
+    for warnings, shown in (
+        (said["warnings"], remark),
+        (tidewire("status")[1][0]["warnings"], None),
+    ):
+        [warning] = [text for text in warnings if "no certain order" in text]
+        assert "`found`" in warning and "3 partitions" in warning and "one partition" in warning
+        assert shown is None or warning in shown
+    Admin(kafka).delete_topics([made, found])
+
+
+@pytest.mark.broker
 def test_captured_records_are_played_again_as_they_were(tidewire: Run, table: str, tmp_path: Path) -> None:
     lines = tmp_path / "captured.jsonl"
     captured = [

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
+import signal
 import threading
 import time
 from collections.abc import Iterator
@@ -40,14 +42,24 @@ def ids(bootstrap: str) -> set[int]:
 
 
 @pytest.fixture
-def killed_soon(mortal_broker: Broker) -> Iterator[None]:
-    """Kill the broker once rows have come to it."""
+def how() -> str:
+    """How the broker ends."""
+    return "killed"
+
+
+@pytest.fixture
+def broken_soon(mortal_broker: Broker, how: str) -> Iterator[None]:
+    """Kill the broker once rows have come to it, or stop it where it stands."""
+    assert mortal_broker.child is not None
 
     def work() -> None:
         reader = Reader(KafkaProperties(mortal_broker.bootstrap))
         while sum(reader.admin.end_offsets("stock").values()) < 10_000:
             time.sleep(0.01)
-        mortal_broker.kill()
+        if how == "killed":
+            mortal_broker.kill()
+        else:
+            os.killpg(mortal_broker.child.pid, signal.SIGSTOP)
 
     killer = threading.Thread(target=work)
     killer.start()
@@ -55,9 +67,16 @@ def killed_soon(mortal_broker: Broker) -> Iterator[None]:
     killer.join()
 
 
+@pytest.mark.parametrize("how", ["killed", "hung"])
 def test_the_command_says_what_is_written_and_goes_on(
-    mortal_broker: Broker, bootstrap: str, killed_soon: None, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    mortal_broker: Broker,
+    bootstrap: str,
+    broken_soon: None,
+    how: str,
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
+    assert mortal_broker.child is not None
     file = tmp_path / "rows.jsonl"
     file.write_text("".join(f'{{"id":{i},"price":"1.5"}}\n\n' for i in range(COUNT)))
     began = time.monotonic()
@@ -68,7 +87,10 @@ def test_the_command_says_what_is_written_and_goes_on(
     said = json.loads(out)
     assert 0 < said["rows"] < COUNT and said["unsure"] > 0
     assert f"{said['rows']:,} row(s), all up to line {said['from_line'] - 1}, are surely written" in remarks
-    mortal_broker.start()
+    if how == "killed":
+        mortal_broker.start()
+    else:
+        os.killpg(mortal_broker.child.pid, signal.SIGCONT)
     reached = ids(bootstrap)
     assert set(range(said["rows"])) <= reached < set(range(COUNT))
     told = [int(number.replace(",", "")) for number in re.findall(r"([\d,]+) rows written", remarks)]
@@ -97,7 +119,7 @@ class InTasks:
 def test_clients_say_so_too_and_send_nothing_later(
     mortal_broker: Broker,
     bootstrap: str,
-    killed_soon: None,
+    broken_soon: None,
     monkeypatch: pytest.MonkeyPatch,
     kind: type[Client] | type[InTasks],
 ) -> None:
