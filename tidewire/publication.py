@@ -130,8 +130,8 @@ def publish_records(
 ) -> Published:
     """Publish what `records_of` or `raw_records_of` yields, in order, at most `rate` a second.
 
-    `skip(line, why)` is told of each bad line; without it the first one raises BadLine. `tick` is called
-    every 20 ms, five times a second while it waits; `how` says how to go on from a line.
+    `skip(line, why)` is told of each bad line; without it the first one raises BadLine. `tick` is called every 20 ms,
+    or every 200 ms while nothing happens; `how` says how to go on from a line.
     *Cost*: 30 us a row of ten columns.
 
     Raises BadLine, and PublicationStopped when the broker refuses or does not acknowledge for as long as the producer
@@ -189,6 +189,7 @@ class _Run:
 
     def drain(self) -> None:
         """Wait until all is acknowledged. Raises KafkaFailure."""
+        self._serve(0.0)
         while self.lines.open:
             self._serve(_SERVE_SECONDS)
 

@@ -36,12 +36,15 @@ class Kept:
         self.records: list[OutRecord] = []
         self.left = most
         self.refusal = refusal
+        self.eager = False
         self.abandoned = False
         self._waiting: list[Any] = []
 
     def send(self, record: OutRecord, on_offset: Any) -> None:
         self.records.append(record)
         self._waiting.append(on_offset)
+        if self.eager:
+            self.serve(0.0)
 
     def serve(self, seconds: float) -> None:
         heard = self._waiting[: self.left]
@@ -147,6 +150,15 @@ def test_what_is_told_meanwhile_is_what_is_acknowledged() -> None:
             records_of(RELATION, GOOD * 20, False), Kept(7), tick=lambda done: told.append((done.rows, done.sent))
         )  # type: ignore[call-overload]
     assert max(told) <= (7, 60) and {rows for rows, _ in told} <= set(range(8)) and max(told)[0] > 0
+
+
+def test_what_is_acknowledged_while_it_is_sent_counts() -> None:
+    kept = Kept()
+    kept.eager = True
+    assert publish_records(records_of(RELATION, GOOD, False), kept).rows == 3  # type: ignore[arg-type]
+    with pytest.raises(BadLine) as stopped:
+        publish_records(records_of(RELATION, BAD, False), kept)  # type: ignore[arg-type]
+    assert stopped.value.published == 1
 
 
 def test_ctrl_c_says_what_is_written_and_how_to_go_on() -> None:
