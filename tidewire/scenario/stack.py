@@ -174,7 +174,7 @@ class StackEngine:
         """End all subscriptions; the tables are dropped when the next scenario begins. Raises TidewireError."""
         self._watch.check()
         self._stack.tables += self._catalog.tables
-        self._begin()
+        self._begin(_LEAVING_SECONDS)
         for id in self._versions:
             self._client.unsubscribe(id)
         for id, version in (self._ending | self._versions).items():
@@ -203,10 +203,10 @@ class StackEngine:
         written, self._written = self._written, set()
         self._watch.await_settled(written)
 
-    def _begin(self) -> None:
+    def _begin(self, patience: float = PATIENCE) -> None:
         """Wait until all subscriptions that were asked for have begun."""
         while self._beginning:
-            self._watch.await_begun(*self._beginning.popitem())
+            self._watch.await_begun(*self._beginning.popitem(), patience)
 
     def _drop_what_was_left(self) -> None:
         self._apply(drops(self._stack.tables))

@@ -89,9 +89,9 @@ class StackWatch:
         position = (self._announced.epoch, self._announced.batch)
         self._await(lambda: self._all_passed(position), f"the edges' progress past {position}")
 
-    def await_begun(self, id: str, version: int) -> None:
+    def await_begun(self, id: str, version: int, patience: float = PATIENCE) -> None:
         """Wait for the snapshot of this version of a subscription."""
-        self._await(lambda: self._has_heard(self._begun, id, version), f"the snapshot of `{id}`")
+        self._await(lambda: self._has_heard(self._begun, id, version), f"the snapshot of `{id}`", patience)
 
     def await_ended(self, id: str, version: int, patience: float = PATIENCE) -> None:
         """Wait until this version of a subscription has ended, for whatever reason."""

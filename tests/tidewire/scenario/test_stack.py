@@ -102,7 +102,7 @@ class Watched:
         assert topics == self.open
         self.open = set()
 
-    def await_begun(self, id: str, version: int) -> None:
+    def await_begun(self, id: str, version: int, patience: float = 0) -> None:
         self.waits += 1
         assert self.beginning.pop(id) == version
 
