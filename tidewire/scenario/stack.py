@@ -16,6 +16,8 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 
 from catalog.notify import read_options
+from catalog.relation import Relation
+from connectors.json_writer import encode_key, encode_row
 from state.errors import TidewireError
 from tidewire.client import subscription_value
 from tidewire.scenario.engine import Refusal
@@ -123,18 +125,18 @@ class StackEngine:
 
     def publish(self, table: str, rows: list[dict[str, Json]]) -> None:
         """Upsert rows in order."""
-        with self._publishing(table):
-            self._client.publish(table, rows)
+        with self._publishing(table) as relation:
+            self._watch.send(relation.topic, [(encode_key(relation, row), encode_row(relation, row)) for row in rows])
 
     def delete(self, table: str, keys: list[dict[str, Json]]) -> None:
         """Delete by primary key, in order."""
-        with self._publishing(table):
-            self._client.delete(table, keys)
+        with self._publishing(table) as relation:
+            self._watch.send(relation.topic, [(encode_key(relation, key), None) for key in keys])
 
     def publish_raw(self, table: str, records: list[tuple[bytes | None, bytes | None]]) -> None:
         """Write records to a table's topic, in order."""
-        with self._publishing(table) as topic:
-            self._watch.send(topic, records)
+        with self._publishing(table) as relation:
+            self._watch.send(relation.topic, records)
 
     def subscribe(self, subscription: str, sql: str) -> Refusal | None:
         """Register or replace a subscription and wait until it is accepted or refused."""
@@ -181,13 +183,13 @@ class StackEngine:
             self._watch.await_ended(id, version, _LEAVING_SECONDS)
 
     @contextmanager
-    def _publishing(self, table: str) -> Iterator[str]:
-        """Yield the table's topic, which the block writes to."""
+    def _publishing(self, table: str) -> Iterator[Relation]:
+        """Yield the table to whose topic the block writes."""
         self._drop_what_was_left()
         self._begin()
-        topic = self._client.relation(table).topic
-        self._written.add(topic)
-        yield topic
+        relation = self._client.relation(table)
+        self._written.add(relation.topic)
+        yield relation
         if self._by_batch:
             self._take_effect()
 

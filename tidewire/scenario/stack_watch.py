@@ -68,10 +68,9 @@ class StackWatch:
         self._ended: set[tuple[str, int]] = set()
 
     def send(self, topic: str, records: Iterable[tuple[bytes | None, bytes | None]]) -> None:
-        """Write (key, value) pairs as they are, in order."""
+        """Send (key, value) pairs as they are, in order; `await_settled` waits until they are written."""
         for key, value in records:
             self._producer.send(OutRecord(topic, None, key, value))
-        self._producer.flush()
 
     def register(self, id: str, value: bytes) -> Ack:
         """Register a subscription; return what the edge says of it first: accepted, or refused."""
@@ -81,6 +80,7 @@ class StackWatch:
 
     def await_settled(self, topics: Iterable[str]) -> None:
         """Wait until all that stands in `topics` now has been read by batches that every edge has passed."""
+        self._producer.flush()
         ends = {topic: self._admin.end_offsets(topic) for topic in topics}
         if not ends:
             return

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from catalog.ddl import apply_ddl
+from catalog.relation import Catalog
 from tidewire.records import Ack
 from tidewire.scenario.engine import Refusal
 from tidewire.scenario.pure import PureEngine
@@ -59,6 +61,9 @@ STEPS = ["publish t", "publish u", "subscribe a", "subscribe b", "latest c", "re
 STEPS += ["unsubscribe a", "unsubscribe c", "expect a", "expect b", "restart"]
 
 
+RELATION = apply_ddl(Catalog(), "CREATE TABLE t (id INTEGER PRIMARY KEY, y INTEGER)", 0).relations["t"]
+
+
 class Watched:
     """A stack's watch, and the client's part of it, that notes what is done and what is waited for."""
 
@@ -74,9 +79,9 @@ class Watched:
     def apply(self, ddl: str, **_: object) -> None: ...
 
     def relation(self, table: str) -> Any:
-        return SimpleNamespace(topic=table)
+        return replace(RELATION, topic=table)
 
-    def publish(self, table: str, rows: object) -> None:
+    def send(self, table: str, records: object) -> None:
         assert not self.beginning, "its first answer could hold the publication"
         assert "c" not in self.live or not self.open, "LATEST would tell two publications as one"
         self.open.add(table)
@@ -126,7 +131,7 @@ def walk(steps: list[str]) -> Watched:
     for step in steps:
         verb, _, name = step.partition(" ")
         if verb == "publish":
-            engine.publish(name, [{}])
+            engine.publish(name, [{"id": 1, "y": 2}])
         elif verb in ("subscribe", "latest", "refused"):
             refusal = engine.subscribe(name, ASKED + (" NOTIFY LATEST" if verb == "latest" else ""))
             assert (refusal is not None) is (verb == "refused")
