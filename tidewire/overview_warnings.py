@@ -18,7 +18,8 @@ SHORT_HEADROOM_SECONDS = 86_400.0
 
 def warnings_of(overview: Overview, catalog: Catalog) -> list[str]:
     """Return one sentence for each thing that is not well, the most urgent first."""
-    found = [*troubles(overview.processes), *_engine(overview), *_edges(overview), *_log(overview), *_headroom(overview)]
+    found = [*troubles(overview.processes), *_engine(overview), *_edges(overview), *_log(overview)]
+    found += _headroom(overview)
     for table in overview.tables:
         found += _table(table, catalog.relations[table.name])
     for gap in overview.trimmed:

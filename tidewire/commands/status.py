@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 import msgspec
-import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 
