@@ -67,6 +67,8 @@ class QueryRun:
 
     def __init__(self, spark: SparkSession, config: MatchConfig, reading: Reading) -> None:
         self.reading = reading
+        self._spark = spark
+        self._config = config
         self._query: StreamingQuery = start_match(spark, config)
 
     def check(self) -> None:
@@ -77,6 +79,18 @@ class QueryRun:
             raise jvm_ended(gone) from gone
         if failure is not None:
             raise failure
+
+    def finish(self, seconds: float) -> None:
+        """Run the batch that is planned and not committed, and no other, for so many seconds at most.
+
+        For a query that was stopped. *Cost*: its start and the batch.
+        """
+        if seconds <= 0:
+            return
+        with contextlib.suppress(PySparkException, Py4JError, *JVM_GONE):
+            self._query = start_match(self._spark, self._config, planned_only=True)
+            self._query.awaitTermination(max(1, round(seconds)))
+        self.stop()
 
     def stop(self) -> None:
         """Stop the query, also in the middle of a batch (which then runs again)."""
