@@ -267,8 +267,8 @@ async function read(reader) {
 function trouble(process) {
   const last = process.last[process.last.length - 1], clock = (moment) => new Date(moment).toLocaleTimeString();
   const again = process.next_start ? `starts again at ${clock(process.next_start)}` : "is starting";
-  const times = process.deaths > 1 ? `, for the ${process.deaths}. time in a row` : "";
-  return `${process.name} ended at ${clock(last.at)} (${last.why})${times}, and ${again}.`;
+  const times = process.deaths > 1 ? `; ${process.deaths} times in a row` : "";
+  return `${process.name} ended at ${clock(last.at)} (${last.why}${times}), and ${again}.`;
 }
 
 async function processes() {

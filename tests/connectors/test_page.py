@@ -132,7 +132,7 @@ def test_a_process_that_ended_is_named_until_it_is_ready_again(browser: Any, bea
     beating.edge.answers.processes = lambda: [engine | {"last": last}, edge]
     page = opened(browser, beating.edge.url)
     told = page.locator("#processes li")
-    told.get_by_text("(SIGKILL), for the 3. time in a row, and starts again at").wait_for()
+    told.get_by_text("(SIGKILL; 3 times in a row), and starts again at").wait_for()
     assert told.count() == 1
     shot(page, "restart")
     beating.edge.answers.processes = lambda: [engine | {"state": "ready", "last": last}, edge]

@@ -93,8 +93,8 @@ def troubles(processes: Iterable[ProcessState]) -> list[str]:
         if process.state == "ready" or not process.last:
             continue
         last = process.last[-1]
-        times = "" if process.deaths < 2 else f", for the {process.deaths}. time in a row"
+        times = "" if process.deaths < 2 else f"; {process.deaths} times in a row"
         then = f"starts again at {process.next_start}" if process.next_start else "is starting"
         said = f" It said: {last.said}" if last.said else ""
-        found.append(f"{process.name} ended at {last.at} ({last.why}){times}, and {then}.{said}")
+        found.append(f"{process.name} ended at {last.at} ({last.why}{times}), and {then}.{said}")
     return found

@@ -41,7 +41,7 @@ def test_who_is_waited_for_is_said_while_the_broker_is_away(
     assert cli.run([*arguments, "--json"]) == 1
     out, err = capfd.readouterr()
     assert json.loads(out)["processes"][0]["last"][0]["said"] == "no room"
-    assert "broker ended at 2026-01-01T00:00:00+00:00 (exit code 1), for the 7. time in a row" in err
+    assert "broker ended at 2026-01-01T00:00:00+00:00 (exit code 1; 7 times in a row)" in err
     assert cli.run(arguments) == 1
     assert "no room" in capfd.readouterr().out
 

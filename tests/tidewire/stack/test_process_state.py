@@ -51,7 +51,7 @@ def test_an_edge_tells_its_own_stack_without_files_and_logs(directory: DataDirec
 
 def test_who_is_not_ready_again_is_named_with_the_reason() -> None:
     [said] = troubles([ENGINE, EDGE])
-    assert "engine ended at 2026-01-01T00:00:00+00:00 (exit code 1), for the 4. time in a row" in said
+    assert "engine ended at 2026-01-01T00:00:00+00:00 (exit code 1; 4 times in a row)" in said
     assert said.endswith("and starts again at 12:00. It said: no broker at /home/you")
     starting = ProcessState(name="edge-1", state="starting", deaths=1, last=[Restart(at="t", why="SIGKILL")])
     assert troubles([starting]) == ["edge-1 ended at t (SIGKILL), and is starting."]
