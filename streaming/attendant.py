@@ -109,8 +109,8 @@ class Attendant:
                 self._await_gap(run, deadline)
             finally:
                 run.stop()
-            if stop.is_set() and not self._is_between_batches():
-                run.finish(deadline - time.monotonic())
+            if stop.is_set():
+                self._finish(run, deadline)
             if not stop.is_set():
                 self._desk.writer.write_committed(self._desk.sidecar.announced, self._desk.version_of)
 
@@ -185,6 +185,13 @@ class Attendant:
         while not self._is_between_batches() and time.monotonic() < deadline:
             run.check()
             time.sleep(self._desk.poll_seconds / _GAP_POLLS)
+
+    def _finish(self, run: QueryRun, deadline: float) -> None:
+        """Leave nothing planned behind a query that was stopped, if time allows."""
+        if not self._is_between_batches():
+            run.finish(deadline - time.monotonic())
+        if not self._is_between_batches():
+            _LOG.warning("a batch takes longer than %.0f s: it runs again at the next start", STOP_SECONDS)
 
     def _is_between_batches(self) -> bool:
         """Whether every batch that is planned is committed. *Cost*: one listing."""
