@@ -87,12 +87,12 @@ class QueryRun:
         """
         if seconds <= 0:
             return
-        with contextlib.suppress(PySparkException, Py4JError, *JVM_GONE):
+        with contextlib.suppress(PySparkException, Py4JError, EOFError, OSError):
             self._query = start_match(self._spark, self._config, planned_only=True)
             self._query.awaitTermination(max(1, round(seconds)))
         self.stop()
 
     def stop(self) -> None:
         """Stop the query, also in the middle of a batch (which then runs again)."""
-        with contextlib.suppress(PySparkException, Py4JError, *JVM_GONE):
+        with contextlib.suppress(PySparkException, Py4JError, EOFError, OSError):
             self._query.stop()

@@ -79,8 +79,9 @@ class Keep:
     def note_start(self, child: Child, now: float) -> None:
         """The service has been launched."""
         self.child, self.ready, self.started = child, False, now
-        if self.last:
-            self.last[-1].down_s = round(now - self.died[-1], 1)
+        for restart, died in zip(self.last, self.died, strict=True):
+            if restart.down_s is None:
+                restart.down_s = round(now - died, 1)
 
     def note_ready(self, now: float) -> None:
         """The service is ready, and with it every restart that has not come so far."""

@@ -317,6 +317,7 @@ def test_a_launch_that_fails_for_now_is_tried_again(error: Exception) -> None:
         stand.start_again()
         stand.supervisor.step()
         assert stand.supervisor.ready
+        assert [one.down_s for one in stand.supervisor.describe()[0].last] == [7.5, 7.0, 6.0, 4.0]
 
 
 def test_a_launch_that_can_never_be_ends_the_stack() -> None:
