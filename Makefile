@@ -5,7 +5,8 @@ STAMP := .venv/.installed
 
 FAST := -m 'not broker and not spark and not stack and not cdc'
 SLOW := -m 'broker or spark or stack or cdc' --durations=20 \
-	--ignore=tests/stack/test_crashes.py --ignore=tests/stack/test_random_chain.py --ignore=tests/stack/test_cdc_killed.py
+	--ignore=tests/stack/test_crashes.py --ignore=tests/stack/test_random_chain.py --ignore=tests/stack/test_cdc_killed.py \
+	--ignore=tests/stack/test_steady.py
 # Workers of the fast tests; each needs some 7 s to import everything, so more help only on more cores.
 WORKERS ?= 2
 # Tests start some hundred Python processes: they share bytecode, whatever the caller's environment says.
@@ -55,7 +56,7 @@ cdc: setup
 
 # Minutes of SIGKILL on a whole stack, then the verification.
 ordeal: setup
-	$(BIN)/python -m pytest tests/stack/test_crashes.py tests/stack/test_random_chain.py
+	$(BIN)/python -m pytest tests/stack/test_crashes.py tests/stack/test_random_chain.py tests/stack/test_steady.py
 
 # A whole stack for MINUTES: 1,000 publications/s, 100,000 subscriptions coming and going, a SIGKILL every minute.
 soak: MINUTES ?= 60

@@ -92,6 +92,16 @@ _PASSING = {
     KafkaError.UNSTABLE_OFFSET_COMMIT,
 }
 
+_LOST = {
+    KafkaError._FATAL,
+    KafkaError._PURGE_QUEUE,
+    KafkaError._PURGE_INFLIGHT,
+    KafkaError.OUT_OF_ORDER_SEQUENCE_NUMBER,
+    KafkaError.UNKNOWN_PRODUCER_ID,
+    KafkaError.INVALID_PRODUCER_EPOCH,
+}
+"""The client that says so cannot go on, as happens where a broker was killed; another one can."""
+
 
 def explain(problem: KafkaException | KafkaError, doing: str, bootstrap: str) -> KafkaFailure:
     """Return the error to raise for `problem`, which happened while `doing` ("reading `tw.acks`")."""
@@ -112,5 +122,5 @@ def explain(problem: KafkaException | KafkaError, doing: str, bootstrap: str) ->
             "Check the user, the password, the CA and the user's rights in the `kafka` settings."
         )
     failure = KafkaFailure(f"{doing} at `{bootstrap}` failed: {reason} ({error.name()}).")
-    failure.retry_helps = bool(error.retriable()) or code in _PASSING
+    failure.retry_helps = bool(error.retriable()) or code in _PASSING | _LOST
     return failure

@@ -1,7 +1,7 @@
 // The page of an edge: asks questions, and shows answers as one stream of events tells them.
 "use strict";
 
-const KEPT_CHANGES = 20, LATE_MS = 5000, AGAIN_MS = 2000;
+const KEPT_CHANGES = 20, LATE_MS = 5000, AGAIN_MS = 2000, PROCESSES_MS = 5000;
 const at = (id) => document.getElementById(id);
 const cards = new Map();
 let stream = null, mark = "", token = sessionStorage.getItem("tidewire-token") || "";
@@ -261,5 +261,27 @@ async function read(reader) {
     }
   }
 }
+
+// -- the processes of the edge's stack -------------------------------------------------------------------------------
+
+function trouble(process) {
+  const last = process.last[process.last.length - 1], clock = (moment) => new Date(moment).toLocaleTimeString();
+  const again = process.next_start ? `starts again at ${clock(process.next_start)}` : "is starting";
+  const times = process.deaths > 1 ? `; ${process.deaths} times in a row` : "";
+  return `${process.name} ended at ${clock(last.at)} (${last.why}${times}), and ${again}.`;
+}
+
+async function processes() {
+  if (document.visibilityState !== "visible") return;
+  let told = [];
+  try {
+    told = (await (await fetch("health", { cache: "no-store" })).json()).processes || [];
+  } catch (error) { /* the stream says that the edge does not answer */ }
+  const ill = told.filter((process) => process.state !== "ready" && process.last && process.last.length);
+  at("processes").replaceChildren(...ill.map((process) => element("li", trouble(process))));
+  at("processes").hidden = !ill.length;
+}
+processes();
+setInterval(processes, PROCESSES_MS);
 
 for (const part of location.hash.slice(1).split("&")) if (part) watch(decodeURIComponent(part), "");

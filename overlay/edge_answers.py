@@ -29,13 +29,15 @@ class StepCounters:
 class EdgeAnswers:
     """Reads the edge's memory through its committed view.
 
-    `state` says in words what the edge is doing, `readers` counts the streams that are open.
+    `state` says in words what the edge is doing, `readers` counts the streams that are open, and
+    `processes` tells how the processes of the edge's stack are.
     """
 
     def __init__(self, view: CommittedView, ownership: Ownership) -> None:
         self.state = "starting"
         self.counters = StepCounters()
         self.readers: Callable[[], int] = int
+        self.processes: Callable[[], Sequence[Mapping[str, object]]] = tuple
         self._view = view
         self._ownership = ownership
         self._owned: OwnedEdges | None = None
@@ -79,9 +81,11 @@ class EdgeAnswers:
         return Unknown() if view is None else Found(_body(view))
 
     def health(self) -> tuple[bool, Mapping[str, object]]:
-        """Return whether the edge serves, and what it owns, holds and has counted."""
+        """Return whether the edge serves, and what it owns, holds and has counted, and of its stack."""
         body: dict[str, object] = {"state": self.state, "address": self._address, "readers": self.readers()}
         body |= asdict(self.counters)
+        if processes := self.processes():
+            body["processes"] = processes
         if self._owned is not None:
             body["virtual_edges"] = self._view.read(self._describe)
         return self.state == RUNNING, body

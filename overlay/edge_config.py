@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from connectors.http_rules import HttpRules
@@ -23,6 +24,7 @@ class EdgeConfig:
         advertised: `host:port` that other edges redirect to, if it is not where we listen.
         session_seconds: after how long without a sign of life its virtual edges move to others.
         rules: who may ask for what over HTTP, and limits.
+        processes: how the processes of its stack are, if it belongs to one; told by `/health`.
         snapshot_floor: bytes of `edge-state` of a virtual edge below which no snapshot is written.
     """
 
@@ -32,6 +34,7 @@ class EdgeConfig:
     http_port: int = 0
     advertised: str | None = None
     rules: HttpRules = field(default_factory=HttpRules)
+    processes: Callable[[], Sequence[Mapping[str, object]]] = tuple
     session_seconds: float = 6.0
     snapshot_floor: int = FLOOR_BYTES
 

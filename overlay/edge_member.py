@@ -33,6 +33,7 @@ from connectors.kafka_reader import OffsetTrimmed
 from overlay.committed_view import CommittedView
 from overlay.edge_answers import RUNNING, EdgeAnswers
 from overlay.edge_config import EdgeConfig
+from overlay.open_time import OpenTime
 from overlay.owned_edges import OwnedEdges, Step
 from overlay.ownership import client_id
 from overlay.push_board import PushBoard
@@ -42,7 +43,6 @@ from state.errors import UserError
 POLL_SECONDS = 0.1
 POLL_RECORDS = 10_000
 OPEN_SECONDS = 10.0
-LONGEST_OPEN_SECONDS = 320.0
 RETRY_SECONDS = 0.5
 HOMELESS_SECONDS = 3.0
 """So long the readers of an edge that owns nothing wait: what is revoked mostly comes back with the next assignment."""
@@ -85,7 +85,7 @@ class EdgeMember:
         self._adopted = False
         self._forgot = time.monotonic()
         self._committed: dict[Place, int | None] = {}
-        self._open_seconds = OPEN_SECONDS
+        self._open_time = OpenTime(OPEN_SECONDS)
         self._rests = Rests()
         self._name = f"tidewire-{uuid.uuid4()}"
         self._producer = self._new_producer()
@@ -219,6 +219,8 @@ class EdgeMember:
         except StepAborted as aborted:
             self._after_abort(aborted, time.monotonic() - began)
             raise
+        if self._open_time.committed(time.monotonic() - began):
+            self._replace_producer()
         self._board.committed([*step.records, *step.pushed] if step.pushed else step.records)
         self._committed = dict(step.positions)
         self._answers.counters.transactions += 1
@@ -251,17 +253,17 @@ class EdgeMember:
         The new one has the same name, so that what the old one has left open is aborted now, and not by its time-out.
         """
         self._answers.counters.aborted += 1
-        slow = seconds > 0.8 * self._open_seconds
-        if slow:
-            self._open_seconds = min(2 * self._open_seconds, LONGEST_OPEN_SECONDS)
-        if slow or aborted.producer_lost:
-            self._producer.close()
-            self._producer = self._new_producer()
+        if self._open_time.aborted(seconds) or aborted.producer_lost:
+            self._replace_producer()
             with contextlib.suppress(KafkaFailure):
                 self._producer.prepare()
 
+    def _replace_producer(self) -> None:
+        self._producer.close()
+        self._producer = self._new_producer()
+
     def _new_producer(self) -> TransactionalProducer:
-        return TransactionalProducer(self._config.kafka, self._name, self._open_seconds)
+        return TransactionalProducer(self._config.kafka, self._name, self._open_time.seconds)
 
     def _notification_ends(self, numbers: list[int]) -> dict[int, int]:
         return self._reader.admin.end_offsets(self._topics.notifications, numbers)

@@ -38,6 +38,7 @@ class EdgeProcess:
         self.answers = EdgeAnswers(self._view, ownership)
         self._board = PushBoard(config.topics, config.rules, self.answers.look, self.answers.epoch)
         self.answers.readers = lambda: self._board.readers
+        self.answers.processes = config.processes
         self._log = structlog.get_logger("tidewire.edge")
 
     def run(self, stop: threading.Event) -> None:

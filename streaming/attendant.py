@@ -4,6 +4,10 @@ Every turn (10 ms on a local checkpoint, 100 ms on a remote one) it looks for a 
 that the query lives, that no newer engine has claimed the topics and that no topic was created again; four times a
 second it looks for a new catalog version. A Kafka that does not answer is waited for: Spark's own clients are as
 patient.
+
+A query is stopped between two batches. Spark plans the next one milliseconds after it has committed one, and cannot be
+held: where it was faster than the stop, that batch is run once more, and alone. So nothing that is planned is left to
+whoever starts next, unless a batch takes longer than `STOP_SECONDS`.
 """
 
 from __future__ import annotations
@@ -37,7 +41,10 @@ WATCH_SECONDS = 1.0
 CATALOG_SECONDS = 0.25
 GRACE_SECONDS = 1.0
 PATIENCE_SECONDS = 120.0
-_BETWEEN_BATCHES_SECONDS = 10.0
+STOP_SECONDS = 10.0
+"""How long a query that is to be stopped may go on with what it has planned."""
+_GAP_POLLS = 10
+"""So many times as often as for commits it looks for the gap between two batches."""
 _LOG = logging.getLogger("tidewire.engine")
 
 Versions = tuple[tuple[int, Catalog], ...]
@@ -89,7 +96,7 @@ class Attendant:
         self._outage_since: float | None = None
 
     def run(self, stop: threading.Event) -> None:
-        """Work until `stop` is set.
+        """Work until `stop` is set, and then to the end of the batch, for `STOP_SECONDS` at most.
 
         Raises QueryFailedError, SupersededError, TopicRecreatedError, TopicDeletedError, or KafkaFailure once Kafka
         has been silent for `PATIENCE_SECONDS`.
@@ -98,9 +105,12 @@ class Attendant:
             run = self._start()
             try:
                 self._attend(run, stop)
-                self._await_gap(run, stop)
+                deadline = time.monotonic() + STOP_SECONDS
+                self._await_gap(run, deadline)
             finally:
                 run.stop()
+            if stop.is_set():
+                self._finish(run, deadline)
             if not stop.is_set():
                 self._desk.writer.write_committed(self._desk.sidecar.announced, self._desk.version_of)
 
@@ -170,15 +180,23 @@ class Attendant:
         if not failure.retry_helps or now - self._outage_since > PATIENCE_SECONDS:
             raise failure
 
-    def _await_gap(self, run: QueryRun, stop: threading.Event) -> None:
+    def _await_gap(self, run: QueryRun, deadline: float) -> None:
         """Wait until no batch is under way, so that stopping the query interrupts none; not for ever."""
-        deadline = time.monotonic() + _BETWEEN_BATCHES_SECONDS
-        checkpoint = self._desk.checkpoint
-        while not stop.wait(self._desk.poll_seconds) and time.monotonic() < deadline:
-            planned = checkpoint.last_planned()
-            if planned < 0 or checkpoint.is_committed(planned):
-                return
+        while not self._is_between_batches() and time.monotonic() < deadline:
             run.check()
+            time.sleep(self._desk.poll_seconds / _GAP_POLLS)
+
+    def _finish(self, run: QueryRun, deadline: float) -> None:
+        """Leave nothing planned behind a query that was stopped, if time allows."""
+        if not self._is_between_batches():
+            run.finish(deadline - time.monotonic())
+        if not self._is_between_batches():
+            _LOG.warning("a batch takes longer than %.0f s: it runs again at the next start", STOP_SECONDS)
+
+    def _is_between_batches(self) -> bool:
+        """Whether every batch that is planned is committed. *Cost*: one listing."""
+        planned = self._desk.checkpoint.last_planned()
+        return planned < 0 or self._desk.checkpoint.is_committed(planned)
 
     def _catalog(self) -> Catalog:
         return self._desk.catalogs.at(self._desk.sidecar.catalogs[-1].version)

@@ -30,6 +30,7 @@ from streaming.catalog_versions import CatalogTopic
 from streaming.checkpoint import Checkpoint, Sidecar
 from streaming.checkpoint_files import Files, open_files, poll_seconds_of
 from streaming.claim import ClaimWatch, Opening, Stillness, claim
+from streaming.failure import foreseen
 from streaming.generation import Generations
 from streaming.kafka_cluster import KafkaCluster
 from streaming.log_keeper import LogConfig, LogKeeper
@@ -37,7 +38,7 @@ from streaming.match import MatchConfig
 from streaming.progress import ProgressWriter
 from streaming.query_run import QueryRun, Reading
 from streaming.rebuild import NothingToRebuildError, prepare, read_seed, untouched
-from streaming.session import SessionConfig, close_session, open_session
+from streaming.session import SessionConfig, close_session, jvm_is_alive, open_session
 from streaming.shard import process_shard
 
 _RETRY_SECONDS = 1.0
@@ -105,7 +106,7 @@ class Engine:
         self._progress_writer = progress_writer
 
     def run(self, stop: threading.Event) -> None:
-        """Work until `stop` is set, then return within a few seconds, leaving no process behind.
+        """Work until `stop` is set, then return at the end of the batch, 10 s later at most, leaving no process behind.
 
         Raises:
             TidewireError: whatever ends an engine, as one message; `code` says which. `retry_helps` says whether
@@ -118,7 +119,7 @@ class Engine:
         if partitions is None:
             return
         stillness = Stillness.begin(cluster, config.topics)
-        with self._session() as spark:
+        with foreseen(jvm_is_alive), self._session() as spark:
             generations = Generations(open_files(spark, config.checkpoint), config.checkpoint)
             self._rebuild(spark, cluster, generations)
             where = generations.location()

@@ -2,21 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
+from py4j.protocol import Py4JError, Py4JNetworkError
+from pyspark.errors import PySparkException
 from pyspark.sql.streaming import StreamingQuery
 
 from state.errors import TidewireError
 
 _OWN_ERRORS = "state.errors."
 _LONGEST = 2_000
+_CALLING = "An error occurred while calling"
+
+JVM_GONE = (Py4JNetworkError, ConnectionError, EOFError)
+"""What a call into a JVM that was killed raises, if it notices by itself."""
 
 
 class QueryFailedError(TidewireError):
     """A query has stopped by itself."""
 
     code = "query_failed"
+    retry_helps = True
+
+
+class SparkFailedError(TidewireError):
+    """Spark's JVM has ended, or could not do what it was asked to do outside of a query."""
+
+    code = "spark_failed"
     retry_helps = True
 
 
@@ -38,6 +52,12 @@ _KNOWN = (
         "A record is larger than the cluster takes: set `message.max.bytes` of the broker to 16777216.",
     ),
     (
+        ("Python worker exited unexpectedly", "Python worker failed to connect back"),
+        True,
+        "One of Spark's Python workers was killed, or had too little memory. "
+        "The engine goes on where it was when it is started again.",
+    ),
+    (
         ("org.apache.kafka.common.errors.TimeoutException", "Timed out waiting for a node assignment"),
         True,
         "Is the Kafka broker up? The engine goes on where it was when it is started again.",
@@ -54,13 +74,53 @@ def explain_failure(query: StreamingQuery, name: str = "match") -> QueryFailedEr
     return error_of(causes, name)
 
 
-def jvm_ended(reason: Exception) -> QueryFailedError:
+@contextmanager
+def foreseen(jvm_is_alive: Callable[[], bool]) -> Iterator[None]:
+    """Make one readable error of whatever Spark raises in the block; errors of ours and of nobody else's pass.
+
+    A JVM that is killed shows in many ways, also as a class that is no class: so any error counts as its death if
+    `jvm_is_alive` says that it has died.
+
+    Raises:
+        SparkFailedError: starting the engine again can help.
+    """
+    try:
+        yield
+    except TidewireError:
+        raise
+    except JVM_GONE as error:
+        raise jvm_ended(error) from error
+    except Exception as error:
+        if not jvm_is_alive():
+            raise jvm_ended(error) from error
+        if not isinstance(error, Py4JError | PySparkException):
+            raise
+        raise SparkFailedError(
+            f"Spark could not do what it was asked to do: {one_line(error)} Start the engine again; if it comes back, "
+            "report it."
+        ) from error
+
+
+def jvm_ended(reason: Exception) -> SparkFailedError:
     """Return the error to raise when Spark's JVM does not answer any more."""
-    return _failed(
-        f"Spark's JVM has ended ({reason}): it was killed, or had too little memory. "
-        "The engine goes on where it was when it is started again.",
-        retry=True,
+    return SparkFailedError(
+        f"Spark's JVM has ended ({one_line(reason).rstrip('.')}): it was killed, or had too little memory. "
+        "The engine goes on where it was when it is started again."
     )
+
+
+def one_line(error: BaseException) -> str:
+    """Return what an error says without any trace, ending with a full stop; an error of ours as it is.
+
+    >>> one_line(ValueError("no\\n\\tat x.y"))
+    'ValueError: no.'
+    """
+    if isinstance(error, TidewireError):
+        return str(error)
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [""]
+    if lines[0].startswith(_CALLING) and len(lines) > 1:
+        return f"{lines[1].removeprefix(': ')[:_LONGEST]}".rstrip(".") + "."
+    return f"{type(error).__name__}: {lines[0][:_LONGEST]}".rstrip(".: ") + "."
 
 
 def error_of(causes: list[tuple[str, str]], query: str = "match") -> QueryFailedError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from connectors.kafka import Admin, KafkaProperties, KafkaRecord, Producer, Reader
+from connectors.kafka import Admin, KafkaFailure, KafkaProperties, KafkaRecord, Producer, Reader
 from connectors.kafka_failure import TopicUnknown
 from connectors.record import OutRecord
 from connectors.topics import Topics
@@ -19,19 +19,32 @@ class KafkaCluster:
     def __init__(self, properties: KafkaProperties) -> None:
         self._admin = Admin(properties)
         self._reader = Reader(properties)
-        self._producer = Producer(properties, linger=0.0)
+        self._properties = properties
+        self._producer = self._new_producer()
 
     def ensure_topics(self, topics: Topics) -> int:
         """Create the internal topics that are missing; return the number of virtual edges."""
         return self._admin.ensure_topics(topics)
 
     def append(self, records: Sequence[OutRecord]) -> list[int]:
-        """Write `records` and return their offsets once all replicas have them."""
-        offsets = [-1] * len(records)
-        for place, record in enumerate(records):
-            self._producer.send(record, _keep(offsets, place))
-        self._producer.flush()
+        """Write `records` and return their offsets once all replicas have them.
+
+        Raises:
+            KafkaFailure: they were not, or nobody knows. The next call writes with a new client: one that has waited
+                for a broker that was killed may be lost, or wait for ever, where a new one does not.
+        """
+        offsets, producer = [-1] * len(records), self._producer  # the log's thread may replace it meanwhile
+        try:
+            for place, record in enumerate(records):
+                producer.send(record, _keep(offsets, place))
+            producer.flush()
+        except KafkaFailure:
+            self._producer = self._new_producer()
+            raise
         return offsets
+
+    def _new_producer(self) -> Producer:
+        return Producer(self._properties, linger=0.0)
 
     def end(self, topic: str) -> int:
         """Return the end offset of partition 0."""

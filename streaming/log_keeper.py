@@ -35,7 +35,7 @@ from streaming.catalog_versions import CatalogTopic
 from streaming.checkpoint import Checkpoint
 from streaming.checkpoint_files import LocalFiles
 from streaming.cluster import Cluster
-from streaming.failure import explain_failure
+from streaming.failure import explain_failure, one_line
 from streaming.log_query import LogForeignError, LogStart, LogWriter, start_log
 from streaming.log_table import LogTable, LogTableError
 from streaming.log_upkeep import LogUpkeep
@@ -151,7 +151,7 @@ class LogKeeper:
 
         Whatever it is: a thread that ended in silence would be worse.
         """
-        self._tell(str(problem) or repr(problem))
+        self._tell(one_line(problem))
         foreign = isinstance(problem, LogTableError | LogForeignError)
         self._foreign_since = (self._foreign_since or time.monotonic()) if foreign else None
         if self._foreign_since and time.monotonic() - self._foreign_since >= self._grace and foreign:

@@ -75,8 +75,11 @@ def subscribe_pattern(names: Iterable[str]) -> str:
     return "^(?:" + "|".join(re.escape(name) for name in sorted(names)) + ")$"
 
 
-def start_match(spark: SparkSession, config: MatchConfig) -> StreamingQuery:
-    """Start the query and return it; it works in the background until it is stopped or fails."""
+def start_match(spark: SparkSession, config: MatchConfig, planned_only: bool = False) -> StreamingQuery:
+    """Start the query and return it; it works in the background until it is stopped or fails.
+
+    With `planned_only`, which is for a checkpoint with a batch that is planned and not committed, it ends behind that.
+    """
     out = _wrapped(_source(spark, config), config).groupBy("shard")
     written = out.applyInPandasWithState(
         _function(spark, config), COLUMNS, _STATE, "append", GroupStateTimeout.NoTimeout
@@ -86,6 +89,7 @@ def start_match(spark: SparkSession, config: MatchConfig) -> StreamingQuery:
         "partition", F.nullif("partition", F.lit(NO_PARTITION))
     )
     writer = rows.writeStream.format("kafka").queryName(f"{QUERY_NAME}-{config.epoch}").outputMode("append")
+    writer = writer.trigger(once=True) if planned_only else writer
     return writer.options(**_sink_options(config)).option("checkpointLocation", config.checkpoint).start()
 
 

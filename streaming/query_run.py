@@ -11,18 +11,15 @@ import contextlib
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from py4j.protocol import Py4JNetworkError
+from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
 from operators.control import Offsets
-from streaming.failure import explain_failure, jvm_ended
+from streaming.failure import JVM_GONE, explain_failure, jvm_ended
 from streaming.match import MatchConfig, start_match
 from streaming.partition_count import Several, with_several
-
-_JVM_GONE = (Py4JNetworkError, OSError)
-"""What a call into a JVM that was killed raises."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,18 +67,32 @@ class QueryRun:
 
     def __init__(self, spark: SparkSession, config: MatchConfig, reading: Reading) -> None:
         self.reading = reading
+        self._spark = spark
+        self._config = config
         self._query: StreamingQuery = start_match(spark, config)
 
     def check(self) -> None:
-        """Raise QueryFailedError if the query has stopped by itself, or Spark's JVM is no more."""
+        """Raise QueryFailedError if the query has stopped by itself, SparkFailedError if Spark's JVM is no more."""
         try:
             failure = None if self._query.isActive else explain_failure(self._query)
-        except _JVM_GONE as gone:
-            failure = jvm_ended(gone)
+        except JVM_GONE as gone:
+            raise jvm_ended(gone) from gone
         if failure is not None:
             raise failure
 
+    def finish(self, seconds: float) -> None:
+        """Run the batch that is planned and not committed, and no other, for so many seconds at most.
+
+        For a query that was stopped. *Cost*: its start and the batch.
+        """
+        if seconds <= 0:
+            return
+        with contextlib.suppress(PySparkException, Py4JError, EOFError, OSError):
+            self._query = start_match(self._spark, self._config, planned_only=True)
+            self._query.awaitTermination(max(1, round(seconds)))
+        self.stop()
+
     def stop(self) -> None:
         """Stop the query, also in the middle of a batch (which then runs again)."""
-        with contextlib.suppress(PySparkException, *_JVM_GONE):
+        with contextlib.suppress(PySparkException, Py4JError, EOFError, OSError):
             self._query.stop()

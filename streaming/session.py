@@ -95,6 +95,19 @@ def open_session(config: SessionConfig) -> SparkSession:
     return spark
 
 
+def jvm_is_alive(patience: float = 1.0) -> bool:
+    """Return whether the session's JVM still runs; one that was just killed is seen within `patience` seconds."""
+    gateway = SparkContext._gateway
+    process = getattr(gateway, "proc", None)
+    if process is None:
+        return gateway is not None
+    try:
+        process.wait(patience)
+    except subprocess.TimeoutExpired:
+        return True
+    return False
+
+
 def close_session(spark: SparkSession) -> None:
     """Stop the session and end its JVM; returns when the process is gone. Takes about 1 s."""
     gateway = spark.sparkContext._gateway

@@ -6,6 +6,7 @@ Nothing here needs to run on the machine of the stack. Where each fact comes fro
     tables      the catalog's topic; counters that shards leave in `engines`; `batches` against the topics' ends (lag)
     edges       the consumer group's members and what each owns; `/health` of each for what it holds
     log         what its keeper leaves in `engines`
+    processes   the status file of the data directory, or `/health` of an edge of an embedded stack
     headroom    where each of them has read to, against how long the topics keep their records
 
 *Cost*: about 0.1 s, and the time to read `engines` backwards until every shard's newest counters are found.
@@ -28,6 +29,7 @@ from operators.control import Offsets, Progress, decode_control
 from operators.counters import ShardCounters, summed
 from overlay.ownership import edge_group
 from tidewire.headroom import Headroom, HeadroomRuler
+from tidewire.stack.process_state import ProcessState, processes_in
 
 _BLOCK = 5_000
 _HEALTH_SECONDS = 1.0
@@ -111,6 +113,7 @@ class Overview(msgspec.Struct):
     trimmed: list[Trimmed] = []
     log: LogState | None = None
     headroom: list[Headroom] = []
+    processes: list[ProcessState] = []
     warnings: list[str] = []
 
 
@@ -149,6 +152,7 @@ class Observer:
         progress = self._last_progress()
         found = self._found({shard for relation in catalog.relations.values() for shard in relation.shards})
         counters, partitions = found.counters, self._admin.topics()
+        edges = self._edges()
         return Overview(
             bootstrap=self._bootstrap,
             prefix=self._topics.prefix,
@@ -159,11 +163,12 @@ class Observer:
                 self._table(relation, progress, counters, partitions.get(relation.topic, 0))
                 for _, relation in sorted(catalog.relations.items())
             ],
-            edges=self._edges(),
+            edges=edges,
             dead_letters=self._kept(self._topics.dead_letters),
             trimmed=found.trimmed,
             log=found.log,
             headroom=self._headroom(progress, found.log),
+            processes=next(filter(None, (processes_in(edge.health) for edge in edges)), []),
         )
 
     def engine(self) -> EngineState:

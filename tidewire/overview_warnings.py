@@ -9,6 +9,7 @@ from catalog.relation import Catalog, Relation
 from operators.counters import ShardCounters
 from tidewire.headroom import in_words
 from tidewire.overview import Overview, TableState
+from tidewire.stack.process_state import troubles
 from tidewire.table_topic import uncertain_order
 
 SILENT_SECONDS = 10.0
@@ -18,7 +19,8 @@ SHORT_HEADROOM_SECONDS = 86_400.0
 
 def warnings_of(overview: Overview, catalog: Catalog) -> list[str]:
     """Return one sentence for each thing that is not well, the most urgent first."""
-    found = [*_engine(overview), *_edges(overview), *_log(overview), *_headroom(overview)]
+    found = [*troubles(overview.processes), *_engine(overview), *_edges(overview), *_log(overview)]
+    found += _headroom(overview)
     for table in overview.tables:
         found += _table(table, catalog.relations[table.name])
     for gap in overview.trimmed:

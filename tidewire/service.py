@@ -42,6 +42,8 @@ def configure_logs(level: str, as_json: bool = False) -> None:
     handler.setFormatter(structlog.stdlib.ProcessorFormatter(foreign_pre_chain=shared, processors=last))
     logging.root.handlers[:] = [handler]
     logging.root.setLevel(logging.WARNING)
+    # It logs every lost connection with its trace, where the engine says in one line that the JVM has ended.
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)
     logging.getLogger("tidewire").setLevel(level.upper())
 
 

@@ -21,6 +21,10 @@ from state.errors import UserError
         (KafkaError.NOT_LEADER_FOR_PARTITION, KafkaFailure, True),
         (KafkaError.FENCED_LEADER_EPOCH, KafkaFailure, True),
         (KafkaError.UNSTABLE_OFFSET_COMMIT, KafkaFailure, True),
+        (KafkaError._FATAL, KafkaFailure, True),
+        (KafkaError._PURGE_QUEUE, KafkaFailure, True),
+        (KafkaError.OUT_OF_ORDER_SEQUENCE_NUMBER, KafkaFailure, True),
+        (KafkaError.INVALID_PRODUCER_EPOCH, KafkaFailure, True),
         (KafkaError.MSG_SIZE_TOO_LARGE, KafkaFailure, False),
     ],
 )

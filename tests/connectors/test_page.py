@@ -125,6 +125,21 @@ def test_the_stream_goes_on_after_a_move(browser: Any, beating: Beating) -> None
     assert page.errors == []
 
 
+def test_a_process_that_ended_is_named_until_it_is_ready_again(browser: Any, beating: Beating) -> None:
+    last = [{"at": "2026-01-01T00:00:00+00:00", "why": "SIGKILL"}]
+    engine = {"name": "engine", "state": "waiting", "deaths": 3, "next_start": "2026-01-01T00:00:30+00:00"}
+    edge = {"name": "edge-0", "state": "ready", "deaths": 1, "last": last}
+    beating.edge.answers.processes = lambda: [engine | {"last": last}, edge]
+    page = opened(browser, beating.edge.url)
+    told = page.locator("#processes li")
+    told.get_by_text("(SIGKILL; 3 times in a row), and starts again at").wait_for()
+    assert told.count() == 1
+    shot(page, "restart")
+    beating.edge.answers.processes = lambda: [engine | {"state": "ready", "last": last}, edge]
+    page.locator("#processes").wait_for(state="hidden")
+    assert page.errors == []
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_token_is_asked_for_and_kept_out_of_urls(browser: Any, scheme: str) -> None:
     running = Beating(HttpRules({"acme": hash_of("secret-1")}))

@@ -52,3 +52,10 @@ def test_while_it_moves() -> None:
     edge.serve(owned, 2, "a:1")
     for home in (0, 1):
         assert isinstance(edge.subscription(next(names_of(home))), NotNow)
+
+
+def test_the_processes_of_its_stack_are_told_where_it_belongs_to_one() -> None:
+    edge = answers()
+    assert "processes" not in edge.health()[1]
+    edge.processes = lambda: [{"name": "engine", "state": "waiting"}]
+    assert edge.health()[1]["processes"] == [{"name": "engine", "state": "waiting"}]

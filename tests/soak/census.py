@@ -7,7 +7,7 @@ import os
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from tests.stack.live_stack import LiveStack
 from tests.stack.ways import is_daemon
 from tidewire.overview import read_health
 from tidewire.stack.child import session_members
+from tidewire.stack.process_state import ProcessState, processes_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +36,24 @@ class Moment:
 
 
 class Census(threading.Thread):
-    """Looks every `period` seconds, from `began` (`time.monotonic`) on; `moments` is what was seen."""
+    """Looks every `period` seconds, from `began` (`time.monotonic`) on; `moments` is what was seen.
 
-    def __init__(self, stack: LiveStack, began: float, period: float = 10.0) -> None:
+    `note` gets the processes at each look.
+    """
+
+    def __init__(
+        self,
+        stack: LiveStack,
+        began: float,
+        period: float = 10.0,
+        note: Callable[[list[ProcessState]], None] = lambda processes: None,
+    ) -> None:
         super().__init__(daemon=True)
         self.stack = stack
         self.began = began
         self.period = period
         self.moments: list[Moment] = []
+        self._note = note
         self._ended = threading.Event()
         self._admin = Admin(stack.kafka, timeout=5.0)
 
@@ -63,6 +74,7 @@ class Census(threading.Thread):
 
     def _memory(self, now: float) -> Iterator[tuple[str, Memory]]:
         status = self.stack.directory.read_status()
+        self._note(processes_in(status))
         if status is None:
             return
         pids = [("up", status["pid"])] + [(c["name"], m) for c in status["children"] for m in members(c["pid"])]

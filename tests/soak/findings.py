@@ -12,6 +12,7 @@ import msgspec
 from rich.console import Console
 
 from connectors.topics import Topics
+from tests.soak.restarts import SLOW_SECONDS
 from tests.soak.retention import expectation, is_bounded
 from tests.soak.soak import Outcome
 from tests.soak.trend import DiskTrend, Memory, MemoryTrend, disk_trend, memory_trend
@@ -23,6 +24,7 @@ JUDGED_FROM_MINUTES = 30.0
 MEMORY_PART, MEMORY_MB = 0.10, 20.0
 DISK_PART, DISK_MB = 0.25, 32.0
 """What may be more at the end of an hour: a part of the mean, or so many MB, whichever is more."""
+_RESTART = ("process", "ended", "why", "it said", "down, s", "ready after, s")
 
 
 def memory_trends(outcome: Outcome) -> dict[str, MemoryTrend]:
@@ -84,6 +86,8 @@ def figures_of(outcome: Outcome, topics: Topics) -> dict[str, Any]:
         if outcome.report is None
         else {"clean": outcome.report.clean} | msgspec.to_builtins(outcome.report),
         "kill_list": outcome.kills,
+        "restarts": outcome.restarts.deaths,
+        "starts": outcome.restarts.starts,
         "failures": list(failures(outcome, topics)),
     }
     return {name: _rounded(value) for name, value in found.items()}
@@ -102,6 +106,10 @@ def show(outcome: Outcome, topics: Topics, console: Console) -> None:
         for kind, t in disk_trends(outcome).items()
     ]
     console.print(table(("disk, MB", "when warm", "last", "peak", "per hour", "expected"), disk))
+    console.print(table(_RESTART, [[str(value) for value in one.values()] for one in outcome.restarts.deaths]))
+    for one in outcome.restarts.starts:
+        if (one["ready_after_s"] or SLOW_SECONDS) >= SLOW_SECONDS:
+            console.print(f"slow: {one}", markup=False)
     console.print(table(("", ""), _plain_figures(outcome)))
     if outcome.report is not None:
         console.print(table(("verify", ""), rows_of(outcome.report)))

@@ -16,10 +16,12 @@ from tests.soak.flow import PATIENCE, Flow
 from tests.soak.kills import Kill, schedule
 from tests.soak.market import QUOTE, TRADE, Asker, Market
 from tests.soak.population import Population
+from tests.soak.restarts import Restarts, logs_of_slow
 from tests.soak.retention import BROKER, apply_settings
 from tests.stack.live_stack import LiveStack, eventually
 from tests.stack.ways import Ways
 from tidewire.client import Client
+from tidewire.stack.process_state import ProcessState, processes_in
 from tidewire.verification.reading import verify_kafka
 from tidewire.verification.report import Report
 from tidewire.verification.sample import Sample
@@ -58,6 +60,7 @@ class Outcome:
 
     plan: Plan
     kills: list[dict[str, Any]] = field(default_factory=list)
+    restarts: Restarts = field(default_factory=Restarts)
     figures: dict[str, Any] = field(default_factory=dict)
     census: Census | None = None
     report: Report | None = None
@@ -80,7 +83,7 @@ class Soak:
         """Start, load, kill, end, verify."""
         self._start()
         flow = Flow(self.stack.kafka, Market(SEED), self.population, self.plan.rate, self.plan.turnover)
-        census = self.outcome.census = Census(self.stack, time.monotonic())
+        census = self.outcome.census = Census(self.stack, time.monotonic(), note=self.outcome.restarts.note)
         flow.start()
         census.start()
         for kill in [*schedule(self.plan.seconds, self.plan.kill_every, SEED), None]:
@@ -135,8 +138,12 @@ class Soak:
         getattr(self.ways, kill.way)()
         self.stack.await_ready("broker", "engine", "edge-0", "edge-1")
         taken = round(time.monotonic() - began, 1)
-        self.outcome.kills.append({"way": kill.way, "at_s": round(began - census.began), "ready_after_s": taken})
-        self._say(f"killed: {kill.way}; ready after {taken} s")
+        processes = processes_in(self.stack.directory.read_status())
+        self.outcome.restarts.note(processes)
+        told = {"way": kill.way, "at_s": round(began - census.began), "ready_after_s": taken}
+        self.outcome.kills.append(told | {"slow": list(logs_of_slow(processes, taken))})
+        each = ", ".join(f"{one.name} {_took(one)}" for one in processes)
+        self._say(f"killed: {kill.way}; ready after {taken} s ({each})")
 
     def _end(self, flow: Flow, census: Census) -> None:
         """Publish no more, and wait until all is read and told."""
@@ -162,6 +169,12 @@ class Soak:
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
         self.outcome.figures |= {"verify_s": round(time.monotonic() - began), "verify_peak_mb": round(peak)}
         self._say(f"verified in {time.monotonic() - began:.0f} s, {peak:,.0f} MB at most")
+
+
+def _took(process: ProcessState) -> str:
+    """Say how long the present start of a process took, and why there was one."""
+    why = f" after {process.last[-1].why}" if process.last else ""
+    return f"{process.ready_after_s} s{why}"
 
 
 def _shown(number: int | None) -> str:

@@ -91,7 +91,7 @@ class LiveStack:
         before = eventually(lambda: self.child(name)["pid"], f"{name} to be started")
         members = [psutil.Process(pid) for pid in session_members(before)] if pick else [psutil.Process(before)]
         victim = next((process for process in members if pick is None or pick(process)), psutil.Process(before))
-        self._shoot([victim.pid])
+        self.shoot([victim.pid])
         self.await_restart(name, before)
 
     def await_restart(self, name: str, before: int) -> None:
@@ -100,7 +100,7 @@ class LiveStack:
     def kill_session(self, name: str) -> None:
         """SIGKILL a child and everything that it started, and wait until they are gone; not for the next start."""
         pid = eventually(lambda: self.child(name)["pid"], f"{name} to be started")
-        self._shoot(session_members(pid))
+        self.shoot(session_members(pid))
         eventually(lambda: not session_members(pid), f"{name} to be dead", 20)
 
     def cut_power(self) -> None:
@@ -109,7 +109,7 @@ class LiveStack:
         assert status is not None
         children = [child["pid"] for child in status["children"] if child["pid"] is not None]
         members = [member for pid in children for member in session_members(pid)]
-        self._shoot([status["pid"], *members])
+        self.shoot([status["pid"], *members])
         eventually(lambda: not any(session_members(pid) for pid in children), "everything to be dead", 20)
         self._block.close()
 
@@ -122,7 +122,8 @@ class LiveStack:
         """Wait until a committed batch has read everything that stands in the tables' topics."""
         return eventually(lambda: (seen := self.look()) and not any(t.lag for t in seen.tables) and seen, "no lag")
 
-    def _shoot(self, pids: Sequence[int]) -> None:
+    def shoot(self, pids: Sequence[int]) -> None:
+        """SIGKILL processes, and return at once; those that are gone already do not matter."""
         for pid in pids:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)

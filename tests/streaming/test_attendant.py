@@ -38,13 +38,20 @@ class Query:
         self.reading = reading
         self.failure: QueryFailedError | None = None
         self.stopped = False
+        self.at_stop = lambda: None
+        self.finished: list[float] = []
 
     def check(self) -> None:
         if self.failure is not None:
             raise self.failure
 
     def stop(self) -> None:
+        self.at_stop()
         self.stopped = True
+
+    def finish(self, seconds: float) -> None:
+        assert self.stopped
+        self.finished.append(seconds)
 
 
 class Stage:
@@ -105,6 +112,9 @@ class Stage:
     def failure(self) -> BaseException:
         return eventually(lambda: self.error)
 
+    def ask_to_stop(self) -> None:
+        self._stop.set()
+
     def stop(self) -> None:
         self._stop.set()
         if self._thread.ident is not None:
@@ -142,6 +152,35 @@ def test_progress_is_told_and_repeated_while_nothing_comes(stage: Stage) -> None
     eventually(lambda: [p.batch for p in stage.progress()].count(0) > 2)
     stage.stop()
     assert run.stopped
+    assert stage.error is None
+
+
+def test_a_stop_waits_for_the_batch_under_way(stage: Stage) -> None:
+    run = stage.start()
+    stage.commit(0)
+    plan(stage.folder, 1, REGISTRATIONS)
+    stage.ask_to_stop()
+    threading.Event().wait(0.2)
+    assert not run.stopped
+    commit(stage.folder, 1)
+    stage.stop()
+    assert run.stopped and not run.finished and stage.error is None
+
+
+def test_a_stop_waits_for_no_batch_for_ever(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(attendant, "STOP_SECONDS", 0.2)
+    run = stage.start()
+    plan(stage.folder, 0, REGISTRATIONS)
+    stage.stop()
+    assert run.stopped and run.finished[0] <= 0 and stage.error is None
+
+
+def test_a_batch_that_was_planned_faster_than_the_stop_is_run_once_more(stage: Stage) -> None:
+    run = stage.start()
+    stage.commit(0)
+    run.at_stop = lambda: plan(stage.folder, 1, REGISTRATIONS)
+    stage.stop()
+    assert len(run.finished) == 1 and 5 < run.finished[0] <= attendant.STOP_SECONDS
     assert stage.error is None
 
 

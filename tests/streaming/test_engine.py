@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterator
 
 import pytest
@@ -11,9 +12,14 @@ from pyspark.sql import SparkSession
 from connectors.record import OutRecord
 from connectors.schema_registry import Registry
 from operators.control import EpochBegins, Progress, RegisterAll
+from streaming import attendant
+from streaming.attendant import Attendant
+from streaming.checkpoint import Checkpoint
+from streaming.checkpoint_files import LocalFiles
 from streaming.claim import ClaimConflictError, SupersededError
 from streaming.failure import QueryFailedError
 from streaming.progress import ProgressWriter
+from streaming.query_run import QueryRun
 from streaming.shard import process_shard
 from streaming.topic_identity import TopicRecreatedError
 from tests.connectors.registry_server import RegistryServer, running
@@ -195,6 +201,37 @@ def test_a_failing_worker_is_one_message(world: World) -> None:
     failure = world.engine().failure()
     assert isinstance(failure, QueryFailedError)
     assert str(failure) == "the query `match` has stopped: in a worker: ValueError: the stand-in was told to fail"
+
+
+def test_a_batch_that_the_stop_cut_short_is_run_once_more_and_alone(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The gap between two batches may be missed: here it always is."""
+
+    def miss(one: Attendant, run: QueryRun, deadline: float) -> None:
+        eventually(lambda: not one._is_between_batches())
+
+    monkeypatch.setattr(Attendant, "_await_gap", miss)
+    monkeypatch.setattr(attendant, "STOP_SECONDS", 60.0)
+    world.make("stock")
+    world.declare("stock")
+    checkpoint, ended = Checkpoint(LocalFiles(world.checkpoint), ""), threading.Event()
+
+    def publish() -> None:
+        while not ended.wait(0.02):
+            world.publish("stock", b"x")
+
+    publisher = threading.Thread(target=publish)
+    publisher.start()
+    try:
+        engine = world.engine()
+        eventually(lambda: checkpoint.last_committed() > 0, failure=lambda: engine.error)
+        engine.stop()
+        assert engine.error is None
+        assert checkpoint.last_planned() == checkpoint.last_committed() > 0
+    finally:
+        ended.set()
+        publisher.join()
 
 
 def counters_of(world: World) -> list[dict[str, int]]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from connectors.kafka import Admin, KafkaProperties
+from connectors.kafka_failure import BrokerUnavailable
 from connectors.record import OutRecord
 from connectors.topics import Topics
 from streaming.cluster import Cluster
@@ -61,3 +64,32 @@ def test_what_was_trimmed_is_left_out_and_a_topic_created_again_is_another(
     assert cluster.ids([name]).keys() == before.keys()
     assert cluster.ids([name]) != before
     assert cluster.ensure_topics(topics) == 4
+
+
+class LostProducer:
+    """The first of a process waits for ever; those after it write."""
+
+    made = 0
+
+    def __init__(self, properties: KafkaProperties, linger: float) -> None:
+        LostProducer.made += 1
+        self._lost = LostProducer.made == 1
+        self._waiting: list[Callable[[int, int], None]] = []
+
+    def send(self, record: OutRecord, on_offset: Callable[[int, int], None]) -> None:
+        self._waiting.append(on_offset)
+
+    def flush(self) -> None:
+        if self._lost:
+            raise BrokerUnavailable("no Kafka broker answers")
+        for number, tell in enumerate(self._waiting):
+            tell(0, number)
+
+
+def test_a_client_that_is_lost_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("streaming.kafka_cluster.Producer", LostProducer)
+    cluster = KafkaCluster(KafkaProperties("127.0.0.1:1"))
+    with pytest.raises(BrokerUnavailable):
+        cluster.append([OutRecord("t", 0, None, b"1")])
+    assert cluster.append([OutRecord("t", 0, None, b"1")]) == [0]
+    assert LostProducer.made == 2

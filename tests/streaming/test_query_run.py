@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from streaming.failure import QueryFailedError
+from streaming.failure import SparkFailedError
 from streaming.query_run import QueryRun, Reading
 
 
@@ -66,7 +66,7 @@ class DeadJvm:
 def test_a_jvm_that_was_killed_is_named_and_a_new_start_helps() -> None:
     run = QueryRun.__new__(QueryRun)
     run._query = DeadJvm()  # type: ignore[assignment]
-    with pytest.raises(QueryFailedError, match="Spark's JVM has ended") as failure:
+    with pytest.raises(SparkFailedError, match="Spark's JVM has ended") as failure:
         run.check()
     assert failure.value.retry_helps
     run.stop()

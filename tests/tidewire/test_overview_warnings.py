@@ -10,6 +10,7 @@ from operators.counters import ShardCounters
 from tidewire.headroom import Headroom
 from tidewire.overview import EdgeState, EngineState, LogState, Overview, TableState, Trimmed
 from tidewire.overview_warnings import warnings_of
+from tidewire.stack.process_state import ProcessState, Restart
 
 CATALOG = apply_ddl(
     Catalog(), "CREATE TABLE t (k BIGINT PRIMARY KEY, risk DOUBLE) WITH ('topic'='t','format'='json')", 3
@@ -97,3 +98,10 @@ def test_headroom_that_runs_out_and_a_log_that_does_not_go_on() -> None:
     assert "no longer before" in warned(headroom=[Headroom("edges", "t", -5.0, 100.0)])
     assert warned(headroom=[Headroom("edges", "t", 60.0, 100.0)]) == ""
     assert "does not go on: no disk" in warned(log=LogState("p", 30.0, 7, "t", problem="no disk"))
+
+
+def test_a_process_that_ended_and_is_not_ready_again_comes_first() -> None:
+    restart = Restart(at="12:00", why="SIGKILL")
+    waiting = ProcessState(name="engine", state="waiting", deaths=1, next_start="12:01", last=[restart])
+    said = warned(processes=[waiting, ProcessState(name="edge-0", state="ready", last=[restart])])
+    assert said == "engine ended at 12:00 (SIGKILL), and starts again at 12:01."

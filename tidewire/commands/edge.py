@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Annotated
 
 import typer
@@ -11,7 +12,9 @@ from connectors.topics import Topics
 from tidewire.connection import find_stack
 from tidewire.options import BootstrapOption, ConfigOption, DataDirOption, JsonOption, PrefixOption
 from tidewire.service import configure_logs, run_service
+from tidewire.stack.data_directory import DataDirectory
 from tidewire.stack.port import require_free
+from tidewire.stack.process_state import told_beside
 
 
 def edge(
@@ -34,6 +37,7 @@ def edge(
     from overlay.edge_config import EdgeConfig
     from overlay.edge_process import EdgeProcess
 
+    directory = DataDirectory(settings.data_dir)
     made = EdgeConfig(
         kafka=KafkaProperties(settings.address, settings.kafka),
         topics=Topics(settings.prefix),
@@ -41,5 +45,6 @@ def edge(
         http_port=settings.http_port,
         advertised=advertised,
         rules=settings.http_rules,
+        processes=lambda: told_beside(directory, os.getpid()),
     )
     run_service(EdgeProcess(made).run)

@@ -9,16 +9,20 @@ import msgspec
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from connectors.kafka import KafkaProperties, Reader
+from connectors.kafka import KafkaFailure, KafkaProperties, Reader
 from connectors.topics import Topics
 from tidewire.connection import find_stack
 from tidewire.headroom import in_words
 from tidewire.options import BootstrapOption, ConfigOption, DataDirOption, JsonOption, PrefixOption
 from tidewire.overview import EdgeState, Observer, Overview, TableState
 from tidewire.overview_warnings import warnings_of
+from tidewire.settings import Settings
+from tidewire.stack.data_directory import DataDirectory
+from tidewire.stack.process_state import ProcessState, processes_in, troubles
 from tidewire.terminal import Terminal, table
 
 _TABLE = ("table", "topic", "rows", "decoded", "deletes", "dead", "ignored", "lag", "messages", "state kB")
+_PROCESS = ("process", "state", "restarts", "last restart", "why", "down", "ready after", "it said")
 _EDGE = ("edge", "state", "virtual edges", "live", "waiting", "deliveries", "messages", "unwanted")
 
 
@@ -29,19 +33,44 @@ def status(
     prefix: PrefixOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Show the engine's progress, each table's counts and lag, who owns which virtual edges, and what is not well."""
+    """Show the engine's progress, each table's counts and lag, edges, processes with their restarts, and what is wrong.
+
+    Where the stack of the data directory runs, its processes are shown even while Kafka does not answer.
+    """
     settings = find_stack(config, data_dir, bootstrap, prefix)
+    processes, terminal = _local_processes(settings), Terminal(json)
+    try:
+        overview = _look(settings, processes)
+    except KafkaFailure:
+        if processes:
+            terminal.answer({"processes": msgspec.to_builtins(processes)}, Group(*_process_parts(processes)))
+            for trouble in troubles(processes):
+                terminal.say(f"warning: {trouble}")
+        raise
+    terminal.answer(msgspec.to_builtins(overview), Group(*_parts(overview)))
+
+
+def _look(settings: Settings, processes: list[ProcessState]) -> Overview:
     reader = Reader(KafkaProperties(settings.address, settings.kafka))
     observer = Observer(reader, settings.address, Topics(settings.prefix), lambda: datetime.now(UTC))
     overview = observer.look()
+    overview.processes = processes or overview.processes
     overview.warnings = warnings_of(overview, observer.catalog())
-    Terminal(json).answer(msgspec.to_builtins(overview), Group(*_parts(overview)))
+    return overview
+
+
+def _local_processes(settings: Settings) -> list[ProcessState]:
+    """Return the processes of the stack that runs on the data directory, if it is the one that is asked for."""
+    status = DataDirectory(settings.data_dir).read_status()
+    asked = settings.address, settings.prefix
+    return processes_in(status) if status and (status.get("bootstrap"), status.get("prefix")) == asked else []
 
 
 def _parts(overview: Overview) -> Iterator[RenderableType]:
     yield Text(_engine_line(overview))
     yield table(_TABLE, [_table_row(one) for one in overview.tables])
     yield table(_EDGE, [_edge_row(one) for one in overview.edges])
+    yield from _process_parts(overview.processes)
     yield Text(f"dead letters kept: {overview.dead_letters}")
     if overview.log is not None:
         yield Text(f"log: {overview.log.table}, commit {overview.log.number} of {overview.log.time}")
@@ -52,6 +81,19 @@ def _parts(overview: Overview) -> Iterator[RenderableType]:
         )
     for warning in overview.warnings:
         yield Text(f"warning: {warning}", style="yellow")
+
+
+def _process_parts(processes: list[ProcessState]) -> Iterator[RenderableType]:
+    if processes:
+        yield table(_PROCESS, [_process_row(one) for one in processes])
+
+
+def _process_row(one: ProcessState) -> tuple[object, ...]:
+    if not one.last:
+        return one.name, one.state, one.restarts, "", "", "", "", ""
+    last = one.last[-1]
+    seconds = ["" if took is None else f"{took:g} s" for took in (last.down_s, last.ready_after_s)]
+    return one.name, one.state, one.restarts, last.at, last.why, *seconds, last.said
 
 
 def _engine_line(overview: Overview) -> str:

@@ -26,6 +26,9 @@ import psutil
 _PR_SET_PDEATHSIG = 1
 _TAIL_BYTES = 16_384
 _LOG_BYTES = 20_000_000
+_OWN_WORDS = "tidewire: "
+"""How the message begins with which a command of ours ends."""
+_REASON_CHARACTERS = 300
 
 
 class Child:
@@ -43,6 +46,7 @@ class Child:
         if log.exists() and log.stat().st_size > _LOG_BYTES:
             log.replace(log.with_name(log.name + ".1"))
         with log.open("ab") as output:
+            self._log_begin = output.tell()
             self._process = subprocess.Popen(
                 list(command),
                 stdin=subprocess.DEVNULL,
@@ -95,13 +99,31 @@ class Child:
         """Return the last lines of the log, for an error message."""
         return tail(self.log, lines)
 
+    def reason(self) -> str:
+        """Return what this process, not an earlier one, said last: its own message if it ended with one.
+
+        *Cost*: reads 16 kB at most.
+        """
+        try:
+            lines = _end_of(self.log, self._log_begin).splitlines()
+        except OSError:
+            return ""
+        said = [line.strip() for line in lines if line.strip()]
+        own = [line for line in said if line.startswith(_OWN_WORDS)]
+        return ([*said[-1:], *own[-1:]] or [""])[-1].removeprefix(_OWN_WORDS)[:_REASON_CHARACTERS]
+
+
+def _end_of(log: Path, begin: int = 0) -> str:
+    """Return the last 16 kB of a log that stand behind `begin`. *Raises* OSError."""
+    with log.open("rb") as file:
+        file.seek(max(begin, log.stat().st_size - _TAIL_BYTES))
+        return file.read().decode("utf-8", "replace")
+
 
 def tail(log: Path, lines: int = 12) -> str:
     """Return the last `lines` lines of a log file, or a remark when there is none. *Cost*: reads 16 kB at most."""
     try:
-        with log.open("rb") as file:
-            file.seek(max(0, log.stat().st_size - _TAIL_BYTES))
-            text = file.read().decode("utf-8", "replace")
+        text = _end_of(log)
     except OSError:
         return "(no log)"
     return "\n".join(text.splitlines()[-lines:]) or "(the log is empty)"

@@ -1,7 +1,9 @@
 """The embedded stack: a broker, the engine and edges on one data directory, from the first check to the clean stop.
 
 Order of a start: lock, disk, Java, ports, jars; the broker until it answers; the topics; the engine and the edges
-together. Order of a stop: engine and edges together, then the broker. Whatever goes wrong in between, the stop happens.
+together. From then on a process that dies is started again for ever, unless it says that something must be mended.
+Order of a stop: engine and edges together, each at the end of what it has begun (10 s at most), then the broker, which
+they need for that. Whatever goes wrong in between, the stop happens.
 """
 
 from __future__ import annotations
@@ -14,6 +16,8 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 import tidewire
 from connectors.kafka import Admin, KafkaFailure, KafkaProperties
@@ -60,10 +64,11 @@ class EmbeddedStack:
         self._disk_checked = 0.0
 
     def run(self, on_ready: Callable[[dict[str, Any]], None]) -> None:
-        """Run until KeyboardInterrupt, then stop cleanly (2-6 s).
+        """Run until KeyboardInterrupt, then stop cleanly (2-15 s).
 
         Raises:
-            StackError: a check failed, the disk filled up, or a process died again and again. Nothing is left running.
+            StackError: a check failed, the disk filled up, a process says that something must be mended, or died again
+                and again before all were ready. Nothing is left running.
         """
         new = self.directory.is_new
         with self.directory.held():
@@ -93,7 +98,7 @@ class EmbeddedStack:
             "bootstrap": self.bootstrap,
             "prefix": self.settings.prefix,
             "http": [f"http://{self.settings.http_host}:{port}" for port in self._http_ports],
-            "children": [keep.describe() for keep in supervisor.keeps],
+            "children": msgspec.to_builtins(supervisor.describe()),
         }
 
     def _prepare(self) -> tuple[Java, dict[str, list[Path]]]:
@@ -142,7 +147,7 @@ class EmbeddedStack:
         if settings.embedded:
             broker = Broker(settings.data_dir, settings.broker_port, jars["broker"], settings.broker, java)
             self._broker = broker
-            supervisor.start(Service("broker", broker.launch, lambda child: broker.answers()))
+            supervisor.start(Service("broker", broker.launch, lambda child: broker.answers(), ()))
             self._await_all(supervisor)
         self._ensure_topics(supervisor)
         supervisor.start(self._engine(java))
@@ -187,6 +192,7 @@ class EmbeddedStack:
     def _keep_running(self, supervisor: Supervisor, on_ready: Callable[[dict[str, Any]], None]) -> None:
         self._await_all(supervisor)
         self._state = "ready"
+        supervisor.keep_for_ever()
         self._write_status(supervisor)
         on_ready(self.describe(supervisor))
         while True:

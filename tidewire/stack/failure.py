@@ -3,14 +3,14 @@
 | exit code | class | what it means |
 | --- | --- | --- |
 | 0 | – | done |
-| 1 | `TidewireError` | the work failed; the message says why |
+| 1 | `TidewireError` | the work failed; the message says why, and trying again may help |
 | 2 | `UserError` | an option, a setting or a file of the user is wrong |
 | 3 | `RequirementError` | Java or a jar is missing, wrong or cannot be had |
 | 4 | `DirectoryInUseError` | another `tidewire up` holds the data directory |
 | 5 | `PortInUseError` | a port that is needed is taken |
 | 6 | `DiskFullError` | too little disk |
 | 7 | `NoPermissionError` | a file or directory cannot be written |
-| 8 | `ChildFailedError` | broker, engine or edge did not start, or died again and again |
+| 8 | `ChildFailedError` | broker, engine or edge must be mended, or died again and again before all were ready |
 | 9 | – | engine or edge alone: cannot go on, and starting it again does not help |
 | 130 | `KeyboardInterrupt` | stopped with Ctrl-C |
 """
@@ -66,7 +66,7 @@ class NoPermissionError(StackError):
 
 
 class ChildFailedError(StackError):
-    """A process of the stack did not start, or died again and again; the message ends with its log's tail."""
+    """A process of the stack must be mended, or died again and again before the stack was ever ready; with its log."""
 
     code = "child_failed"
     exit_code = 8

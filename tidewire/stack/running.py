@@ -13,8 +13,10 @@ from tidewire.stack.child import Child
 from tidewire.stack.data_directory import DataDirectory
 from tidewire.stack.embedded import PROGRAM, child_environment
 from tidewire.stack.failure import ChildFailedError
+from tidewire.stack.supervisor import STOP_SECONDS
 
-_STOP_SECONDS = 40.0
+_STOP_SECONDS = 2 * STOP_SECONDS + 5.0
+"""First engine and edges may take that long, then the broker."""
 
 
 @contextmanager

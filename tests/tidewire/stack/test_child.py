@@ -81,3 +81,20 @@ def test_a_child_dies_with_its_parent(tmp_path: Path) -> None:
         assert psutil.pid_exists(pid)
         parent.kill()
     assert wait_until(lambda: not psutil.pid_exists(pid) or psutil.Process(pid).status() == "zombie")
+
+
+@pytest.mark.parametrize(
+    ("printed", "reason"),
+    [
+        ("", ""),
+        ("a\\nb\\n\\n", "b"),
+        ("tidewire: no broker\\nThis is not one of the errors\\n", "no broker"),
+        ("tidewire: first\\ntidewire: last\\nmore\\n", "last"),
+        ("x" * 1000, "x" * 300),
+    ],
+)
+def test_the_reason_is_what_this_process_said_and_no_earlier_one(tmp_path: Path, printed: str, reason: str) -> None:
+    (tmp_path / "test.log").write_text("tidewire: of yesterday\n")
+    child = run(tmp_path, f"print('{printed}', end='')")
+    assert wait_until(lambda: not child.alive)
+    assert child.reason() == reason
