@@ -11,13 +11,16 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from catalog.errors import SqlError
 from catalog.literal import LiteralKind, is_number
 from catalog.names import folded
 from catalog.statement_text import Span, StatementText
 from catalog.unsupported import (
     ROW_CLAUSES,
+    refuse_alias,
     refuse_argument,
     refuse_extras,
+    refuse_options,
     refuse_parameter,
     refuse_predicate,
     refuse_select_item,
@@ -98,7 +101,10 @@ def read_question(text: StatementText, parameters: bool = False) -> Question:
 
     Raises SubscriptionError: `syntax`, `unsupported`, `malformed`. Cost: that of the parser.
     """
-    statements = text.statements
+    try:
+        statements = text.statements
+    except SqlError as error:
+        raise refuse_options(text, error) or error from None
     if not statements:
         raise text.refusal("syntax", "the text holds no statement", hint="Write SELECT MIN(column) FROM table.")
     if len(statements) > 1:
@@ -189,6 +195,7 @@ class _Reader:
         if alias is not None:
             refuse_extras(self._text, alias, ("this",))
             self._alias = self._name(alias.this)
+            refuse_alias(self._text, alias.this)
 
     def _comparisons(self, condition: exp.Expr) -> Iterator[Comparison]:
         pending = [condition]

@@ -73,6 +73,11 @@ class _Sql(Dialect):
 _DIALECT = _Sql()
 
 
+def tokens_of(sql: str) -> list[Token]:
+    """Return the tokens of a text; comments are none. Raises sqlglot's TokenError. Cost: 0.5 us a character."""
+    return _DIALECT.tokenize(sql)
+
+
 class StatementText:
     """One text of SQL: its trees, its tokens, and errors that underline a place in it.
 
@@ -96,7 +101,7 @@ class StatementText:
     def tokens(self) -> list[Token]:
         """The text's tokens. Raises the text's error with code `syntax`."""
         try:
-            return _DIALECT.tokenize(self.sql)
+            return tokens_of(self.sql)
         except TokenError:
             raise self._not_closed() from None
 
@@ -133,6 +138,10 @@ class StatementText:
     def token_after(self, offset: int) -> Token | None:
         """Return the first token that begins at or after `offset`."""
         return next((t for t in self.tokens if t.start >= offset), None)
+
+    def token_before(self, offset: int) -> Token | None:
+        """Return the last token that begins before `offset`."""
+        return next((t for t in reversed(self.tokens) if t.start < offset), None)
 
     def keyword(self, words: Iterable[str], start: int = 0, end: int | None = None) -> Token | None:
         """Return the first unquoted token in [start, end) that is one of `words` (upper case); outer levels first."""

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from sqlglot import exp
+from sqlglot.tokenizer_core import Token, TokenType
 
 from catalog.errors import SqlError
+from catalog.names import quoted
+from catalog.notify import GRAMMAR, OPTION_WORDS, fault_at, is_option_word
 from catalog.statement_text import StatementText
 
 SUPPORTED = (
@@ -63,6 +66,9 @@ _BETTER = {
     "min": "; the smaller of their answers is the answer",
     "max": "; the greater of their answers is the answer",
 }
+_WORDS_OF_OPTIONS = frozenset((*OPTION_WORDS, "EVERY", "CHANGE", "LATEST", "RECORDS", "PACKED", "PUSH"))
+_ENDS = frozenset({TokenType.VAR, TokenType.STRING, TokenType.NUMBER, TokenType.R_PAREN, TokenType.IDENTIFIER})
+"""Tokens that a statement may end with, beside words."""
 _NEGATED = {exp.LT: ">=", exp.LTE: ">", exp.GT: "<=", exp.GTE: "<"}
 
 
@@ -90,6 +96,47 @@ def refuse_extras(text: StatementText, node: exp.Expr, known: tuple[str, ...]) -
         words, what, hint = _CLAUSES.get(name, ((name.strip("_").upper(),), name.strip("_").upper(), None))
         first = value[0] if isinstance(value, list) else value
         raise unsupported(text, what, text.keyword(words) or (first if text.span(first) else node), hint)
+
+
+def refuse_alias(text: StatementText, alias: exp.Expr) -> None:
+    """Raise the refusal of a word of the options that names the table without AS: an option was begun, and is none."""
+    span = text.span(alias)
+    before = None if span is None else text.token_before(span[0])
+    if alias.name.upper() not in _WORDS_OF_OPTIONS or before is None or before.token_type is TokenType.ALIAS:
+        return
+    if text.sql[before.end + 1 : span[1] if span else 0].endswith('"'):
+        return
+    what = f"`{alias.name}` is a word of the options, but no option is complete here"
+    hint = f"{GRAMMAR} To call the table so, write AS {quoted(alias.name.lower())}."
+    raise text.refusal("syntax", what, alias, hint)
+
+
+def refuse_options(text: StatementText, error: SqlError) -> SqlError | None:
+    """Return the refusal of options for which the statement cannot be parsed; None where `error` is of something else.
+
+    Options are to blame where one of their words follows what could have been the statement, outside of parentheses.
+    """
+    if error.code != "syntax" or error.line == 0:
+        return None
+    try:
+        tokens = text.tokens
+    except SqlError:
+        return None
+    depth, asks = 0, False
+    for i, token in enumerate(tokens):
+        depth += {"(": 1, ")": -1}.get(token.text, 0)
+        if token.start > error.end:
+            return None
+        asks = asks or token.token_type is TokenType.FROM
+        if asks and depth == 0 and is_option_word(token, text.sql) and _may_end(tokens[i - 1], text.sql):
+            fault = fault_at(text.sql, tokens, i)
+            if fault is not None:
+                return text.refusal(fault.code, str(fault), (fault.start, fault.end), fault.hint)
+    return None
+
+
+def _may_end(token: Token, sql: str) -> bool:
+    return token.token_type in _ENDS or token.text.upper() in ("NULL", "TRUE", "FALSE", ";")
 
 
 def refuse_select_item(text: StatementText, node: exp.Expr) -> SqlError:
