@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from catalog.ddl import apply_ddl
+from catalog.ddl import apply_ddl, fold_ddl
 from catalog.relation import Catalog
 from operators.counters import ShardCounters
 from tidewire.headroom import Headroom
@@ -89,3 +89,9 @@ def test_headroom_that_runs_out_and_a_log_that_does_not_go_on() -> None:
     assert "no longer before" in warned(headroom=[Headroom("edges", "t", -5.0, 100.0)])
     assert warned(headroom=[Headroom("edges", "t", 60.0, 100.0)]) == ""
     assert "does not go on: no disk" in warned(log=LogState("p", 30.0, 7, "t", problem="no disk"))
+
+
+def test_tables_that_nobody_reads() -> None:
+    catalog = fold_ddl(CATALOG, "CREATE TABLE old (k BIGINT PRIMARY KEY) WITH ('topic'='tw.acks')", 4)
+    [told] = warnings_of(overview(), catalog)
+    assert "table `old` is not read" in told and "`tw.acks`" in told and "DROP TABLE old" in told

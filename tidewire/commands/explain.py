@@ -48,6 +48,7 @@ def explain(
 
 def _catalog(file: Path | None, config: Path | None, bootstrap: str | None, prefix: str | None) -> Catalog:
     if file is not None:
-        return apply_ddl(Catalog(), read_text(file), 0)
+        settings = load_settings(config, bootstrap=bootstrap, prefix=prefix)
+        return apply_ddl(Catalog(prefix=settings.prefix), read_text(file), 0)
     with open_client(config, bootstrap, prefix) as client:
         return client.catalog()

@@ -33,6 +33,7 @@ _OPTIONS = {
     "buckets": re.compile("[0-9]{1,9}"),
     "bucket.by": re.compile(rf"\s*{_NAME}\s*(?:,\s*{_NAME}\s*)*"),
 }
+_INTERNAL = "dead-letters|acks|batches|catalog|deliveries|edge-state|engines|notifications|registrations|subscriptions"
 _LISTED = "schema."
 REGISTRY = "registry"
 _MOST_BUCKETS = 1_024
@@ -120,19 +121,26 @@ Tables = dict[str, Table]
 
 
 class Declared:
-    """The tables of every catalog version. Names are compared without regard to case."""
+    """The tables of every catalog version. Names are compared without regard to case.
 
-    def __init__(self, records: Iterable[Record]) -> None:
+    A table on a topic of the installation's own, which `prefix` begins, or of Kafka's is read by nobody: it stands in
+    the catalog of an earlier version, and can be dropped.
+    """
+
+    def __init__(self, records: Iterable[Record], prefix: str = "tw.") -> None:
         self._versions: list[tuple[int, Tables]] = [(-1, {})]
+        internal = re.compile(f"__.*|{re.escape(prefix)}(?:{_INTERNAL})")
+        every: Tables = {}
         scratch = duckdb.connect()
         for record in records:
             if record.value is None:
                 continue
             try:
-                tables = _apply(scratch, dict(self._versions[-1][1]), record.value.decode(), record.offset)
+                every = _apply(scratch, dict(every), record.value.decode(), record.offset)
             except (NotApplied, UnicodeDecodeError):
                 continue
-            self._versions.append((record.offset, tables))
+            read = {name: table for name, table in every.items() if not internal.fullmatch(table.topic)}
+            self._versions.append((record.offset, read))
 
     def at(self, version: int) -> Tables:
         """Return the tables in force at `version`, by lower-case name."""
