@@ -20,6 +20,7 @@ from sqlglot.parser import Parser
 from sqlglot.tokenizer_core import Token, TokenType
 
 from catalog.errors import SqlError
+from catalog.mistakes import double_quote
 
 Span = tuple[int, int]
 """Half-open range of characters in the text."""
@@ -31,7 +32,13 @@ _WORDS = (exp.Boolean, exp.Null, exp.Placeholder, exp.Star, exp.CurrentDate, exp
 _MISSING = re.compile(r"Required keyword: '\w+' missing|Expected|Expecting (?!\W)")
 _EXPECTING = re.compile(r"Expecting (\W)$")
 _LEXEME = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|--[^\n]*|/\*.*?\*/|['\"]|/\*", re.DOTALL)
-_OPEN = {"'": "string", '"': "quoted name", "/*": "comment"}
+_EARLY = re.compile(r"('(?:[^']|'')*')\w[^'\n]*")
+"""A string that a quote ends within a word."""
+_OPEN = {
+    "'": ("string", "Close it by a single quote; a quote inside a string is written twice: 'O''Hare'."),
+    '"': ("quoted name", "Close it by a double quote; a string stands in single quotes."),
+    "/*": ("comment", "Close it by */; comments may be nested."),
+}
 
 
 class _PlacedParseError(ParseError):
@@ -193,7 +200,12 @@ class StatementText:
 
     def _not_closed(self) -> SqlError:
         for match in _LEXEME.finditer(self.sql):
+            early = _EARLY.match(self.sql, match.start())
+            if early is not None and match.end() == early.end(1):
+                place = (match.end() - 1, match.end())
+                return self.refusal("syntax", "a quote ends the string here", place, double_quote(early[0]))
             if match[0] in _OPEN:
-                what = f"the {_OPEN[match[0]]} that begins here is not closed"
-                return self.refusal("syntax", what, (match.start(), match.start() + 1))
+                kind, hint = _OPEN[match[0]]
+                what = f"the {kind} that begins here is not closed"
+                return self.refusal("syntax", what, (match.start(), match.start() + len(match[0])), hint)
         return self.refusal("syntax", "the text cannot be split into tokens")
