@@ -20,6 +20,7 @@ from types import MappingProxyType
 
 from sqlglot import exp
 
+from catalog.ddl_mistakes import SUPPORTED, explained_ddl
 from catalog.declaration import Declaration, read_table, read_table_name
 from catalog.errors import CatalogError, suggestion
 from catalog.evolution import evolve
@@ -27,8 +28,6 @@ from catalog.internal_topics import owner_of
 from catalog.names import quoted
 from catalog.relation import Catalog, Column, Relation
 from catalog.statement_text import StatementText
-
-_SUPPORTED = "Supported: CREATE TABLE [IF NOT EXISTS] and DROP TABLE [IF EXISTS], separated by `;`."
 
 
 def apply_ddl(catalog: Catalog, text: str, version: int) -> Catalog:
@@ -49,8 +48,15 @@ def _applied(catalog: Catalog, text: str, version: int, new: bool) -> Catalog:
     if version <= catalog.version:
         raise ValueError(f"version {version} does not come after {catalog.version}")
     source = StatementText(text, CatalogError)
+    try:
+        return _folded(catalog, source, version, new)
+    except CatalogError as error:
+        raise (explained_ddl(source, error) if new else error) from None
+
+
+def _folded(catalog: Catalog, source: StatementText, version: int, new: bool) -> Catalog:
     if not source.statements:
-        raise source.refusal("syntax", "the text holds no statement", hint=_SUPPORTED)
+        raise source.refusal("syntax", "the text holds no statement", hint=SUPPORTED)
     relations = {**catalog.relations, **catalog.aside}
     for statement in source.statements:
         if isinstance(statement, exp.Create) and statement.kind == "TABLE":
@@ -62,7 +68,7 @@ def _applied(catalog: Catalog, text: str, version: int, new: bool) -> Catalog:
             _drop(relations, statement, source)
         else:
             place = source.first_token(statement)
-            raise source.refusal("unsupported", "this statement is not part of a catalog", place, _SUPPORTED)
+            raise source.refusal("unsupported", "this statement is not part of a catalog", place, SUPPORTED)
     aside = {name: r for name, r in relations.items() if owner_of(r.topic, catalog.prefix) is not None}
     free = {name: relation for name, relation in relations.items() if name not in aside}
     return Catalog(version, MappingProxyType(free), catalog.prefix, MappingProxyType(aside))
@@ -115,7 +121,7 @@ def _drop(relations: dict[str, Relation], statement: exp.Drop, source: Statement
         if value and name not in ("exists", "tables", "this", "kind"):
             word = name.upper()
             place = source.keyword((word,)) or statement
-            raise source.refusal("unsupported", f"DROP TABLE ... {word} is not supported", place, _SUPPORTED)
+            raise source.refusal("unsupported", f"DROP TABLE ... {word} is not supported", place, SUPPORTED)
     for table in statement.args.get("tables") or [statement.this]:
         name = read_table_name(table, source)
         if name in relations:

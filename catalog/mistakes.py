@@ -19,6 +19,7 @@ from catalog.names import quoted
 Place = tuple[int, int]
 
 PARAMETER_HINT = 'Write the constant, or register {"template": ..., "params": [...]} with ? for each.'
+Rule = Callable[["Words"], "Mistake | None"]
 COMPARISONS = frozenset({"=", "==", "<", "<=", ">", ">=", "<>", "!="})
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _BEFORE_CONSTANTS = COMPARISONS | {"BETWEEN", "LIKE", "IN", "IS"}
@@ -33,11 +34,12 @@ _OTHER_QUOTES = re.compile(r"`([^`]*)`|\[([A-Za-z_][^\]]*)\]")
 
 
 class Mistake(NamedTuple):
-    """What is wrong at [start, end) of the text, and what would be right."""
+    """What is wrong at [start, end) of the text, and what would be right; `code` where it is another than before."""
 
     what: str
     place: Place
     hint: str
+    code: str = ""
 
 
 class Words:
@@ -111,7 +113,8 @@ def _parameter(text: Words) -> Mistake | None:
     return None
 
 
-def _odd_string(text: Words) -> Mistake | None:
+def odd_string(text: Words) -> Mistake | None:
+    """Find a string that ends too early, and one in quotes of another language."""
     for at, token in enumerate(text.tokens):
         if token.token_type is TokenType.STRING and text.touches(at + 1) and text.word(at + 1)[0].isalnum():
             place = token.end, token.end + 1
@@ -124,7 +127,8 @@ def _odd_string(text: Words) -> Mistake | None:
     return None
 
 
-def _odd_quotes(text: Words) -> Mistake | None:
+def odd_quotes(text: Words) -> Mistake | None:
+    """Find quotes that are none here."""
     for at, match in text.matches(_CURLY):
         return _requoted(text, at, match.span(), "these are no quotes, but marks of a word processor", match[1])
     for at, match in text.matches(_OTHER_QUOTES):
@@ -294,9 +298,8 @@ def _comment(text: Words) -> Mistake | None:
     return None
 
 
-Rule = Callable[[Words], Mistake | None]
 RULES: tuple[Rule, ...] = (
-    _odd_string, _moment, _parameter, _odd_quotes, _odd_number, _habit, _chain, _aggregate, _hyphen, _comment,
+    odd_string, _moment, _parameter, odd_quotes, _odd_number, _habit, _chain, _aggregate, _hyphen, _comment,
 )  # fmt: skip
 """For every refused statement."""
 LAST_RULES: tuple[Rule, ...] = (_several_words,)

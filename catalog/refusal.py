@@ -7,7 +7,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from catalog.errors import SqlError
 from catalog.mistakes import LAST_RULES, Mistake, Words, find_mistake
 from catalog.notify import fault_at, is_option_word
-from catalog.repair import find_repair
+from catalog.repair import find_repair, reach
 from catalog.statement_text import StatementText
 from catalog.unsupported import SUPPORTED
 
@@ -37,7 +37,7 @@ def explained(text: StatementText, error: SqlError) -> SqlError:
         return fault
     found = find_mistake(words)
     if found is None and error.code == "syntax" and reach(text.sql) == error.start:
-        found = find_repair(words, reach, _WORDS, error.start) or find_mistake(words, LAST_RULES)
+        found = find_repair(words, _WORDS, error.start) or find_mistake(words, LAST_RULES)
     if found is not None:
         return _refusal(text, error.code, found)
     return error if error.hint else text.refusal(error.code, error.what, _place(error), SUPPORTED)
@@ -50,15 +50,6 @@ def _refusal(text: StatementText, code: str, found: Mistake) -> SqlError:
 
 def _place(error: SqlError) -> tuple[int, int] | None:
     return (error.start, error.end) if error.line else None
-
-
-def reach(sql: str) -> int | None:
-    """Return where the parser finds the first fault of a text, None if it finds none."""
-    try:
-        _ = StatementText(sql, SqlError).statements
-    except SqlError as error:
-        return error.start
-    return None
 
 
 def _options(text: StatementText, error: SqlError) -> SqlError | None:

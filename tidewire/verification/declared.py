@@ -36,6 +36,7 @@ _OPTIONS = {
 _INTERNAL = "dead-letters|acks|batches|catalog|deliveries|edge-state|engines|notifications|registrations|subscriptions"
 _LISTED = "schema."
 REGISTRY = "registry"
+_TAB = {r"\t": "\t"}
 _MOST_BUCKETS = 1_024
 _VERBATIM = re.compile(r"topic|placeholder|delimiter|bucket\.by|message|schema|schema\.[0-9]{1,10}")
 _WORDS = {"registry", "inline"}
@@ -337,7 +338,7 @@ def _options(text: str) -> dict[str, str]:
         if name in options or (name in _OPTIONS and not _OPTIONS[name].fullmatch(value)):
             raise NotApplied(f"option {name} = {value}")
         verbatim = _VERBATIM.fullmatch(name) and not (name == "schema" and value.lower() in _WORDS)
-        options[name] = value if verbatim else value.lower()
+        options[name] = _TAB.get(value, value) if name == "delimiter" else value if verbatim else value.lower()
         place = match.end() + 1
     return options
 
