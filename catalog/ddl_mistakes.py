@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from sqlglot.tokenizer_core import TokenType
 
+from catalog.declared_type import written_type
 from catalog.errors import CatalogError, SqlError
 from catalog.foreign_types import instead_of, is_foreign
 from catalog.mistakes import Mistake, Rule, Words, find_mistake, odd_quotes, odd_string
@@ -95,12 +96,12 @@ def _decimal(text: Words) -> Mistake | None:
 
 def _foreign_type(text: Words) -> Mistake | None:
     for at in _columns(text):
-        if text.is_name(at) and is_foreign(text.word(at + 1)) and text.word(at + 2) not in (",", ")", "("):
-            behind = (",", ")", "PRIMARY KEY", "NOT")
-            end = next((i for i in range(at + 2, len(text)) if text.word(i) in behind), at + 2)
-            written = text.written(at + 1, end - 1)
+        if text.is_name(at) and is_foreign(text.word(at + 1)):
+            first = text.tokens[at + 1]
+            written = written_type(text.tokens, first, text.sql)
             hint = instead_of(written, ()) or SUPPORTED
-            return Mistake(f"`{written[:60]}` is no type", text.place(at + 1, end - 1), hint, "unsupported_type")
+            place = first.start, first.start + len(written)
+            return Mistake(f"`{written[:60]}` is no type", place, hint, "unsupported_type")
     return None
 
 

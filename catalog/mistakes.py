@@ -193,8 +193,8 @@ def _chain(text: Words) -> Mistake | None:
 
 def _constant(text: Words, at: int, step: int) -> int | None:
     """Return the other end of the number or string that begins at a token and goes in a direction."""
-    if step > 0 and text.word(at) == "-":
-        at += 1
+    at += step > 0 and text.word(at) == "-"
+    at += step > 0 and text.word(at) == "."
     if not 0 <= at < len(text) or text.tokens[at].token_type not in (TokenType.NUMBER, TokenType.STRING):
         return None
     return at - 1 if step < 0 and text.word(at - 1) == "-" else at

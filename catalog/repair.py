@@ -16,6 +16,7 @@ from itertools import chain, islice
 
 from catalog.errors import SqlError
 from catalog.mistakes import COMPARISONS, Mistake, Words
+from catalog.notify import OptionRefused, read_options
 from catalog.statement_text import StatementText
 
 LONGEST = 1_000
@@ -26,10 +27,10 @@ _PLAIN = re.compile(r"[A-Z_][A-Z0-9_]*")
 
 
 def reach(sql: str) -> int | None:
-    """Return where the parser finds the first fault of a text, None if it finds none."""
+    """Return where the parser finds the first fault of a text, options left aside; None if it finds none."""
     try:
-        _ = StatementText(sql, SqlError).statements
-    except SqlError as error:
+        _ = StatementText(sql[: read_options(sql).end], SqlError).statements
+    except (SqlError, OptionRefused) as error:
         return error.start
     return None
 
