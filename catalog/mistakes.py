@@ -140,8 +140,12 @@ def odd_quotes(text: Words) -> Mistake | None:
 def _requoted(text: Words, at: int, place: Place, what: str, content: str) -> Mistake:
     if is_constant_place(text, at):
         return Mistake(what, place, f"Write a string in single quotes: {string(content)}.")
-    plain = content.lower() if re.fullmatch(r"\w+", content) else content
-    return Mistake(what, place, f"Write a name plainly, or in double quotes: {quoted(plain)}.")
+    return Mistake(what, place, f"Write a name plainly, or in double quotes: {as_name(content)}.")
+
+
+def as_name(content: str) -> str:
+    """Return a text as the name that it would be without quotes, or in double quotes where it needs them."""
+    return quoted(content.lower() if re.fullmatch(r"\w+", content) else content)
 
 
 def is_constant_place(text: Words, at: int) -> bool:

@@ -59,7 +59,8 @@ def near_word(word: str, known: tuple[str, ...]) -> str | None:
         return None
     same = [k for k in known if sorted(k) == sorted(word)]
     cutoff = 0.75 if len(word) > 3 else 0.8
-    return (same or difflib.get_close_matches(word, known, n=1, cutoff=cutoff) or [None])[0]
+    near = same or difflib.get_close_matches(word, known, n=1, cutoff=cutoff)
+    return near[0] if near else None
 
 
 def _misspelt(text: Words, known: tuple[str, ...], fault: int) -> Iterator[tuple[Mistake, str, int | None]]:

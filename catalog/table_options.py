@@ -146,9 +146,9 @@ def _option(item: exp.Expr, statement: exp.Create, source: StatementText) -> _Op
         raise source.refusal("unsupported", "a table takes nothing but options in WITH (...)", place, hint)
     if not (isinstance(value, exp.Literal) and value.is_string):
         what = f"the value of option `{name}` is no string"
-        place = value if isinstance(value, exp.Expr) and source.span(value) else _value_of(name, source)
-        place = place or _stray(statement, source)
-        raise source.refusal("syntax", what, place, f"Write it in single quotes: '{name}'='...'.")
+        known = isinstance(value, exp.Expr) and source.span(value) is not None
+        at = value if known else _value_of(name, source) or _stray(statement, source)
+        raise source.refusal("syntax", what, at, f"Write it in single quotes: '{name}'='...'.")
     span = source.span(value)
     return _Option(name, value.name, _before(source, span) or span, span)
 

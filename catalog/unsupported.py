@@ -10,8 +10,8 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import TokenType
 
 from catalog.errors import SqlError
-from catalog.mistakes import PARAMETER_HINT, string
-from catalog.names import quoted
+from catalog.mistakes import PARAMETER_HINT, as_name, string
+from catalog.names import folded, quoted
 from catalog.notify import GRAMMAR, OPTION_WORDS
 from catalog.repair import near_word
 from catalog.statement_text import StatementText
@@ -144,8 +144,8 @@ def refuse_select_item(text: StatementText, node: exp.Expr) -> SqlError:
     if isinstance(node, exp.Star) or (isinstance(node, exp.Column) and isinstance(node.this, exp.Star)):
         return unsupported(text, "SELECT *", text.keyword(("*",)))
     if isinstance(node, exp.Column):
-        name = node.name
-        hint = f"Write MIN({quoted(name)}), or SELECT DISTINCT {quoted(name)} for all its values."
+        name, written = node.name, _written(node)
+        hint = f"Write MIN({written}), or SELECT DISTINCT {written} for all its values."
         if near_word(name.upper(), ("DISTINCT",)) and isinstance(node.parent, exp.Alias):
             hint = "Did you mean DISTINCT?"
         return unsupported(text, f"a column that is not inside an aggregate (`{name}`)", node, hint)
@@ -154,10 +154,12 @@ def refuse_select_item(text: StatementText, node: exp.Expr) -> SqlError:
     if isinstance(node, exp.Window):
         return unsupported(text, "OVER", text.keyword(("OVER",)), _window_hint(node))
     if isinstance(node, exp.Func):
-        function = node.name if isinstance(node, exp.Anonymous) else node.sql_name()
+        head, function = _head(text, node), node.name if isinstance(node, exp.Anonymous) else node.sql_name()
+        if isinstance(head, tuple):
+            function = text.sql[head[0] : head[1]]
         meant = near_word(function.upper(), ("MIN", "MAX", "COUNT", "SUM", "AVG")) or _SYNONYMS.get(function.upper())
-        hint = meant and f"Did you mean {meant}?"
-        return unsupported(text, f"the function {function.upper()}", _head(text, node), hint)
+        said = f"Did you mean {meant}?" if meant else None
+        return unsupported(text, f"the function {function.upper()}", head, said)
     return unsupported(text, "an expression in SELECT", node)
 
 
@@ -173,10 +175,9 @@ def refuse_argument(text: StatementText, function: exp.Expr, name: str) -> SqlEr
         return unsupported(text, "COUNT of a constant", _placed(text, inner, function), "Write COUNT(*).")
     if function.expressions:
         return unsupported(text, f"{name} of several expressions", function, f"{name} takes one column.")
-    hint = None
-    if isinstance(inner, exp.Literal) and inner.is_string:
-        hint = f"A name is written plainly, or in double quotes: {name}({quoted(inner.this)})."
-    return unsupported(text, f"{name} of anything but a column", _placed(text, inner, function), hint)
+    named = isinstance(inner, exp.Literal) and inner.is_string
+    said = f"A name is written plainly, or in double quotes: {name}({as_name(inner.this)})." if named else None
+    return unsupported(text, f"{name} of anything but a column", _placed(text, inner, function), said)
 
 
 def refuse_columns(text: StatementText, node: exp.Expr) -> SqlError:
@@ -192,7 +193,7 @@ def refuse_constants(text: StatementText, node: exp.Expr, left: exp.Expr) -> Sql
     """Return the refusal of a comparison of two constants, of which the left may be meant as a column."""
     hint = "Leave it out."
     if isinstance(left, exp.Literal) and left.is_string:
-        hint = f"If {string(left.this)} is a column, write it plainly, or in double quotes: {quoted(left.this[:60])}."
+        hint = f"If {string(left.this)} is a column, write it plainly, or in double quotes: {as_name(left.this[:60])}."
     return unsupported(text, "a condition without a column", node, hint)
 
 
@@ -270,6 +271,10 @@ def _refuse_is(text: StatementText, node: exp.Is, name: str) -> SqlError:
     return unsupported(text, f"{name} NULL", place, hint)
 
 
+def _written(column: exp.Column) -> str:
+    return quoted(folded(column.this))
+
+
 def _window_hint(window: exp.Window) -> str | None:
     """Return what works instead of OVER; None for a running aggregate."""
     if window.args.get("order") is not None:
@@ -277,7 +282,7 @@ def _window_hint(window: exp.Window) -> str | None:
     by = window.args.get("partition_by") or []
     if not by:
         return "Leave it out."
-    conditions = " AND ".join(f"{quoted(e.name)} = constant" for e in by if isinstance(e, exp.Column))
+    conditions = " AND ".join(f"{_written(e)} = constant" for e in by if isinstance(e, exp.Column))
     return f"Leave it out, and register one subscription for each value: WHERE {conditions or 'column = constant'}."
 
 
@@ -293,9 +298,10 @@ def _range_hint(text: StatementText, node: exp.Expr) -> str | None:
     negated = span is None or text.keyword(("NOT",), *span) is not None
     if isinstance(node, exp.ILike) or negated or not (isinstance(pattern, exp.Literal) and pattern.is_string):
         return _STRINGS
-    name, prefix = quoted(node.this.name), pattern.this.removesuffix("%")
+    prefix = pattern.this.removesuffix("%")
     if not isinstance(node.this, exp.Column) or re.search(r"[%_\\]", prefix) or not prefix:
         return _STRINGS
+    name = _written(node.this)
     if prefix == pattern.this:
         return f"Without a wildcard, write {name} = {string(prefix)}."
     end = _after(prefix)
