@@ -10,7 +10,7 @@ from catalog.declared_type import written_type
 from catalog.errors import CatalogError, SqlError
 from catalog.foreign_types import instead_of, is_foreign
 from catalog.mistakes import Mistake, Rule, Words, find_mistake, odd_quotes, odd_string
-from catalog.repair import find_repair, near_word, reach
+from catalog.repair import find_repair, near_word
 from catalog.statement_text import StatementText
 
 SUPPORTED = "Supported: CREATE TABLE [IF NOT EXISTS] and DROP TABLE [IF EXISTS], separated by `;`."
@@ -44,7 +44,7 @@ def explained_ddl(text: StatementText, error: CatalogError) -> SqlError:
         return error
     syntax = error.code == "syntax"
     found = find_mistake(words, RULES if syntax else _FOR_TREES)
-    if found is None and syntax and reach(text.sql) == error.start:
+    if found is None and syntax and text.unparsed:
         found = find_repair(words, _WORDS, error.start)
     if found is not None:
         return text.refusal(found.code or error.code, found.what, found.place, found.hint)

@@ -25,7 +25,10 @@ _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _BEFORE_CONSTANTS = COMPARISONS | {"BETWEEN", "LIKE", "IN", "IS"}
 _AGGREGATES = ("MIN", "MAX", "COUNT", "SUM", "AVG")
 _PARAMETER = re.compile(r"[$#]\{\w*\}|\{\{\s*\w+\s*\}\}|\{\w*\}|\$\w+(?![\w$])|@\w+|:[A-Za-z_]\w*|\?\d+|%s\b|%\(\w+\)s")
-_MOMENT = re.compile(r"(\d{4})([-/.])(\d{1,2})\2(\d{1,2})(?:[T ](\d{1,2}):(\d{2})(?::(\d{2})(\.\d{1,6})?)?)?(?![\w:])")
+_MOMENT = re.compile(
+    r"(\d{4})([-/.])(\d{1,2})\2(\d{1,2})(?:[T ](\d{1,2}):(\d{2})(?::(\d{2})(\.\d{1,6})?)?)?(Z|[+-]\d\d:?\d\d)?(?![\w:])"
+)
+_DAY = re.compile(r"(?:\d{4}([-/.])\d{1,2}\1\d{1,2}|\d{1,2}([-/.])\d{1,2}\2\d{4})(?!\w)")
 _NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\w)|\d+(?:_\d+)+(?!\w)|\d+(?:\.\d+)?[%$€£]")
 _PREFIXED = re.compile(r"(?:[EeNnXxBbRr]|[Uu]&|_\w+)'(?:[^']|'')*'")
 _DOLLARS = re.compile(r"\$(\w*)\$(.*?)\$\1\$", re.DOTALL)
@@ -88,7 +91,7 @@ class Words:
 
 def _moment(text: Words) -> Mistake | None:
     for at, match in text.matches(_MOMENT):
-        year, _, month, day, hour, minute, second, _ = match.groups()
+        year, _, month, day, hour, minute, second, _, _ = match.groups()
         try:
             dt.datetime(int(year), int(month), int(day), int(hour or 0), int(minute or 0), int(second or 0))
         except ValueError:
@@ -100,7 +103,11 @@ def _moment(text: Words) -> Mistake | None:
         what = f"`{match[0]}` without quotes is no date but numbers"
         typed = text.word(at - 1) in ("DATE", "TIMESTAMP")
         start = text.tokens[at - 1].start if typed else match.start()
-        return Mistake(what, (start, match.end()), f"Write {literal}.")
+        zone = ", in the zone of the data, without naming it" if match[9] else ""
+        return Mistake(what, (start, match.end()), f"Write {literal}{zone}.")
+    for _, match in text.matches(_DAY):
+        what = f"`{match[0]}` without quotes is no date but numbers"
+        return Mistake(what, match.span(), "Write year, month and day as DATE '2026-03-01'.")
     return None
 
 
@@ -165,6 +172,8 @@ def double_quote(written: str) -> str:
     >>> double_quote("'O'Hare")
     "A quote inside a string is written twice: 'O''Hare'."
     """
+    if written.startswith("''"):
+        return f"Write one quote on each side: {string(written.strip(chr(39)))}."
     whole = written.replace("\\'", "'")
     inner = whole[1:].rstrip("'").replace("''", "'")
     return f"A quote inside a string is written twice: {string(inner)}."
@@ -180,11 +189,12 @@ def _odd_number(text: Words) -> Mistake | None:
 def _chain(text: Words) -> Mistake | None:
     """`1 < risk < 3`, and `risk > 1 AND < 3`."""
     for at in range(1, len(text)):
-        if text.is_name(at) and text.word(at - 1) in _MIRRORED and text.word(at + 1) in _MIRRORED:
-            first, last = _constant(text, at - 2, -1), _constant(text, at + 2, 1)
+        begin = at - 2 if text.word(at - 1) == "." else at
+        if text.is_name(at) and text.word(begin - 1) in _MIRRORED and text.word(at + 1) in _MIRRORED:
+            first, last = _constant(text, begin - 2, -1), _constant(text, at + 2, 1)
             if first is not None and last is not None:
-                name, low, high = (text.written(*span) for span in ((at, at), (first, at - 2), (at + 2, last)))
-                hint = f"Write {name} {_MIRRORED[text.word(at - 1)]} {low} AND {name} {text.word(at + 1)} {high}."
+                name, low, high = (text.written(*span) for span in ((begin, at), (first, begin - 2), (at + 2, last)))
+                hint = f"Write {name} {_MIRRORED[text.word(begin - 1)]} {low} AND {name} {text.word(at + 1)} {high}."
                 return Mistake("a comparison has two sides", text.place(first, last), hint)
         if text.word(at) == "AND" and text.word(at + 1) in COMPARISONS:
             beside = COMPARISONS | {"AND"}
@@ -207,6 +217,8 @@ def _constant(text: Words, at: int, step: int) -> int | None:
 def _aggregate(text: Words) -> Mistake | None:
     """Aggregates without parentheses, or with nothing in them."""
     end = next(text.find("FROM"), len(text))
+    if text.word(0) in _AGGREGATES and text.word(1) == "(":
+        return Mistake("SELECT is missing", text.place(0, 0), "Write SELECT before it.")
     for at in range(end):
         name = text.word(at)
         if name not in _AGGREGATES or text.word(at - 1) in ("(", ".", "AS"):

@@ -7,7 +7,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from catalog.errors import SqlError
 from catalog.mistakes import LAST_RULES, Mistake, Words, find_mistake
 from catalog.notify import fault_at, is_option_word
-from catalog.repair import find_repair, reach
+from catalog.repair import find_repair
 from catalog.statement_text import StatementText
 from catalog.unsupported import SUPPORTED
 
@@ -36,7 +36,7 @@ def explained(text: StatementText, error: SqlError) -> SqlError:
     if error.code == "syntax" and (fault := _options(text, error)) is not None:
         return fault
     found = find_mistake(words)
-    if found is None and error.code == "syntax" and reach(text.sql) == error.start:
+    if found is None and error.code == "syntax" and text.unparsed:
         found = find_repair(words, _WORDS, error.start) or find_mistake(words, LAST_RULES)
     if found is not None:
         return _refusal(text, error.code, found)

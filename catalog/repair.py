@@ -14,6 +14,8 @@ import re
 from collections.abc import Iterator
 from itertools import chain, islice
 
+from sqlglot.tokenizer_core import TokenType
+
 from catalog.errors import SqlError
 from catalog.mistakes import COMPARISONS, Mistake, Words
 from catalog.notify import OptionRefused, read_options
@@ -22,7 +24,12 @@ from catalog.statement_text import StatementText
 LONGEST = 1_000
 """Characters of a statement that is tried."""
 _MOST_TRIALS = 12
-_OPERATORS = {"&&": "AND", "||": "OR", "=>": ">=", "EQUALS": "=", "EQ": "=", "NEQ": "<>", ",": "AND"}
+_OPERATORS = {"&&": "AND", "||": "OR", "=>": ">=", "EQUALS": "=", "EQ": "=", "NEQ": "<>", ",": "AND", "TO": "AND"}
+_CLAUSES = {"AND": "WHERE", "WHERE": "AND"}
+_WORDS_TOO = ("IF", "XOR", "REGEXP", "ROLLBACK", "GRANT")
+"""Words of SQL that the tokenizer has no type for."""
+_ENDS = frozenset({TokenType.VAR, TokenType.NUMBER, TokenType.STRING, TokenType.IDENTIFIER})
+"""Tokens that a condition or a table may end with."""
 _PLAIN = re.compile(r"[A-Z_][A-Z0-9_]*")
 
 
@@ -70,6 +77,9 @@ def _misspelt(text: Words, known: tuple[str, ...], fault: int) -> Iterator[tuple
     for at in (at for at in places if at < len(text)):
         word = text.word(at)
         meant = _OPERATORS.get(word) or (near_word(word, known) if _PLAIN.fullmatch(word) else None)
+        ends = at > 0 and text.tokens[at - 1].token_type in _ENDS
+        if ends and text.tokens[at].start == fault:
+            meant = meant or _CLAUSES.get(word)
         if text.word(at) == "=" and text.word(at + 1) in ("<", ">") and text.touches(at + 1):
             meant, last = text.word(at + 1) + "=", at + 1
         else:
@@ -85,7 +95,10 @@ def _reserved(text: Words, fault: int) -> Iterator[tuple[Mistake, str, int | Non
     """Yield the words in the places of names, in quotes: they may be words of SQL."""
     seen = set()
     for at, word in enumerate(text.words):
-        if text.tokens[at].start > fault or word in seen or not _PLAIN.fullmatch(word) or not _as_name(text, at):
+        plain = text.tokens[at].token_type is TokenType.VAR and word not in _WORDS_TOO
+        if text.tokens[at].start > fault or plain or word in seen or not _PLAIN.fullmatch(word):
+            continue
+        if not _as_name(text, at):
             continue
         seen.add(word)
         name = f'"{word.lower()}"'

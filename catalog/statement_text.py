@@ -88,12 +88,14 @@ def tokens_of(sql: str) -> list[Token]:
 class StatementText:
     """One text of SQL: its trees, its tokens, and errors that underline a place in it.
 
-    `error` is the class that `refusal` makes (CatalogError or SubscriptionError).
+    `error` is the class that `refusal` makes (CatalogError or SubscriptionError). `unparsed` becomes true where the
+    parser stops at a token.
     """
 
     def __init__(self, sql: str, error: type[SqlError]) -> None:
         self.sql = sql
         self._error = error
+        self.unparsed = False
         try:
             sql.encode()
         except UnicodeEncodeError as e:
@@ -122,6 +124,7 @@ class StatementText:
         try:
             trees = _DIALECT.parser().parse(tokens, self.sql)
         except _PlacedParseError as e:
+            self.unparsed = True
             raise self._syntax(e) from None
         except RecursionError:
             what = "the statement is nested too deeply"

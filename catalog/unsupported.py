@@ -182,10 +182,13 @@ def refuse_argument(text: StatementText, function: exp.Expr, name: str) -> SqlEr
 
 def refuse_columns(text: StatementText, node: exp.Expr) -> SqlError:
     """Return the refusal of a comparison of two columns, of which one may be meant as a string."""
-    right = node.expression.unnest()
+    left, right = node.this.unnest(), node.expression.unnest()
+    meant = left if left.name.isupper() and not right.name.isupper() else right
     hint = "Compare the column with a constant."
-    if right.args.get("table") is None:
-        hint += f" If `{right.name[:60]}` is a string, write it in single quotes: {string(right.name)}."
+    if meant.name.upper() in ("NAN", "INF", "INFINITY"):
+        hint += " No row has this one: numbers are finite."
+    elif meant.args.get("table") is None:
+        hint += f" If `{meant.name[:60]}` is a string, write it in single quotes: {string(meant.name)}."
     return unsupported(text, "a comparison of two columns", node, hint)
 
 
@@ -211,6 +214,8 @@ def refuse_predicate(text: StatementText, node: exp.Expr, functions: Set[str]) -
         return unsupported(text, what, node, f"If it is BOOLEAN, write {node.name} = TRUE.")
     if node.find(exp.Query) is not None:
         return unsupported(text, "a subquery", _placed(text, node, None))
+    if isinstance(node, exp.NEQ) and all(isinstance(s.unnest(), exp.Column) for s in (node.this, node.expression)):
+        return refuse_columns(text, node)
     for kind, (name, hint) in _PREDICATES.items():
         if isinstance(node, kind):
             better = _BETTER.get(next(iter(functions)), "") if len(functions) == 1 else ""
