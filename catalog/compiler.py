@@ -16,15 +16,15 @@ from dataclasses import dataclass, field
 from catalog.column_type import ColumnType, Kind
 from catalog.errors import SqlError, SubscriptionError
 from catalog.literal import LiteralKind, LiteralMismatch
-from catalog.notify import EVERY_CHANGE, RECORDS, Notify, OptionRefused, Options, read_options
+from catalog.notify import EVERY_CHANGE, RECORDS, Notify, OptionRefused, Options, read_options, read_tail
 from catalog.parameter import Literal, ParameterRefused, literal_of, written
 from catalog.plan import Plan, is_number_type, make_plan
-from catalog.question import Operand, read_question
+from catalog.question import Operand, Question, read_question
 from catalog.recent import Recent
 from catalog.relation import Catalog
 from catalog.shape import Region, Shape
 from catalog.statement_text import StatementText
-from catalog.template import Key, Pieces, content, is_template, split
+from catalog.template import Key, Pieces, content, guarded, is_template, split
 
 MAX_CHARACTERS = 16_384
 """Longest text of one subscription."""
@@ -56,11 +56,27 @@ class Compiled:
 
 @dataclass(frozen=True, slots=True)
 class Shortcut:
-    """A template's plan; the kinds of its constants; those that are no literals (TRUE, FALSE, NULL) by number."""
+    """How all statements of a template are compiled, options behind them included.
+
+    plan; kinds: of its constants; fixed: those that are no literals (TRUE, FALSE, NULL) by number.
+    literals: how many literals the statement has; those behind are its options'.  end: where the statement ends
+    within the part behind its last literal.
+    """
 
     plan: Plan
     kinds: tuple[LiteralKind, ...]
     fixed: tuple[tuple[int, str], ...]
+    literals: int
+    end: int
+
+    def pieces(self, key: Key, literals: list[str]) -> tuple[Pieces, str]:
+        """Return the pieces of a statement, the last with all that stands behind, and what is not of the statement."""
+        parts, own = key[0], self.literals
+        if own == len(literals):
+            return (parts, literals), parts[own][self.end :]
+        pairs = zip(parts[own:], (*literals[own:], ""), strict=True)
+        last = "".join([piece for pair in pairs for piece in pair])
+        return ((*parts[:own], last), literals[:own]), last[self.end :]
 
     def region(self, literals: Sequence[str]) -> Region:
         """Return the region for these literals, as written. Raises LiteralMismatch."""
@@ -110,18 +126,19 @@ class Compiler:
         """
         if len(sql) > MAX_CHARACTERS:
             raise _too_long(sql)
-        options = _options(sql)
-        statement = sql[: options.end]
-        key, literals = split(statement)
+        key, literals = split(sql)
         shortcut = self._shortcuts.get(key)
         if not isinstance(shortcut, Shortcut):
-            return self._compile_whole(sql, options, key if shortcut is None else None, literals)
+            return self._compile_whole(sql, key if shortcut is None else None, literals)
+        pieces, behind = shortcut.pieces(key, literals)
+        options = read_tail(behind)
+        if options is None:
+            return self._compile_whole(sql, None, literals)
         try:
-            region = shortcut.region(literals)
+            region = shortcut.region(pieces[1])
         except LiteralMismatch:
-            return self._compile_whole(sql, options, None, literals)
-        *first, last = key[0]
-        return _compiled(shortcut.plan, region, sql, options, ((*first, last + sql[options.end :]), literals))
+            return self._compile_whole(sql, None, literals)
+        return _compiled(shortcut.plan, region, sql, options, pieces)
 
     def compile_template(self, template: str, parameters: Sequence[object]) -> Compiled:
         """Compile a SELECT in which constants are written `?`; `parameters` are JSON values in the same order.
@@ -163,8 +180,9 @@ class Compiler:
         shortcut = self._shortcuts.get(key)
         return shortcut if isinstance(shortcut, Shortcut) else None
 
-    def _compile_whole(self, sql: str, options: Options, key: Key | None, literals: list[str]) -> Compiled:
+    def _compile_whole(self, sql: str, key: Key | None, literals: list[str]) -> Compiled:
         """Compile by the parser; with `key`, remember whether its template may take the shortcut from now on."""
+        options = _options(sql)
         text = StatementText(sql[: options.end], SubscriptionError)
         question = read_question(text)
         plan = make_plan(self.catalog, question, text)
@@ -175,11 +193,7 @@ class Compiler:
         except LiteralMismatch as e:
             raise _mismatch(text, operands, e) from None
         if key is not None:
-            fixed = tuple(
-                (i, o.text) for i, o in enumerate(operands) if o.kind in (LiteralKind.BOOLEAN, LiteralKind.NULL)
-            )
-            safe = is_template(key, literals, text.statements[0], question)
-            self._shortcuts.put(key, Shortcut(plan, kinds, fixed) if safe else _WholeWay())
+            self._shortcuts.put(key, _shortcut(plan, kinds, question, text, key, literals) or _WholeWay())
         return _compiled(plan, region, sql, options)
 
     def _prepare(self, template: str) -> _Prepared:
@@ -196,6 +210,20 @@ class Compiler:
 
 class _WholeWay:
     """Stands for a template that may not take the shortcut."""
+
+
+def _shortcut(
+    plan: Plan, kinds: tuple[LiteralKind, ...], question: Question, text: StatementText, key: Key, literals: list[str]
+) -> Shortcut | None:
+    """Return the shortcut of the template `key`, of which `text` is a statement without its options; None if unsafe."""
+    (parts, quoted), own = split(text.sql)
+    count, end = len(own), len(parts[-1])
+    same = key[0][:count] == parts[:-1] and key[0][count][:end] == parts[-1] and literals[:count] == own
+    if not (same and guarded(key[0]) and is_template((parts, quoted), own, text.statements[0], question)):
+        return None
+    operands = [c.operand for c in question.comparisons]
+    fixed = tuple([(i, o.text) for i, o in enumerate(operands) if o.kind in (LiteralKind.BOOLEAN, LiteralKind.NULL)])
+    return Shortcut(plan, kinds, fixed, count, end)
 
 
 def check_policy(shape: Shape, columns: Sequence[ColumnType | None], notify: Notify) -> None:
@@ -221,7 +249,7 @@ def _options(sql: str) -> Options:
         return read_options(sql)
     except OptionRefused as error:
         text = StatementText(sql, SubscriptionError)
-        raise text.refusal("malformed", str(error), (error.start, error.end), "Say each option once.") from None
+        raise text.refusal(error.code, str(error), (error.start, error.end), error.hint) from None
 
 
 def _too_long(sql: str) -> SqlError:

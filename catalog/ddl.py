@@ -9,6 +9,9 @@ whole or not at all. What a CREATE TABLE does to a table that exists:
     CREATE TABLE IF NOT EXISTS                   nothing, as in SQL
 
 A table that was dropped and created again is another one: `born` is the version that created it.
+
+A table on a topic of tidewire's own or of Kafka's is refused. Earlier versions took it, and a record of the catalog
+topic must go on meaning what it meant: in `fold_ddl` such a table is set aside, and all else of the text holds.
 """
 
 from __future__ import annotations
@@ -17,14 +20,14 @@ from types import MappingProxyType
 
 from sqlglot import exp
 
-from catalog.declaration import read_table, read_table_name
+from catalog.ddl_mistakes import SUPPORTED, explained_ddl
+from catalog.declaration import Declaration, read_table, read_table_name
 from catalog.errors import CatalogError, suggestion
 from catalog.evolution import evolve
+from catalog.internal_topics import owner_of
 from catalog.names import quoted
 from catalog.relation import Catalog, Column, Relation
 from catalog.statement_text import StatementText
-
-_SUPPORTED = "Supported: CREATE TABLE [IF NOT EXISTS] and DROP TABLE [IF EXISTS], separated by `;`."
 
 
 def apply_ddl(catalog: Catalog, text: str, version: int) -> Catalog:
@@ -33,21 +36,42 @@ def apply_ddl(catalog: Catalog, text: str, version: int) -> Catalog:
     Raises CatalogError, which underlines the place; then nothing of the text is applied. Codes: `syntax`,
     `unsupported`, `unsupported_type`, `unknown_table`, `unknown_column`, `conflict`, `malformed`.
     """
+    return _applied(catalog, text, version, new=True)
+
+
+def fold_ddl(catalog: Catalog, text: str, version: int) -> Catalog:
+    """Return `catalog` after a text of the catalog topic: as `apply_ddl`, but for tables on topics not free."""
+    return _applied(catalog, text, version, new=False)
+
+
+def _applied(catalog: Catalog, text: str, version: int, new: bool) -> Catalog:
     if version <= catalog.version:
         raise ValueError(f"version {version} does not come after {catalog.version}")
     source = StatementText(text, CatalogError)
+    try:
+        return _folded(catalog, source, version, new)
+    except CatalogError as error:
+        raise (explained_ddl(source, error) if new else error) from None
+
+
+def _folded(catalog: Catalog, source: StatementText, version: int, new: bool) -> Catalog:
     if not source.statements:
-        raise source.refusal("syntax", "the text holds no statement", hint=_SUPPORTED)
-    relations = dict(catalog.relations)
+        raise source.refusal("syntax", "the text holds no statement", hint=SUPPORTED)
+    relations = {**catalog.relations, **catalog.aside}
     for statement in source.statements:
         if isinstance(statement, exp.Create) and statement.kind == "TABLE":
-            _create(relations, statement, source, version)
+            declaration = read_table(statement, source, version)
+            if new:
+                _refuse_internal_topic(declaration, source, catalog.prefix)
+            _create(relations, declaration, bool(statement.args.get("exists")), source)
         elif isinstance(statement, exp.Drop) and statement.kind == "TABLE":
             _drop(relations, statement, source)
         else:
             place = source.first_token(statement)
-            raise source.refusal("unsupported", "this statement is not part of a catalog", place, _SUPPORTED)
-    return Catalog(version, MappingProxyType(relations))
+            raise source.refusal("unsupported", "this statement is not part of a catalog", place, SUPPORTED)
+    aside = {name: r for name, r in relations.items() if owner_of(r.topic, catalog.prefix) is not None}
+    free = {name: relation for name, relation in relations.items() if name not in aside}
+    return Catalog(version, MappingProxyType(free), catalog.prefix, MappingProxyType(aside))
 
 
 def to_ddl(relation: Relation) -> str:
@@ -69,11 +93,20 @@ def _column_ddl(column: Column, in_key: bool) -> str:
     return f"{quoted(column.name)} {column.type}{not_null}"
 
 
-def _create(relations: dict[str, Relation], statement: exp.Create, source: StatementText, version: int) -> None:
-    declaration = read_table(statement, source, version)
+def _refuse_internal_topic(declaration: Declaration, source: StatementText, prefix: str) -> None:
+    topic = declaration.relation.topic
+    owner = owner_of(topic, prefix)
+    if owner is not None:
+        what = f"topic `{topic}` is {owner}'s own, and no table can be read from it"
+        hint = "Name the topic that the rows are published to: WITH ('topic'='...')."
+        raise source.refusal("conflict", what, declaration.topic_span, hint)
+
+
+def _create(relations: dict[str, Relation], declaration: Declaration, spare: bool, source: StatementText) -> None:
+    """Enter a declaration; with `spare`, only where there is no table of its name."""
     new = declaration.relation
     old = relations.get(new.name)
-    if old is not None and statement.args.get("exists"):
+    if old is not None and spare:
         return
     for other in relations.values():
         if other.topic == new.topic and other.name != new.name:
@@ -88,7 +121,7 @@ def _drop(relations: dict[str, Relation], statement: exp.Drop, source: Statement
         if value and name not in ("exists", "tables", "this", "kind"):
             word = name.upper()
             place = source.keyword((word,)) or statement
-            raise source.refusal("unsupported", f"DROP TABLE ... {word} is not supported", place, _SUPPORTED)
+            raise source.refusal("unsupported", f"DROP TABLE ... {word} is not supported", place, SUPPORTED)
     for table in statement.args.get("tables") or [statement.this]:
         name = read_table_name(table, source)
         if name in relations:

@@ -16,7 +16,7 @@ from catalog.table_options import TableOptions, read_options
 _LONGEST_NAME = 255
 _CONSTRAINTS = (
     "DEFAULT", "UNIQUE", "CHECK", "REFERENCES", "GENERATED", "COLLATE", "COMMENT", "CONSTRAINT", "AUTO_INCREMENT",
-    "FOREIGN KEY", "INDEX", "KEY",
+    "FOREIGN KEY", "INDEX", "KEY", "DESC", "ASC",
 )  # fmt: skip
 _KEY_HINT = "Write PRIMARY KEY after a column, or PRIMARY KEY (a, b) as a last line; upserts and deletes go by it."
 
@@ -88,10 +88,22 @@ def _refuse_other_forms(statement: exp.Create, source: StatementText) -> None:
 
 def _checked(identifier: exp.Expr, source: StatementText) -> str:
     name = folded(identifier) if isinstance(identifier, exp.Identifier) else ""
+    span = source.span(identifier)
+    if not isinstance(identifier, exp.Identifier):
+        token = None if span is None else source.token_after(span[0])
+        written = token.text if token is not None else identifier.name or identifier.sql().partition("(")[0].lower()
+        if written[:1].isalnum() or written[:1] == "_":
+            hint = f"As a name, write it in double quotes: {_in_quotes(written)}."
+            place = identifier if span else source.keyword((written.upper(),))
+            raise source.refusal("malformed", f"`{written[:60]}` is no name as it is written", place, hint)
     if not name or len(name) > _LONGEST_NAME or not name.isprintable():
         what = f"a name has 1 to {_LONGEST_NAME} printable characters, got {name[:40]!r}"
         raise source.refusal("malformed", what, identifier, "Choose another name.")
     return name
+
+
+def _in_quotes(name: str) -> str:
+    return '"' + name[:60].replace('"', '""') + '"'
 
 
 class _ColumnReader:

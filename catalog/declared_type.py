@@ -9,11 +9,14 @@ would enforce them; FLOAT is refused, since some databases give it 32 bits and o
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token
 
 from catalog.column_type import MAX_PRECISION, ColumnType, Kind
-from catalog.errors import near
+from catalog.errors import SqlError
+from catalog.foreign_types import instead_of
 from catalog.statement_text import StatementText
 
 _WORDS: dict[str, tuple[Kind, exp.DType]] = {
@@ -36,19 +39,12 @@ _WORDS: dict[str, tuple[Kind, exp.DType]] = {
 }
 
 _KNOWN = "Known types: " + ", ".join(k.value + ("(p,s)" if k is Kind.DECIMAL else "") for k in Kind) + "."
-_INSTEAD = {
-    "FLOAT": "Write REAL for 32 bits or DOUBLE for 64.",
-    "FLOAT4": "Write REAL.",
-    "FLOAT8": "Write DOUBLE.",
-    "CHAR": "Write VARCHAR; values are not padded.",
-    "STRING": "Write VARCHAR.",
-    "TINYINT": "Write SMALLINT.",
-    "TIMESTAMPTZ": "Write TIMESTAMP and publish times of one zone, such as UTC.",
-    "DATETIME": "Write TIMESTAMP.",
-    "TIMESTAMP": "A TIMESTAMP has no zone here; publish times of one zone, such as UTC.",
-    "UUID": "Write VARCHAR.",
-    "JSON": "Write VARCHAR, or a column for each member that is asked for.",
-}
+DECIMAL_DIGITS = f"a DECIMAL has 1 to {MAX_PRECISION} digits, of which 0 to all stand after the point"
+_SAID_OF_COLUMNS = frozenset({
+    "NOT", "NULL", "PRIMARY KEY", "PRIMARY", "KEY", "DEFAULT", "UNIQUE", "CHECK", "REFERENCES", "GENERATED", "COLLATE",
+    "COMMENT", "CONSTRAINT", "AUTO_INCREMENT", "AUTOINCREMENT", "IDENTITY", "AS", "ON",
+})  # fmt: skip
+"""Words that may stand behind a type."""
 
 
 def read_type(item: exp.ColumnDef, name: str, source: StatementText) -> ColumnType:
@@ -62,7 +58,7 @@ def read_type(item: exp.ColumnDef, name: str, source: StatementText) -> ColumnTy
     word = token.text.upper()
     known = _WORDS.get(word)
     if known is None or kind.this is not known[1] or kind.args.get("nested") or kind.args.get("values"):
-        raise source.refusal("unsupported_type", f"`{_written(kind, token)}` is no type", token, _hint(word))
+        raise refused_type(written_type(source.tokens, token, source.sql), token, source)
     if known[0] is Kind.DECIMAL:
         return _decimal(kind, name, token, source)
     if kind.expressions:
@@ -72,29 +68,43 @@ def read_type(item: exp.ColumnDef, name: str, source: StatementText) -> ColumnTy
     return ColumnType(known[0])
 
 
+def refused_type(written: str, place: Token, source: StatementText) -> SqlError:
+    """Return the refusal of a type as it is written, with what to write instead."""
+    instead = instead_of(written, tuple(_WORDS))
+    hint = _KNOWN if instead is None else f"{instead} {_KNOWN}" if instead.startswith("Did") else instead
+    return source.refusal("unsupported_type", f"`{written[:60]}` is no type", place, hint)
+
+
+def written_type(tokens: Sequence[Token], first: Token, sql: str) -> str:
+    """Return a type as it is written, from its first token on."""
+    depth, end = 0, first.end + 1
+    for token in tokens:
+        if token.start < first.start:
+            continue
+        word = token.text.upper()
+        depth -= word in (")", ">", "]")
+        if depth < 0 or (depth == 0 and (word in (",", ";") or word in _SAID_OF_COLUMNS)):
+            break
+        depth += word in ("(", "<", "[")
+        end = token.end + 1
+    return sql[first.start : end]
+
+
 def _decimal(kind: exp.DataType, name: str, token: Token, source: StatementText) -> ColumnType:
     numbers = [p.this for p in kind.expressions]
-    if not 1 <= len(numbers) <= 2:
+    if not numbers:
         what = f"the {token.text.upper()} of column `{name}` needs its number of digits"
         raise source.refusal(
             "unsupported_type", what, token, f"Write {name} DECIMAL(12,2): 12 digits, 2 after the point."
         )
+    if len(numbers) > 2:
+        what = f"a {token.text.upper()} takes two numbers: how many digits, and how many of them after the point"
+        place = kind if source.span(kind) else token
+        raise source.refusal("unsupported_type", what, place, f"Write {name} DECIMAL(12,2), for example.")
     digits = [int(n.name) if isinstance(n, exp.Literal) and n.is_int and len(n.name) < 5 else -1 for n in numbers]
     precision, scale = digits[0], digits[1] if len(digits) > 1 else 0
     if not (1 <= precision <= MAX_PRECISION and 0 <= scale <= precision):
-        what = f"a DECIMAL has 1 to {MAX_PRECISION} digits, of which 0 to all stand after the point"
+        what = DECIMAL_DIGITS
         place = kind if source.span(kind) else token
         raise source.refusal("unsupported_type", what, place, f"Write {name} DECIMAL(12,2), for example.")
     return ColumnType(Kind.DECIMAL, precision, scale)
-
-
-def _written(kind: exp.DataType, token: Token) -> str:
-    return token.text if kind.is_type(exp.DType.USERDEFINED) else kind.sql()
-
-
-def _hint(word: str) -> str:
-    if word in _INSTEAD:
-        return _INSTEAD[word]
-    if meant := near(word, _WORDS):
-        return f"Did you mean {' or '.join(meant)}? {_KNOWN}"
-    return _KNOWN

@@ -16,7 +16,7 @@
       schema.ID, schema   the same, each a descriptor set in base64 (`catalog/proto_schema.py`)
       message       the message that rows are, by its full name; needed where `schema` has several
     csv
-      delimiter     one character between fields; a comma by default
+      delimiter     one character between fields, or '\\t' for a tab; a comma by default
 
 A number such as 1772409599000000 does not say what it counts, and a text such as MTIz may be base64 or not. So a
 table whose records may lack their schema, and which has a column of these types without a unit, is refused.
@@ -39,6 +39,8 @@ UNITS: dict[Kind, tuple[str, ...]] = {
 }
 """How values of a type may be written, where that is not plain."""
 DELIMITER = ","
+TAB = "\\t"
+"""How a tab may be written as a delimiter, beside itself."""
 REGISTRY = "registry"
 PLACEHOLDER = "__debezium_unavailable_value"
 _OF_COLUMN = "column."
@@ -217,9 +219,11 @@ def _schemas(given: Mapping[str, str], shown: str) -> tuple[Mapping[str, str], M
 
 def _csv(given: Mapping[str, str], columns: Sequence[Column]) -> Iterable[tuple[str, str]]:
     delimiter = given.get("delimiter", DELIMITER)
+    if delimiter == TAB:
+        return {**given, "delimiter": "\t"}.items()
     if len(delimiter) != 1 or delimiter in '"\r\n':
-        what = f"a delimiter is one character, no quote and no line break, got {delimiter[:20]!r}"
-        raise OptionFault("delimiter", "malformed", what, "Usual are ',', ';' and '|'.")
+        what = f"a delimiter is one character, no quote and no line break, got '{delimiter[:20]}'"
+        raise OptionFault("delimiter", "malformed", what, f"Usual are ',', ';', '|' and '{TAB}' (a tab).")
     return given.items()
 
 

@@ -11,12 +11,17 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from catalog.errors import SqlError
 from catalog.literal import LiteralKind, is_number
 from catalog.names import folded
+from catalog.refusal import explained
 from catalog.statement_text import Span, StatementText
 from catalog.unsupported import (
     ROW_CLAUSES,
+    refuse_alias,
     refuse_argument,
+    refuse_columns,
+    refuse_constants,
     refuse_extras,
     refuse_parameter,
     refuse_predicate,
@@ -98,6 +103,13 @@ def read_question(text: StatementText, parameters: bool = False) -> Question:
 
     Raises SubscriptionError: `syntax`, `unsupported`, `malformed`. Cost: that of the parser.
     """
+    try:
+        return _read(text, parameters)
+    except SqlError as error:
+        raise explained(text, error) from None
+
+
+def _read(text: StatementText, parameters: bool) -> Question:
     statements = text.statements
     if not statements:
         raise text.refusal("syntax", "the text holds no statement", hint="Write SELECT MIN(column) FROM table.")
@@ -107,12 +119,12 @@ def read_question(text: StatementText, parameters: bool = False) -> Question:
 
 
 class _Reader:
-    """Reads one tree. The first aggregate and the alias become known on the way."""
+    """Reads one tree. The functions of the SELECT list and the alias become known on the way."""
 
     def __init__(self, text: StatementText, parameters: bool) -> None:
         self._text = text
         self._parameters = parameters
-        self._aggregate = ""
+        self._functions: set[str] = set()
         self._table = self._alias = Name("", None)
 
     def question(self, tree: exp.Expr) -> Question:
@@ -142,7 +154,7 @@ class _Reader:
             raise unsupported(self._text, "DISTINCT of an aggregate", self._text.keyword(("DISTINCT",)), hint)
         if not isinstance(item, exp.Column) or isinstance(item.this, exp.Star):
             raise refuse_select_item(self._text, item)
-        self._aggregate = "distinct"
+        self._functions = {"distinct"}
         return [("distinct", item)]
 
     def _aggregates(self, tree: exp.Select) -> list[tuple[str, exp.Column | None]]:
@@ -161,7 +173,7 @@ class _Reader:
         aggregate = _AGGREGATES.get(type(item))
         if aggregate is None:
             raise refuse_select_item(self._text, item)
-        self._aggregate = self._aggregate or aggregate
+        self._functions.add(aggregate)
         refuse_extras(self._text, item, ("this", "expressions", "big_int"))
         column = item.this.unnest() if item.this is not None else None
         if aggregate == "count" and isinstance(column, exp.Star) and not item.expressions and not _narrowed(column):
@@ -189,6 +201,7 @@ class _Reader:
         if alias is not None:
             refuse_extras(self._text, alias, ("this",))
             self._alias = self._name(alias.this)
+            refuse_alias(self._text, alias.this)
 
     def _comparisons(self, condition: exp.Expr) -> Iterator[Comparison]:
         pending = [condition]
@@ -201,28 +214,25 @@ class _Reader:
             elif type(node) in _OPERATORS:
                 yield self._comparison(node)
             else:
-                raise refuse_predicate(self._text, node, self._aggregate)
+                raise refuse_predicate(self._text, node, self._functions)
 
     def _comparison(self, node: exp.Expr) -> Comparison:
         left, right, operator = node.this.unnest(), node.expression.unnest(), _OPERATORS[type(node)]
         if isinstance(left, exp.Column) and isinstance(right, exp.Column):
-            hint = "Compare the column with a constant."
-            if left.this.args.get("quoted") or right.this.args.get("quoted"):
-                hint += " A string stands in single quotes; double quotes make a name."
-            raise unsupported(self._text, "a comparison of two columns", node, hint)
+            raise refuse_columns(self._text, node)
         if isinstance(right, exp.Column):
             left, right, operator = right, left, _MIRRORED[operator]
         if isinstance(left, exp.Column):
             return Comparison(self._column(left), operator, self._operand(right, node))
         if self._is_constant(left) and self._is_constant(right):
-            raise unsupported(self._text, "a condition without a column", node, "Leave it out.")
+            raise refuse_constants(self._text, node, left)
         raise refuse_side(self._text, right if self._is_constant(left) else left, node)
 
     def _between(self, node: exp.Between) -> Iterator[Comparison]:
         refuse_extras(self._text, node, ("this", "low", "high"))
         column, low, high = node.this.unnest(), node.args["low"].unnest(), node.args["high"].unnest()
         if self._is_constant(column) and (isinstance(low, exp.Column) or isinstance(high, exp.Column)):
-            hint = "Write it as two comparisons: low <= constant AND high >= constant."
+            hint = "It is a range over each of them, and only one column may have a range."
             raise unsupported(self._text, "BETWEEN with a column as a bound", node, hint)
         if not isinstance(column, exp.Column):
             raise refuse_side(self._text, column, node)

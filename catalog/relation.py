@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from catalog.column_type import ColumnType
+from catalog.internal_topics import DEFAULT_PREFIX
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +66,16 @@ class Relation:
 
 @dataclass(frozen=True, slots=True)
 class Catalog:
-    """All relations that one version of the catalog declares. `version` = offset of its newest record; -1 = none."""
+    """All relations that one version of the catalog declares. `version` = offset of its newest record; -1 = none.
+
+    `prefix` is that of the installation's own topics. `aside` has the tables that an earlier version of tidewire let be
+    declared on such a topic, or on one of Kafka's: nobody reads them, and they can be dropped.
+    """
 
     version: int = -1
     relations: Mapping[str, Relation] = field(default_factory=lambda: MappingProxyType({}))
+    prefix: str = DEFAULT_PREFIX
+    aside: Mapping[str, Relation] = field(default_factory=lambda: MappingProxyType({}))
 
     def relation_of(self, shard: str) -> Relation | None:
         """Return the relation that has a shard of this name, None where there is none."""

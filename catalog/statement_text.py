@@ -20,6 +20,7 @@ from sqlglot.parser import Parser
 from sqlglot.tokenizer_core import Token, TokenType
 
 from catalog.errors import SqlError
+from catalog.mistakes import double_quote
 
 Span = tuple[int, int]
 """Half-open range of characters in the text."""
@@ -31,7 +32,13 @@ _WORDS = (exp.Boolean, exp.Null, exp.Placeholder, exp.Star, exp.CurrentDate, exp
 _MISSING = re.compile(r"Required keyword: '\w+' missing|Expected|Expecting (?!\W)")
 _EXPECTING = re.compile(r"Expecting (\W)$")
 _LEXEME = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|--[^\n]*|/\*.*?\*/|['\"]|/\*", re.DOTALL)
-_OPEN = {"'": "string", '"': "quoted name", "/*": "comment"}
+_EARLY = re.compile(r"('(?:[^']|'')*')\w[^'\n]*")
+"""A string that a quote ends within a word."""
+_OPEN = {
+    "'": ("string", "Close it by a single quote; a quote inside a string is written twice: 'O''Hare'."),
+    '"': ("quoted name", "Close it by a double quote; a string stands in single quotes."),
+    "/*": ("comment", "Close it by */; comments may be nested."),
+}
 
 
 class _PlacedParseError(ParseError):
@@ -73,15 +80,22 @@ class _Sql(Dialect):
 _DIALECT = _Sql()
 
 
+def tokens_of(sql: str) -> list[Token]:
+    """Return the tokens of a text; comments are none. Raises sqlglot's TokenError. Cost: 0.5 us a character."""
+    return _DIALECT.tokenize(sql)
+
+
 class StatementText:
     """One text of SQL: its trees, its tokens, and errors that underline a place in it.
 
-    `error` is the class that `refusal` makes (CatalogError or SubscriptionError).
+    `error` is the class that `refusal` makes (CatalogError or SubscriptionError). `unparsed` becomes true where the
+    parser stops at a token.
     """
 
     def __init__(self, sql: str, error: type[SqlError]) -> None:
         self.sql = sql
         self._error = error
+        self.unparsed = False
         try:
             sql.encode()
         except UnicodeEncodeError as e:
@@ -96,7 +110,7 @@ class StatementText:
     def tokens(self) -> list[Token]:
         """The text's tokens. Raises the text's error with code `syntax`."""
         try:
-            return _DIALECT.tokenize(self.sql)
+            return tokens_of(self.sql)
         except TokenError:
             raise self._not_closed() from None
 
@@ -110,6 +124,7 @@ class StatementText:
         try:
             trees = _DIALECT.parser().parse(tokens, self.sql)
         except _PlacedParseError as e:
+            self.unparsed = True
             raise self._syntax(e) from None
         except RecursionError:
             what = "the statement is nested too deeply"
@@ -133,6 +148,10 @@ class StatementText:
     def token_after(self, offset: int) -> Token | None:
         """Return the first token that begins at or after `offset`."""
         return next((t for t in self.tokens if t.start >= offset), None)
+
+    def token_before(self, offset: int) -> Token | None:
+        """Return the last token that begins before `offset`."""
+        return next((t for t in reversed(self.tokens) if t.start < offset), None)
 
     def keyword(self, words: Iterable[str], start: int = 0, end: int | None = None) -> Token | None:
         """Return the first unquoted token in [start, end) that is one of `words` (upper case); outer levels first."""
@@ -184,7 +203,12 @@ class StatementText:
 
     def _not_closed(self) -> SqlError:
         for match in _LEXEME.finditer(self.sql):
+            early = _EARLY.match(self.sql, match.start())
+            if early is not None and match.end() == early.end(1):
+                place = (match.end() - 1, match.end())
+                return self.refusal("syntax", "a quote ends the string here", place, double_quote(early[0]))
             if match[0] in _OPEN:
-                what = f"the {_OPEN[match[0]]} that begins here is not closed"
-                return self.refusal("syntax", what, (match.start(), match.start() + 1))
+                kind, hint = _OPEN[match[0]]
+                what = f"the {kind} that begins here is not closed"
+                return self.refusal("syntax", what, (match.start(), match.start() + len(match[0])), hint)
         return self.refusal("syntax", "the text cannot be split into tokens")

@@ -15,11 +15,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
+from sqlglot.tokenizer_core import Token
 
 from catalog.bucket_options import read_bucket_by, read_buckets
 from catalog.errors import near
 from catalog.format_options import FORMATS, OptionFault, known_options, read_format_options
 from catalog.relation import Column
+from catalog.repair import near_word
 from catalog.statement_text import Span, StatementText
 
 ABSENT = ("null", "error", "keep")
@@ -124,7 +126,7 @@ def _given(statement: exp.Create, source: StatementText) -> dict[str, _Option]:
     properties = statement.args.get("properties")
     given: dict[str, _Option] = {}
     for item in properties.expressions if properties is not None else []:
-        option = _option(item, source)
+        option = _option(item, statement, source)
         if option.name in given:
             what = f"option `{option.name}` is given twice"
             raise source.refusal("conflict", what, option.name_span, "Give it once.")
@@ -132,22 +134,45 @@ def _given(statement: exp.Create, source: StatementText) -> dict[str, _Option]:
     return given
 
 
-def _option(item: exp.Expr, source: StatementText) -> _Option:
+def _option(item: exp.Expr, statement: exp.Create, source: StatementText) -> _Option:
     """Return the option of one property. sqlglot has a class of its own for an unquoted `format`."""
     if isinstance(item, exp.FileFormatProperty):
         name, value = "format", item.this
     elif isinstance(item, exp.Property) and type(item) is exp.Property:
         name, value = item.name.lower(), item.args.get("value")
     else:
-        place = item if source.span(item) else source.keyword(("WITH", "TEMPORARY", "TEMP", "EXTERNAL", "LIKE"))
-        hint = f"Known options: WITH ({', '.join(repr(o) + '=...' for o in OPTIONS)})."
+        place = _stray(statement, source) or item
+        hint = f"Leave it out. Known options: WITH ({', '.join(repr(o) + '=...' for o in OPTIONS)})."
         raise source.refusal("unsupported", "a table takes nothing but options in WITH (...)", place, hint)
     if not (isinstance(value, exp.Literal) and value.is_string):
         what = f"the value of option `{name}` is no string"
-        place = value if isinstance(value, exp.Expr) and source.span(value) else source.keyword(("WITH",))
-        raise source.refusal("syntax", what, place, f"Write it in single quotes: '{name}'='...'.")
+        known = isinstance(value, exp.Expr) and source.span(value) is not None
+        at = value if known else _value_of(name, source) or _stray(statement, source)
+        raise source.refusal("syntax", what, at, f"Write it in single quotes: '{name}'='...'.")
     span = source.span(value)
     return _Option(name, value.name, _before(source, span) or span, span)
+
+
+def _stray(statement: exp.Create, source: StatementText) -> Token | None:
+    """Return the first word of a CREATE TABLE that belongs neither to the columns nor to WITH (...)."""
+    tokens = [t for t in source.tokens if t.start >= source.first_token(statement).start]
+    depth, closed = 0, False
+    for at, token in enumerate(tokens):
+        word = token.text.upper()
+        if at == 1 and word != "TABLE":
+            return token
+        depth += {"(": 1, ")": -1}.get(word, 0)
+        if closed and depth == 0 and word not in ("WITH", ")", ";"):
+            return token
+        closed = closed or (word == ")" and depth == 0)
+    return None
+
+
+def _value_of(name: str, source: StatementText) -> Token | None:
+    """Return where the value of an option stands, where the tree does not say it."""
+    tokens = source.tokens
+    places = [at for at in range(len(tokens) - 2) if tokens[at].text.lower() == name and tokens[at + 1].text == "="]
+    return tokens[places[0] + 2] if places else source.keyword(("WITH",))
 
 
 def _before(source: StatementText, span: Span | None) -> Span | None:
@@ -163,5 +188,7 @@ def _one_of(option: _Option | None, known: tuple[str, ...], source: StatementTex
     value = option.value.lower()
     if value not in known:
         what = f"{option.name} {option.value[:60]!r} is not known"
-        raise source.refusal("unsupported", what, option.value_span, f"Known: {', '.join(known)}.")
+        meant = near_word(value, known)
+        hint = (f"Did you mean {meant}? " if meant else "") + f"Known: {', '.join(known)}."
+        raise source.refusal("unsupported", what, option.value_span, hint)
     return value

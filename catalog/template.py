@@ -58,10 +58,11 @@ def is_template(key: Key, literals: list[str], tree: exp.Expr, question: Questio
     operands = [c.operand for c in question.comparisons if c.operand.kind not in _FIXED]
     if [o.text for o in operands] != [content(text) for text in literals]:
         return False
-    return _guarded(key[0]) and _proven(key, literals, tree)
+    return guarded(key[0]) and _proven(key, literals, tree)
 
 
-def _guarded(parts: tuple[str, ...]) -> bool:
+def guarded(parts: tuple[str, ...]) -> bool:
+    """Return whether the parts hold nothing that could make the split wrong (rule 2)."""
     for i, part in enumerate(parts):
         if _UNSAFE.search(part) or part.count('"') % 2:
             return False

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 
 from catalog.relation import Column, Relation
 from connectors.dead_letter import RecordFault
-from connectors.json_document import Members, parse_document, shown
+from connectors.json_document import Members, other_case, parse_document, shown
 from connectors.json_scalar import Coded, expected, read_scalar, scalar_text
 
 
@@ -47,7 +47,8 @@ class CanonicalKey:
             raise self._fault(f"expected {self._shape()}, got {shown(document)}")
         extra = members.keys() - {c.name for c in self.columns}
         if extra:
-            raise self._fault(f"expected {self._shape()}, got another member {shown(min(extra))}")
+            cased = next((said for c in self.columns if (said := other_case(c.name, sorted(extra)))), "")
+            raise self._fault(f"expected {self._shape()}, got another member {shown(min(extra))}{cased}")
         return tuple(self._value(column, members) for column in self.columns)
 
     def _value(self, column: Column, members: dict[str, object]) -> Coded:

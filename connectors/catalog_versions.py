@@ -9,10 +9,11 @@ from __future__ import annotations
 import bisect
 from collections.abc import Iterable
 
-from catalog.ddl import apply_ddl
+from catalog.ddl import fold_ddl
 from catalog.relation import Catalog
 from connectors.kafka_failure import KafkaFailure
 from connectors.kafka_reader import Reader
+from connectors.topics import Topics
 from state.errors import TidewireError
 
 
@@ -24,11 +25,11 @@ class CatalogBehind(KafkaFailure):
 
 
 class CatalogFold:
-    """The catalog after each record that changed it. Versions are offsets, and come in ascending order."""
+    """The catalog of a prefix after each record that changed it. Versions are offsets, and come in ascending order."""
 
-    def __init__(self) -> None:
+    def __init__(self, prefix: str) -> None:
         self._versions = [-1]
-        self._catalogs = [Catalog()]
+        self._catalogs = [Catalog(prefix=prefix)]
 
     @property
     def newest(self) -> Catalog:
@@ -40,7 +41,7 @@ class CatalogFold:
         if text is None:
             return False
         try:
-            catalog = apply_ddl(self.newest, text.decode(), version)
+            catalog = fold_ddl(self.newest, text.decode(), version)
         except (TidewireError, UnicodeDecodeError):
             return False
         self._versions.append(version)
@@ -61,10 +62,10 @@ class CatalogFold:
 class CatalogVersions:
     """Answers `at(version)` from the topic, reading on when a version is asked for that it has not read yet."""
 
-    def __init__(self, reader: Reader, topic: str) -> None:
+    def __init__(self, reader: Reader, topics: Topics) -> None:
         self._reader = reader
-        self._topic = topic
-        self._fold = CatalogFold()
+        self._topic = topics.catalog
+        self._fold = CatalogFold(topics.prefix)
         self._next = 0
 
     def at(self, version: int) -> Catalog:

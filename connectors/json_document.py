@@ -26,6 +26,19 @@ class Number(str):
     __slots__ = ()
 
 
+def other_case(name: str, members: Iterable[str]) -> str:
+    """Return what to add where `name` is not among the members: one of them differs by case alone, or nothing does.
+
+    >>> other_case("id", ["ID"])
+    '; `ID` is there, but names are told by case, and one that is declared without quotes is in lower case'
+    """
+    for member in members:
+        if member.lower() == name.lower() and member != name:
+            told = "names are told by case, and one that is declared without quotes is in lower case"
+            return f"; `{member[:60]}` is there, but {told}"
+    return ""
+
+
 class Members(list[tuple[str, object]]):
     """A JSON object's members in order, repeated names included."""
 

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from catalog.relation import Column, Relation
 from connectors.canonical_key import CanonicalKey
 from connectors.dead_letter import MAX_RECORD_BYTES, RecordFault
-from connectors.json_document import Members, parse_document, shown
+from connectors.json_document import Members, other_case, parse_document, shown
 from connectors.json_scalar import Coded, expected, read_scalar
 
 _SHOWN_CHARACTERS = 100
@@ -93,7 +93,7 @@ class JsonRecordDecoder:
     def _value(self, column: Column, members: dict[str, object]) -> Coded | None:
         value = members.get(column.name, _ABSENT)
         if value is _ABSENT:
-            self._check_absent(column)
+            self._check_absent(column, members)
             return None
         if value is None:
             if not column.nullable or column.name in self._primary:
@@ -108,13 +108,13 @@ class JsonRecordDecoder:
         except RecordFault as fault:
             raise RecordFault(fault.code, f"column `{column.name}`: {fault.message}") from None
 
-    def _check_absent(self, column: Column) -> None:
+    def _check_absent(self, column: Column, members: dict[str, object]) -> None:
         rule = self.relation.absent
         primary = column.name in self._primary
         if primary or rule == "error" or (rule == "null" and not column.nullable):
-            raise RecordFault(
-                "missing_column", f"column `{column.name}`: expected {expected(column.type)}, got no such member"
-            )
+            cased = other_case(column.name, members)
+            what = f"column `{column.name}`: expected {expected(column.type)}, got no such member{cased}"
+            raise RecordFault("missing_column", what)
 
 
 class _Known:

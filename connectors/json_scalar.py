@@ -77,6 +77,9 @@ def expected(column_type: ColumnType) -> str:
     return f"{_EXPECTED[column_type.kind]} for {column_type}"
 
 
+_NO_DAY = ": there is no such day"
+
+
 def _refuse(code: str, column_type: ColumnType, value: object, why: str = "") -> NoReturn:
     raise RecordFault(code, f"expected {expected(column_type)}, got {shown(value)}{why}")
 
@@ -156,7 +159,12 @@ def _unscaled(column_type: ColumnType, value: str, match: re.Match[str]) -> int:
     if zeros < 0:
         _refuse("out_of_scale", column_type, value, f", which has digits beyond the scale {column_type.scale}")
     if len(significant) + zeros > column_type.precision:
-        _refuse("out_of_range", column_type, value, f", which has more than {column_type.precision} digits")
+        _refuse(
+            "out_of_range",
+            column_type,
+            value,
+            f", which has more than {column_type.precision - column_type.scale} digits before the point",
+        )
     return int(sign + significant) * 10**zeros
 
 
@@ -165,7 +173,7 @@ def _date(column_type: ColumnType, value: object) -> int:
         _refuse("wrong_type", column_type, value)
     day = _days(value)
     if day is None:
-        _refuse("malformed_value", column_type, value)
+        _refuse("malformed_value", column_type, value, _NO_DAY if _DATE.fullmatch(value) else "")
     return day
 
 
@@ -175,10 +183,10 @@ def _timestamp(column_type: ColumnType, value: object) -> int:
     match = _TIMESTAMP.fullmatch(value)
     day = _days(match[1]) if match else None
     if match is None or day is None:
-        _refuse("malformed_value", column_type, value)
+        _refuse("malformed_value", column_type, value, _NO_DAY if match else "")
     hour, minute, second = int(match[2]), int(match[3]), int(match[4])
     if hour > 23 or minute > 59 or second > 59:
-        _refuse("malformed_value", column_type, value)
+        _refuse("malformed_value", column_type, value, ": there is no such time of day")
     seconds = (hour * 60 + minute) * 60 + second
     return day * MICROSECONDS_PER_DAY + seconds * 1_000_000 + int((match[5] or "").ljust(6, "0"))
 

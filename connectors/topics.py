@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from catalog.internal_topics import DEFAULT_PREFIX
+
 VIRTUAL_EDGES = 16
 _DAY_MS = 86_400_000
 _COMPACT = {"cleanup.policy": "compact"}
@@ -26,7 +28,7 @@ class TopicSpec:
 class Topics:
     """Names of the internal topics under `prefix`. Virtual edge = partition of the co-partitioned ones."""
 
-    prefix: str = "tw."
+    prefix: str = DEFAULT_PREFIX
 
     @property
     def subscriptions(self) -> str:

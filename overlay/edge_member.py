@@ -75,7 +75,7 @@ class EdgeMember:
         self._answers = answers
         self._board = board
         self._log = log
-        catalogs = CatalogVersions(reader, self._topics.catalog)
+        catalogs = CatalogVersions(reader, self._topics)
         ends = self._notification_ends
         self._owned = OwnedEdges(self._topics, partitions, catalogs.at, ends, config.snapshot_floor)
         answers.serve(self._owned, partitions, address)

@@ -23,7 +23,7 @@ class CatalogTopic:
     def __init__(self, cluster: Cluster, topics: Topics) -> None:
         self._cluster = cluster
         self._topic = topics.catalog
-        self._fold = CatalogFold()
+        self._fold = CatalogFold(topics.prefix)
         self.version = -1
 
     @property

@@ -20,14 +20,15 @@ class UnknownTable(UserError):
     code = "unknown_table"
 
 
-def fold(records: Iterable[tuple[int, bytes | None]]) -> Catalog:
-    """Return what (offset, text) records declare, in order; a record that does not apply is skipped by everyone."""
-    return CatalogFold().add_all(records).newest
+def fold(records: Iterable[tuple[int, bytes | None]], prefix: str) -> Catalog:
+    """Return what (offset, text) records declare under `prefix`, in order; one that does not apply is skipped."""
+    return CatalogFold(prefix).add_all(records).newest
 
 
 def read_catalog(reader: Reader, topics: Topics) -> Catalog:
     """Return the newest catalog that is declared under a prefix. Cost: O(topic)."""
-    return fold((record.offset, record.value) for record in reader.read_to_end(topics.catalog))
+    records = reader.read_to_end(topics.catalog)
+    return fold(((record.offset, record.value) for record in records), topics.prefix)
 
 
 class CatalogLog:
@@ -36,14 +37,15 @@ class CatalogLog:
     def __init__(self, kafka: LightKafka, topics: Topics) -> None:
         self._kafka = kafka
         self._topic = topics.catalog
-        self._known = Catalog()
+        self._prefix = topics.prefix
+        self._known = Catalog(prefix=topics.prefix)
 
     def read(self) -> Catalog:
         """Return the catalog as the topic declares it now. Cost: O(topic)."""
         reader = self._kafka.reader()
         try:
             reader.assign(self._topic)
-            self._known = fold([(record.offset, record.value) for record in reader.to_end()])
+            self._known = fold([(record.offset, record.value) for record in reader.to_end()], self._prefix)
         finally:
             reader.close()
         return self._known
@@ -62,7 +64,7 @@ class CatalogLog:
             earlier = [(r.offset, r.value) for r in reader.to_end() if r.offset < version]
         finally:
             reader.close()
-        self._known = apply_ddl(fold(earlier), ddl, version)
+        self._known = apply_ddl(fold(earlier, self._prefix), ddl, version)
         return version
 
     def relation(self, table: str) -> Relation:

@@ -177,7 +177,7 @@ class Observer:
 
     def catalog(self) -> Catalog:
         """Return the newest catalog."""
-        fold = CatalogFold()
+        fold = CatalogFold(self._topics.prefix)
         for record in self._reader.read_to_end(self._topics.catalog):
             fold.add(record.offset, record.value)
         return fold.newest

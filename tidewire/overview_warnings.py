@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator
 
+from catalog.names import quoted
 from catalog.relation import Catalog, Relation
 from operators.counters import ShardCounters
 from tidewire.headroom import in_words
@@ -23,6 +24,11 @@ def warnings_of(overview: Overview, catalog: Catalog) -> list[str]:
     found += _headroom(overview)
     for table in overview.tables:
         found += _table(table, catalog.relations[table.name])
+    found += [
+        f"table `{name}` is not read: `{relation.topic}` is a topic that no table may be declared on. "
+        f"Write DROP TABLE {quoted(name)}."
+        for name, relation in sorted(catalog.aside.items())
+    ]
     for gap in overview.trimmed:
         found.append(
             f"records {gap.start} to {gap.end - 1} of `{gap.topic}` [{gap.partition}] were trimmed before they were "

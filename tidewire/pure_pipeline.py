@@ -94,7 +94,7 @@ class PurePipeline:
     @property
     def catalog(self) -> Catalog:
         """The newest catalog."""
-        return self._catalogs[-1] if self._catalogs else Catalog()
+        return self._catalogs[-1] if self._catalogs else Catalog(prefix=self.topics.prefix)
 
     def answer(self, id: str) -> object:
         """Return the current answer of a subscription, as an edge's HTTP says it."""

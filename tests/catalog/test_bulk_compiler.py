@@ -39,7 +39,10 @@ def together(statements: list[str], compiler: Compiler | None = None) -> dict[in
             texts = cut(statements).literals(row)[: alike.literals]
             pieces = [piece for pair in zip(alike.parts, [*texts, ""], strict=True) for piece in pair]
             assert "".join(pieces) == statements[row]
-            found[row] = Compiled(region, example.columns, example.cost, statements[row], example.notify, example.ttl)
+            found[row] = Compiled(
+                region, example.columns, example.cost, statements[row], example.notify, int(alike.ttl[i]) or None,
+                example.deliver,
+            )  # fmt: skip
     return found
 
 
@@ -64,7 +67,23 @@ tests = st.tuples(st.sampled_from(COLUMNS), st.sampled_from(["<", "<=", ">", ">=
 between = st.tuples(st.sampled_from(COLUMNS), numbers, numbers).map(lambda t: f"{t[0]} BETWEEN {t[1]} AND {t[2]}")
 dates = st.sampled_from(["at < '2026-03-01'", "at < '2026-03-01 12:00:00'", "at < 'x'", "sector >= 'm'"])
 options = st.sampled_from(
-    ["", "", " NOTIFY LATEST", " TTL 5", " TTL 7 MINUTES", " NOTIFY MIN CHANGE 0.5 TTL 5", " TTL 0"]
+    [
+        "",
+        "",
+        " NOTIFY LATEST",
+        " TTL 5",
+        " TTL 7 MINUTES",
+        " NOTIFY MIN CHANGE 0.5 TTL 5",
+        " TTL 0",
+        " TTL 5.5",
+        " -- TTL 5",
+        "\nTTL 5MINUTES -- x",
+        " AS ttl TTL 5",
+        " NOTIFY MIN CHANGE .5",
+        " notify",
+        " /* ' */ TTL 5",
+        ";TTL 6;",
+    ]
 )
 statements = st.tuples(
     st.sampled_from(["MIN(price)", "COUNT(*)", "MAX(nothing)", "DISTINCT sector"]),

@@ -55,3 +55,14 @@ def test_a_table_grows_by_a_column_and_its_unit_but_none_changes() -> None:
         table(", 'timestamp'='micros'", "id BIGINT PRIMARY KEY, at TIMESTAMP", before)
     with pytest.raises(CatalogError, match="option schema of `t` is not given and cannot become inline"):
         table(", 'timestamp'='millis', 'schema'='inline'", "id BIGINT PRIMARY KEY, at TIMESTAMP", before)
+
+
+def test_a_tab_is_written_as_itself_or_as_its_escape() -> None:
+    ddl = "CREATE TABLE t (id BIGINT PRIMARY KEY) WITH ('format'='csv', 'delimiter'='{}')"
+    escaped, itself = (apply_ddl(Catalog(), ddl.format(mark), 0) for mark in ("\\t", "\t"))
+    assert escaped.relations == itself.relations
+    assert dict(escaped.relations["t"].options) == {"delimiter": "\t"}
+    assert apply_ddl(Catalog(), to_ddl(escaped.relations["t"]), 0).relations == escaped.relations
+    for wrong in ("tab", "\\x09", "", "||"):
+        with pytest.raises(CatalogError, match="a delimiter is one character"):
+            apply_ddl(Catalog(), ddl.format(wrong), 0)

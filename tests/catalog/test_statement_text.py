@@ -26,7 +26,7 @@ def refusal(sql: str) -> SubscriptionError:
         ("SELECT MIN(a) FROM t WHERE a = 'x", "'"),
         ('SELECT MIN(a) FROM t WHERE "a', '"'),
         ("SELECT MIN(a) FROM t WHERE a = 'it''s' AND b = 'x", "'"),
-        ("SELECT a FROM t /* b", "/"),
+        ("SELECT a FROM t /* b", "/*"),
         ("SELECT 'a' -- it's\n, 'b", "'"),
         ("SELECT é FROM t t t", "t"),
         ("CREATE TABLE t (a INT) nonsense", "nonsense"),

@@ -57,6 +57,7 @@ def test_equal_values_have_one_spelling(kind, spellings, canonical):
         (STOCK, b"5", "column `symbol`: expected a string for VARCHAR, got the number 5"),
         (STOCK, b"null", "column `symbol`: expected a string for VARCHAR, got null"),
         (STOCK, b"{}", "got no such member"),
+        (STOCK, b'{"SYMBOL":"A"}', "`SYMBOL` is there, but names are told by case"),
         (STOCK, b'{"symbol":"A","x":1}', 'got another member the string "x"'),
         (FLIGHT, b'"JFK"', "expected a JSON object of `day`, `origin`, `fare`, got the string"),
         (FLIGHT, b'{"day":"2013-01-01","origin":"JFK"}', "column `fare`"),

@@ -14,7 +14,7 @@ GOOD, ALSO = TABLE % (b"a", b"a"), TABLE % (b"b", b"b")
 
 
 def test_a_record_that_does_not_apply_is_skipped() -> None:
-    fold = CatalogFold().add_all([(0, GOOD), (1, b"CREATE NONSENSE"), (2, b"\xff"), (3, None), (5, ALSO)])
+    fold = CatalogFold("tw.").add_all([(0, GOOD), (1, b"CREATE NONSENSE"), (2, b"\xff"), (3, None), (5, ALSO)])
     assert [sorted(fold.at(version).relations) for version in range(-1, 6)] == [
         [],
         ["a"],
@@ -31,7 +31,7 @@ def test_a_record_that_does_not_apply_is_skipped() -> None:
 
 @pytest.mark.broker
 def test_it_reads_on_when_a_newer_version_is_asked_for(kafka: KafkaProperties, topics: Topics) -> None:
-    producer, versions = Producer(kafka), CatalogVersions(Reader(kafka), topics.catalog)
+    producer, versions = Producer(kafka), CatalogVersions(Reader(kafka), topics)
     assert versions.at(-1).relations == {}
     for text in (GOOD, b"CREATE NONSENSE"):
         producer.send(OutRecord(topics.catalog, 0, None, text))

@@ -65,3 +65,9 @@ def test_kept_columns_take_the_primary_key_from_the_key():
     assert fault(keep, b"7", b'{"k":8}').code == "key_disagrees"
     assert fault(keep, b"7", b'{"k":null}').code == "null_not_allowed"
     assert fault(JsonRecordDecoder(keep.relation, keyless=True), None, b'{"v":1}').code == "missing_column"
+
+
+def test_a_member_in_another_case_is_told():
+    keyless = JsonRecordDecoder(one_column(Kind.BIGINT), keyless=True)
+    assert "`K` is there, but names are told by case" in fault(keyless, None, b'{"K":1,"v":2}').message
+    assert "by case" not in fault(keyless, None, b'{"v":2}').message

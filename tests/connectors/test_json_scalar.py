@@ -33,6 +33,25 @@ def refusal(column_type, value):
     return fault.value.code
 
 
+@pytest.mark.parametrize(
+    ("column_type", "value", "why"),
+    [
+        (ColumnType(Kind.DATE), "2023-02-29", "there is no such day"),
+        (ColumnType(Kind.DATE), "2023-13-01", "there is no such day"),
+        (ColumnType(Kind.DATE), "2023-2-9", ""),
+        (ColumnType(Kind.TIMESTAMP), "2023-02-29T00:00:00", "there is no such day"),
+        (ColumnType(Kind.TIMESTAMP), "2023-02-28T24:00:00", "there is no such time of day"),
+        (DECIMAL, "10000000000", "more than 10 digits before the point"),
+        (DECIMAL, "1e999", "more than 10 digits before the point"),
+        (ColumnType(Kind.DECIMAL, 18, 18), "1", "more than 0 digits before the point"),
+    ],
+)
+def test_a_refusal_says_what_is_wrong_of_a_value_in_the_right_form(column_type, value, why):
+    with pytest.raises(RecordFault) as fault:
+        read_scalar(column_type, value)
+    assert why in fault.value.message and bool(why) == (":" in fault.value.message or ", which" in fault.value.message)
+
+
 @pytest.mark.parametrize("column_type", TYPES, ids=str)
 def test_other_json_types_are_refused(column_type):
     taken = {Kind.BOOLEAN: "boolean", Kind.DECIMAL: "number", Kind.VARCHAR: "text", Kind.DATE: "", Kind.TIMESTAMP: ""}

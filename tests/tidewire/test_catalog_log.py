@@ -6,6 +6,8 @@ A = b"CREATE TABLE a (k INTEGER PRIMARY KEY)"
 
 
 def test_records_that_do_not_apply_are_skipped() -> None:
-    catalog = fold([(0, A), (1, b"nonsense"), (2, None), (3, b"\xff"), (4, b"CREATE TABLE b (k INTEGER PRIMARY KEY)")])
+    catalog = fold(
+        [(0, A), (1, b"nonsense"), (2, None), (3, b"\xff"), (4, b"CREATE TABLE b (k INTEGER PRIMARY KEY)")], "tw."
+    )
     assert (set(catalog.relations), catalog.version, catalog.relations["b"].born) == ({"a", "b"}, 4, 4)
-    assert fold([]).version == -1
+    assert fold([], "tw.").version == -1

@@ -213,6 +213,31 @@ def test_explain_needs_no_broker_with_a_file(capsys: pytest.CaptureFixture[str],
     assert "cannot be read" in capsys.readouterr().err
 
 
+def test_explain_tells_a_refusal_as_an_object(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    file = tmp_path / "catalog.sql"
+    file.write_text(DDL.format(table="stock"))
+    for sql, code, place in (
+        ("SELECT MIN(prise) FROM stock", "unknown_column", (1, 12)),
+        ("SELECT MIN(price)\nFORM stock", "syntax", (2, 1)),
+        ("SELECT MIN(price) FROM stock NOTIFY SOMETIMES", "syntax", (1, 37)),
+        ("", "syntax", None),
+    ):
+        assert run(["explain", sql, "--catalog", str(file), "--json"]) == 2
+        said = json.loads(capsys.readouterr().out)
+        assert (said["status"], said["code"]) == ("refused", code)
+        assert said["message"] and said["hint"]
+        assert (said.get("line"), said.get("column")) == (place or (None, None))
+    assert run(["explain", "SELECT MIN(prise) FROM stock", "--catalog", str(file)]) == 2
+    assert "no column `prise`" in capsys.readouterr().err
+    for text in (
+        "CREAT TABLE t (id INT PRIMARY KEY)",
+        "CREATE TABLE t (id INT PRIMARY KEY) WITH ('topic'='mine.acks')",
+    ):
+        file.write_text(text)
+        assert run(["explain", "SELECT COUNT(*) FROM t", "--catalog", str(file), "--prefix", "mine.", "--json"]) == 2
+        assert json.loads(capsys.readouterr().out)["code"] in ("syntax", "conflict")
+
+
 @pytest.mark.broker
 def test_verify_says_what_is_wrong(tidewire: Run, table: str, topics: Topics, kafka: KafkaProperties) -> None:
     code, [report], _ = tidewire("verify", "--wait", "0")

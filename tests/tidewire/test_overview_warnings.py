@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from catalog.ddl import apply_ddl
+from catalog.ddl import apply_ddl, fold_ddl
 from catalog.relation import Catalog
 from operators.counters import ShardCounters
 from tidewire.headroom import Headroom
@@ -105,3 +105,9 @@ def test_a_process_that_ended_and_is_not_ready_again_comes_first() -> None:
     waiting = ProcessState(name="engine", state="waiting", deaths=1, next_start="12:01", last=[restart])
     said = warned(processes=[waiting, ProcessState(name="edge-0", state="ready", last=[restart])])
     assert said == "engine ended at 12:00 (SIGKILL), and starts again at 12:01."
+
+
+def test_tables_that_nobody_reads() -> None:
+    catalog = fold_ddl(CATALOG, "CREATE TABLE old (k BIGINT PRIMARY KEY) WITH ('topic'='tw.acks')", 4)
+    [told] = warnings_of(overview(), catalog)
+    assert "table `old` is not read" in told and "`tw.acks`" in told and "DROP TABLE old" in told

@@ -10,6 +10,7 @@ import typer
 
 from catalog.compiler import Compiler
 from catalog.ddl import apply_ddl
+from catalog.errors import SqlError
 from catalog.relation import Catalog
 from tidewire.client import subscription_value
 from tidewire.commands.subscribe import read_params
@@ -36,20 +37,37 @@ def explain(
     prefix: PrefixOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Show the shape, the rectangle, the virtual edge and the cost class of a subscription, without registering it."""
+    """Show the shape, the rectangle, the virtual edge and the cost class of a subscription, without registering it.
+
+    With --json a refusal is an object, too: what its acknowledgement would say, and the line and column.
+    """
     constants = read_params(params)
     subscription_value(sql, template, constants)
     find = load_settings if catalog is not None else find_stack
     settings = find(config, data_dir=data_dir, bootstrap=bootstrap, prefix=prefix)
-    declared = _catalog(catalog, settings)
-    compiler = Compiler(declared)
-    compiled = compiler.compile(sql) if sql is not None else compiler.compile_template(template or "", constants)
+    try:
+        declared = _catalog(catalog, settings)
+        compiler = Compiler(declared)
+        compiled = compiler.compile(sql) if sql is not None else compiler.compile_template(template or "", constants)
+    except SqlError as error:
+        if not json:
+            raise
+        Terminal(json).answer(refusal_of(error))
+        raise typer.Exit(2) from None
     found = explain_compiled(compiled, declared, id, settings.virtual_edges)
     Terminal(json).answer(msgspec.to_builtins(found), table(("", ""), lines_of(found)))
 
 
+def refusal_of(error: SqlError) -> dict[str, object]:
+    """Return what an acknowledgement of `error` says, and its place where one is known."""
+    said: dict[str, object] = {"status": "refused", "code": error.code, "message": error.message}
+    if error.hint:
+        said["hint"] = error.hint
+    return said | ({"line": error.line, "column": error.column} if error.line else {})
+
+
 def _catalog(file: Path | None, settings: Settings) -> Catalog:
     if file is not None:
-        return apply_ddl(Catalog(), read_text(file), 0)
+        return apply_ddl(Catalog(prefix=settings.prefix), read_text(file), 0)
     with open_client(settings) as client:
         return client.catalog()

@@ -33,8 +33,10 @@ _OPTIONS = {
     "buckets": re.compile("[0-9]{1,9}"),
     "bucket.by": re.compile(rf"\s*{_NAME}\s*(?:,\s*{_NAME}\s*)*"),
 }
+_INTERNAL = "dead-letters|acks|batches|catalog|deliveries|edge-state|engines|notifications|registrations|subscriptions"
 _LISTED = "schema."
 REGISTRY = "registry"
+_TAB = {r"\t": "\t"}
 _MOST_BUCKETS = 1_024
 _VERBATIM = re.compile(r"topic|placeholder|delimiter|bucket\.by|message|schema|schema\.[0-9]{1,10}")
 _WORDS = {"registry", "inline"}
@@ -120,19 +122,26 @@ Tables = dict[str, Table]
 
 
 class Declared:
-    """The tables of every catalog version. Names are compared without regard to case."""
+    """The tables of every catalog version. Names are compared without regard to case.
 
-    def __init__(self, records: Iterable[Record]) -> None:
+    A table on a topic of the installation's own, which `prefix` begins, or of Kafka's is read by nobody: it stands in
+    the catalog of an earlier version, and can be dropped.
+    """
+
+    def __init__(self, records: Iterable[Record], prefix: str = "tw.") -> None:
         self._versions: list[tuple[int, Tables]] = [(-1, {})]
+        internal = re.compile(f"__.*|{re.escape(prefix)}(?:{_INTERNAL})")
+        every: Tables = {}
         scratch = duckdb.connect()
         for record in records:
             if record.value is None:
                 continue
             try:
-                tables = _apply(scratch, dict(self._versions[-1][1]), record.value.decode(), record.offset)
+                every = _apply(scratch, dict(every), record.value.decode(), record.offset)
             except (NotApplied, UnicodeDecodeError):
                 continue
-            self._versions.append((record.offset, tables))
+            read = {name: table for name, table in every.items() if not internal.fullmatch(table.topic)}
+            self._versions.append((record.offset, read))
 
     def at(self, version: int) -> Tables:
         """Return the tables in force at `version`, by lower-case name."""
@@ -329,7 +338,7 @@ def _options(text: str) -> dict[str, str]:
         if name in options or (name in _OPTIONS and not _OPTIONS[name].fullmatch(value)):
             raise NotApplied(f"option {name} = {value}")
         verbatim = _VERBATIM.fullmatch(name) and not (name == "schema" and value.lower() in _WORDS)
-        options[name] = value if verbatim else value.lower()
+        options[name] = _TAB.get(value, value) if name == "delimiter" else value if verbatim else value.lower()
         place = match.end() + 1
     return options
 

@@ -62,7 +62,7 @@ def read_journal(properties: KafkaProperties, topics: Topics, patience: float, s
     later = TopicLog(topics.subscriptions)
     extend(later, reader.read_to_end(topics.subscriptions, start=dict(subscriptions.end)))
     catalog = read_log(reader, topics.catalog)
-    declared = Declared(catalog.all())
+    declared = Declared(catalog.all(), topics.prefix)
     with LightKafka(properties.kafka_python()) as light:
         relations = {topic: _read_relation(reader, light, topic) for topic in sorted(declared.topics())}
     return Journal(

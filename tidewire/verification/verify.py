@@ -46,7 +46,7 @@ def verify(journal: Journal, inquiry: Inquiry | None = None) -> Report:
 
 
 def _verify(journal: Journal, batches: Batches, lives: Lives, inquiry: Inquiry, report: Report) -> None:
-    declared = Declared(journal.catalog.all())
+    declared = Declared(journal.catalog.all(), journal.catalog.name.removesuffix("catalog"))
     taken = sequences(declared, batches, journal.relations, inquiry.ask(declared, journal.relations))
     rows = Rows()
     recomputation = Recomputation(taken, batches, declared, rows, lives)

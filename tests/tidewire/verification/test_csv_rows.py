@@ -13,7 +13,13 @@ COLUMNS = """k VARCHAR, n INTEGER, b BOOLEAN, l BIGINT, r REAL, d DOUBLE, m DECI
   must VARCHAR NOT NULL, PRIMARY KEY (k, n)"""
 TABLES = [
     f"CREATE TABLE t ({COLUMNS}) WITH ('format'='csv'{more})"
-    for more in ("", ", 'absent'='keep'", ", 'absent'='error', 'delimiter'=';'", ", 'delimiter'='|'")
+    for more in (
+        "",
+        ", 'absent'='keep'",
+        ", 'absent'='error', 'delimiter'=';'",
+        ", 'delimiter'='\\t'",
+        ", 'delimiter'='|'",
+    )
 ]
 SMALL = "CREATE TABLE t (k VARCHAR PRIMARY KEY, a BIGINT, b VARCHAR) WITH ('format'='csv')"
 GOOD = ["x", "1", "true", "-7", "0.1", "1e300", "12.5", "2026-03-01", "2026-03-01 12:00:00.5", "y"]
