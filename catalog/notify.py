@@ -96,7 +96,7 @@ def read_policy(text: str) -> Notify | None:
     >>> read_policy("min change 5%").text
     'MIN CHANGE 5 %'
     """
-    match = _POLICY.fullmatch(text.strip())
+    match = _POLICY.fullmatch(text.strip()) if len(text) <= _LONGEST else None
     return None if match is None else _policy(match)
 
 
