@@ -96,3 +96,8 @@ ids = st.one_of(
     st.sampled_from(["é", "a/b", "{}", '"', "\n", "\u2028", "\ufeff", "😀"]).map(str.encode),
     st.binary(max_size=6),
 )
+own_ids = ['"a"', "null", "5", '""', '"@x"', '"\\n"', '"\\ud800"', f'"{"x" * 1_025}"', f'"{"é" * 600}"']
+bodies = st.tuples(st.one_of(st.sampled_from(own_ids), scalars), sql.map(json.dumps), beside).map(
+    lambda all: ",".join([f'{{"id":{all[0]},"sql":{all[1]}', *all[2]]).encode(errors="surrogatepass") + b"}"
+)
+"""Bodies of HTTP requests: records with an id among their members."""
