@@ -58,7 +58,7 @@ class JsonReader(Generic[Form]):
             except ValueError:
                 """It is read again, to say what is wrong."""
         try:
-            return msgspec.convert(_read_whole(data), self._form)
+            return msgspec.convert(_plain(read_document(data), ()), self._form)
         except msgspec.ValidationError as error:
             raise UnreadableJson(str(error)[:_LONGEST_REASON]) from None
 
@@ -66,6 +66,19 @@ class JsonReader(Generic[Form]):
 def read_json(data: bytes) -> Any:
     """Read one JSON text of any form, as `JsonReader` does. Raises UnreadableJson."""
     return _ANY.read(data)
+
+
+def read_document(data: bytes) -> object:
+    """Read one JSON text with all members and numbers as they stand there, as `parse_document` does, of any size.
+
+    Raises UnreadableJson.
+    """
+    if len(data) > MAX_BYTES:
+        raise UnreadableJson(f"the text is longer than {MAX_BYTES:,} bytes; make it shorter")
+    try:
+        return parse_document(data)
+    except RecordFault as fault:
+        raise UnreadableJson(fault.message) from None
 
 
 def read_number(text: str) -> int | Decimal:
@@ -88,16 +101,6 @@ def _fraction(text: str) -> Decimal:
     if len(text) > _HARMLESS and ("e" in text or "E" in text):
         _check_size(text)
     return Decimal(text)
-
-
-def _read_whole(data: bytes) -> Any:
-    if len(data) > MAX_BYTES:
-        raise UnreadableJson(f"the text has {len(data):,} bytes, and at most {MAX_BYTES:,} are read; make it shorter")
-    try:
-        document = parse_document(data)
-    except RecordFault as fault:
-        raise UnreadableJson(fault.message) from None
-    return _plain(document, ())
 
 
 def _check_size(text: str) -> None:

@@ -17,7 +17,7 @@ import msgspec
 import numpy as np
 
 from catalog.column_type import JsonValue
-from catalog.compiler import Compiler
+from catalog.compiler import Compiled, Compiler
 from catalog.ddl import to_ddl
 from catalog.relation import Catalog, Relation
 from connectors.log_cut import Cut, Place, earlier
@@ -63,15 +63,17 @@ class Told(msgspec.Struct, frozen=True, omit_defaults=True):
 
 def relation_of(catalog: Catalog, value: bytes) -> Relation:
     """Return the table that a subscription's record asks about. *Raises* SubscriptionError, QuestionRefused."""
+    return catalog.relations[compile_record(catalog, value).region.shape.relation]
+
+
+def compile_record(catalog: Catalog, value: bytes) -> Compiled:
+    """Compile what a subscription's record asks, as an edge reads it. *Raises* SubscriptionError, QuestionRefused."""
     request = read_request(value)
     if isinstance(request, Refusal):
-        raise QuestionRefused(f"the question {request.message}. Correct it.")
-    compiler = Compiler(catalog)
+        raise QuestionRefused(f"the question would be refused: {request.message}. Correct it.")
     if request.sql is not None:
-        found = compiler.compile(request.sql)
-    else:
-        found = compiler.compile_template(request.template or "", list(request.params or ()))
-    return catalog.relations[found.region.shape.relation]
+        return Compiler(catalog).compile(request.sql)
+    return Compiler(catalog).compile_template(request.template or "", list(request.params or ()))
 
 
 class Backtest:

@@ -34,7 +34,7 @@ def test_lines(line, record):
         ('{"topic":"t","value":{"hex":"00"}}', "hex"),
         ('{"topic":"t","value":"v","partition":-1}', "partition"),
         ("[]", "Expected"),
-        ("{", "truncated"),
+        ("{", "line 1 column 2"),
     ],
 )
 def test_bad_lines(line, why):

@@ -8,9 +8,9 @@ from typing import Annotated
 import msgspec
 import typer
 
-from catalog.compiler import Compiler
 from catalog.ddl import apply_ddl
 from catalog.relation import Catalog
+from tidewire.backtest import compile_record
 from tidewire.client import subscription_value
 from tidewire.commands.subscribe import read_params
 from tidewire.connection import open_client
@@ -36,11 +36,9 @@ def explain(
     json: JsonOption = False,
 ) -> None:
     """Show the shape, the rectangle, the virtual edge and the cost class of a subscription, without registering it."""
-    constants = read_params(params)
-    subscription_value(sql, template, constants)
+    asked = subscription_value(sql, template, read_params(params))
     declared = _catalog(catalog, config, bootstrap, prefix)
-    compiler = Compiler(declared)
-    compiled = compiler.compile(sql) if sql is not None else compiler.compile_template(template or "", constants)
+    compiled = compile_record(declared, asked)
     edges = load_settings(config, bootstrap=bootstrap, prefix=prefix).virtual_edges
     found = explain_compiled(compiled, declared, id, edges)
     Terminal(json).answer(msgspec.to_builtins(found), table(("", ""), lines_of(found)))

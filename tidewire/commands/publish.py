@@ -17,7 +17,7 @@ from tidewire.options import BootstrapOption, ConfigOption, JsonOption, PrefixOp
 from tidewire.publication import Line, Published, publish_records, raw_records_of, records_of
 from tidewire.settings import load_settings
 from tidewire.terminal import Terminal
-from tidewire.text_input import STDIN, open_input
+from tidewire.text_input import STDIN, lines_of, open_input
 
 _SAY_EVERY_SECONDS = 2.0
 
@@ -51,10 +51,9 @@ def publish(
     def skip(line: int, why: str) -> None:
         terminal.say(f"line {line} is left out: {why}")
 
-    with open_input(raw or file) as lines:
-        done = publish_records(
-            read(lines), Producer(properties), rate=rate, skip=skip if skip_bad else None, tick=_Ticker(terminal)
-        )
+    with open_input(raw or file) as stream:
+        records, told = read(lines_of(stream)), skip if skip_bad else None
+        done = publish_records(records, Producer(properties), rate=rate, skip=told, tick=_Ticker(terminal))
     record = {"table": table, "rows": done.rows, "skipped": done.skipped, "seconds": round(done.seconds, 3)}
     left_out = f", {done.skipped} bad line(s) left out" if done.skipped else ""
     what = "row(s) deleted" if delete else "row(s) published" if table else "record(s) published"
