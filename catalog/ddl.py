@@ -21,6 +21,7 @@ from catalog.declaration import read_table, read_table_name
 from catalog.errors import CatalogError, suggestion
 from catalog.evolution import evolve
 from catalog.names import quoted
+from catalog.own_stack import on_own_stack
 from catalog.relation import Catalog, Column, Relation
 from catalog.statement_text import StatementText
 
@@ -36,18 +37,11 @@ def apply_ddl(catalog: Catalog, text: str, version: int) -> Catalog:
     if version <= catalog.version:
         raise ValueError(f"version {version} does not come after {catalog.version}")
     source = StatementText(text, CatalogError)
-    if not source.statements:
-        raise source.refusal("syntax", "the text holds no statement", hint=_SUPPORTED)
-    relations = dict(catalog.relations)
-    for statement in source.statements:
-        if isinstance(statement, exp.Create) and statement.kind == "TABLE":
-            _create(relations, statement, source, version)
-        elif isinstance(statement, exp.Drop) and statement.kind == "TABLE":
-            _drop(relations, statement, source)
-        else:
-            place = source.first_token(statement)
-            raise source.refusal("unsupported", "this statement is not part of a catalog", place, _SUPPORTED)
-    return Catalog(version, MappingProxyType(relations))
+    try:
+        return on_own_stack(lambda: _applied(catalog, source, version))
+    except RecursionError:
+        hint = "Declare it without brackets and options that are not needed."
+        raise source.refusal("syntax", "the text is nested too deeply", hint=hint) from None
 
 
 def to_ddl(relation: Relation) -> str:
@@ -62,6 +56,21 @@ def to_ddl(relation: Relation) -> str:
     shown = ", ".join(f"'{name}'='{value}'" for name, value in options.items())
     body = ",\n  ".join(lines)
     return f"CREATE TABLE {quoted(relation.name)} (\n  {body}\n) WITH ({shown})"
+
+
+def _applied(catalog: Catalog, source: StatementText, version: int) -> Catalog:
+    if not source.statements:
+        raise source.refusal("syntax", "the text holds no statement", hint=_SUPPORTED)
+    relations = dict(catalog.relations)
+    for statement in source.statements:
+        if isinstance(statement, exp.Create) and statement.kind == "TABLE":
+            _create(relations, statement, source, version)
+        elif isinstance(statement, exp.Drop) and statement.kind == "TABLE":
+            _drop(relations, statement, source)
+        else:
+            place = source.first_token(statement)
+            raise source.refusal("unsupported", "this statement is not part of a catalog", place, _SUPPORTED)
+    return Catalog(version, MappingProxyType(relations))
 
 
 def _column_ddl(column: Column, in_key: bool) -> str:

@@ -20,6 +20,7 @@ from sqlglot.parser import Parser
 from sqlglot.tokenizer_core import Token, TokenType
 
 from catalog.errors import SqlError
+from catalog.own_stack import on_own_stack
 
 Span = tuple[int, int]
 """Half-open range of characters in the text."""
@@ -108,7 +109,7 @@ class StatementText:
         """
         tokens = self.tokens
         try:
-            trees = _DIALECT.parser().parse(tokens, self.sql)
+            trees = on_own_stack(lambda: _DIALECT.parser().parse(tokens, self.sql))
         except _PlacedParseError as e:
             raise self._syntax(e) from None
         except RecursionError:
