@@ -115,8 +115,8 @@ class StatementText:
         except RecursionError:
             what = "the statement is nested too deeply"
             raise self.refusal("syntax", what, hint="Take out parentheses that are not needed.") from None
-        except (ParseError, ValueError, TypeError, AttributeError, KeyError, IndexError) as e:
-            # sqlglot's parser falls over some malformed texts instead of refusing them
+        except Exception as e:
+            # sqlglot's parser falls over some malformed texts instead of refusing them, in ways that nobody can list
             raise self.refusal("syntax", f"the text cannot be parsed: {e}"[:300]) from None
         return [t for t in trees if t is not None and not isinstance(t, exp.Semicolon)]
 

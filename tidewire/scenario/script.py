@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import codecs
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
+from connectors.json_reader import read_document, read_number
 from state.errors import UserError
 from tidewire.raw_record import RawRecord
 
 Json = Any
-"""A JSON value as msgspec decodes it (integers exact)."""
+"""A JSON value; integers are exact, and in rows to publish so are fractions (Decimal)."""
 
 SUPPORTED = frozenset(
     {
@@ -85,7 +88,7 @@ class Scenario:
 def read_scenario(path: Path) -> Scenario:
     """Read a scenario file. Raises ScenarioError, with the line, if it is not of the form."""
     try:
-        lines = path.read_bytes().splitlines()
+        lines = path.read_bytes().removeprefix(codecs.BOM_UTF8).splitlines()
     except OSError as error:
         raise ScenarioError(f"cannot read scenario `{path}`: {error.strerror}; check the path") from error
     numbered = [(number, line) for number, line in enumerate(lines, 1) if line.strip()]
@@ -97,11 +100,20 @@ def read_scenario(path: Path) -> Scenario:
     return Scenario(title.scenario, title.about, frozenset(title.needs), steps)
 
 
+def _compared(value: Json) -> Json:
+    """Return what answers are compared with: a fraction as the nearest double, as answers of REAL and DOUBLE are."""
+    if isinstance(value, list):
+        return [_compared(one) for one in value]
+    return float(value) if isinstance(value, Decimal) else value
+
+
 def _read(path: Path, number: int, line: bytes, form: type[_Form]) -> _Form:
     try:
-        record = msgspec.json.decode(line, type=form)
+        read_document(line)
+        record: _Form = msgspec.json.Decoder(form, float_hook=read_number).decode(line)
         if isinstance(record, Step):
             _ = record.verb
+            record.rows = _compared(record.rows) if record.expect else record.rows
     except ValueError as error:
         raise ScenarioError(f"`{path}` line {number}: {error}; see docs/scenarios.md for the form of a step") from error
     return record
