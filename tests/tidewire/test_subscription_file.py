@@ -145,10 +145,11 @@ cells = st.one_of(
 )
 csv_lines = st.lists(st.lists(cells, min_size=1, max_size=4).map(b",".join), max_size=5)
 json_lines = st.lists(odd_records.bodies.map(lambda line: line.replace(b"\n", b" ")), max_size=5)
+files = st.one_of(st.tuples(st.just(".csv"), csv_lines), st.tuples(st.just(".jsonl"), json_lines))
 
 
 @settings(max_examples=examples(400), deadline=None)
-@given(st.one_of(st.tuples(st.just(".csv"), csv_lines), st.tuples(st.just(".jsonl"), json_lines)))
+@given(files)
 def test_any_lines_are_entries_or_problems(drawn: tuple[str, list[bytes]]) -> None:
     check(*drawn)
 

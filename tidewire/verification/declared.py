@@ -33,6 +33,7 @@ _OPTIONS = {
     "buckets": re.compile("[0-9]{1,9}"),
     "bucket.by": re.compile(rf"\s*{_NAME}\s*(?:,\s*{_NAME}\s*)*"),
 }
+_DELIMITER = re.compile(r'[^"\r\n]|\\t')
 _LISTED = "schema."
 REGISTRY = "registry"
 _MOST_BUCKETS = 1_024
@@ -233,8 +234,8 @@ def _check_options(table: Table) -> None:
     try:
         _ = table.units
         check_schemas(table.format, dict(table.options))
-        if len(table.option("delimiter") or ",") > len("\\t"):
-            raise NotApplied("a delimiter of several characters")
+        if not _DELIMITER.fullmatch(table.option("delimiter") or ","):
+            raise NotApplied("no delimiter")
     except (NoUnit, NoSchema) as why:
         raise NotApplied(str(why)) from None
 

@@ -103,12 +103,12 @@ def parse(database: duckdb.DuckDBPyConnection, query: Query, names: set[str]) ->
     except duckdb.Error as error:
         raise Unreadable(str(error)) from None
     assert made is not None
-    tree = json.loads(made[0])
-    if tree["error"]:
-        raise Unreadable(tree["error_message"])
     try:
+        tree = json.loads(made[0])
+        if tree["error"]:
+            raise Unreadable(tree["error_message"])
         return _question(tree, made[0], query, with_record(policy, query.notify, query.ttl, query.deliver))
-    except (KeyError, IndexError, TypeError, ValueError) as error:
+    except (KeyError, IndexError, TypeError, ValueError, RecursionError) as error:
         raise Unreadable(f"not a question of a range: {error}") from None
 
 

@@ -135,10 +135,15 @@ def test_it_applies_what_the_product_applies(text: str) -> None:
         assert [(c.name, c.nullable) for c in table.columns] == [(c.name, c.nullable) for c in relation.columns]
 
 
-@settings(max_examples=examples(120), deadline=None)
-@given(odd_texts.texts)
-def test_any_text_declares_what_the_product_declares(text: str) -> None:
+def check(text: str) -> None:
+    """What the product declares is declared; of texts that it refuses none stops the reading."""
     tables: set[str] = set()
     with contextlib.suppress(CatalogError):
         tables = set(apply_ddl(Catalog(), text, 0).relations)
-    assert set(declared(text, STOCK).newest_tables()) == {name.lower() for name in tables} | {"stock"}
+    assert set(declared(text, STOCK).newest_tables()) >= {name.lower() for name in tables} | {"stock"}
+
+
+@settings(max_examples=examples(120), deadline=None)
+@given(odd_texts.texts)
+def test_any_text_that_the_product_takes_is_taken(text: str) -> None:
+    check(text)
