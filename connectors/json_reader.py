@@ -133,4 +133,4 @@ def _cut(text: str) -> str:
     return text if len(text) <= _SHOWN_CHARACTERS else text[:_SHOWN_CHARACTERS] + "…"
 
 
-_ANY: JsonReader[Any] = JsonReader(Any)  # type: ignore[arg-type]
+_ANY: JsonReader[Any] = JsonReader(Any)

@@ -245,9 +245,8 @@ def subscription_value(
     if (sql is None) == (template is None):
         raise UserError("a subscription is either SQL or a template with parameters; give exactly one of them")
     said = {"notify": notify, "ttl": ttl, "deliver": deliver}
-    options = {name: value for name, value in said.items() if value is not None}
-    asked = {"sql": sql} if sql is not None else {"template": template, "params": list(params)}
-    return record_value(asked | options)
+    asked: dict[str, object] = {"sql": sql} if sql is not None else {"template": template, "params": list(params)}
+    return record_value(asked | {name: value for name, value in said.items() if value is not None})
 
 
 def _said_to(key: bytes, record: KafkaRecord) -> list[dict[str, object]]:
