@@ -26,6 +26,7 @@ from catalog.errors import CatalogError, suggestion
 from catalog.evolution import evolve
 from catalog.internal_topics import owner_of
 from catalog.names import quoted
+from catalog.own_stack import on_own_stack
 from catalog.relation import Catalog, Column, Relation
 from catalog.statement_text import StatementText
 
@@ -49,9 +50,12 @@ def _applied(catalog: Catalog, text: str, version: int, new: bool) -> Catalog:
         raise ValueError(f"version {version} does not come after {catalog.version}")
     source = StatementText(text, CatalogError)
     try:
-        return _folded(catalog, source, version, new)
+        return on_own_stack(lambda: _folded(catalog, source, version, new))
     except CatalogError as error:
         raise (explained_ddl(source, error) if new else error) from None
+    except RecursionError:
+        hint = "Declare it without brackets and options that are not needed."
+        raise source.refusal("syntax", "the text is nested too deeply", hint=hint) from None
 
 
 def _folded(catalog: Catalog, source: StatementText, version: int, new: bool) -> Catalog:

@@ -21,6 +21,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from catalog.errors import SqlError
 from catalog.mistakes import double_quote
+from catalog.own_stack import on_own_stack
 
 Span = tuple[int, int]
 """Half-open range of characters in the text."""
@@ -122,15 +123,15 @@ class StatementText:
         """
         tokens = self.tokens
         try:
-            trees = _DIALECT.parser().parse(tokens, self.sql)
+            trees = on_own_stack(lambda: _DIALECT.parser().parse(tokens, self.sql))
         except _PlacedParseError as e:
             self.unparsed = True
             raise self._syntax(e) from None
         except RecursionError:
             what = "the statement is nested too deeply"
             raise self.refusal("syntax", what, hint="Take out parentheses that are not needed.") from None
-        except (ParseError, ValueError, TypeError, AttributeError, KeyError, IndexError) as e:
-            # sqlglot's parser falls over some malformed texts instead of refusing them
+        except Exception as e:
+            # sqlglot's parser falls over some malformed texts instead of refusing them, in ways that nobody can list
             raise self.refusal("syntax", f"the text cannot be parsed: {e}"[:300]) from None
         return [t for t in trees if t is not None and not isinstance(t, exp.Semicolon)]
 

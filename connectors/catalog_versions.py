@@ -7,6 +7,7 @@ everyone alike, so all processes agree without talking to each other.
 from __future__ import annotations
 
 import bisect
+import logging
 from collections.abc import Iterable
 
 from catalog.ddl import fold_ddl
@@ -15,6 +16,8 @@ from connectors.kafka_failure import KafkaFailure
 from connectors.kafka_reader import Reader
 from connectors.topics import Topics
 from state.errors import TidewireError
+
+_LOG = logging.getLogger("tidewire.catalog")
 
 
 class CatalogBehind(KafkaFailure):
@@ -37,12 +40,18 @@ class CatalogFold:
         return self._catalogs[-1]
 
     def add(self, version: int, text: bytes | None) -> bool:
-        """Fold the next record in; return whether it applied. *Cost*: parsing the text."""
+        """Fold the next record in; return whether it applied. *Cost*: parsing the text.
+
+        A text on which the parser fails in a way that nobody has foreseen is one that does not apply.
+        """
         if text is None:
             return False
         try:
             catalog = fold_ddl(self.newest, text.decode(), version)
         except (TidewireError, UnicodeDecodeError):
+            return False
+        except Exception:
+            _LOG.exception("record %d of the catalog could not be read, and is left out", version)
             return False
         self._versions.append(version)
         self._catalogs.append(catalog)

@@ -4,8 +4,9 @@
                                    201 accepted, 422 refused with the reason, 202 written but not answered yet
     DELETE /subscriptions/{id}     202: it ends with its last delivery, `ended`
 
-The body but for `id` becomes the record in the topic `subscriptions`, as it is. Without an `id` one is made up that
-lives at this edge. The body must be called `application/json`: pages of other origins cannot send that unasked.
+The body but for `id` becomes the record in the topic `subscriptions`, as it is; what is no JSON object within the
+bounds of `connectors/json_reader.py` is answered 400 and written nowhere. Without an `id` one is made up that lives at
+this edge. The body must be called `application/json`: pages of other origins cannot send that unasked.
 """
 
 from __future__ import annotations
@@ -20,12 +21,14 @@ from starlette.responses import RedirectResponse, Response
 
 from connectors.http_answer import Answer, Elsewhere, as_json, refusal, respond
 from connectors.http_rules import HttpRules
+from connectors.json_reader import JsonReader, UnreadableJson
 from state.errors import TidewireError
 
 MAX_BODY_BYTES = 131_072
 _STATUS = {"refused": 422, "accepted": 201, "live": 201, "ended": 201}
 
 Fields = dict[str, msgspec.Raw]
+_BODY = JsonReader(dict[str, object])
 
 
 class Desk(Protocol):
@@ -93,8 +96,11 @@ async def _fields(request: Request) -> tuple[str | None, bytes] | Response:
         if len(body) > MAX_BODY_BYTES:
             return refusal(413, "too_large", f"a subscription has at most {MAX_BODY_BYTES} bytes.")
     try:
-        fields = msgspec.json.decode(bytes(body), type=Fields)
-        identifier = msgspec.json.decode(fields.pop("id", msgspec.Raw(b"null")), type=str | None)
-    except (msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError) as error:
+        identifier = _BODY.read(bytes(body)).get("id")
+        if not isinstance(identifier, str | None):
+            raise UnreadableJson("`id` is not a text")
+    except UnreadableJson as error:
         return refusal(400, "malformed", f'expected an object such as {{"sql": "SELECT ..."}}: {error}.')
+    fields = msgspec.json.decode(body, type=Fields)
+    fields.pop("id", None)
     return identifier, msgspec.json.encode(fields)

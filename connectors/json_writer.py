@@ -135,12 +135,19 @@ class _Member:
             return scalar_text(self._column.type, read_scalar(self._column.type, _as_json(self._kind, value)))
         except RecordFault as fault:
             raise self._error(f"{fault.message}; correct the value") from None
-        except (TypeError, UnicodeEncodeError):
-            got = repr(value)[:_SHOWN_CHARACTERS]
+        except (TypeError, ValueError):
+            got = _described(value)
             raise self._error(f"expected {expected(self._column.type)}, got {got}; correct the value") from None
 
     def _error(self, what: str) -> RowError:
         return RowError(f"cannot encode a row of table `{self._table}`: column `{self.name}`: {what}")
+
+
+def _described(value: object) -> str:
+    try:
+        return repr(value)[:_SHOWN_CHARACTERS]
+    except ValueError:  # Python writes no integer of more than 4,300 digits
+        return "an integer of thousands of digits"
 
 
 def _object(members: list[str]) -> bytes:

@@ -156,7 +156,7 @@ def _refusal(registry: Registry, path: str, error: urllib.error.HTTPError) -> Ex
     if error.code == 404:
         try:
             document = json.loads(error.read(_MOST_BYTES))
-        except (ValueError, OSError, http.client.HTTPException):
+        except (ValueError, RecursionError, OSError, http.client.HTTPException):
             document = None
         if isinstance(document, dict) and document.get("error_code") in _NOT_FOUND:
             return NoSchema(f"the registry does not know it ({path})")

@@ -76,8 +76,8 @@ class Admission:
         """
         if len(values) < FEW or self._compiler is None:
             return _one_by_one(values)
-        found = find_statements(values, self._compiler.sql_of)
         try:
+            found = find_statements(values, self._compiler.sql_of)
             alike = [part for one in compile_all(self._compiler, found.statements) for part in _beside(one, found)]
         except Exception:  # see _unforeseen: judged one by one, only the one that is to blame is refused
             return _one_by_one(values)
@@ -88,13 +88,11 @@ class Admission:
 
     def judge(self, value: bytes, final: bool = False) -> Compiled | Refusal | None:
         """Compile the value of a record. None: it must be held back; never so if `final` and a catalog is there."""
-        request = read_request(value)
-        if isinstance(request, Refusal):
-            return request
-        if self._compiler is None:
-            return None
         try:
-            return _compile(self._compiler, request)
+            request = read_request(value)
+            if isinstance(request, Refusal):
+                return request
+            return None if self._compiler is None else _compile(self._compiler, request)
         except SubscriptionError as error:
             if error.code in MAY_COME and not final:
                 return None
@@ -137,14 +135,15 @@ def _beside(alike: Alike, found: FoundStatements) -> Iterator[Alike]:
 
 
 def _unforeseen(error: Exception) -> Refusal:
-    """Refuse a statement that the compiler fails on: a stranger's question must not end the edge that all others use.
+    """Refuse a record on which reading or compiling fails: a stranger's must not end the edge that all others use.
 
     The parser makes more kinds of trees than anyone has listed. The tests of the compiler, which do not come by here,
     take such an error for what it is.
     """
-    _LOG.error("the compiler failed on a subscription's statement", exc_info=error)
+    _LOG.error("a subscription's record could not be judged", exc_info=error)
     hint = "This is a fault of tidewire's; please report the statement."
-    return Refusal("internal", f"the statement cannot be read: {type(error).__name__}: {error}"[:300], hint)
+    said = f"the statement cannot be read: {type(error).__name__}: {error}"[:300]
+    return Refusal("internal", said.encode(errors="replace").decode(), hint)
 
 
 def _compile(compiler: Compiler, request: Request) -> Compiled:

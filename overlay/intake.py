@@ -34,6 +34,8 @@ from overlay.subscription_request import MAX_ID_BYTES, refuse_id
 from overlay.text_arena import sizes_of
 
 _RESERVED = ord("@")
+_LONGEST_ANSWERED = 65_536
+"""Bytes of an id whose refusal names it whole. Escaped, longer ones might make an ack that no broker takes."""
 
 
 @dataclass(slots=True)
@@ -121,6 +123,7 @@ class Intake:
 
     def _refuse(self, key: bytes, version: int, refusal: ack.Refusal) -> None:
         self.counters.refused += 1
+        key = key if len(key) <= _LONGEST_ANSWERED else b"@" + key[:MAX_ID_BYTES]
         self.outbox.ack(key, ack.refused(key.decode(errors="replace"), version, refusal))
 
     def _accept(self, newcomers: Newcomers) -> None:

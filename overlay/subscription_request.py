@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from typing import Any
 
 import msgspec
 
 from catalog.notify import FORMS, MAX_TTL_SECONDS, PACKED, PUSH, RECORDS, read_policy
+from connectors.json_reader import JsonReader, UnreadableJson
 from connectors.partitioner import home_partition
 from overlay.ack import Refusal
 
 MAX_ID_BYTES = 1_024
 MAX_REQUEST_BYTES = 65_536
+_SHOWN_CHARACTERS = 40
 
 
 class Request(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -30,20 +31,19 @@ class Request(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     deliver: str | None = None
 
 
-_DECODER = msgspec.json.Decoder(dict[str, object], float_hook=Decimal)
+_READER = JsonReader(Request)
 
 
 def read_request(value: bytes) -> Request | Refusal:
     """Read the value of a subscription record; fractions among the parameters stay exact (Decimal).
 
-    Cost: O(len(value)), about 1 us for 100 bytes.
+    Whatever the bytes are, they are a request or a refusal. Cost: O(len(value)), about 1 us for 100 bytes.
     """
     if len(value) > MAX_REQUEST_BYTES:
         return _malformed(f"is longer than {MAX_REQUEST_BYTES} bytes (got {len(value)})")
     try:
-        value.decode()
-        request = msgspec.convert(_DECODER.decode(value), Request)
-    except (UnicodeDecodeError, msgspec.DecodeError, msgspec.ValidationError) as error:
+        request = _READER.read(value)
+    except UnreadableJson as error:
         return _malformed(f"cannot be read: {error}")
     if (request.sql is None) == (request.template is None):
         return _malformed("must have exactly one of `sql` and `template`")
@@ -59,15 +59,15 @@ def _with_options(request: Request) -> Request | Refusal:
         hint = "write EVERY CHANGE, LATEST, MIN CHANGE 0.5 or MIN CHANGE 5 %"
         return Refusal("malformed", f"`notify` names no policy: {request.notify[:80]!r}", hint)
     if request.ttl is not None and not 0 < request.ttl <= MAX_TTL_SECONDS:
-        return Refusal("malformed", f"`ttl` is {request.ttl}, expected 1 to {MAX_TTL_SECONDS} seconds")
+        return Refusal("malformed", f"`ttl` is {_cut(str(request.ttl))}, expected 1 to {MAX_TTL_SECONDS} seconds")
     if request.deliver not in (None, *FORMS):
         listed = f"`{RECORDS}`, `{PACKED}` or `{PUSH}`"
         return Refusal("malformed", f"`deliver` is {request.deliver[:80]!r}, expected {listed}")
     return request
 
 
-def refuse_id(key: bytes, number: int, partitions: int) -> Refusal | None:
-    """Say why a record with this key cannot be taken from partition `number`, or None if it can."""
+def wrong_id(key: bytes) -> Refusal | None:
+    """Say why no subscription can have this id, or None if one can."""
     if not key or len(key) > MAX_ID_BYTES:
         return Refusal("malformed", f"a subscription's id must have 1 to {MAX_ID_BYTES} bytes, got {len(key)}")
     try:
@@ -76,6 +76,14 @@ def refuse_id(key: bytes, number: int, partitions: int) -> Refusal | None:
         return Refusal("malformed", f"a subscription's id must be UTF-8, got {key[:100]!r}: {error.reason}")
     if key[:1] == b"@":
         return Refusal("malformed", f"ids that begin with `@` are reserved, got {key[:100]!r}")
+    return None
+
+
+def refuse_id(key: bytes, number: int, partitions: int) -> Refusal | None:
+    """Say why a record with this key cannot be taken from partition `number`, or None if it can."""
+    wrong = wrong_id(key)
+    if wrong is not None:
+        return wrong
     home = home_partition(key, partitions)
     if home == number:
         return None
@@ -83,6 +91,10 @@ def refuse_id(key: bytes, number: int, partitions: int) -> Refusal | None:
     return Refusal(
         "wrong_partition", message, "partition by murmur2 of the key (librdkafka: partitioner=murmur2_random)"
     )
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _SHOWN_CHARACTERS else text[:_SHOWN_CHARACTERS] + "…"
 
 
 def _malformed(what: str) -> Refusal:

@@ -17,8 +17,9 @@ import msgspec
 import numpy as np
 
 from catalog.column_type import JsonValue
-from catalog.compiler import Compiler
+from catalog.compiler import Compiled, Compiler
 from catalog.ddl import to_ddl
+from catalog.errors import SubscriptionError
 from catalog.relation import Catalog, Relation
 from connectors.log_cut import Cut, Place, earlier
 from connectors.publication_log import Chunk, PublicationLog
@@ -26,19 +27,12 @@ from connectors.record import RawRecords
 from operators.control import Progress
 from overlay.ack import Refusal
 from overlay.subscription_request import read_request
-from state.errors import UserError
 from streaming.log_fold import fold_log
 from tidewire.delivery_reader import DeliveryReader
 from tidewire.pure_pipeline import PurePipeline
 from tidewire.records import Answer, Delivery
 
 _ID = b"backtest"
-
-
-class QuestionRefused(UserError):
-    """The question would be refused."""
-
-    code = "refused"
 
 
 class Told(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -62,16 +56,18 @@ class Told(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def relation_of(catalog: Catalog, value: bytes) -> Relation:
-    """Return the table that a subscription's record asks about. *Raises* SubscriptionError, QuestionRefused."""
+    """Return the table that a subscription's record asks about. *Raises* SubscriptionError."""
+    return catalog.relations[compile_record(catalog, value).region.shape.relation]
+
+
+def compile_record(catalog: Catalog, value: bytes) -> Compiled:
+    """Compile what a subscription's record asks, as an edge reads it. *Raises* SubscriptionError."""
     request = read_request(value)
     if isinstance(request, Refusal):
-        raise QuestionRefused(f"the question {request.message}. Correct it.")
-    compiler = Compiler(catalog)
+        raise SubscriptionError(request.code, request.message, hint=request.hint)
     if request.sql is not None:
-        found = compiler.compile(request.sql)
-    else:
-        found = compiler.compile_template(request.template or "", list(request.params or ()))
-    return catalog.relations[found.region.shape.relation]
+        return Compiler(catalog).compile(request.sql)
+    return Compiler(catalog).compile_template(request.template or "", list(request.params or ()))
 
 
 class Backtest:

@@ -31,9 +31,11 @@ from tidewire.catalog_log import CatalogLog
 from tidewire.delivery_stream import DeliveryStream
 from tidewire.packed_deliveries import PACKED_KEY, unpack_deliveries
 from tidewire.records import Ack, Delivery, Refused, read_ack
+from tidewire.subscription_record import record_key, record_value
 from tidewire.table_topic import partitions_of
 
 EMBEDDED_BROKER = "127.0.0.1:19092"
+_SHOWN_CHARACTERS = 80
 
 
 class NotAnswered(TidewireError):
@@ -128,7 +130,7 @@ class Client:
         reader = self._kafka.reader()
         try:
             reader.assign(self.topics.acks, at_end=True)
-            records = [(id.encode(), value) for id, value in values.items()]
+            records = [(record_key(id), value) for id, value in values.items()]
             written = self._kafka.send(self.topics.subscriptions, records)
             versions = {id: offset for id, (_, offset) in zip(values, written, strict=True)}
             return _final_acks(reader, versions, timeout)
@@ -137,7 +139,7 @@ class Client:
 
     def unsubscribe(self, id: str) -> None:
         """End the subscription; its last delivery is `ended`. An unknown id is no error."""
-        self._kafka.send(self.topics.subscriptions, [(id.encode(), None)])
+        self._kafka.send(self.topics.subscriptions, [(record_key(id), None)])
 
     def deliveries(
         self,
@@ -241,13 +243,15 @@ def subscription_value(
     ttl: int | None = None,
     deliver: str | None = None,
 ) -> bytes:
-    """Return the record value of a subscription given as SQL, or as a template with its parameters."""
+    """Return the record value of a subscription given as SQL, or as a template with its parameters.
+
+    Raises UserError for what JSON cannot say.
+    """
     if (sql is None) == (template is None):
         raise UserError("a subscription is either SQL or a template with parameters; give exactly one of them")
     said = {"notify": notify, "ttl": ttl, "deliver": deliver}
-    options = {name: value for name, value in said.items() if value is not None}
-    asked = {"sql": sql} if sql is not None else {"template": template, "params": list(params)}
-    return msgspec.json.encode(asked | options)
+    asked: dict[str, object] = {"sql": sql} if sql is not None else {"template": template, "params": list(params)}
+    return record_value(asked | {name: value for name, value in said.items() if value is not None})
 
 
 def _said_to(key: bytes, record: KafkaRecord) -> list[dict[str, object]]:
@@ -265,7 +269,8 @@ def key_of(relation: Relation, key: object) -> Mapping[str, object]:
         return key
     if len(relation.key) != 1:
         columns = ", ".join(relation.key)
-        raise UserError(f"a key of table `{relation.name}` has the columns {columns}; got {key!r}. Give an object.")
+        got = repr(key)[:_SHOWN_CHARACTERS]
+        raise UserError(f"a key of table `{relation.name}` has the columns {columns}; got {got}. Give an object.")
     return {relation.key[0]: key}
 
 

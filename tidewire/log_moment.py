@@ -10,6 +10,9 @@ from state.errors import UserError
 
 Moment = int | datetime
 
+_LONGEST_VERSION = 18
+"""Digits; no log has so many versions."""
+
 
 class BadMoment(UserError):
     """Neither a version nor a moment."""
@@ -27,13 +30,13 @@ def parse_moment(text: str) -> Moment:
 
     Raises BadMoment.
     """
-    if text.isascii() and text.isdigit():
+    if text.isascii() and text.isdigit() and len(text) <= _LONGEST_VERSION:
         return int(text)
     try:
         moment = datetime.fromisoformat(text)
     except ValueError as error:
         raise BadMoment(
-            f"expected a version of the log, such as 17, or a moment, such as 2026-03-01T12:00, got {text!r}. "
+            f"expected a version of the log, such as 17, or a moment, such as 2026-03-01T12:00, got {text[:80]!r}. "
             "`tidewire log` shows the versions."
         ) from error
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)

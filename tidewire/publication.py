@@ -10,13 +10,12 @@ With `skip_bad`, bad lines are left out, told and counted.
 from __future__ import annotations
 
 import contextlib
-import json
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from decimal import Decimal
 
 from catalog.relation import Relation
+from connectors.json_reader import read_json
 from connectors.json_writer import encode_key, encode_row
 from connectors.kafka import Producer
 from connectors.kafka_failure import BrokerUnavailable, KafkaFailure
@@ -95,16 +94,11 @@ class Published:
     seconds: float = 0.0
 
 
-def parse_line(line: bytes) -> object:
-    """Read one JSON value, numbers exactly. Raises ValueError."""
-    return json.loads(line.decode(), parse_float=Decimal, parse_constant=_refuse)
-
-
 def records_of(relation: Relation, lines: Iterable[bytes], delete: bool, from_line: int = 1) -> Iterator[Line]:
     """Yield each line of rows (or of keys to delete) that is not blank, from `from_line` on."""
     for number, line in _from(from_line, lines):
         try:
-            yield number, _record(relation, parse_line(line), delete)
+            yield number, _record(relation, read_json(line), delete)
         except ValueError as error:
             yield number, str(error).rstrip(".")
 
@@ -219,7 +213,3 @@ def _record(relation: Relation, document: object, delete: bool) -> OutRecord:
     if not isinstance(document, dict):
         raise ValueError("expected a JSON object, a row of the table")
     return OutRecord(relation.topic, None, encode_key(relation, document), encode_row(relation, document))
-
-
-def _refuse(name: str) -> None:
-    raise ValueError(f"{name} is not a JSON value")

@@ -3,19 +3,23 @@
     {"topic": "pg.public.item", "key": "{\\"id\\":1}", "value": {"base64": "AAAAAAEC"}}
     {"topic": "pg.public.item", "partition": 0, "key": {"json": {"id": 1}}, "value": null}
 
-A key or value is text (its UTF-8), {"base64": ...}, {"json": ...} (the JSON as it is written there), or null for none.
+A key or value is text (its UTF-8), {"base64": ...}, {"json": ...} (the JSON as it is written there, numbers of any size
+included), or null for none.
 """
 
 from __future__ import annotations
 
 import base64
 import binascii
-from typing import Any
+import re
 
 import msgspec
 
+from connectors.json_document import Members, Number
+from connectors.json_reader import UnreadableJson, read_document
 from connectors.record import OutRecord
 
+_TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
 _FORMS = 'text, null, {"base64": "..."} or {"json": ...}'
 
 
@@ -39,21 +43,25 @@ class _Wrapped(msgspec.Struct, forbid_unknown_fields=True):
 
 def read_raw_line(line: bytes) -> OutRecord:
     """Return the record that a line says. Raises ValueError."""
-    record = msgspec.json.decode(line.decode(), type=RawRecord)
-    if not record.topic:
-        raise ValueError('expected a "topic"')
+    read_document(line)
+    record = msgspec.json.decode(line, type=RawRecord)
+    if record.topic is None or not _TOPIC.fullmatch(record.topic):
+        raise ValueError(f'expected a "topic", its name in letters, digits, . _ -, got {(record.topic or "")[:80]!r}')
     if record.partition is not None and record.partition < 0:
         raise ValueError(f'"partition": expected 0 or more, got {record.partition}')
     return OutRecord(record.topic, record.partition, *record.pair())
 
 
 def _bytes(name: str, raw: msgspec.Raw) -> bytes | None:
-    document: Any = msgspec.json.decode(raw)
+    try:
+        document = read_document(bytes(raw))
+    except UnreadableJson as error:
+        raise ValueError(f'"{name}": {error}') from None
     if document is None:
         return None
-    if isinstance(document, str):
+    if isinstance(document, str) and not isinstance(document, Number):
         return document.encode()
-    if not isinstance(document, dict):
+    if not isinstance(document, Members):
         raise ValueError(f'"{name}": expected {_FORMS}')
     try:
         wrapped = msgspec.json.decode(raw, type=_Wrapped)

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from connectors.json_reader import read_document
 from connectors.kafka import KafkaRecord
 from operators.packed import PackedRegistrations, PackedSnapshot, PackedSummary, is_packed, unpack
 from state.errors import TidewireError
@@ -41,8 +42,9 @@ def readable(data: bytes | None) -> Any:
     except UnicodeDecodeError:
         return f"0x{data.hex()}"
     try:
+        read_document(data)  # what is nested deeper could be read here and not be written again
         return json.loads(text)
-    except (ValueError, RecursionError):
+    except ValueError:
         return text
 
 

@@ -7,18 +7,20 @@ first few are wanted, those.
 from __future__ import annotations
 
 import heapq
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import msgspec
 
 from catalog.column_type import JsonValue
+from connectors.json_reader import UnreadableJson, read_json
 from connectors.kafka import Reader
 from connectors.topics import Topics
 from tidewire.delivery_reader import DeliveryReader
 from tidewire.packed_deliveries import PACKED_KEY
 from tidewire.records import Ack, Answer, Delivery, read_ack
+
+_ENCODER = msgspec.json.Encoder(decimal_format="number")
 
 
 class Registered(msgspec.Struct):
@@ -108,11 +110,11 @@ class Registry:
 def query_text(value: bytes) -> str:
     """Return the query of a subscription record as a person reads it; the bytes themselves if it is none."""
     try:
-        body = json.loads(value)
+        body = read_json(value)
         if "template" in body:
-            return f"{body['template']}  {json.dumps(body.get('params', []))}"
+            return f"{body['template']}  {_ENCODER.encode(body.get('params', [])).decode()}"
         return str(body["sql"])
-    except (ValueError, KeyError, TypeError):
+    except (UnreadableJson, KeyError, TypeError):
         return repr(value[:200])
 
 

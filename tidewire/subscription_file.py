@@ -5,7 +5,8 @@
     .parquet    columns id and sql; with a template id and params (a list), or id and a column for each parameter
 
 A cell of a CSV that is a JSON number, true, false or null is just that, an empty one is null, and all others are text;
-text that looks like a number is put in single quotes, as in SQL: '007'.
+text that looks like a number is put in single quotes, as in SQL: '007'. A byte order mark, as Excel writes it, is no
+part of the first cell or line.
 """
 
 from __future__ import annotations
@@ -13,25 +14,25 @@ from __future__ import annotations
 import csv
 import datetime as dt
 import io
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import msgspec
-
+from connectors.json_reader import UnreadableJson, read_json, read_number
 from state.errors import UserError
-from tidewire.text_input import UnreadableInput
+from tidewire.subscription_record import record_key, record_value
+from tidewire.text_input import UnreadableInput, lines_of
 
 _OPTIONS = ("notify", "ttl", "deliver")
 _MEMBERS = {"id", "sql", "template", "params", "deliver", *_OPTIONS}
-_ENCODER = msgspec.json.Encoder(decimal_format="number")
 _NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?", re.ASCII)
 _WORDS = {"": None, "null": None, "true": True, "false": False}
+_NO_UTF8 = re.compile(r"[\udc80-\udcff]")
+"""What stands for a byte that is no UTF-8 in a text that was decoded all the same."""
 _ROWS = 10_000
+_SHOWN_CHARACTERS = 80
 
 
 class Entry(NamedTuple):
@@ -82,21 +83,23 @@ class SubscriptionFile:
         if problem is not None:
             return Entry(number, b"", b"", problem)
         try:
-            return Entry(number, found["id"].encode(), self._value(found))
-        except (UnicodeEncodeError, TypeError, ValueError) as error:
+            return Entry(number, record_key(found["id"]), self._value(found))
+        except UserError as error:
             return Entry(number, b"", b"", str(error))
 
     def _problem(self, found: Mapping[str, Any]) -> str | None:
         """Say why this is no subscription at all; whether its question can be asked is for an edge to say."""
         if not isinstance(found.get("id"), str) or not found["id"]:
-            return f"expected a text as `id`, got {found.get('id')!r}"
+            return f"expected a text as `id`, got {_shown(found.get('id'))}"
         unknown = sorted(found.keys() - _MEMBERS)
         if unknown:
-            return f"`{unknown[0]}` means nothing; expected {', '.join(sorted(_MEMBERS))}"
+            return f"`{unknown[0][:_SHOWN_CHARACTERS]}` means nothing; expected {', '.join(sorted(_MEMBERS))}"
         if ("sql" in found) == ("params" in found):
             return "it has `sql` and `params`" if "sql" in found else "expected `sql`, or `params` and a template"
         if "params" in found and "template" not in found and self.defaults.template is None:
             return "it has `params`, but there is no template; name one with --template"
+        if "params" in found and not isinstance(found["params"], list):
+            return f"expected a list as `params`, got {_shown(found['params'])}"
         return None
 
     def _value(self, found: Mapping[str, Any]) -> bytes:
@@ -108,12 +111,12 @@ class SubscriptionFile:
             option = getattr(self.defaults, name) if option is None else option
             if option is not None:
                 value[name] = option
-        return _ENCODER.encode(value)
+        return record_value(value)
 
     def _lines(self) -> Iterator[tuple[int, Mapping[str, Any] | str]]:
         size, read = max(self.path.stat().st_size, 1), 0
         with self.path.open("rb") as stream:
-            for number, line in enumerate(stream, 1):
+            for number, line in enumerate(lines_of(stream), 1):
                 read += len(line)
                 self.share = read / size
                 if line.strip():
@@ -122,7 +125,7 @@ class SubscriptionFile:
     def _cells(self) -> Iterator[tuple[int, Mapping[str, Any] | str]]:
         size = max(self.path.stat().st_size, 1)
         with self.path.open("rb") as stream:
-            text = io.TextIOWrapper(stream, "utf-8", "surrogateescape", newline="")
+            text = io.TextIOWrapper(stream, "utf-8-sig", "surrogateescape", newline="")
             rows = csv.reader(text, strict=True)
             while True:
                 try:
@@ -133,12 +136,19 @@ class SubscriptionFile:
                 if row is None:
                     return
                 self.share = min(stream.tell() / size, 1.0)
-                if row and not (rows.line_num == 1 and row[0] == "id"):
+                if row and not (rows.line_num == 1 and row[0].strip().lower() == "id"):
                     yield rows.line_num, self._from_cells(row)
 
     def _from_cells(self, row: Sequence[str]) -> Mapping[str, Any] | str:
+        for place, cell in enumerate(row, 1):
+            found = _NO_UTF8.search(cell)
+            if found is not None:
+                return f"cell {place} holds the byte 0x{ord(found[0]) - 0xDC00:02x}, which is no UTF-8; save as UTF-8"
         if self.defaults.template is not None:
-            return {"id": row[0], "params": [_cell(cell) for cell in row[1:]]}
+            try:
+                return {"id": row[0], "params": [_cell(cell) for cell in row[1:]]}
+            except UnreadableJson as error:
+                return str(error)
         if len(row) != 2:
             return f"expected an id and SQL, got {len(row)} cells; for parameters, name a --template"
         return {"id": row[0], "sql": row[1]}
@@ -155,7 +165,7 @@ class SubscriptionFile:
                         number += 1
                         self.share = number / total
                         yield number, self._from_row(row)
-        except pa.ArrowInvalid as error:
+        except pa.ArrowException as error:
             raise UnreadableInput(f"`{self.path}` is no Parquet file: {error}. Name another file.") from None
 
     def _from_row(self, row: dict[str, Any]) -> Mapping[str, Any]:
@@ -164,31 +174,31 @@ class SubscriptionFile:
             said["params"] = [value for name, value in row.items() if name not in _MEMBERS]
         elif "params" not in said:
             said |= {name: value for name, value in row.items() if name not in _MEMBERS}
-        if "params" in said:
+        if isinstance(said.get("params"), list):
             said["params"] = [_plain(value) for value in said["params"]]
         return said
 
 
 def _document(line: bytes) -> Mapping[str, Any] | str:
     try:
-        found = json.loads(line.decode(), parse_float=Decimal, parse_constant=_refuse)
-    except (ValueError, RecursionError) as error:
-        return f"it is no JSON: {error}"
+        found = read_json(line)
+    except UnreadableJson as error:
+        return f"it is no JSON that can be taken: {error}"
     return found if isinstance(found, dict) else "expected a JSON object"
-
-
-def _refuse(name: str) -> None:
-    raise ValueError(f"{name} is not a JSON value")
 
 
 def _cell(cell: str) -> Any:
     if cell in _WORDS:
         return _WORDS[cell]
     if _NUMBER.fullmatch(cell):
-        return Decimal(cell) if set(cell) & set(".eE") else int(cell)
+        return read_number(cell)
     if len(cell) > 1 and cell[0] == cell[-1] == "'":
         return cell[1:-1].replace("''", "'")
     return cell
+
+
+def _shown(value: object) -> str:
+    return repr(value)[:_SHOWN_CHARACTERS]
 
 
 def _plain(value: Any) -> Any:

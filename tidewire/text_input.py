@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import codecs
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+from connectors.json_reader import MAX_BYTES
 from state.errors import UserError
 
 STDIN = Path("-")
+MAX_LINE_BYTES = MAX_BYTES
+"""Longest line of a file of JSON lines, the longest that is read."""
 
 
 class UnreadableInput(UserError):
@@ -26,11 +30,25 @@ def read_text(path: Path) -> str:
 
 
 def text_of(data: bytes, path: Path) -> str:
-    """Return the text that was read from `path`. Raises UnreadableInput."""
+    """Return the text that was read from `path`; a byte order mark is no part of it. Raises UnreadableInput."""
     try:
-        return data.decode()
+        return data.removeprefix(codecs.BOM_UTF8).decode()
     except UnicodeDecodeError as error:
         raise UnreadableInput(f"`{path}` is not UTF-8: byte {error.start}. Save it as UTF-8.") from None
+
+
+def lines_of(stream: BinaryIO) -> Iterator[bytes]:
+    """Yield the lines of a file; a byte order mark before the first is no part of it.
+
+    Of a line longer than `MAX_LINE_BYTES` only so much is kept and one byte more, so that any file takes little memory.
+    """
+    mark = codecs.BOM_UTF8
+    while line := stream.readline(MAX_LINE_BYTES + 1):
+        rest = line
+        while len(rest) > MAX_LINE_BYTES and not rest.endswith(b"\n"):
+            rest = stream.readline(MAX_LINE_BYTES + 1)
+        yield line.removeprefix(mark)
+        mark = b""
 
 
 @contextmanager

@@ -1,14 +1,14 @@
 import contextlib
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from catalog.column_type import ColumnType, Kind
 from catalog.ddl import apply_ddl, to_ddl
 from catalog.errors import CatalogError
 from catalog.relation import Catalog, Column, Relation
-from tests.catalog import refusals
+from tests.catalog import odd_texts, refusals
 from tests.catalog.sample import CATALOG, of
 from tests.effort import examples
 
@@ -162,3 +162,12 @@ def test_no_text_raises_anything_else(data) -> None:
         )
     with contextlib.suppress(CatalogError):
         apply_ddl(CATALOG, sql, 1)
+
+
+@settings(max_examples=examples(200), deadline=None)
+@given(odd_texts.texts)
+@example("CREATE TABLE t (id INT PRIMARY KEY, x INT" + "[]" * 30_000 + ")")
+@example('CREATE TABLE t (id INT PRIMARY KEY, x """int")')
+def test_any_text_declares_or_is_refused(text: str) -> None:
+    with contextlib.suppress(CatalogError):
+        apply_ddl(CATALOG, text, 1)

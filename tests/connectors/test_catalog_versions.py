@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from catalog.relation import Catalog
+from connectors import catalog_versions
 from connectors.catalog_versions import CatalogBehind, CatalogFold, CatalogVersions
 from connectors.kafka import KafkaProperties, Producer, Reader
 from connectors.record import OutRecord
@@ -43,3 +45,16 @@ def test_it_reads_on_when_a_newer_version_is_asked_for(kafka: KafkaProperties, t
     assert sorted(versions.at(2).relations) == ["a", "b"]
     with pytest.raises(CatalogBehind, match=r"version 3 .* ends at offset 3"):
         versions.at(3)
+
+
+def test_a_text_that_nobody_has_foreseen_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = catalog_versions.apply_ddl
+
+    def fails(catalog: Catalog, text: str, version: int) -> Catalog:
+        if "odd" in text:
+            raise AttributeError("a tree of another kind")
+        return read(catalog, text, version)
+
+    monkeypatch.setattr(catalog_versions, "apply_ddl", fails)
+    fold = CatalogFold().add_all([(0, GOOD), (1, b"CREATE TABLE odd"), (2, ALSO)])
+    assert fold.at(1) == fold.at(0) and set(fold.newest.relations) > set(fold.at(0).relations)

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
 from connectors.bearer_token import hash_of
 from connectors.http_answer import Answer, Elsewhere, NotNow
 from connectors.http_app import Edge, edge_app
+from connectors.http_desk import MAX_BODY_BYTES
 from connectors.http_rules import HttpRules
+from connectors.json_reader import read_json
 from state.errors import TidewireError
+from tests.connectors import test_http_fuzz as http
 from tests.connectors.test_http_app import Fixed
+from tests.effort import examples
+from tests.overlay import odd_records
 
 RULES = HttpRules({"acme": hash_of("t")})
 TOKEN = {"Authorization": "Bearer t"}
@@ -82,12 +90,40 @@ def test_outcomes(said: Mapping[str, object] | Answer | Exception, status: int) 
         ('{"sql":""}', {}, 401),
         ('{"sql":"' + "x" * 140_000 + '"}', TOKEN, 413),
         ("\udcff", TOKEN, 400),
+        ('{"sql":"SELECT COUNT(*) FROM stock","ttl":1e99999999999999999999}', TOKEN, 400),
+        ('{"sql":"","ttl":' + "9" * 5_000 + "}", TOKEN, 400),
+        ('{"sql":"","x":' + "[" * 30_000 + "]" * 30_000 + "}", TOKEN, 400),
+        ('{"sql":"","x":' + '{"a":' * 20_000, TOKEN, 400),
+        ('{"sql":"\\ud800"}', TOKEN, 400),
+        ('{"sql":"","params":[NaN]}', TOKEN, 400),
+        ('\ufeff{"sql":""}', TOKEN, 400),
+        ("null", TOKEN, 400),
+        ("", TOKEN, 400),
     ],
 )
 def test_refusals_ask_nobody(body: str, headers: dict[str, str], status: int) -> None:
     desk = Desk({})
     assert ask(desk, body.encode(errors="surrogateescape"), **headers).status_code == status  # type: ignore[arg-type]
     assert desk.asked == []
+
+
+def check(body: bytes) -> None:
+    """A body is answered, and what is passed on an edge can read."""
+    desk = Desk({"id": "a", "version": 0, "status": "accepted"})
+    app = edge_app(Edge(Fixed(), None, desk))
+    headers = [(b"content-type", b"application/json")]
+    sent = asyncio.run(http.ask(app, "http", "POST", b"/subscriptions", b"", headers, body))
+    [status] = [message["status"] for message in sent if "status" in message]
+    assert status == (201 if desk.asked else 413 if len(body) > MAX_BODY_BYTES else 400)
+    for identifier, _, value in desk.asked:
+        assert identifier is None or identifier.encode()
+        assert isinstance(read_json(value), dict)
+
+
+@settings(max_examples=examples(400), deadline=None)
+@given(st.one_of(odd_records.records, odd_records.bodies))
+def test_any_body_is_answered_and_only_what_an_edge_can_read_is_passed_on(body: bytes) -> None:
+    check(body)
 
 
 def test_ending_one() -> None:

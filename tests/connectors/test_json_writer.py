@@ -54,6 +54,10 @@ def test_values_of_python_become_canonical_json(kind, value, text):
         ({"symbol": "\ud800"}, "got '\\ud800'"),
         ({"symbol": "A", "exchange": b"N"}, "got b'N'"),
         ({"symbol": "A" * 70_000}, "expected at most 65536 bytes"),
+        ({"symbol": "A", "price": 10**5_000}, "an integer of thousands of digits"),
+        ({"symbol": "A", "price": {"a": 10**5_000}}, "an integer of thousands of digits"),
+        ({"symbol": "A", "price": Decimal("1e999999999999")}, "column `price`"),
+        ({"symbol": "A", "risk": Decimal("1e999999999999")}, "column `risk`"),
     ],
 )
 def test_what_does_not_fit_is_refused_with_column_expected_and_got(row, words):

@@ -19,13 +19,17 @@ from catalog.proto_schema import ProtoSchema, ProtoSchemaError
 from catalog.relation import Catalog
 from connectors.record_format import format_of
 from overlay.subscription_request import read_request
-from tests.catalog import refusals
+from state.errors import UserError
+from tests.catalog import odd_texts, refusals
 from tests.catalog.sample import CATALOG
 from tests.catalog.test_compiler import statements
 from tests.connectors import (
+    json_texts,
     proto_files,
     test_avro_format,
     test_debezium_record,
+    test_http_desk,
+    test_json_reader,
     test_protobuf_format,
     test_row_decoding,
 )
@@ -33,6 +37,12 @@ from tests.connectors.debezium_source import COLUMNS, INLINE, UNITS, Source
 from tests.connectors.documents import Publisher, relation_of
 from tests.connectors.relations import records
 from tests.connectors.test_json_format import check_against_the_twin
+from tests.overlay import odd_records, test_odd_records
+from tests.tidewire import test_publication, test_subscription_file
+from tests.tidewire.verification import test_declared, test_lives
+from tidewire.backtest import compile_record
+from tidewire.client import subscription_value
+from tidewire.commands.subscribe import read_params
 from tidewire.raw_record import read_raw_line
 
 PIECES = [b"", b" ", b'"', b"{", b"}", b"[", b",", b":", b"\\", b"\0", b"\xff", b"null", b"1e9", b"-", b"\\ud800"]
@@ -129,6 +139,23 @@ def reads_or_refuses_line(line: bytes) -> None:
         assert str(error)
 
 
+def reads_alike(data: bytes) -> None:
+    assert test_json_reader.outcome(data) == test_json_reader.the_long_way(data)
+
+
+def takes_or_refuses_parameters(text: str) -> None:
+    try:
+        template = "SELECT MIN(price) FROM stock WHERE price > ?"
+        compile_record(CATALOG, subscription_value(template=template, params=read_params(text)))
+    except UserError as error:
+        assert len(str(error)) < 2_000 and str(error).encode()
+
+
+def drops_or_refuses(text: str) -> None:
+    declares_or_refuses(text)
+    test_declared.check(text)
+
+
 JSON_TABLE = "CREATE TABLE t (id BIGINT PRIMARY KEY, v VARCHAR, d DOUBLE, p DECIMAL(6,2), at TIMESTAMP)"
 ROW = b'{"id":1,"v":"\\u00e9","d":1.5e3,"p":"1.25","at":"2026-03-01T00:00:00"}'
 KEYS = [b'{"id":1}', b"1", b'{"schema":{"type":"struct","fields":[]},"payload":{"id":1}}']
@@ -139,6 +166,12 @@ LINES = [
     b'{"topic":"t","key":"k","value":{"base64":"AP8="}}',
     b'{"topic":"t","partition":1,"value":{"json":{"a":[1]}}}',
 ]
+ODD_LINES = st.builds(
+    '{{"topic":"t","value":{},"key":{{"json":{}}},"partition":{}}}'.format,
+    json_texts.scalars,
+    json_texts.texts,
+    st.one_of(st.just("0"), json_texts.numbers),
+).map(lambda text: text.encode(errors="surrogatepass"))
 SCHEMA = dict(test_avro_format.FUZZED.options)["schema.1"]
 AVRO_DDL = f"CREATE TABLE t (id BIGINT PRIMARY KEY, v VARCHAR) WITH ('format'='avro', 'schema.1'='{SCHEMA}')"
 DATUM = test_avro_format.datum(test_avro_format.PLAIN, {"id": 5, "v": "x", "more": ["a", "b"]}, 1)
@@ -189,6 +222,17 @@ PARSERS: dict[str, tuple[st.SearchStrategy[Any], Callable[[Any], None]]] = {
         compiles_or_refuses,
     ),
     "ddl": (as_text(st.sampled_from(DDL)), declares_or_refuses),
+    "json-reader": (st.one_of(json_texts.documents, mutated(json_texts.documents)), reads_alike),
+    "records": (test_odd_records.odd, test_odd_records.check),
+    "http-bodies": (
+        st.one_of(odd_records.bodies, odd_records.records, mutated(odd_records.bodies)),
+        test_http_desk.check,
+    ),
+    "publish": (st.tuples(st.booleans(), test_publication.odd_lines), lambda drawn: test_publication.check(*drawn)),
+    "files": (test_subscription_file.files, lambda drawn: test_subscription_file.check(*drawn)),
+    "params": (st.one_of(odd_records.params, json_texts.texts, st.text(max_size=20)), takes_or_refuses_parameters),
+    "verify-records": (st.one_of(odd_records.records, mutated(odd_records.records)), test_lives.check),
+    "catalog": (odd_texts.texts, drops_or_refuses),
     "subscriptions": (mutated(st.sampled_from(REQUESTS)), lambda data: read_request(data) and None),
-    "raw": (mutated(st.sampled_from(LINES)), reads_or_refuses_line),
+    "raw": (st.one_of(mutated(st.sampled_from(LINES)), ODD_LINES), reads_or_refuses_line),
 }

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from overlay.found_statements import FoundStatements, find_statements
 from overlay.subscription_request import Request, read_request
 from tests.effort import examples
+from tests.overlay import odd_records
 
 fields = st.fixed_dictionaries(
     {"sql": st.text("SELECT 1'a\"\\\n\x7fé", max_size=8)},
@@ -45,7 +46,7 @@ def said(found: FoundStatements, i: int) -> Request:
 
 
 @settings(max_examples=examples(200), deadline=None)
-@given(st.lists(values, max_size=8))
+@given(st.lists(st.one_of(values, odd_records.records), max_size=8))
 def test_what_is_found_is_all_that_can_be_read(values: list[bytes]) -> None:
     found = find_statements(values, sql_of)
     made = {int(record): said(found, i) for i, record in enumerate(found.records.tolist())}

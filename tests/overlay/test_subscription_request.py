@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from decimal import Decimal
 
-from hypothesis import given
+import pytest
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from connectors.partitioner import home_partition
 from overlay.ack import Refusal
-from overlay.subscription_request import Request, read_request, refuse_id
+from overlay.subscription_request import MAX_REQUEST_BYTES, Request, read_request, refuse_id
+from tests.effort import examples
+from tests.overlay import odd_records
 
 
 def test_sql_and_templates_are_read() -> None:
@@ -20,10 +24,25 @@ def test_sql_and_templates_are_read() -> None:
     assert isinstance(read.params[0], Decimal) and str(read.params[0]) == "1.10"
 
 
-@given(st.binary(max_size=40))
+@settings(max_examples=examples(1_000), deadline=None)
+@given(st.one_of(st.binary(max_size=40), odd_records.records))
+@example(b'{"sql":"SELECT COUNT(*) FROM stock","ttl":1e99999999999999999999}')
+@example(b'{"template":"SELECT COUNT(*) FROM stock WHERE price > ?","params":[1e99999999999999999999]}')
+@example(b'{"sql":"SELECT COUNT(*) FROM stock","x":1e1000000000000000000}')
+@example(b'{"sql":"SELECT COUNT(*) FROM stock","x":' + b"[" * 30_000 + b"]" * 30_000 + b"}")
+@example(b'{"sql":"x","ttl":' + b"9" * 60_000 + b"}")
 def test_any_bytes_are_a_request_or_a_refusal(value: bytes) -> None:
     read = read_request(value)
-    assert isinstance(read, Request) or (read.code == "malformed" and read.hint)
+    if isinstance(read, Request):
+        assert len(value) <= MAX_REQUEST_BYTES
+    else:
+        assert read.code == "malformed" and len(read.message) < 500 and read.message.encode()
+
+
+@pytest.mark.parametrize("amount", ["9" * 30_000, "0." + "0" * 200 + "1", "1e5", "-1", "NaN", ".5", "1_0", "٣"])
+def test_odd_amounts_name_no_policy(amount: str) -> None:
+    refused = read_request(json.dumps({"sql": "x", "notify": f"MIN CHANGE {amount}"}).encode())
+    assert isinstance(refused, Refusal) and "`notify` names no policy" in refused.message and len(refused.message) < 200
 
 
 @given(st.binary(max_size=40))

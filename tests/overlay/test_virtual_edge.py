@@ -91,12 +91,15 @@ def test_values_that_cannot_be_read_are_refused(value: bytes, says: str) -> None
 
 def test_ids_that_cannot_be_taken() -> None:
     bench = Bench()
-    for offset, key in enumerate([b"", b"@progress", b"\xff\xfe", b"x" * 2_000]):
+    for offset, key in enumerate([b"", b"@progress", b"\xff\xfe", b"x" * 2_000, b"\0" * 900_000, b"\xff" * 900_000]):
         bench.edge.subscription(offset, key, b'{"sql":"x"}')
     bench.edge.subscription(9, None, b'{"sql":"x"}')
-    acks = bench.lines("acks")
-    assert [ack["code"] for ack in acks] == ["malformed"] * 4
-    assert (bench.edge.counters.ignored, bench.edge.counters.refused) == (1, 4)
+    records = bench.take()["acks"]
+    acks = [msgspec.json.decode(record.value or b"") for record in records]
+    assert [(ack["code"], ack["version"]) for ack in acks] == [("malformed", i) for i in range(6)]
+    assert acks[3]["id"] == "x" * 2_000 and records[3].key == b"x" * 2_000
+    assert acks[4]["id"] == "@" + "\0" * 1_024 and max(len(record.value or b"") for record in records) < 10_000
+    assert (bench.edge.counters.ignored, bench.edge.counters.refused) == (1, 6)
 
 
 def test_a_record_in_another_partition_than_its_home_is_refused_also_a_tombstone() -> None:

@@ -238,6 +238,34 @@ def test_explain_tells_a_refusal_as_an_object(capsys: pytest.CaptureFixture[str]
         assert json.loads(capsys.readouterr().out)["code"] in ("syntax", "conflict")
 
 
+@pytest.mark.parametrize(
+    ("params", "said"),
+    [
+        ("[12345678901234567890.12]", 'price from "12345678901234567890.13" to the highest'),
+        ("[-0.0000000000000000000000000001]", 'price from "0.00" to the highest'),
+        ("[1e400]", "empty: no row can ever be in it"),
+        ("[-1e400]", "price from the lowest"),
+        ("[1e99999999999999999999]", "an exponent beyond 999,999"),
+        ("[%s]" % ("9" * 5_000), "more than 4,000 digits"),
+        ("[" * 9_000, "nested more than 64 deep"),
+        ("[NaN]", "NaN is not a JSON value"),
+        ("[[1]]", "must have plain values as `params`"),
+        ("5", "Put the constants in brackets"),
+        ('["\udcff"]', "is not UTF-8"),
+        ("", "expected a JSON array, got ''"),
+    ],
+)
+def test_parameters_are_exact_and_bounded(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, params: str, said: str
+) -> None:
+    file = tmp_path / "catalog.sql"
+    file.write_text("CREATE TABLE stock (symbol VARCHAR PRIMARY KEY, price DECIMAL(38,2))", encoding="utf-8-sig")
+    template = "SELECT MIN(price) FROM stock WHERE price > ?"
+    code = run(["explain", "--catalog", str(file), "--template", template, "--params", params])
+    out, err = capsys.readouterr()
+    assert said in " ".join((out + err).split()) and code == (0 if out else 2) and len(err) < 1_000
+
+
 @pytest.mark.broker
 def test_verify_says_what_is_wrong(tidewire: Run, table: str, topics: Topics, kafka: KafkaProperties) -> None:
     code, [report], _ = tidewire("verify", "--wait", "0")

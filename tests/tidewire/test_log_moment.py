@@ -16,7 +16,7 @@ def test_versions_and_moments() -> None:
     assert parse_moment("2026-03-01T12:00:01.5+02:00") == dt.datetime(2026, 3, 1, 10, 0, 1, 500000, tzinfo=dt.UTC)
 
 
-@pytest.mark.parametrize("text", ["", "-1", "yesterday", "2026-13-01", "١"])
+@pytest.mark.parametrize("text", ["", "-1", "yesterday", "9" * 5_000, "2026-13-01", "١"])
 def test_anything_else_is_refused(text: str) -> None:
     with pytest.raises(BadMoment, match="expected a version of the log, such as 17, or a moment"):
         parse_moment(text)

@@ -8,11 +8,15 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from catalog.ddl import apply_ddl
 from catalog.relation import Catalog
 from connectors.kafka_failure import BrokerUnavailable, KafkaFailure
 from connectors.record import OutRecord
+from tests.connectors import json_texts
+from tests.effort import examples
 from tidewire.publication import (
     BadLine,
     NotAcknowledged,
@@ -21,6 +25,7 @@ from tidewire.publication import (
     raw_records_of,
     records_of,
 )
+from tidewire.text_input import MAX_LINE_BYTES
 
 RELATION = apply_ddl(Catalog(), "CREATE TABLE stock (symbol VARCHAR PRIMARY KEY, price DECIMAL(12,2))", 0).relations[
     "stock"
@@ -83,7 +88,22 @@ def test_the_first_bad_line_stops_it_and_what_was_before_is_written() -> None:
 
 
 @pytest.mark.parametrize(
-    "line", [b"{", b"[]", b"1", b"\xff", b'{"symbol":"A","price":NaN}', b'{"symbol":"A","cost":1}']
+    "line",
+    [
+        b"{",
+        b"[]",
+        b"1",
+        b"\xff",
+        b'{"symbol":"A","price":NaN}',
+        b'{"symbol":"A","cost":1}',
+        b'{"symbol":"A","price":1e99999999999999999999}',
+        b'{"symbol":"A","price":1e-99999999999999999999}',
+        b'{"symbol":"A","price":' + b"9" * 5_000 + b"}",
+        b'{"symbol":"A","price":"' + b"9" * 5_000 + b'"}',
+        b'{"symbol":"A","x":' + b"[" * 30_000 + b"]" * 30_000 + b"}",
+        b'{"symbol":"\\ud800"}',
+        b'{"symbol":"' + b"x" * MAX_LINE_BYTES + b'"}',
+    ],
 )
 def test_every_kind_of_bad_line_is_one(line: bytes) -> None:
     with pytest.raises(BadLine):
@@ -95,6 +115,32 @@ def test_bad_lines_can_be_left_out() -> None:
     kept, done = publish(BAD, skip=lambda line, why: told.append((line, why)))
     assert (done.rows, done.skipped, len(kept.records)) == (2, 1, 2)
     assert told[0][0] == 2 and "`price`" in told[0][1]
+
+
+def check(delete: bool, lines: list[bytes]) -> None:
+    """Each line becomes a record or a bad line of its own, and the line behind them is published."""
+    told: list[tuple[int, str]] = []
+    kept, done = publish([*lines, b'{"symbol":"last"}'], delete, skip=lambda line, why: told.append((line, why)))
+    assert done.rows == len(kept.records) and done.rows + len(told) == sum(bool(line.strip()) for line in lines) + 1
+    assert kept.records[-1].key == b'{"symbol":"last"}'
+    assert all(0 < len(why) < 1_000 and why.encode() for _, why in told)
+
+
+odd_rows = st.builds(
+    lambda symbol, price, rest: f'{{"symbol":{symbol},"price":{price}{rest}}}'.encode(errors="surrogatepass"),
+    json_texts.scalars,
+    st.one_of(json_texts.numbers, json_texts.scalars, json_texts.deep, json_texts.numbers.map('"{}"'.format)),
+    st.one_of(st.just(""), json_texts.texts.map(',"x":{}'.format), json_texts.numbers.map(',"price":{}'.format)),
+)
+odd_lines = st.lists(st.one_of(odd_rows, json_texts.documents), max_size=4).map(
+    lambda lines: [line.replace(b"\n", b" ") for line in lines]
+)
+
+
+@settings(max_examples=examples(400), deadline=None)
+@given(st.booleans(), odd_lines)
+def test_any_lines_are_published_or_left_out(delete: bool, lines: list[bytes]) -> None:
+    check(delete, lines)
 
 
 def test_keys_are_deleted() -> None:

@@ -34,7 +34,17 @@ def test_lines(line, record):
         ('{"topic":"t","value":{"hex":"00"}}', "hex"),
         ('{"topic":"t","value":"v","partition":-1}', "partition"),
         ("[]", "Expected"),
-        ("{", "truncated"),
+        ("{", "line 1 column 2"),
+        ('{"topic":"t","value":%s}' % ("[" * 30_000), "nested more than 64 deep"),
+        ('{"topic":"t","value":{"json":%s}}' % ('{"a":' * 65 + "1" + "}" * 65), "nested more than 64 deep"),
+        ('{"topic":"t","value":"\\ud800"}', "lacks the other half"),
+        ('{"topic":"t","value":{"json":"\\ud800"}}', "lacks the other half"),
+        ('{"topic":"t","value":{"json":NaN}}', "NaN is not a JSON value"),
+        ('{"topic":"t","value":"v","partition":1e99999999999999999999}', "partition"),
+        ('{"topic":"t","value":"v","partition":%s}' % ("9" * 5_000), "out of range"),
+        ('{"topic":"a b","value":"v"}', "its name in letters, digits"),
+        ('{"topic":"%s","value":"v"}' % ("x" * 250), "its name in letters, digits"),
+        ("\ufeff{}", "byte order mark"),
     ],
 )
 def test_bad_lines(line, why):
@@ -42,3 +52,10 @@ def test_bad_lines(line, why):
         read_raw_line(line.encode())
     with pytest.raises(ValueError):
         read_raw_line(b"\xff" + line.encode())
+
+
+def test_json_goes_out_as_it_was_captured_with_numbers_of_any_size() -> None:
+    number = "-1e99999999999999999999"
+    line = f'{{"topic":"t","key":{{"json": {{"a": {number} }}}},"value":{{"json":{"9" * 5_000}}}}}'
+    record = read_raw_line(line.encode())
+    assert (record.key, record.value) == (f'{{"a": {number} }}'.encode(), b"9" * 5_000)

@@ -21,3 +21,8 @@ def test_packed_records_by_their_header() -> None:
     found = readable(packed)
     assert (found["packed"]["kind"], found["packed"]["epoch"], found["entries"]) == ("snapshot", 4, 1)
     assert "unreadable" in readable(b"\xff\xff")["packed"]
+
+
+def test_what_is_nested_too_deeply_stays_text() -> None:
+    deep = b"[" * 900 + b"]" * 900
+    assert readable(deep) == deep.decode() and describe(KafkaRecord("t", 1, 2, 3, deep, b"9" * 5_000))

@@ -8,10 +8,10 @@ from typing import Annotated
 import msgspec
 import typer
 
-from catalog.compiler import Compiler
 from catalog.ddl import apply_ddl
 from catalog.errors import SqlError
 from catalog.relation import Catalog
+from tidewire.backtest import compile_record
 from tidewire.client import subscription_value
 from tidewire.commands.subscribe import read_params
 from tidewire.connection import find_stack, open_client
@@ -41,14 +41,12 @@ def explain(
 
     With --json a refusal is an object, too: what its acknowledgement would say, and the line and column.
     """
-    constants = read_params(params)
-    subscription_value(sql, template, constants)
+    asked = subscription_value(sql, template, read_params(params))
     find = load_settings if catalog is not None else find_stack
     settings = find(config, data_dir=data_dir, bootstrap=bootstrap, prefix=prefix)
     try:
         declared = _catalog(catalog, settings)
-        compiler = Compiler(declared)
-        compiled = compiler.compile(sql) if sql is not None else compiler.compile_template(template or "", constants)
+        compiled = compile_record(declared, asked)
     except SqlError as error:
         if not json:
             raise

@@ -24,7 +24,7 @@ from tidewire.publication import (
     records_of,
 )
 from tidewire.terminal import Terminal
-from tidewire.text_input import STDIN, open_input
+from tidewire.text_input import STDIN, lines_of, open_input
 
 _SAY_EVERY_SECONDS = 2.0
 
@@ -68,10 +68,10 @@ def publish(
         "--delete": delete, "--raw": raw, "--rate": rate, "--skip-bad": skip_bad, "--timeout": timeout,
         "--config": config, "--data-dir": data_dir, "--bootstrap": bootstrap, "--prefix": prefix,
     }  # fmt: skip
-    with open_input(raw or file) as lines:
+    with open_input(raw or file) as stream:
         try:
             done = publish_records(
-                read(lines, from_line=from_line),
+                read(lines_of(stream), from_line=from_line),
                 Producer(kafka_properties(settings), timeout),
                 from_line=from_line,
                 rate=rate,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as json_text
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
@@ -11,6 +10,7 @@ import msgspec
 import typer
 
 from catalog.column_type import JsonValue
+from connectors.json_reader import UnreadableJson, read_json
 from connectors.kafka import Producer, Reader
 from connectors.publication_log import PublicationLog
 from connectors.schema_registry import use_registry
@@ -30,6 +30,8 @@ from tidewire.resume_point import ResumePoint, source_of
 from tidewire.settings import Settings
 from tidewire.subscription_file import Defaults, SubscriptionFile
 from tidewire.terminal import Terminal
+
+_SHOWN_CHARACTERS = 80
 
 
 def subscribe(
@@ -170,13 +172,14 @@ def _subscribe(client: Client, id: str, value: bytes, timeout: float, terminal: 
 
 
 def read_params(text: str) -> list[JsonValue]:
-    """Return the constants of a template. Raises UserError if the text is no JSON array."""
+    """Return the constants of a template, numbers exactly. Raises UserError if the text is no JSON array."""
+    got = repr(text if len(text) <= _SHOWN_CHARACTERS else text[:_SHOWN_CHARACTERS] + "…")
     try:
-        params = json_text.loads(text)
-    except ValueError as error:
-        raise UserError(f"--params: expected a JSON array, got {text!r} ({error}). Correct it.") from None
+        params = read_json(text.encode(errors="surrogateescape"))
+    except (UnreadableJson, UnicodeEncodeError) as error:
+        raise UserError(f"--params: expected a JSON array, got {got} ({error}). Correct it.") from None
     if not isinstance(params, list):
-        raise UserError(f"--params: expected a JSON array, got {text!r}. Put the constants in brackets.")
+        raise UserError(f"--params: expected a JSON array, got {got}. Put the constants in brackets.")
     return params
 
 

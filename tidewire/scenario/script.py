@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Iterable
 from dataclasses import dataclass
-from decimal import Decimal
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
+from connectors.json_reader import read_document, read_number
 from state.errors import UserError
 from tidewire.raw_record import RawRecord
 
@@ -93,7 +94,7 @@ class Scenario:
 def read_scenario(path: Path) -> Scenario:
     """Read a scenario file. Raises ScenarioError, with the line, if it is not of the form."""
     try:
-        lines = path.read_bytes().splitlines()
+        lines = path.read_bytes().removeprefix(codecs.BOM_UTF8).splitlines()
     except OSError as error:
         raise ScenarioError(f"cannot read scenario `{path}`: {error.strerror}; check the path") from error
     numbered = [(number, line) for number, line in enumerate(lines, 1) if line.strip()]
@@ -119,9 +120,10 @@ def read_scenarios(paths: Iterable[Path]) -> tuple[list[tuple[Path, Scenario]], 
 
 def _read(path: Path, number: int, line: bytes, form: type[_Form]) -> _Form:
     try:
-        record = msgspec.json.Decoder(form, float_hook=Decimal).decode(line)
+        read_document(line)
+        record: _Form = msgspec.json.Decoder(form, float_hook=read_number).decode(line)
         if isinstance(record, Step):
             record.check()
-    except (ValueError, ArithmeticError, RecursionError) as error:
+    except ValueError as error:
         raise ScenarioError(f"`{path}` line {number}: {error}; see docs/scenarios.md for the form of a step") from error
     return record

@@ -27,13 +27,14 @@ _DROP = re.compile(rf"drop\s+table\s+(if\s+exists\s+)?({_NAME}(?:\s*,\s*{_NAME})
 _CREATE = re.compile(r"create\s+table\s+(if\s+not\s+exists\s+)?", re.IGNORECASE)
 _TYPES = re.compile(r"BOOLEAN|SMALLINT|INTEGER|BIGINT|FLOAT|DOUBLE|DECIMAL\(\d+,\d+\)|DATE|TIMESTAMP|VARCHAR")
 _OPTIONS = {
-    "topic": re.compile(r"[A-Za-z0-9._-]+"),
+    "topic": re.compile(r"[A-Za-z0-9._-]{1,249}"),
     "format": re.compile("json|debezium-json|avro|protobuf|csv", re.IGNORECASE),
     "absent": re.compile("null|error|keep", re.IGNORECASE),
     "buckets": re.compile("[0-9]{1,9}"),
     "bucket.by": re.compile(rf"\s*{_NAME}\s*(?:,\s*{_NAME}\s*)*"),
 }
 _INTERNAL = "dead-letters|acks|batches|catalog|deliveries|edge-state|engines|notifications|registrations|subscriptions"
+_DELIMITER = re.compile(r'[^"\r\n]')
 _LISTED = "schema."
 REGISTRY = "registry"
 _TAB = {r"\t": "\t"}
@@ -225,6 +226,8 @@ def _create(scratch: duckdb.DuckDBPyConnection, statement: str, version: int) ->
     key = tuple(column for _, column, *_ in columns if column in named)
     declared = tuple(Column(c, type, nullable and c not in key) for _, c, type, nullable, _ in columns)
     name = columns[0][0]
+    if not (name.isprintable() and _OPTIONS["topic"].fullmatch(options.get("topic", name))):
+        raise NotApplied(f"table {name!r}")
     format, others = options.get("format", "json"), {n: v for n, v in options.items() if n not in _OPTIONS}
     table = Table(
         name, declared, key, options.get("topic", name), options.get("absent", "null"), version, format,
@@ -240,6 +243,8 @@ def _check_options(table: Table) -> None:
     try:
         _ = table.units
         check_schemas(table.format, dict(table.options))
+        if not _DELIMITER.fullmatch(table.option("delimiter") or ","):
+            raise NotApplied("no delimiter")
     except (NoUnit, NoSchema) as why:
         raise NotApplied(str(why)) from None
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Sequence
-from decimal import ROUND_FLOOR, Context, Decimal, InvalidOperation
+from decimal import ROUND_FLOOR, Context, Decimal
 from typing import Any
 
 from tidewire.verification.wide import key_column, key_of, wide_digits
@@ -29,7 +29,9 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _TIME = re.compile(r"\d{4}-\d{2}-\d{2}[T ]\d.*")
 _SIDES = ("left", "right", "input", "lower", "upper")
 _LARGEST_COMPARED = 36
-_CONTEXT = Context(prec=10_000, Emax=999_999, Emin=-999_999)
+_CONTEXT = Context(prec=40_000, Emax=999_999, Emin=-999_999)
+_FAR = 100_000
+"""An exponent beyond all that a statement's digits could make up for."""
 
 
 def make_exact(node: Any, types: dict[str, str], params: Sequence[Any]) -> Any:
@@ -66,7 +68,7 @@ def _by_key(side: Any, precision: int, scale: int) -> Any:
         *qualifier, name = side["column_names"]
         return side | {"column_names": [*qualifier, key_column(name)]}
     text = side["literal"].get("text", "") if isinstance(side.get("literal"), dict) else ""
-    return _string(key_of(_CONTEXT.create_decimal(text), precision, scale)) if _NUMBER.fullmatch(text) else side
+    return _string(key_of(_decimal(text), precision, scale)) if _NUMBER.fullmatch(text) else side
 
 
 def _beside(type: str, side: Any) -> Any:
@@ -92,16 +94,21 @@ def _beside(type: str, side: Any) -> Any:
 
 def _between_same_values(text: str, scale: int) -> str:
     """Return a number of at most `scale` + 2 decimals that compares with all values of the scale as `text` does."""
-    try:
-        number = _CONTEXT.create_decimal(text)
-    except InvalidOperation:
-        return text
+    number = _decimal(text)
     if number and number.adjusted() >= _LARGEST_COMPARED - scale - 2:
         return f"{'-' if number < 0 else ''}1e{_LARGEST_COMPARED}"
     cut = number.quantize(Decimal(1).scaleb(-(scale + 1)), rounding=ROUND_FLOOR, context=_CONTEXT)
     if cut != number:
         cut += Decimal(5).scaleb(-(scale + 2))
     return format(cut, "f")
+
+
+def _decimal(text: str) -> Decimal:
+    """Return a number exactly; of an exponent beyond all columns only how large it is at least counts."""
+    mantissa, _, exponent = text.lower().partition("e")
+    if len(exponent.lstrip("+-0")) > len(str(_FAR)):
+        exponent = f"{exponent[0].replace('+', '') if exponent[0] in '+-' else ''}{_FAR}"
+    return _CONTEXT.create_decimal(f"{mantissa}e{exponent or 0}")
 
 
 def _double(text: str) -> str:

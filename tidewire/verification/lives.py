@@ -22,6 +22,7 @@ from tidewire.verification.journal import Journal, Record, TopicLog
 from tidewire.verification.question import Query, is_pushed
 
 PROGRESS = b"@progress"
+_FORMS = {"notify": str | None, "ttl": int | None, "deliver": str | None}
 
 
 @dataclass(slots=True)
@@ -118,18 +119,17 @@ def _deliver(lives: dict[tuple[str, int], Life], partition: int, delivery: Deliv
 
 
 def read_query(value: bytes) -> Query | None:
-    """Return what a subscription record asks; None if it is malformed (then it is refused)."""
+    """Return what a subscription record asks; None if it is malformed (then it is refused), whatever its bytes are."""
     try:
-        body = json.loads(value, parse_float=Decimal)
-        if not isinstance(body, dict):
-            return None
-        options: dict[str, Any] = {name: body.get(name) for name in ("notify", "ttl", "deliver")}
-        sql, params = (body["template"], body["params"]) if "template" in body else (body["sql"], [])
-    except (ValueError, KeyError):
+        body = json.loads(value.decode(), parse_float=Decimal)
+    except (ValueError, ArithmeticError, RecursionError):
         return None
-    if not isinstance(sql, str) or not isinstance(params, list):
+    if not isinstance(body, dict) or not all(isinstance(body.get(name), form) for name, form in _FORMS.items()):
         return None
-    return Query(sql, tuple(params), **options)
+    sql, params = (body["template"], body.get("params")) if "template" in body else (body.get("sql"), [])
+    if not isinstance(sql, str) or not isinstance(params, list) or any(isinstance(p, list | dict) for p in params):
+        return None
+    return Query(sql, tuple(params), body.get("notify"), body.get("ttl"), body.get("deliver"))
 
 
 def _read_subscriptions(log: TopicLog, lives: dict[tuple[str, int], Life]) -> None:

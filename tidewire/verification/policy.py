@@ -17,9 +17,10 @@ from typing import Any, NamedTuple, Protocol
 from tidewire.verification.words import lexemes
 
 _NOTIFY = re.compile(
-    r"\bNOTIFY\s+(EVERY\s+CHANGE|LATEST|MIN\s+CHANGE\s+(\d+(?:\.\d+)?)\s*(%?))[\s;]*$", re.IGNORECASE | re.ASCII
+    r"\bNOTIFY\s+(EVERY\s+CHANGE|LATEST|MIN\s+CHANGE\s+(\d{1,120}(?:\.\d{1,120})?)\s*(%?))[\s;]*$",
+    re.IGNORECASE | re.ASCII,
 )
-_TTL = re.compile(r"\bTTL\s+(\d+)(?:\s*(SECOND|MINUTE|HOUR|DAY)S?)?[\s;]*$", re.IGNORECASE | re.ASCII)
+_TTL = re.compile(r"\bTTL\s+(\d{1,12})(?:\s*(SECOND|MINUTE|HOUR|DAY)S?)?[\s;]*$", re.IGNORECASE | re.ASCII)
 _DELIVER = re.compile(r"\bDELIVER\s+(RECORDS|PACKED|PUSH)[\s;]*$", re.IGNORECASE | re.ASCII)
 _UNITS = {"SECOND": 1, "MINUTE": 60, "HOUR": 3_600, "DAY": 86_400}
 

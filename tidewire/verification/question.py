@@ -96,17 +96,19 @@ def is_pushed(query: Query) -> bool:
 def parse(database: duckdb.DuckDBPyConnection, query: Query, names: set[str]) -> Question:
     """Read the query; `names` are those of columns, which may be keywords of DuckDB. Raises Unreadable."""
     statement, policy = cut_options(query.sql)
+    if "\0" in statement or any(isinstance(value, str) and "\0" in value for value in query.params):
+        raise Unreadable("DuckDB reads a text only up to a NUL")
     try:
         made = database.execute("SELECT json_serialize_sql(?)", [quote_names(statement, names)]).fetchone()
     except duckdb.Error as error:
         raise Unreadable(str(error)) from None
     assert made is not None
-    tree = json.loads(made[0])
-    if tree["error"]:
-        raise Unreadable(tree["error_message"])
     try:
+        tree = json.loads(made[0])
+        if tree["error"]:
+            raise Unreadable(tree["error_message"])
         return _question(tree, made[0], query, with_record(policy, query.notify, query.ttl, query.deliver))
-    except (KeyError, IndexError, TypeError, ValueError) as error:
+    except (KeyError, IndexError, TypeError, ValueError, RecursionError) as error:
         raise Unreadable(f"not a question of a range: {error}") from None
 
 

@@ -122,7 +122,7 @@ def _refusal(error: urllib.error.HTTPError) -> Exception:
 def _code(error: urllib.error.HTTPError) -> object:
     try:
         return json.loads(error.read(_MOST_BYTES))["error_code"]
-    except (ValueError, KeyError, TypeError, OSError, http.client.HTTPException):
+    except (ValueError, KeyError, TypeError, RecursionError, OSError, http.client.HTTPException):
         return None
 
 

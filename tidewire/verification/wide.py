@@ -15,7 +15,7 @@ from decimal import ROUND_FLOOR, Context, Decimal
 
 _DECIMAL = re.compile(r"DECIMAL\((\d+),(\d+)\)")
 _NARROW = 18
-_CONTEXT = Context(prec=10_000, Emax=999_999, Emin=-999_999)
+_CONTEXT = Context(prec=40_000, Emax=999_999, Emin=-999_999)
 _BELOW, _BEYOND = "", "9"
 
 

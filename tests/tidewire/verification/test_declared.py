@@ -3,11 +3,15 @@
 import contextlib
 
 import pytest
+from hypothesis import given, settings
 
 from catalog.ddl import apply_ddl
+from catalog.errors import CatalogError
 from catalog.format_options import unit_of
 from catalog.relation import Catalog
 from state.errors import TidewireError
+from tests.catalog import odd_texts
+from tests.effort import examples
 from tidewire.verification.declared import Column, Declared
 from tidewire.verification.journal import Record
 
@@ -129,3 +133,17 @@ def test_it_applies_what_the_product_applies(text: str) -> None:
         units = {column.name: unit_of(relation, column) for column in relation.columns}
         assert table.units == {name: unit for name, unit in units.items() if unit is not None}
         assert [(c.name, c.nullable) for c in table.columns] == [(c.name, c.nullable) for c in relation.columns]
+
+
+def check(text: str) -> None:
+    """What the product declares is declared; of texts that it refuses none stops the reading."""
+    tables: set[str] = set()
+    with contextlib.suppress(CatalogError):
+        tables = set(apply_ddl(Catalog(), text, 0).relations)
+    assert set(declared(text, STOCK).newest_tables()) >= {name.lower() for name in tables} | {"stock"}
+
+
+@settings(max_examples=examples(120), deadline=None)
+@given(odd_texts.texts)
+def test_any_text_that_the_product_takes_is_taken(text: str) -> None:
+    check(text)

@@ -1,10 +1,19 @@
 """Lives put together from three topics: versions, successors, progress."""
 
 import json
+from contextlib import suppress
 
+import duckdb
+from hypothesis import example, given, settings
+
+from overlay.subscription_request import Request, read_request
+from tests.effort import examples
+from tests.overlay import odd_records
 from tests.tidewire.verification.simulated_engine import Asked, SimulatedEngine
 from tidewire.verification.lives import read_lives, read_query
-from tidewire.verification.question import Query
+from tidewire.verification.question import Query, Unreadable, is_pushed, parse
+
+DATABASE = duckdb.connect()
 
 
 def test_versions_successors_and_what_follows() -> None:
@@ -54,3 +63,24 @@ def test_a_malformed_record_asks_for_nothing() -> None:
     engine._append("subscriptions", 0, b"s", b'{"sql":7,"deliver":"push"}')
     [life] = read_lives(engine.journal()).lives
     assert life.query is None and not life.pushed
+
+
+def check(value: bytes) -> None:
+    """Whatever an edge takes is read alike, and nothing stops the reading."""
+    query, request = read_query(value), read_request(value)
+    if isinstance(request, Request):
+        sql, params = request.sql or request.template or "", tuple(request.params or ())
+        assert query == Query(sql, params, request.notify, request.ttl, request.deliver)
+    if query is not None:
+        assert hash(query) and is_pushed(query) in (True, False)
+        with suppress(Unreadable):
+            parse(DATABASE, query, set())
+
+
+@settings(max_examples=examples(500), deadline=None)
+@given(odd_records.records)
+@example(b'{"template":"?","params":[1e99999999999999999999]}')
+@example(b'{"sql":"x","x":' + b"[" * 30_000)
+@example(b'{"sql":"push TTL ' + b"9" * 5_000 + b'","deliver":"push"}')
+def test_whatever_an_edge_takes_is_read_alike_and_nothing_stops_the_reading(value: bytes) -> None:
+    check(value)

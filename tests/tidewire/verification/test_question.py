@@ -104,10 +104,17 @@ def inside(region: Region, type_: ColumnType, values: list[Any]) -> list[int]:
     return [place for place, code in enumerate(codes) if region.lo <= code <= region.hi and equal in ([], [code])]
 
 
+FAR = [
+    "1e99999999999999999999", "-1e1000000", "1e-1000001", "-1e-99999999999999999999", "0e99999999999999999999",
+    "9" * 9_000, "-" + "9" * 15_000, "0." + "9" * 12_000, "1." + "0" * 12_000 + "1",
+]  # fmt: skip
+"""Numbers far beyond all columns, or so near to a value of one that only their last digit tells them apart."""
+
+
 @pytest.mark.parametrize("column", VALUES)
 def test_the_same_rows_are_in(database: Any, column: str) -> None:
     compared = 0
-    for literal in LITERALS.get(column, NUMBERS):
+    for literal in LITERALS.get(column, [*NUMBERS, *FAR]):
         for operator in ("<", "<=", "=", ">", ">=", "BETWEEN 1 AND"):
             if column in LITERALS and operator.startswith("B"):
                 continue
@@ -119,8 +126,18 @@ def test_the_same_rows_are_in(database: Any, column: str) -> None:
 
 
 PARAMS: dict[str, list[Any]] = {
-    "l": [0, 3, Decimal("2.5"), 2**63, Decimal("1e100"), Decimal("9007199254740992.5"), None],
-    "m": ["1.005", "1.00", "-9999.99", Decimal("1.004"), 1, "1e-30", None],
+    "l": [
+        0,
+        3,
+        Decimal("2.5"),
+        2**63,
+        Decimal("1e100"),
+        Decimal("9007199254740992.5"),
+        None,
+        Decimal("1e999999"),
+        10**3_999,
+    ],
+    "m": ["1.005", "1.00", "-9999.99", Decimal("1.004"), 1, "1e-30", None, Decimal("-1e-999999")],
     "d": [Decimal("0.1"), Decimal("1e400"), 5, "0.1", None],
     "r": [Decimal("0.1"), Decimal("-1e40"), Decimal("1.5")],
     "day": ["2024-02-29", "2024-02-29 12:00:00", None],

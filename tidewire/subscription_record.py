@@ -1,0 +1,55 @@
+"""A subscription's record as a client writes it: the id as its key, the question as its value, numbers exact.
+
+JSON has no NaN and no infinite numbers, and a text with half of a character has no bytes: such are refused here, with
+what is wrong, before anything is written. Whether the question can be asked is for an edge to say.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from decimal import Decimal
+
+import msgspec
+
+from overlay.subscription_request import wrong_id
+from state.errors import UserError
+
+_ENCODER = msgspec.json.Encoder(decimal_format="number")
+
+
+def record_key(id: str) -> bytes:
+    """Return the key of the subscription `id`. Raises UserError where no subscription can have it."""
+    try:
+        key = id.encode()
+    except UnicodeEncodeError as error:
+        what = f"{id[:100]!r} has half of a character at place {error.start + 1}"
+        raise UserError(f"a subscription's id must be Unicode text: {what}. Choose another id.") from None
+    wrong = wrong_id(key)
+    if wrong is not None:
+        raise UserError(f"{wrong.message}. Choose another id.")
+    return key
+
+
+def record_value(asked: Mapping[str, object]) -> bytes:
+    """Return the value that asks this; a Decimal is written as the number that it is. Raises UserError."""
+    params = asked.get("params")
+    if isinstance(params, list):
+        for place, param in enumerate(params, 1):
+            _check(place, param)
+    try:
+        return _ENCODER.encode(asked)
+    except UnicodeEncodeError as error:
+        what = f"{error.object[max(error.start - 20, 0) : error.end + 20]!r}"
+        raise UserError(f"a subscription must be Unicode text, got {what}. Write whole characters.") from None
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise UserError(f"a subscription must be JSON: {error}. Correct it.") from None
+
+
+def _check(place: int, param: object) -> None:
+    infinite = isinstance(param, float) and not math.isfinite(param)
+    infinite = infinite or (isinstance(param, Decimal) and not param.is_finite())
+    if infinite or isinstance(param, bytes | bytearray | memoryview):
+        raise UserError(
+            f"parameter {place} must be null, a boolean, a finite number or a text, got {str(param)[:40]}. Correct it."
+        )
