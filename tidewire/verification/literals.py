@@ -11,7 +11,7 @@ with 1e-30 at all. So, in DuckDB's own syntax tree, parameters are put in place 
     DOUBLE, REAL            the nearest value of the column's type; infinite beyond its range
     DATE, with a time       a TIMESTAMP
 
-Everything else stays as DuckDB reads it.
+Everything else stays as DuckDB reads it. A sign before a constant becomes part of it.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ def make_exact(node: Any, types: dict[str, str], params: Sequence[Any]) -> Any:
     if node.get("class") == "PARAMETER":
         return _constant(params[int(node["identifier"]) - 1])
     made = {name: make_exact(child, types, params) for name, child in node.items()}
-    if made.get("class") == "FUNCTION" and made.get("function_name") == "-":
-        return _negated(made)
+    if made.get("class") == "FUNCTION" and made.get("function_name") in ("+", "-"):
+        return _signed(made)
     if made.get("class") in ("COMPARISON", "BETWEEN"):
         return _compared(made, types)
     return made
@@ -104,10 +104,15 @@ def _float(value: float) -> str:
     return repr(value).replace("inf", "infinity")
 
 
-def _negated(node: dict[str, Any]) -> dict[str, Any]:
-    [argument] = node["arguments"]
+def _signed(node: dict[str, Any]) -> dict[str, Any]:
+    """Return the constant that one with a sign is; NULL has none, and a plus changes nothing."""
+    [argument, *others] = node["arguments"]
     inner: dict[str, Any] = argument["expression"]
     literal = inner.get("literal")
+    if others or inner.get("class") not in ("CONSTANT", "CAST"):
+        return node
+    if node["function_name"] == "+" or (isinstance(literal, dict) and literal["kind"] == "NULL_LITERAL"):
+        return inner
     if not isinstance(literal, dict) or not _NUMBER.fullmatch(literal.get("text", "")):
         return node
     text: str = literal["text"]

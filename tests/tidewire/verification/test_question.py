@@ -125,6 +125,17 @@ def test_the_same_rows_are_in(database: Any, column: str) -> None:
     assert compared >= 3
 
 
+@pytest.mark.parametrize("column", VALUES)
+def test_a_sign_is_part_of_its_constant(database: Any, column: str) -> None:
+    for constant in ("+NULL", "- NULL", "-(-NULL)") if column in LITERALS else ("+0.1", "-(+1.005)", "+(-2.5)", "- -1"):
+        for operator in ("<", "<=", "=", ">", ">="):
+            expected = chosen_by_compiler(column, f"{column} {operator} {constant}")
+            if expected is None:
+                assert "NULL" in constant
+                expected = []
+            assert chosen_by_duckdb(database, column, f"x {operator} {constant}") == expected, (operator, constant)
+
+
 @settings(deadline=None, max_examples=examples(100))
 @given(hard_texts() | hard_texts(small=True), st.sampled_from(["r", "d"]), st.sampled_from(["=", "<", "<=", ">"]))
 def test_a_literal_meets_what_was_published_as_the_same_text(text: str, column: str, operator: str) -> None:
@@ -159,7 +170,7 @@ def test_parameters_are_as_exact_as_literals(database: Any, column: str) -> None
     type_ = CATALOG.relations["t"].column(column).type
     operators = ["="] if column == "v" else ["<", "<=", "=", ">", ">="]
     for param in PARAMS[column]:
-        for operator in operators:
+        for operator in [*operators, *(f"{operator} -" for operator in operators)]:
             try:
                 template = f"SELECT MIN(k) FROM t WHERE {column} {operator} ?"
                 region = Compiler(CATALOG).compile_template(template, [param]).region
