@@ -33,6 +33,7 @@ from tests.connectors.debezium_source import COLUMNS, INLINE, UNITS, Source
 from tests.connectors.documents import Publisher, relation_of
 from tests.connectors.relations import records
 from tests.connectors.test_json_format import check_against_the_twin
+from tests.fuzz.numbers import NUMBERS, is_one_number
 from tidewire.raw_record import read_raw_line
 
 PIECES = [b"", b" ", b'"', b"{", b"}", b"[", b",", b":", b"\\", b"\0", b"\xff", b"null", b"1e9", b"-", b"\\ud800"]
@@ -188,6 +189,7 @@ PARSERS: dict[str, tuple[st.SearchStrategy[Any], Callable[[Any], None]]] = {
         as_text(st.one_of(st.sampled_from([s for s, _, _ in refusals.read("refusals_subscription.txt")]), statements)),
         compiles_or_refuses,
     ),
+    "numbers": (NUMBERS, is_one_number),
     "ddl": (as_text(st.sampled_from(DDL)), declares_or_refuses),
     "subscriptions": (mutated(st.sampled_from(REQUESTS)), lambda data: read_request(data) and None),
     "raw": (mutated(st.sampled_from(LINES)), reads_or_refuses_line),
