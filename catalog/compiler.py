@@ -17,8 +17,8 @@ from catalog.column_type import ColumnType, Kind
 from catalog.errors import SqlError, SubscriptionError
 from catalog.literal import LiteralKind, LiteralMismatch
 from catalog.notify import EVERY_CHANGE, RECORDS, Notify, OptionRefused, Options, read_options, read_tail
-from catalog.parameter import Literal, ParameterRefused, literal_of, written
 from catalog.plan import Plan, is_number_type, make_plan
+from catalog.prepared import Prepared
 from catalog.question import Operand, Question, read_question
 from catalog.recent import Recent
 from catalog.relation import Catalog
@@ -95,17 +95,6 @@ class Shortcut:
         return -1 if any(i == constant for i, _ in self.fixed) else constant - before
 
 
-@dataclass(frozen=True, slots=True)
-class _Prepared:
-    """A template with `?`: its plan, and its constants with the types of the columns they are compared with."""
-
-    text: StatementText
-    plan: Plan
-    operands: tuple[Operand, ...]
-    types: tuple[ColumnType, ...]
-    options: Options
-
-
 class Compiler:
     """Compiles subscriptions against one version of the catalog.
 
@@ -116,7 +105,7 @@ class Compiler:
     def __init__(self, catalog: Catalog, max_templates: int = MAX_TEMPLATES) -> None:
         self.catalog = catalog
         self._shortcuts: Recent[Key, Shortcut | _WholeWay] = Recent(max_templates)
-        self._prepared: Recent[str, _Prepared] = Recent(max_templates)
+        self._prepared: Recent[str, Prepared] = Recent(max_templates)
 
     def compile(self, sql: str) -> Compiled:
         """Compile one SELECT.
@@ -149,13 +138,15 @@ class Compiler:
         if prepared is None:
             prepared = self._prepare(template)
             self._prepared.put(template, prepared)
-        literals = _bound(prepared, parameters)
+        literals = prepared.bound(parameters)
         try:
             region = prepared.plan.region([kind for kind, _ in literals], [text for _, text in literals])
         except LiteralMismatch as e:
             raise _mismatch(prepared.text, prepared.operands, e) from None
-        behind = template[prepared.options.end :]
-        return _compiled(prepared.plan, region, _filled(prepared, literals) + behind, prepared.options)
+        sql = prepared.filled(literals) + template[prepared.options.end :]
+        if len(sql) > MAX_CHARACTERS:
+            raise _too_long(sql)
+        return _compiled(prepared.plan, region, sql, prepared.options)
 
     def sql_of(self, template: str, parameters: Sequence[object]) -> str | None:
         """Return the SQL that a template says with its parameters.
@@ -167,13 +158,14 @@ class Compiler:
         if prepared is None:
             return None
         try:
-            literals = _bound(prepared, parameters)
+            literals = prepared.bound(parameters)
         except SubscriptionError:
             return None
-        for (kind, text), type_ in zip(literals, prepared.types, strict=True):
-            if kind is LiteralKind.DIGITS and type_.kind is Kind.DECIMAL and not _PLAIN_NUMBER.fullmatch(text):
+        for hole in prepared.holes:
+            kind, text = literals[hole.operand]
+            if kind is LiteralKind.DIGITS and hole.type.kind is Kind.DECIMAL and not _PLAIN_NUMBER.fullmatch(text):
                 return None
-        return _filled(prepared, literals) + template[prepared.options.end :]
+        return prepared.filled(literals) + template[prepared.options.end :]
 
     def shortcut(self, key: Key) -> Shortcut | None:
         """Return how statements of a template are compiled, where it was seen lately and may take the shortcut."""
@@ -196,7 +188,7 @@ class Compiler:
             self._shortcuts.put(key, _shortcut(plan, kinds, question, text, key, literals) or _WholeWay())
         return _compiled(plan, region, sql, options)
 
-    def _prepare(self, template: str) -> _Prepared:
+    def _prepare(self, template: str) -> Prepared:
         if len(template) > MAX_CHARACTERS:
             raise _too_long(template)
         options = _options(template)
@@ -205,7 +197,7 @@ class Compiler:
         plan = make_plan(self.catalog, question, text)
         relation = self.catalog.relations[plan.shape.relation]
         types = tuple(relation.column(c.column.text).type for c in question.comparisons)
-        return _Prepared(text, plan, tuple(c.operand for c in question.comparisons), types, options)
+        return Prepared.of(text, plan, [c.operand for c in question.comparisons], types, options)
 
 
 class _WholeWay:
@@ -260,35 +252,3 @@ def _too_long(sql: str) -> SqlError:
 def _mismatch(text: StatementText, operands: Sequence[Operand], mismatch: LiteralMismatch) -> SqlError:
     span = operands[mismatch.operand].span
     return text.refusal("type_mismatch", f"`{mismatch.column}` {mismatch.what}", span, mismatch.hint)
-
-
-def _bound(prepared: _Prepared, parameters: Sequence[object]) -> list[Literal]:
-    """Return all constants of the template, with the parameters in their places."""
-    wanted = sum(o.kind is None for o in prepared.operands)
-    if len(parameters) != wanted:
-        what = f"the template has {wanted} `?`, and {len(parameters)} values were given"
-        raise prepared.text.refusal("malformed", what, hint="Give one value for each `?`, in the same order.")
-    values = iter(parameters)
-    literals: list[Literal] = []
-    for operand in prepared.operands:
-        if operand.kind is not None:
-            literals.append((operand.kind, operand.text))
-            continue
-        try:
-            literals.append(literal_of(next(values)))
-        except ParameterRefused as e:
-            raise prepared.text.refusal("malformed", str(e), operand.span) from None
-    return literals
-
-
-def _filled(prepared: _Prepared, literals: Sequence[Literal]) -> str:
-    """Return the template with its parameters written as SQL."""
-    sql, pieces, done = prepared.text.sql, [], 0
-    for operand, literal, type_ in zip(prepared.operands, literals, prepared.types, strict=True):
-        if operand.kind is None and operand.span is not None:
-            value = written(literal, type_)
-            start, end = operand.span
-            apart = " " if value[0] == "-" and sql[start - 1] == "-" else ""
-            pieces += [sql[done:start], apart, value]
-            done = end
-    return "".join([*pieces, sql[done:]])

@@ -10,9 +10,9 @@ digits: `x < v` is `code <= ceiling - 1`, `x <= v` is `code <= floor`, `x >= v` 
 `code >= floor + 1`, and `x = v` is both `>=` and `<=`, which no code fulfils where the two differ.
 
 REAL and DOUBLE are the exception, since decimal text is seldom a binary fraction: a numeric literal first becomes the
-nearest value of the column's type (as in DuckDB; PostgreSQL does it for DOUBLE). So `risk = 0.1` meets the stored 0.1,
-also in a REAL column, where JSON 0.1 was rounded to 32 bits by the same steps (first to 64 bits, then to 32). A literal
-beyond the range stands beyond all values: `risk < 1e400` is true of all of them.
+nearest value of the column's type (as in DuckDB; PostgreSQL does it for DOUBLE), by the rounding that records go
+through (`state/nearest_float.py`). So `risk = 0.1` meets the stored 0.1, and any text what was published as that text.
+A literal beyond the range stands beyond all values: `risk < 1e400` is true of all of them.
 
 A date compared with a TIMESTAMP is its midnight; a timestamp compared with a DATE stands between two days.
 """
@@ -20,15 +20,14 @@ A date compared with a TIMESTAMP is its midnight; a timestamp compared with a DA
 from __future__ import annotations
 
 import datetime as dt
-import math
 import re
 from collections.abc import Callable
 from decimal import Decimal
 from enum import Enum
 
 from catalog.column_type import ColumnType, Kind
-from catalog.value import real_of
 from state.errors import UserError
+from state.nearest_float import nearest_double, nearest_real
 from state.order_code import code_of_double
 
 Place = tuple[int, int]
@@ -163,13 +162,8 @@ def _parts(text: str) -> tuple[int, int]:
 def _binary(type_: ColumnType, kind: LiteralKind, text: str, negative: bool) -> Place:
     if kind is not LiteralKind.NUMBER:
         _refuse_unless_decimal_text(type_, kind, text)
-    value = -float(text) if negative else float(text)
-    if type_.kind is Kind.REAL:
-        try:
-            value = real_of(value)
-        except OverflowError:
-            value = math.copysign(math.inf, value)
-    code = code_of_double(value)
+    value = nearest_real(text) if type_.kind is Kind.REAL else nearest_double(text)
+    code = code_of_double(-value if negative else value)
     return code, code
 
 

@@ -2,7 +2,7 @@
 
 Roles of the columns: a column with an `=` comparison is an equality attribute, and all its comparisons are
 intersected to one point or to nothing; at most one other column has comparisons, and it is the range attribute.
-A comparison with NULL is never true, so the region is empty.
+A comparison with NULL is never true, so the region is empty; the constants beside it are checked all the same.
 """
 
 from __future__ import annotations
@@ -73,20 +73,21 @@ class ColumnTests:
         return lo, BEYOND_KEYS if high >= greatest else key_of_unscaled(high + 1)
 
     def _text_bounds(self, kinds: Sequence[LiteralKind], texts: Sequence[str]) -> tuple[bytes, bytes]:
-        low, high = LOWEST_KEY, BEYOND_KEYS
+        low, high, never = LOWEST_KEY, BEYOND_KEYS, False
         for op, i, negative in self.tests:
             try:
                 text = text_of(self.type, kinds[i], texts[i], negative)
             except LiteralMismatch as e:
                 raise e.at(self.column, i) from None
             if text is None:
-                return _NO_KEYS
+                never = True
+                continue
             key = order_key(self.type, text)
             if op in (">=", ">"):
                 low = max(low, key if op == ">=" else after(key))
             else:
                 high = min(high, key if op == "<" else after(key))
-        return low, high
+        return _NO_KEYS if never else (low, high)
 
     def interval(self, kinds: Sequence[LiteralKind], texts: Sequence[str]) -> tuple[int, int]:
         """Return the closed range of order codes (unscaled values, for a wide DECIMAL) that passes all tests.
@@ -95,10 +96,12 @@ class ColumnTests:
         """
         placing, type_ = self.placing, self.type
         low, high = (INT64_MIN, INT64_MAX) if type_.coded else self.reach
+        never = False
         assert placing is not None
         for op, i, negative in self.tests:
             if kinds[i] is LiteralKind.NULL:
-                return _NOTHING
+                never = True
+                continue
             try:
                 floor, ceiling = placing(type_, kinds[i], texts[i], negative)
             except LiteralMismatch as e:
@@ -111,7 +114,7 @@ class ColumnTests:
                 high = min(high, ceiling - 1)
             elif op == ">":
                 low = max(low, floor + 1)
-        return low, high
+        return _NOTHING if never else (low, high)
 
     def point(self, kinds: Sequence[LiteralKind], texts: Sequence[str]) -> int | str | None:
         """Return the one code that passes all tests, one of which is `=`; None if none does.

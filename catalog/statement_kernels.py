@@ -32,6 +32,8 @@ EXACT, DOUBLE, REAL = range(3)
 _MOST_DIGITS = 18
 _MOST_FRACTION = 22
 _EXACT_IN_DOUBLE = 2**53
+_ROUNDED_BITS = 2**29 - 1
+_MIDWAY = 2**28
 _FAR = 4 * 10**18
 _LEAST, _GREATEST = -(2**63), 2**63 - 1
 
@@ -236,14 +238,20 @@ def _exact_codes(mantissa: int, fraction: int, minus: int, scale: int, powers: I
 def _float_code(
     mantissa: int, fraction: int, minus: int, kind: int, powers: I64, bits: I64, values: npt.NDArray[np.float64]
 ) -> tuple[int, int, bool]:
-    """Return the code of the DOUBLE or REAL that a number is, twice, and whether it takes more than a division."""
+    """Return the code of the DOUBLE or REAL that a number is, twice, and whether it takes more than a division.
+
+    A REAL whose double lies midway between two of them does (`state/nearest_float.py`); with at most 18 digits none is
+    below the normal range, nor beyond the largest.
+    """
     value = np.float64(mantissa) / np.float64(powers[fraction])
     if minus:
         value = -value
+    far = mantissa > _EXACT_IN_DOUBLE
     if kind == REAL:
+        far |= _double_code(abs(value), bits, values) & _ROUNDED_BITS == _MIDWAY
         value = np.float64(np.float32(value))
     code = _double_code(value, bits, values)
-    return code, code, mantissa > _EXACT_IN_DOUBLE
+    return code, code, far
 
 
 @numba.njit(cache=True)

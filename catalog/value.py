@@ -3,7 +3,7 @@
     type          value          JSON                                order code
     BOOLEAN       bool           true, false                         0, 1
     integers      int            integer                             itself
-    REAL          float          number, rounded to 32 bits          that of the double it equals
+    REAL          float          number, rounded to 32 bits once     that of the double it equals
     DOUBLE        float          number                              sign-magnitude flip; -0.0 is 0.0
     DECIMAL(p,s)  Decimal        "10.25" (also read from a number)   unscaled value; none if p > 18
     DATE          date           "2026-03-01", years 0001-9999       days since 1970-01-01
@@ -19,7 +19,6 @@ from __future__ import annotations
 import datetime as dt
 import math
 import re
-import struct
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 
@@ -27,6 +26,7 @@ import msgspec
 
 from catalog.column_type import ColumnType, JsonValue, Kind, Value
 from state.errors import UserError
+from state.nearest_float import nearest_double, nearest_real
 from state.order_code import code_of_double, double_of_code
 
 _EPOCH_DAY = dt.date(1970, 1, 1).toordinal()
@@ -133,7 +133,7 @@ def json_texts_of_codes(type_: ColumnType, codes: Sequence[int]) -> list[str]:
 def from_json(type_: ColumnType, json: object) -> Value | None:
     """Return the value that the JSON value `json` stands for (null is None).
 
-    Numbers may come as int, float or Decimal; a float that stands for a DECIMAL is taken as its shortest text.
+    Numbers may come as int, float or Decimal; a float is taken as its shortest text.
     Raises ValueRefused: wrong JSON type, out of range, digits beyond the scale, NaN, Infinity, a zone, no such day.
     """
     return None if json is None else _FROM_JSON[type_.kind](type_, json)
@@ -197,21 +197,13 @@ def _integer(type_: ColumnType, json: object) -> Value:
 def _float(type_: ColumnType, json: object) -> Value:
     if isinstance(json, bool) or not isinstance(json, int | float | Decimal):
         raise ValueRefused(type_, json, "expected a number")
-    try:
-        value = float(json) + 0.0
-        if type_.kind is Kind.REAL:
-            value = real_of(value)
-    except OverflowError:
-        raise ValueRefused(type_, json, "it is beyond the type's range") from None
+    if isinstance(json, int) and json.bit_length() > 1024:
+        raise ValueRefused(type_, "an integer of more than 1024 bits", "it is beyond the type's range")
+    text = str(json)
+    value = nearest_real(text) + 0.0 if type_.kind is Kind.REAL else nearest_double(text) + 0.0
     if not math.isfinite(value):
         raise ValueRefused(type_, json, "it must be finite and within the type's range")
     return value
-
-
-def real_of(value: float) -> float:
-    """Return the nearest 32-bit float (as the double that it equals). Raises OverflowError beyond its range."""
-    nearest: float = struct.unpack("<f", struct.pack("<f", value))[0]
-    return nearest
 
 
 def _decimal(type_: ColumnType, json: object) -> Value:

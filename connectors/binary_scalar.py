@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from decimal import Decimal
 
 from catalog.column_type import ColumnType, Kind
 from connectors.dead_letter import RecordFault
 from connectors.json_document import Number, shown
-from connectors.json_scalar import Coded, nearest_real, read_scalar
+from connectors.json_scalar import Coded, read_scalar
+from state.nearest_float import real_of
 from state.order_code import code_of_double
 
 _LONGEST_DECIMAL = 1_500
@@ -16,10 +16,8 @@ _LONGEST_DECIMAL = 1_500
 
 def read_float(type_: ColumnType, value: float) -> int:
     """Return the code of a finite float; for a REAL, of the nearest 32-bit float. Raises RecordFault."""
-    number: float | None = value if math.isfinite(value) else None
-    if number is not None and type_.kind is Kind.REAL:
-        number = nearest_real(str(Decimal(number)))
-    if number is None:
+    number = real_of(value) if type_.kind is Kind.REAL and math.isfinite(value) else value
+    if not math.isfinite(number):
         raise RecordFault("out_of_range", f"expected {type_}, got {value!r}")
     return code_of_double(number)
 

@@ -24,6 +24,7 @@ from __future__ import annotations
 import base64
 import binascii
 import datetime as dt
+import math
 import re
 from collections.abc import Callable
 
@@ -31,7 +32,8 @@ from catalog.column_type import ColumnType, Kind
 from connectors.connect_schema import FieldSchema
 from connectors.dead_letter import RecordFault
 from connectors.json_document import Members, Number, shown
-from connectors.json_scalar import Coded, nearest_real, read_scalar
+from connectors.json_scalar import Coded, read_scalar
+from state.nearest_float import nearest_real
 from state.order_code import code_of_double
 
 Unit = FieldSchema | str | None
@@ -83,7 +85,7 @@ def _float(column_type: ColumnType, value: object) -> Coded:
     if not isinstance(value, Number):
         return read_scalar(column_type, value)
     number = nearest_real(value)
-    if number is None:
+    if math.isinf(number):
         raise RecordFault(
             "out_of_range", f"expected {column_type}, got {shown(value)}, beyond the largest 32-bit float"
         )

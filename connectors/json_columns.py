@@ -14,8 +14,9 @@ from connectors.byte_layout import ByteLayout
 from connectors.dead_letter import RecordFault
 from connectors.json_kernel import ABSENT, CODE, CODED, SPAN, START, STATE, STOP, scan_records
 from connectors.json_plan import JsonKind, Plan, kind_of
-from connectors.json_scalar import nearest_real, read_scalar
+from connectors.json_scalar import read_scalar
 from state.change_batch import I64, Bool
+from state.nearest_float import nearest_double, nearest_real
 from state.order_code import codes_of_doubles
 
 F64 = npt.NDArray[np.float64]
@@ -81,7 +82,7 @@ def nearest_doubles(numbers: ByteLayout) -> F64:
     try:
         return np.asarray(texts.cast(pa.float64()).to_numpy())
     except pa.ArrowInvalid:
-        return np.array([float(text) for text in texts.to_pylist()])
+        return np.array([nearest_double(text) for text in texts.to_pylist()])
 
 
 def _round_to_reals(doubles: F64, layout: ByteLayout, starts: I64, stops: I64) -> None:
@@ -91,8 +92,7 @@ def _round_to_reals(doubles: F64, layout: ByteLayout, starts: I64, stops: I64) -
     doubtful = (doubles.view(np.int64) & _ROUNDED_BITS) == _MIDWAY
     doubtful |= np.isinf(reals) | ((np.abs(doubles) < _SMALLEST_NORMAL_REAL) & (doubles != 0))
     for i in np.flatnonzero(doubtful & (stops > starts)).tolist():
-        real = nearest_real(layout.data[starts[i] : stops[i]].tobytes().decode())
-        reals[i] = np.inf if real is None else real
+        reals[i] = nearest_real(layout.data[starts[i] : stops[i]].tobytes().decode())
     doubles[:] = reals
 
 

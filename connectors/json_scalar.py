@@ -10,7 +10,7 @@
     TIMESTAMP               string YYYY-MM-DD(T or blank)hh:mm:ss[.f{1,6}]  microseconds since 1970-01-01
     VARCHAR                 string                                          text
 
-Rounding to a float is to nearest, ties to even, from the decimal text in one step (a REAL is not rounded twice).
+Rounding to a float is that of `state/nearest_float.py`: from the decimal text in one step.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ import json
 import math
 import re
 from collections.abc import Callable
-from decimal import Decimal
 from typing import NoReturn
 
 from catalog.column_type import ColumnType, Kind
 from connectors.dead_letter import RecordFault
 from connectors.json_document import Number, shown
+from state.nearest_float import nearest_double, nearest_real
 from state.order_code import code_of_double, double_of_code
 
 Coded = int | str
@@ -37,7 +37,6 @@ _DECIMAL = re.compile(r"(-?)([0-9]+)(?:\.([0-9]+))?(?:[eE]([+-]?)0*([0-9]+))?")
 _DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")
 _TIMESTAMP = re.compile(r"([0-9-]{10})[T ]([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]{1,6}))?")
 _MAX_EXPONENT_DIGITS = 6
-_BEYOND_REAL = 2.0**128
 _EXPECTED = {
     Kind.BOOLEAN: "true or false",
     Kind.SMALLINT: "an integer literal",
@@ -102,8 +101,8 @@ def _integer(column_type: ColumnType, value: object) -> int:
 def _double(column_type: ColumnType, value: object) -> int:
     if not isinstance(value, Number):
         _refuse("wrong_type", column_type, value)
-    number = float(value)
-    if number in (float("inf"), float("-inf")):
+    number = nearest_double(value)
+    if math.isinf(number):
         _refuse("out_of_range", column_type, value, ", beyond the largest 64-bit float")
     return code_of_double(number)
 
@@ -112,28 +111,9 @@ def _real(column_type: ColumnType, value: object) -> int:
     if not isinstance(value, Number):
         _refuse("wrong_type", column_type, value)
     number = nearest_real(value)
-    if number is None:
+    if math.isinf(number):
         _refuse("out_of_range", column_type, value, ", beyond the largest 32-bit float")
     return code_of_double(number)
-
-
-def nearest_real(text: str) -> float | None:
-    """Return the 32-bit float nearest to the decimal `text` (ties to even), None where that is infinite.
-
-    The nearest double decides, except where it lies midway between two 32-bit floats: there it may be the
-    result of a rounding itself, and the text is compared with it exactly.
-    """
-    number = float(text)
-    size = abs(number)
-    if size >= _BEYOND_REAL:
-        return None
-    unit = math.ldexp(1.0, max(math.frexp(size)[1], -125) - 24)
-    units, rest = divmod(size / unit, 1.0)
-    if rest == 0.5:
-        exact = Decimal(text.removeprefix("-")).compare(Decimal(size))
-        rest += float(exact) / 4 if exact else 0.25 * (units % 2)
-    nearest = (units + (rest > 0.5)) * unit
-    return math.copysign(nearest, number) if nearest < _BEYOND_REAL else None
 
 
 def _decimal(column_type: ColumnType, value: object) -> Coded:

@@ -8,6 +8,8 @@
     no values                  null, except COUNT: 0
 
 JSON has no infinity: a SUM of doubles that no double can hold is the string "Infinity" or "-Infinity".
+What is a *nearest* double is not all that is known of the answer: two of them may be exactly apart, and written the
+same. `rounded` tells which outputs are so, and what is written.
 """
 
 from __future__ import annotations
@@ -16,11 +18,14 @@ import math
 from collections.abc import Callable, Iterable
 
 from catalog.column_type import ColumnType, Kind
-from operators.unit import double_of_units, unit_of
+from operators.unit import double_of_units, unit_of, units_of_one
 from overlay.delivery import NULL, ValueTexts, json_text
 
 OutputText = Callable[..., str]
 """From a state to JSON text: (count, total) for count, sum and avg; an order code, text or None for the others."""
+
+Rounded = Callable[[int, int], float | None]
+"""From (count, total) to the double that is written, None for null."""
 
 _FLOATS = (Kind.REAL, Kind.DOUBLE)
 
@@ -30,9 +35,9 @@ def output_text(function: str, type_: ColumnType | None) -> OutputText:
     if function == "count":
         return lambda pair: str(pair[0])
     assert type_ is not None, f"{function} is of a column"
-    if function == "avg":
-        units = units_of_one(type_)
-        return lambda pair: json_text(pair[1] / (units * pair[0])) if pair[0] else NULL
+    nearest = rounded(function, type_)
+    if nearest is not None:
+        return lambda pair: _number(nearest(*pair))
     if function == "sum":
         write = _sum_text(type_)
         return lambda pair: write(pair[1]) if pair[0] else NULL
@@ -40,6 +45,16 @@ def output_text(function: str, type_: ColumnType | None) -> OutputText:
         texts = ValueTexts(type_)
         return lambda code: texts.text(code, True) if code is not None else NULL
     return lambda text: json_text(text) if text is not None else NULL
+
+
+def rounded(function: str, type_: ColumnType | None) -> Rounded | None:
+    """Return what gives the double that an output is written as; None where it is written exactly."""
+    if type_ is None or not (function == "avg" or (function == "sum" and type_.kind in _FLOATS)):
+        return None
+    units = units_of_one(type_)
+    if function == "avg":
+        return lambda count, total: double_of_units(units, total, count) if count else None
+    return lambda count, total: double_of_units(units, total) if count else None
 
 
 def sorted_texts(values: Iterable[int | str | None], type_: ColumnType | None, text: OutputText) -> list[str]:
@@ -54,14 +69,7 @@ def sorted_texts(values: Iterable[int | str | None], type_: ColumnType | None, t
     return [NULL] * (len(known) < len(values)) + [text(value) for value in known]
 
 
-def units_of_one(type_: ColumnType) -> int:
-    """Return how many units (`operators/unit.py`) make one."""
-    return 2**1074 if type_.kind in _FLOATS else 10**type_.scale
-
-
 def _sum_text(type_: ColumnType) -> Callable[[int], str]:
-    if type_.kind in _FLOATS:
-        return lambda total: _number(double_of_units(type_, total))
     if type_.kind is Kind.DECIMAL:
         return lambda total: f'"{_fixed(total, type_.scale)}"'
     return str
@@ -73,7 +81,7 @@ def _fixed(unscaled: int, scale: int) -> str:
     return f"{sign}{whole}.{fraction:0{scale}d}" if scale else f"{sign}{whole}"
 
 
-def _number(value: float) -> str:
-    if math.isinf(value):
+def _number(value: float | None) -> str:
+    if value is not None and math.isinf(value):
         return '"Infinity"' if value > 0 else '"-Infinity"'
     return json_text(value)

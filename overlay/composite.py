@@ -8,9 +8,9 @@ An edge keeps the parts, not the outputs: a part takes every message exactly (to
 output is read from its part. In memory a part is its bare content: an `Extremum` its value, a `Tally` the pair (count,
 total), and the `Members` of a DISTINCT, which stands alone, a set.
 
-Two answers differ if one of their outputs does, as numbers and not as text: an AVG is the exact quotient, so 1/3 and
-2/6 are the same and no delivery, and a SUM of doubles differs wherever the exact sum does.
-Cost: 0.3 us a message, 1 us to compare and write a new answer.
+Two answers differ if one of their outputs is written otherwise: an AVG and a SUM of doubles are kept exactly and told
+as the nearest double, so 1e16 and 1e16 + 1 are the same answer and no delivery, until enough is added.
+Cost: 0.3 us a message, 1 us to compare and write a new answer, 0.5 us more for each output that is rounded.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import NamedTuple
 from catalog.column_type import ColumnType
 from catalog.shape import Channel, Output, Shape
 from operators.answer import Extremum, Members, Part, Parts, Tally
-from overlay.answer_text import OutputText, output_text, sorted_texts
+from overlay.answer_text import OutputText, output_text, rounded, sorted_texts
 from overlay.delivery import NULL
 
 Value = int | str | None
@@ -49,13 +49,17 @@ class AnswerPlan:
         self.channels = shape.channels
         self.distinct = shape.outputs[0].function == "distinct"
         self.readers = tuple(
-            Reader(self.channels.index(shape.channel_of(output)), _differs(output), output_text(output.function, type_))
+            Reader(
+                self.channels.index(shape.channel_of(output)),
+                _differs(output, type_),
+                output_text(output.function, type_),
+            )
             for output, type_ in zip(shape.outputs, types, strict=True)
         )
         self.types: tuple[ColumnType | None, ...] = tuple(_type(shape, types, channel) for channel in self.channels)
 
     def differ(self, old: States, new: States) -> bool:
-        """Whether two answers (not DISTINCT) differ. Cost: O(outputs)."""
+        """Whether two answers (not DISTINCT) are written otherwise. Cost: O(outputs)."""
         for part, differs, _ in self.readers:
             before, after = old[part], new[part]
             if before is not after and differs(before, after):
@@ -124,27 +128,18 @@ def part_of(state: PartState) -> Part:
     return Tally.of(*state) if isinstance(state, tuple) else Extremum(state)
 
 
-def _differs(output: Output) -> Differs:
-    match output.function:
-        case "count":
-            return lambda old, new: pair_of(old)[0] != pair_of(new)[0]
-        case "sum":
-            return _sum_differs
-        case "avg":
-            return _average_differs
-    return lambda old, new: old != new
+def _differs(output: Output, type_: ColumnType | None) -> Differs:
+    nearest = rounded(output.function, type_)
+    if nearest is not None:
+        return lambda old, new: old != new and nearest(*pair_of(old)) != nearest(*pair_of(new))
+    if output.function == "count":
+        return lambda old, new: pair_of(old)[0] != pair_of(new)[0]
+    return _sum_differs if output.function == "sum" else lambda old, new: old != new
 
 
 def _sum_differs(old: PartState, new: PartState) -> bool:
     (count, total), (new_count, new_total) = pair_of(old), pair_of(new)
     return total != new_total or (count == 0) != (new_count == 0)
-
-
-def _average_differs(old: PartState, new: PartState) -> bool:
-    (count, total), (new_count, new_total) = pair_of(old), pair_of(new)
-    if not count or not new_count:
-        return count != new_count
-    return total * new_count != new_total * count
 
 
 def pair_of(state: PartState) -> Pair:

@@ -5,6 +5,7 @@
     MIN CHANGE d     those with |new - told| >= d, or d percent of |told| (from 0 each one); and NULL coming or going
 
 The answer itself is exact under all of them: what is held back is only the telling, and `changes` says how many were.
+None tells what is written as it was told last, however far the exact answer has moved (`overlay/following.py`).
 
 Deltas are compared as integers, in units (`operators/unit.py`), so 0.1 is 0.1: with told = c/e, new = a/b, d = p/q and
 u units to the one, |a/b - c/e| >= d u is |ae - cb| q >= p u b e, and for percent |ae - cb| 100 q >= p |c| b.
@@ -15,8 +16,7 @@ from __future__ import annotations
 from catalog.column_type import ColumnType
 from catalog.notify import Notify
 from catalog.shape import Output
-from operators.unit import unit_of
-from overlay.answer_text import units_of_one
+from operators.unit import unit_of, units_of_one
 from overlay.composite import PartState
 
 Ratio = tuple[int, int] | None

@@ -43,9 +43,14 @@ def readable(data: bytes | None) -> Any:
         return f"0x{data.hex()}"
     try:
         read_document(data)  # what is nested deeper could be read here and not be written again
-        return json.loads(text)
+        return json.loads(text, parse_float=_as_written)
     except ValueError:
         return text
+
+
+def _as_written(number: str) -> msgspec.Raw:
+    """Keep a number as the text that it is: a double would show another one."""
+    return msgspec.Raw(number.encode())
 
 
 def _packed(data: bytes) -> dict[str, Any]:

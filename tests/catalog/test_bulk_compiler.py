@@ -16,8 +16,10 @@ from catalog.compiler import Compiled, Compiler
 from catalog.cut_statements import CutStatements
 from catalog.errors import SubscriptionError
 from catalog.shape import Region
+from state.order_code import code_of_double
 from tests.catalog.sample import CATALOG
 from tests.effort import examples
+from tests.oracle.naive_float import hard_texts, naive_real
 
 
 def cut(statements: list[str]) -> CutStatements:
@@ -111,6 +113,19 @@ def test_numbers_are_placed_exactly() -> None:
         if column != "wide":
             assert len(made) == len(many)
         assert all(made[row] == alone(many[row]) for row in random.Random(1).sample(sorted(made), min(60, len(made))))
+
+
+@settings(max_examples=examples(60), deadline=None)
+@given(st.lists(hard_texts(small=True), min_size=20, max_size=20))
+def test_a_real_is_rounded_once(chosen: list[str]) -> None:
+    many = [f"SELECT COUNT(*) FROM stock WHERE ratio < {text}" for text in chosen]
+    many += [f"SELECT COUNT(*) FROM stock WHERE ratio BETWEEN -{text} AND {text}" for text in chosen]
+    made = together(many)
+    assert len(made) == len(many)
+    for i, text in enumerate(chosen):
+        code = code_of_double(naive_real(text))
+        assert made[i].region.hi == code - 1 and alone(many[i]) == made[i]
+        assert (made[i + 20].region.lo, made[i + 20].region.hi) == (code_of_double(-naive_real(text)), code)
 
 
 def test_all_of_a_known_template_are_taken_and_a_refused_one_is_left() -> None:

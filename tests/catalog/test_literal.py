@@ -1,6 +1,6 @@
 import datetime as dt
 import math
-import struct
+from decimal import Decimal
 from fractions import Fraction
 
 import pytest
@@ -9,9 +9,12 @@ from hypothesis import strategies as st
 
 from catalog.literal import LiteralKind, LiteralMismatch, is_number, place, text_of
 from catalog.value import code_of
+from connectors.json_document import Number
+from connectors.json_scalar import read_scalar
 from state.order_code import INT64_MAX, INT64_MIN, code_of_double
 from tests.catalog.sample import of
 from tests.effort import examples
+from tests.oracle.naive_float import hard_texts, naive_nearest
 
 NUMBER, STRING = LiteralKind.NUMBER, LiteralKind.STRING
 BIGINT, PRICE, DOUBLE, REAL = of("BIGINT"), of("DECIMAL", 12, 2), of("DOUBLE"), of("REAL")
@@ -42,9 +45,18 @@ def test_a_double_column_sees_the_nearest_double(text, negative) -> None:
     assert place(DOUBLE, NUMBER, text, negative) == (code, code)
 
 
-def test_a_real_column_sees_what_json_would_store() -> None:
-    stored = struct.unpack("<f", struct.pack("<f", 0.1))[0]
-    assert place(REAL, NUMBER, "0.1") == (code_of(REAL, stored),) * 2
+@given(hard_texts() | hard_texts(small=True) | numbers, st.sampled_from([REAL, DOUBLE]), st.booleans())
+@settings(deadline=None, max_examples=examples(400))
+def test_a_literal_meets_what_was_published_as_the_same_text(text, type_, negative) -> None:
+    floor, ceiling = place(type_, NUMBER, text, negative)
+    exact = naive_nearest(text, 32 if type_ is REAL else 64)
+    assert floor == ceiling == code_of_double(-exact if negative else exact)
+    if not math.isinf(exact):
+        assert place(type_, NUMBER, text) == (read_scalar(type_, Number(text)),) * 2
+        assert code_of(type_, Decimal(text)) == read_scalar(type_, Number(text))
+
+
+def test_a_literal_beyond_the_largest_stands_beyond_all_values() -> None:
     infinite = code_of_double(math.inf)
     assert place(REAL, NUMBER, "1e39") == (infinite, infinite)
     assert place(REAL, NUMBER, "1e39", True) == (code_of_double(-math.inf),) * 2

@@ -4,6 +4,8 @@ import random
 import struct
 
 import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from catalog.column_type import ColumnType, Kind
 from connectors.byte_layout import ByteLayout
@@ -14,6 +16,8 @@ from connectors.json_plan import Plan
 from connectors.json_scalar import read_scalar
 from tests.connectors.documents import FLOATS, NUMBERS
 from tests.connectors.relations import STOCK, one_column
+from tests.effort import examples
+from tests.oracle.naive_float import hard_texts
 
 
 def read(relation, values):
@@ -69,3 +73,10 @@ def test_floats_and_wide_decimals_of_a_column():
     floats = [struct.unpack(">f", rng.randrange(0x7F7FFFFF).to_bytes(4, "big"))[0] for _ in range(500)]
     middles = [(value + float(np.nextafter(np.float32(value), np.float32(0)))) / 2 for value in floats]
     check(ColumnType(Kind.REAL), [*map(repr, floats), *map(repr, middles), *(f"{value:.60e}" for value in middles)])
+
+
+@given(st.lists(hard_texts() | hard_texts(small=True), min_size=1, max_size=8))
+@settings(deadline=None, max_examples=examples(200))
+def test_floats_that_are_hard_to_round(numbers):
+    check(ColumnType(Kind.REAL), numbers)
+    check(ColumnType(Kind.DOUBLE), numbers)

@@ -37,6 +37,7 @@ from tests.connectors.debezium_source import COLUMNS, INLINE, UNITS, Source
 from tests.connectors.documents import Publisher, relation_of
 from tests.connectors.relations import records
 from tests.connectors.test_json_format import check_against_the_twin
+from tests.fuzz.numbers import NUMBERS, is_one_number
 from tests.overlay import odd_records, test_odd_records
 from tests.tidewire import test_publication, test_subscription_file
 from tests.tidewire.verification import test_declared, test_lives
@@ -221,6 +222,7 @@ PARSERS: dict[str, tuple[st.SearchStrategy[Any], Callable[[Any], None]]] = {
         as_text(st.one_of(st.sampled_from([s for s, _, _ in refusals.read("refusals_subscription.txt")]), statements)),
         compiles_or_refuses,
     ),
+    "numbers": (NUMBERS, is_one_number),
     "ddl": (as_text(st.sampled_from(DDL)), declares_or_refuses),
     "json-reader": (st.one_of(json_texts.documents, mutated(json_texts.documents)), reads_alike),
     "records": (test_odd_records.odd, test_odd_records.check),

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from catalog.column_type import ColumnType, Kind
 from operators.exact_sums import ExactSums
-from operators.unit import double_of_units
+from operators.unit import double_of_units, units_of_one
 from state.change_batch import ChangeBatch
 from state.order_code import INT64_MAX, INT64_MIN, code_of_double
 from state.row_store import RowStore
@@ -47,7 +47,7 @@ def test_doubles_are_summed_without_rounding(values: list[float]) -> None:
 def test_adding_and_taking_away_leaves_nothing() -> None:
     codes = np.array([code_of_double(value) for value in (1e308, 0.1, -1e308)])
     (total,) = ExactSums.of(DOUBLE, codes).between(np.array([0]), np.array([3]))
-    assert double_of_units(DOUBLE, total) == 0.1
+    assert double_of_units(units_of_one(DOUBLE), total) == 0.1
 
 
 @CALM

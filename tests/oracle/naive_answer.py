@@ -104,13 +104,20 @@ class Naive:
             return self._stored(output.column or "", exact)
         type_ = self.type_of(output.column or "")
         if output.function == "avg" or type_.kind in (Kind.REAL, Kind.DOUBLE):
-            return float(exact)
+            return _nearest(exact)
         if type_.kind is Kind.DECIMAL:
             return f"{'-' if exact < 0 else ''}{_fixed(abs(exact), type_.scale)}"
         return int(exact)
 
     def _stored(self, column: str, value: Stored) -> Any:
         return json_of_code(self.type_of(column), value) if isinstance(value, int) else value
+
+
+def _nearest(exact: Fraction) -> float | str:
+    try:
+        return float(exact) + 0.0
+    except OverflowError:
+        return "Infinity" if exact > 0 else "-Infinity"
 
 
 def _fixed(value: Fraction, scale: int) -> str:

@@ -21,7 +21,8 @@ from tests.oracle.naive_answer import Naive, Row, Rows, Stored
 
 DOMAIN = range(3)
 TEXTS = ("a", "ab", "b")
-DOUBLES = (-0.3, 0.1, 0.2)
+DOUBLES = (-1.7e308, 1.0, 1e16)
+"""Sums of them absorb the one and lie beyond all doubles: exactly apart, and written the same."""
 WIDE = ("-1.50", "0.00", "123456789012345678.25")
 _CODES: dict[str, tuple[int | str, ...]] = {"s": TEXTS, "w": WIDE}
 

@@ -102,11 +102,18 @@ def _json(value: Any, output: Output = ("min", None)) -> Any:
     if isinstance(value, Fraction):
         function, column = output
         if function == "avg" or column == "d":
-            return float(value)
+            return _nearest(value)
         return (
             f"{Decimal(value.numerator * (100 // value.denominator)).scaleb(-2):.2f}" if column == "w" else int(value)
         )
     return value
+
+
+def _nearest(value: Fraction) -> float | str:
+    try:
+        return float(value) + 0.0
+    except OverflowError:
+        return "Infinity" if value > 0 else "-Infinity"
 
 
 def _cents(amount: int) -> str:

@@ -53,7 +53,11 @@ class Subscription:
     @property
     def json(self) -> Any:
         """The answer as a view shows it."""
-        return self.naive.json(self.region.shape, self.value)
+        return self.shown(self.value)
+
+    def shown(self, answer: Answer | None) -> Any:
+        """What is written of an answer."""
+        return () if answer is None else self.naive.json(self.region.shape, answer)
 
 
 class NaiveEdge:
@@ -133,13 +137,13 @@ class NaiveEdge:
                         old, new = (one.naive.answer(one.region, rows) for rows in (before, after))
                         assert old == one.value, (name, old, one.value)
                         if old != new:
-                            self._changed(name, one, new, at)
+                            self._moved(name, one, new, at)
         self.applied, self.position = batch, (self.epoch, batch)
         for name, one in self.live.items():
             if one.synced:
                 one.at = self.position
             if one.wanted.notify.kind == "latest":
-                if one.caused is not None and one.value != one.told:
+                if one.caused is not None and one.shown(one.value) != one.shown(one.told):
                     self._hear(name, one, "change", one.caused)
                 one.changes, one.caused = 0, None
 
@@ -152,11 +156,15 @@ class NaiveEdge:
                     if one.expires <= now:
                         self._end(name, group.pop(name), "expired")
 
-    def _changed(self, name: str, one: Subscription, new: Answer, at: dict[str, Any]) -> None:
-        one.value, one.caused = new, at
-        one.changes += 1
-        notify = one.wanted.notify
-        if notify.kind == "every" or (notify.kind == "min_change" and self._far(one, notify)):
+    def _moved(self, name: str, one: Subscription, new: Answer, at: dict[str, Any]) -> None:
+        notify, changes = one.wanted.notify, one.shown(new) != one.shown(one.value)
+        one.value = new
+        if changes:
+            one.changes, one.caused = one.changes + 1, at
+        same = one.shown(new) == one.shown(one.told)
+        if (notify.kind == "every" and changes) or (
+            notify.kind == "min_change" and not same and self._far(one, notify)
+        ):
             self._hear(name, one, "change", at)
 
     def _far(self, one: Subscription, notify: Notify) -> bool:
@@ -187,7 +195,7 @@ class NaiveEdge:
                 self._hear(name, one, "resync", at)
 
     def _hear(self, name: str, one: Subscription, kind: str, at: dict[str, Any]) -> None:
-        one.n += kind != "resync" or one.value != one.told
+        one.n += kind != "resync" or one.shown(one.value) != one.shown(one.told)
         told = {"id": name, "kind": kind, "version": one.version, "n": one.n} | _body(one, one.told, one.value)
         told["at"] = at
         if kind == "snapshot":

@@ -1,5 +1,6 @@
 """Any record as JSON and as a line."""
 
+import msgspec
 import numpy as np
 
 from connectors.kafka import KafkaRecord
@@ -14,6 +15,13 @@ def test_json_text_and_bytes() -> None:
     assert describe(record) == 't/1/2  key  {"a":1}'
     assert describe(KafkaRecord("t", 1, 2, 3, None, None)) == "t/1/2  (none)  (none)"
     assert readable(b"\xfe\x00") == "0xfe00"
+
+
+def test_numbers_are_shown_as_they_were_written() -> None:
+    value = b'{"a":[12345678901234567890.120,1e400,-0.0,123456789012345678901234567890]}'
+    record = KafkaRecord("t", 1, 2, 3, b"1.50", value)
+    assert describe(record) == f"t/1/2  1.50  {value.decode()}"
+    assert msgspec.json.encode(to_json(record)).endswith(b'"key":1.50,"value":' + value + b"}")
 
 
 def test_packed_records_by_their_header() -> None:

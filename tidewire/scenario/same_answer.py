@@ -21,8 +21,8 @@ from decimal import Decimal
 from catalog.column_type import ColumnType, Kind
 from catalog.compiler import Compiler
 from catalog.relation import Catalog
-from connectors.json_scalar import nearest_real
 from state.errors import UserError
+from state.nearest_float import nearest_real
 from tidewire.scenario.script import Json
 
 Same = Callable[[Json, Json], bool]

@@ -2,7 +2,8 @@
 
 DuckDB selects the versions that meet the condition, each with the interval in which it held and the ranks of what is
 measured; sweeps say when the answer changed. States are exact: a rank for MIN and MAX, an integer for COUNT, units
-for SUM, a fraction for AVG; None is NULL. Two answers are the same if their states are.
+for SUM, a fraction for AVG; None is NULL. Steps are changes of the state; a subscriber is told those that change what
+is shown of it (`differ`), which of an AVG and a SUM of floats is the nearest double.
 
 *Cost*: one scan of the history, then O(m log m) for the m versions selected and each item of the SELECT list.
 """
@@ -50,6 +51,13 @@ class RowAnswers:
     def joined(self, first: Step, second: Step) -> Step | None:
         """Return two steps, one behind the other, as one; None if they lead back to where they began."""
         return None if first.before == second.after else Step(second.seq, first.before, second.after)
+
+    def differ(self, one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
+        """Whether two states are shown otherwise."""
+        rounded = any(
+            i.function == "avg" or (i.function == "sum" and m is not None and m.is_float) for i, m in self.items
+        )
+        return bool(one != other and (not rounded or self.shown(one) != self.shown(other)))
 
     def amount(self, state: tuple[Any, ...]) -> Fraction | None:
         """Return the state of the only item as a number, None for NULL."""
@@ -108,6 +116,10 @@ class SetAnswers:
         gone = (first.before - second.after) | (second.before - first.after)
         come = (first.after - second.before) | (second.after - first.before)
         return Step(second.seq, gone, come) if gone or come else None
+
+    def differ(self, one: Any, other: Any) -> bool:
+        """A step always says that something went or came."""
+        return bool(one or other)
 
     def amount(self, state: Any) -> Fraction | None:
         """Sets are no numbers: MIN CHANGE of them is refused."""
@@ -208,4 +220,4 @@ def _shown(item: Item, measure: Measure | None, exact: Any) -> Any:
         return exact
     if item.function in ("min", "max"):
         return measure.shown[exact]
-    return measure.sum_shown(exact) if item.function == "sum" else nearest(exact)
+    return measure.sum_shown(exact) if item.function == "sum" else nearest(exact.numerator, exact.denominator)

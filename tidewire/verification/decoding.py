@@ -13,13 +13,11 @@ import datetime as dt
 import json
 import math
 import re
-import struct
 from collections.abc import Callable, Iterator, Mapping
-from decimal import Decimal, InvalidOperation
-from fractions import Fraction
 from typing import Any, NamedTuple
 
 from tidewire.verification.declared import Column, Table
+from tidewire.verification.rounding import nearest_real, number_of
 
 MAX_BYTES = 65_536
 MAX_DEPTH = 64
@@ -29,8 +27,6 @@ _DECIMAL = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 _DECIMAL_TYPE = re.compile(r"DECIMAL\((\d+),(\d+)\)")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _TIMESTAMP = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})[T ]([0-9]{2}:[0-9]{2}:[0-9]{2})(\.[0-9]{1,6})?")
-_INFINITE_REAL = Decimal(2**128 - 2**103)
-_LARGEST_REAL = float(2**128 - 2**104)
 
 
 class Bad(Exception):
@@ -222,25 +218,14 @@ def _double(_: str, value: object) -> str:
     return repr(number + 0.0)
 
 
-def _real(type: str, value: object) -> str:
+def _real(_: str, value: object) -> str:
     """Return the nearest 32-bit float, rounded once from the text (ties to even)."""
-    double = float(_double(type, value))
-    if abs(Decimal(str(value))) >= _INFINITE_REAL:
+    if not isinstance(value, Number):
+        raise Bad("no number")
+    nearest = nearest_real(value)
+    if math.isinf(nearest):
         raise Bad("infinite")
-    if double == 0.0:
-        return "0.0"
-    exact = abs(Fraction(Decimal(str(value))))
-    near: int = struct.unpack("<I", struct.pack("<f", min(abs(double), _LARGEST_REAL)))[0]
-    best = min((near - 1, near, near + 1), key=lambda bits: (abs(_float_of(bits) - exact), bits & 1))
-    return repr(math.copysign(float(_float_of(best)), double) + 0.0)
-
-
-def _float_of(bits: int) -> Fraction:
-    """Return the 32-bit float of these bits; one beyond the largest stands for where the next would be."""
-    largest = 0x7F7FFFFF
-    if bits > largest:
-        return 2 * _float_of(largest) - _float_of(largest - 1)
-    return Fraction(struct.unpack("<f", struct.pack("<I", max(bits, 0)))[0])
+    return repr(nearest + 0.0)
 
 
 def _decimal(type: str, value: object) -> str:
@@ -248,10 +233,7 @@ def _decimal(type: str, value: object) -> str:
     if match is None or not isinstance(value, str) or not _DECIMAL.fullmatch(value):
         raise Bad("no decimal")
     precision, scale = int(match[1]), int(match[2])
-    try:
-        number = Decimal(value)
-    except InvalidOperation:
-        raise Bad("exponent") from None
+    number = number_of(value)
     if not number:
         return "0"
     digits = "".join(map(str, number.as_tuple().digits)).strip("0")

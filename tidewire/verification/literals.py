@@ -11,17 +11,17 @@ with 1e-30 at all. So, in DuckDB's own syntax tree, parameters are put in place 
     DOUBLE, REAL            the nearest value of the column's type; infinite beyond its range
     DATE, with a time       a TIMESTAMP
 
-Everything else stays as DuckDB reads it.
+Everything else stays as DuckDB reads it. A sign before a constant becomes part of it.
 """
 
 from __future__ import annotations
 
 import re
-import struct
 from collections.abc import Sequence
-from decimal import ROUND_FLOOR, Context, Decimal
+from decimal import ROUND_FLOOR, Decimal
 from typing import Any
 
+from tidewire.verification.rounding import EXACT, nearest_real, number_of
 from tidewire.verification.wide import key_column, key_of, wide_digits
 
 _EXACT = re.compile(r"(SMALLINT|INTEGER|BIGINT)|DECIMAL\(\d+,(\d+)\)")
@@ -29,9 +29,6 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _TIME = re.compile(r"\d{4}-\d{2}-\d{2}[T ]\d.*")
 _SIDES = ("left", "right", "input", "lower", "upper")
 _LARGEST_COMPARED = 36
-_CONTEXT = Context(prec=40_000, Emax=999_999, Emin=-999_999)
-_FAR = 100_000
-"""An exponent beyond all that a statement's digits could make up for."""
 
 
 def make_exact(node: Any, types: dict[str, str], params: Sequence[Any]) -> Any:
@@ -43,8 +40,8 @@ def make_exact(node: Any, types: dict[str, str], params: Sequence[Any]) -> Any:
     if node.get("class") == "PARAMETER":
         return _constant(params[int(node["identifier"]) - 1])
     made = {name: make_exact(child, types, params) for name, child in node.items()}
-    if made.get("class") == "FUNCTION" and made.get("function_name") == "-":
-        return _negated(made)
+    if made.get("class") == "FUNCTION" and made.get("function_name") in ("+", "-"):
+        return _signed(made)
     if made.get("class") in ("COMPARISON", "BETWEEN"):
         return _compared(made, types)
     return made
@@ -68,7 +65,7 @@ def _by_key(side: Any, precision: int, scale: int) -> Any:
         *qualifier, name = side["column_names"]
         return side | {"column_names": [*qualifier, key_column(name)]}
     text = side["literal"].get("text", "") if isinstance(side.get("literal"), dict) else ""
-    return _string(key_of(_decimal(text), precision, scale)) if _NUMBER.fullmatch(text) else side
+    return _string(key_of(number_of(text), precision, scale)) if _NUMBER.fullmatch(text) else side
 
 
 def _beside(type: str, side: Any) -> Any:
@@ -86,47 +83,36 @@ def _beside(type: str, side: Any) -> Any:
     if exact:
         return _number(_between_same_values(text, int(exact[2] or 0)))
     if type == "DOUBLE":
-        return _cast(_string(_double(text)), "DOUBLE")
+        return _cast(_string(_float(float(text))), "DOUBLE")
     if type == "FLOAT":
-        return _cast(_string(_real(text)), "FLOAT")
+        return _cast(_string(_float(nearest_real(text))), "FLOAT")
     return side
 
 
 def _between_same_values(text: str, scale: int) -> str:
     """Return a number of at most `scale` + 2 decimals that compares with all values of the scale as `text` does."""
-    number = _decimal(text)
+    number = number_of(text)
     if number and number.adjusted() >= _LARGEST_COMPARED - scale - 2:
         return f"{'-' if number < 0 else ''}1e{_LARGEST_COMPARED}"
-    cut = number.quantize(Decimal(1).scaleb(-(scale + 1)), rounding=ROUND_FLOOR, context=_CONTEXT)
+    cut = number.quantize(Decimal(1).scaleb(-(scale + 1)), rounding=ROUND_FLOOR, context=EXACT)
     if cut != number:
-        cut += Decimal(5).scaleb(-(scale + 2))
+        cut = EXACT.add(cut, Decimal(5).scaleb(-(scale + 2)))
     return format(cut, "f")
 
 
-def _decimal(text: str) -> Decimal:
-    """Return a number exactly; of an exponent beyond all columns only how large it is at least counts."""
-    mantissa, _, exponent = text.lower().partition("e")
-    if len(exponent.lstrip("+-0")) > len(str(_FAR)):
-        exponent = f"{exponent[0].replace('+', '') if exponent[0] in '+-' else ''}{_FAR}"
-    return _CONTEXT.create_decimal(f"{mantissa}e{exponent or 0}")
+def _float(value: float) -> str:
+    return repr(value).replace("inf", "infinity")
 
 
-def _double(text: str) -> str:
-    return repr(float(text)).replace("inf", "infinity")
-
-
-def _real(text: str) -> str:
-    try:
-        nearest: float = struct.unpack("f", struct.pack("f", float(text)))[0]
-    except OverflowError:
-        return "-infinity" if text.startswith("-") else "infinity"
-    return repr(nearest).replace("inf", "infinity")
-
-
-def _negated(node: dict[str, Any]) -> dict[str, Any]:
-    [argument] = node["arguments"]
+def _signed(node: dict[str, Any]) -> dict[str, Any]:
+    """Return the constant that one with a sign is; NULL has none, and a plus changes nothing."""
+    [argument, *others] = node["arguments"]
     inner: dict[str, Any] = argument["expression"]
     literal = inner.get("literal")
+    if others or inner.get("class") not in ("CONSTANT", "CAST"):
+        return node
+    if node["function_name"] == "+" or (isinstance(literal, dict) and literal["kind"] == "NULL_LITERAL"):
+        return inner
     if not isinstance(literal, dict) or not _NUMBER.fullmatch(literal.get("text", "")):
         return node
     text: str = literal["text"]

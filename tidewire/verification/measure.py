@@ -45,6 +45,11 @@ class Measure:
         return self.type in _FLOATS or self.type in _INTEGERS or self.type.startswith("DECIMAL")
 
     @property
+    def is_float(self) -> bool:
+        """Whether values are binary fractions, whose sums a double may not hold."""
+        return self.type in _FLOATS
+
+    @property
     def one(self) -> int:
         """How many units make one."""
         return _FINEST if self.type in _FLOATS else 10**self.scale
@@ -57,7 +62,7 @@ class Measure:
     def sum_shown(self, total: int) -> Any:
         """Return a total of units as a delivery shows a SUM."""
         if self.type in _FLOATS:
-            return nearest(Fraction(total, _FINEST))
+            return nearest(total, _FINEST)
         if not self.type.startswith("DECIMAL"):
             return total
         digits = str(abs(total)).rjust(self.scale + 1, "0")
@@ -74,12 +79,12 @@ class Measure:
         return True, Fraction(value) if self.type.startswith("DECIMAL") else value
 
 
-def nearest(number: Fraction) -> float | str:
-    """Return the nearest double; a word where it would be infinite, for which JSON has no number."""
+def nearest(numerator: int, denominator: int) -> float | str:
+    """Return the double nearest to a quotient; a word where it would be infinite, for which JSON has no number."""
     try:
-        return number.numerator / number.denominator
+        return numerator / denominator
     except OverflowError:
-        return "-Infinity" if number < 0 else "Infinity"
+        return "-Infinity" if numerator < 0 else "Infinity"
 
 
 def json_value(value: Any) -> Any:

@@ -105,6 +105,10 @@ class Step(NamedTuple):
 class Told(Protocol):
     """Answers, as far as a policy looks at them."""
 
+    def differ(self, one: Any, other: Any) -> bool:
+        """Whether a step from one to the other changes what is shown."""
+        ...
+
     def joined(self, first: Step, second: Step) -> Step | None:
         """Return two steps, one behind the other, as one; None if they lead back to where they began."""
         ...
@@ -115,15 +119,19 @@ class Told(Protocol):
 
 
 def told_steps(answers: Told, steps: Iterable[tuple[int, Step]], policy: Policy, told: Any) -> list[Step]:
-    """Return what `policy` tells of the `steps`, which come with their batch; `told` is the state told before them."""
+    """Return what `policy` tells of the `steps`, which come with their batch; `told` is the state told before them.
+
+    Nothing is told that is shown as it was told last, and what is not shown is no change.
+    """
     if policy.kind == "every":
-        return [step for _, step in steps]
+        return [step for _, step in steps if answers.differ(step.before, step.after)]
     if policy.kind == "latest":
         return list(_latest(answers, steps))
     kept, made = 0, []
     for _, step in steps:
-        kept += 1
-        if policy.reached(answers.amount(told), answers.amount(step.after)):
+        kept += answers.differ(step.before, step.after)
+        far = policy.reached(answers.amount(told), answers.amount(step.after))
+        if far and answers.differ(told, step.after):
             made.append(Step(step.seq, told, step.after, kept))
             told, kept = step.after, 0
     return made
@@ -132,13 +140,14 @@ def told_steps(answers: Told, steps: Iterable[tuple[int, Step]], policy: Policy,
 def _latest(answers: Told, steps: Iterable[tuple[int, Step]]) -> Iterator[Step]:
     current: int | None = None
     net: Step | None = None
-    changes = 0
+    changes = seq = 0
     for batch, step in steps:
         if batch != current:
-            if net is not None:
-                yield net._replace(changes=changes)
+            if net is not None and answers.differ(net.before, net.after):
+                yield net._replace(seq=seq, changes=changes)
             current, net, changes = batch, None, 0
-        changes += 1
+        if answers.differ(step.before, step.after):
+            changes, seq = changes + 1, step.seq
         net = step if net is None else answers.joined(net, step)
-    if net is not None:
-        yield net._replace(changes=changes)
+    if net is not None and answers.differ(net.before, net.after):
+        yield net._replace(seq=seq, changes=changes)

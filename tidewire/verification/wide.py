@@ -11,11 +11,12 @@ next lower one with a 5 behind it.
 from __future__ import annotations
 
 import re
-from decimal import ROUND_FLOOR, Context, Decimal
+from decimal import ROUND_FLOOR, Decimal
+
+from tidewire.verification.rounding import EXACT
 
 _DECIMAL = re.compile(r"DECIMAL\((\d+),(\d+)\)")
 _NARROW = 18
-_CONTEXT = Context(prec=40_000, Emax=999_999, Emin=-999_999)
 _BELOW, _BEYOND = "", "9"
 
 
@@ -45,7 +46,7 @@ def key_of(number: Decimal, precision: int, scale: int) -> str:
     """
     if number and number.adjusted() >= precision - scale:
         return _BELOW if number < 0 else _BEYOND
-    floor = number.quantize(Decimal(1).scaleb(-scale), rounding=ROUND_FLOOR, context=_CONTEXT)
+    floor = number.quantize(Decimal(1).scaleb(-scale), rounding=ROUND_FLOOR, context=EXACT)
     units = int(format(floor, "f").replace(".", ""))
     digits = str(units if units >= 0 else 10 ** (precision + 1) - 1 + units).rjust(precision + 1, "0")
     return f"{'1' if units >= 0 else '0'}{digits}{'' if floor == number else '5'}"

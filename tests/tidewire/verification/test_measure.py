@@ -29,5 +29,5 @@ def test_order_in_a_distinct() -> None:
 
 
 def test_the_nearest_double() -> None:
-    assert nearest(Fraction(1, 3)) == 1 / 3
-    assert nearest(Fraction(-(10**400))) == "-Infinity"
+    assert nearest(1, 3) == 1 / 3
+    assert nearest(-(10**400), 1) == "-Infinity"

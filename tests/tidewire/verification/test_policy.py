@@ -1,10 +1,12 @@
 """Options cut off the SQL, and which changes they tell."""
 
 from fractions import Fraction
+from typing import Any
 
 import pytest
 
 from tidewire.verification.answers import RowAnswers
+from tidewire.verification.measure import Measure
 from tidewire.verification.policy import EVERY_CHANGE, Policy, Step, cut_options, told_steps, with_record
 from tidewire.verification.question import Item
 
@@ -55,3 +57,28 @@ def test_min_change_tells_what_has_moved_far_enough_from_what_was_told() -> None
     assert told(Policy("least", Fraction(50), percent=True), (0, 0), (0, 1)) == [(1, 10, 0, 1), (2, 0, 1, 1)]
     null = Policy("least", Fraction(5))
     assert null.reached(None, Fraction(1)) and null.reached(Fraction(1), None) and not null.reached(None, None)
+
+
+SUM = RowAnswers([(Item("sum", "d"), Measure("DOUBLE"))], (None,))
+
+
+def told_sums(policy: Policy, *amounts: tuple[int, Fraction]) -> list[tuple[int, Any, Any, int]]:
+    """`amounts` are (batch, what is added), one a seq, to a sum of 1e16, whose neighbours are 2 apart."""
+    before, steps = 10**16 * 2**1074, []
+    for seq, (batch, amount) in enumerate(amounts, 1):
+        after = before + int(amount * 2**1074)
+        steps.append((batch, Step(seq, (before,), (after,))))
+        before = after
+    found = told_steps(SUM, steps, policy, (10**16 * 2**1074,))
+    return [(s.seq, SUM.shown(s.before) - 1e16, SUM.shown(s.after) - 1e16, s.changes) for s in found]
+
+
+def test_what_is_shown_as_it_was_told_last_is_not_told() -> None:
+    amounts = [(0, 1), (0, 1), (1, 0.5), (1, 2), (1, -2), (2, 2)]
+    steps = [(batch, Fraction(amount)) for batch, amount in amounts]
+    assert told_sums(EVERY_CHANGE, *steps) == [(2, 0, 2, 1), (4, 2, 4, 1), (5, 4, 2, 1), (6, 2, 4, 1)]
+    assert told_sums(Policy("latest"), *steps) == [(2, 0, 2, 1), (6, 2, 4, 1)]
+    assert told_sums(Policy("least", Fraction(1, 2)), *steps) == told_sums(EVERY_CHANGE, *steps)
+    assert told_sums(Policy("least", Fraction(2)), (0, Fraction(3, 2)), (0, Fraction(1, 2))) == [(2, 0, 2, 1)]
+    infinite = 2**1024 * 2**1074
+    assert told_steps(SUM, [(0, Step(1, (infinite,), (2 * infinite,)))], EVERY_CHANGE, (infinite,)) == []

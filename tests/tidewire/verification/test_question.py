@@ -8,6 +8,8 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from catalog.column_type import ColumnType, Kind
 from catalog.compiler import Compiler
@@ -17,6 +19,9 @@ from catalog.order_key import order_key
 from catalog.relation import Catalog
 from catalog.shape import Region
 from catalog.value import code_of
+from tests.effort import examples
+from tests.oracle.naive_float import hard_texts
+from tidewire.verification.decoding import Bad, Number, scalar
 from tidewire.verification.history import connect
 from tidewire.verification.policy import Policy
 from tidewire.verification.question import Item, Query, Unreadable, parse
@@ -51,6 +56,8 @@ NUMBERS = [
     "0", "-1", "1", "2.5", "1.005", "1.004", "-0.0", "0.1", "1e3", "9007199254740992", "9007199254740993",
     "9007199254740992.5", "9007199254740992e0", "9223372036854775807", "9223372036854775808", "-9223372036854775808",
     "-9223372036854775809", "1e18", "1e19", "1e30", "1e100", "-1e100", "1e-30", "32767.5", "99999.999", "3.4028235e38",
+    "1e-9999999", "-1e-9999999", "1e9999999", "-1e99999999999999999999", "1e-99999999999999999999",
+    "1.0000000596046447753906250001", "1." + "0" * 12_000 + "1", "1.01" + "0" * 11_000,
 ]  # fmt: skip
 MOMENTS = ["'2024-02-29'", "'0001-01-01'", "'9999-12-31'", "DATE '2024-03-01'"]
 INSTANTS = [*MOMENTS, "'2024-02-29 23:59:59.999999'", "TIMESTAMP '2024-03-01 00:00:00'", "'2024-03-01T00:00:00'"]
@@ -125,6 +132,33 @@ def test_the_same_rows_are_in(database: Any, column: str) -> None:
     assert compared >= 3
 
 
+@pytest.mark.parametrize("column", VALUES)
+def test_a_sign_is_part_of_its_constant(database: Any, column: str) -> None:
+    for constant in ("+NULL", "- NULL", "-(-NULL)") if column in LITERALS else ("+0.1", "-(+1.005)", "+(-2.5)", "- -1"):
+        for operator in ("<", "<=", "=", ">", ">="):
+            expected = chosen_by_compiler(column, f"{column} {operator} {constant}")
+            if expected is None:
+                assert "NULL" in constant
+                expected = []
+            assert chosen_by_duckdb(database, column, f"x {operator} {constant}") == expected, (operator, constant)
+
+
+@settings(deadline=None, max_examples=examples(100))
+@given(hard_texts() | hard_texts(small=True), st.sampled_from(["r", "d"]), st.sampled_from(["=", "<", "<=", ">"]))
+def test_a_literal_meets_what_was_published_as_the_same_text(text: str, column: str, operator: str) -> None:
+    try:
+        value = scalar(TYPES[column], Number(text))
+    except Bad:
+        return
+    database = connect()
+    database.execute(
+        f"CREATE TABLE t AS SELECT CAST('{value}' AS {TYPES[column]}) AS x, 0 AS __from, 1 AS __to, 7 AS r"
+    )
+    question = parse(database, Query(f"SELECT MIN(x) FROM t WHERE x {operator} {text}"), set())
+    found = database.execute(question.selection(database, ["r"], {"x": TYPES[column]})).fetchall()
+    assert len(found) == ("=" in operator)
+
+
 PARAMS: dict[str, list[Any]] = {
     "l": [
         0,
@@ -153,7 +187,7 @@ def test_parameters_are_as_exact_as_literals(database: Any, column: str) -> None
     type_ = CATALOG.relations["t"].column(column).type
     operators = ["="] if column == "v" else ["<", "<=", "=", ">", ">="]
     for param in PARAMS[column]:
-        for operator in operators:
+        for operator in [*operators, *(f"{operator} -" for operator in operators)]:
             try:
                 template = f"SELECT MIN(k) FROM t WHERE {column} {operator} ?"
                 region = Compiler(CATALOG).compile_template(template, [param]).region
