@@ -6,6 +6,7 @@ import contextlib
 import time
 import uuid
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future
 from typing import TypeVar
 
 from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
@@ -64,6 +65,30 @@ class Producer:
             self._client.poll(0)
         except KafkaException as error:
             raise self._ear.explain(error, f"writing to `{record.topic}`") from error
+
+    def write(self, record: OutRecord) -> Future[int]:
+        """Queue a record, and return the future of its offset or of a KafkaFailure: `serve` makes it come true.
+
+        Raises KafkaFailure where it cannot even be queued.
+        """
+        offset: Future[int] = Future()
+        offset.set_running_or_notify_cancel()  # from here on nobody can cancel it, as whoever waits for it might
+
+        def delivered(error: KafkaError | None, message: Message) -> None:
+            if error is None:
+                offset.set_result(message.offset())
+            else:
+                offset.set_exception(self._ear.explain(error, f"writing to `{record.topic}`"))
+
+        try:
+            _enqueue(self._client, record, delivered, time.monotonic() + self._timeout, 0)
+        except KafkaException as error:
+            raise self._ear.explain(error, f"writing to `{record.topic}`") from error
+        return offset
+
+    def serve(self, seconds: float) -> None:
+        """Hear what became of records, as soon as there is something; waits for it up to `seconds`."""
+        self._client.poll(seconds)
 
     def flush(self) -> None:
         """Return when everything sent is acknowledged. *Raises* KafkaFailure for the first that was not."""
