@@ -124,13 +124,20 @@ class _Sizes:
         messages = outgoing.messages
         groups = np.array([len(group) for group in messages.groups], np.int64)
         texts = np.array([len(text.encode()) for text in messages.texts], np.int64)
-        self._groups = _Shared(np.arange(len(messages.group)), messages.group, groups)
-        self._texts = _Shared(*outgoing.text_names(), texts) if len(texts) else None
+        self._one_group = int(groups.sum()) if len(groups) == 1 else 0
+        self._shared: list[_Shared] = []
+        if len(groups) > 1:
+            self._shared.append(_Shared(np.arange(len(messages.group)), messages.group, groups))
+        if len(texts):
+            self._shared.append(_Shared(*outgoing.text_names(), texts))
 
     def of(self, start: int, end: int) -> int:
-        """Return the size of the messages from `start` to `end`. Cost: O(end - start) in numpy."""
-        texts = 0 if self._texts is None else self._texts.of(start, end)
-        return (end - start) * BYTES_PER_MESSAGE + self._groups.of(start, end) + texts
+        """Return the size of the messages from `start` to `end`.
+
+        Cost: O(1) where there is one group and no text, else O(end - start) in numpy.
+        """
+        shared = self._one_group + sum(shared.of(start, end) for shared in self._shared)
+        return (end - start) * BYTES_PER_MESSAGE + shared
 
 
 class _Shared:
