@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
-
 from overlay import ack
 from overlay.current_answer import current_answer
 from overlay.delivery import NULL, Position, delivery, json_names, moved
@@ -52,11 +50,11 @@ class Endings:
         if not len(which):
             return
         live = slots[which]
-        texts = {era: self._followed(era).text for era in np.unique(table.eras[live]).tolist()}
+        eras = table.eras[live].tolist()
+        texts = {era: self._followed(era).text for era in set(eras)}
         rows = zip(
-            which.tolist(), table.version[live].tolist(), table.n[live].tolist(), self._bodies(live),
-            table.eras[live].tolist(), strict=True,
-        )  # fmt: skip
+            which.tolist(), table.version[live].tolist(), table.n[live].tolist(), self._bodies(live), eras, strict=True
+        )
         told = [
             delivery(names[i], "ended", version, n + 1, body, texts[era], reason=reason)
             for i, version, n, body, era in rows

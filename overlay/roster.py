@@ -68,8 +68,7 @@ class Roster:
         if not len(slots):
             return
         self.index.remove_all(slots)
-        numbers, counts = np.unique(self.slots.shape[slots], return_counts=True)
-        for number, count in zip(numbers.tolist(), counts.tolist(), strict=True):
+        for number, count in Counter(self.slots.shape[slots].tolist()).items():
             self._count_down(self.shapes[number], count)
         if len(self.answers):
             for slot in slots.tolist():

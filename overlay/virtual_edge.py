@@ -270,10 +270,10 @@ class VirtualEdge:
 
     def _unsubscribe(self, offsets: Sequence[int], keys: Sequence[bytes]) -> None:
         """End what there is of ids, which differ: live, waiting and held back."""
-        found = np.stack(self._roster.slots.find_all(keys), axis=1)
-        taken = (found != NONE).any(axis=1).tolist()
-        self._endings.end(found[found != NONE], "unsubscribed")
-        for offset, key, was_there in zip(offsets, keys, taken, strict=True):
+        found = np.array(self._roster.slots.find_all(keys)).T
+        there = found != NONE
+        self._endings.end(found[there], "unsubscribed")
+        for offset, key, was_there in zip(offsets, keys, there.any(axis=1).tolist(), strict=True):
             held = self._admission.held.forget(key, offset)
             for record in held:
                 self._outbox.ack(key, ack.ended(json_text(key.decode()), record.version, "unsubscribed"))
