@@ -1,12 +1,13 @@
 """Subscription records that are held back: by version, by id, and what came and went since one last asked.
 
 Invariants (`check`): 1 both maps hold the same records; 2 what came is there.
-Cost: 2 us a record for everything, however many are held.
+Cost: 4 us to put a record and 1 us to drop it, however many are held.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import NamedTuple
 
 from sortedcontainers import SortedDict
@@ -40,6 +41,11 @@ class HeldRecords:
     def through(self) -> int | None:
         """The newest version that is held; None where there is none."""
         return self._records.keys()[-1] if self._records else None
+
+    def oldest(self, through: int | None, most: int | None) -> list[Held]:
+        """Return the records up to a version, no more than `most`, in order; None: all. Cost: O(records returned)."""
+        versions = islice(self._records.irange(maximum=through), most)
+        return [self._records[version] for version in versions]
 
     def put(self, record: Held) -> None:
         """Hold a record; one that is held already is left as it is."""

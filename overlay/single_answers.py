@@ -28,7 +28,7 @@ from overlay.shape_table import ShapeEntry
 from state.change_batch import I64
 
 _THRESHOLDS = 1_024
-"""So many thresholds are remembered: users choose their amounts, and made anew one takes 2 us."""
+"""So many thresholds are remembered: users choose their amounts, and made anew one takes 0.5 us."""
 
 
 class SingleAnswers:

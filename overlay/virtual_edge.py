@@ -135,9 +135,9 @@ class VirtualEdge:
         """
         if not self._admission.announced:
             return True
-        held = [one for one in self._admission.held if through is None or one.version <= through]
-        self._intake.admit(held[:most], final=True)
-        return most is None or len(held) <= most
+        held = self._admission.held
+        self._intake.admit(held.oldest(through, most), final=True)
+        return not held.oldest(through, 1)
 
     def notifications_lost(self) -> None:
         """Go on after a part of `notifications` was lost (trimmed, or the topic made anew): register all again.

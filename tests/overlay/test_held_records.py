@@ -43,6 +43,9 @@ def test_a_list_says_the_same(history: list[tuple]) -> None:
             assert sorted(stored.values()) == twin and records.changes() == ([], [])
         records.check()
         assert list(records) == twin and len(records) == len(twin)
+        for through, most in ((4, None), (None, 2), (4, 1)):
+            older = [held for held in twin if through is None or held.version <= through]
+            assert records.oldest(through, most) == older[:most]
         assert records.through == max((held.version for held in twin), default=None)
         for key in (b"a", b"b", b"c"):
             assert records.newest(key) == max((held.version for held in twin if held.key == key), default=None)
