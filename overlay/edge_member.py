@@ -204,8 +204,7 @@ class EdgeMember:
         with self._view.changing():
             self._feed(notifications, until)
             self._owned.settle()
-            if self._left and self._left[0].topic == subscriptions:
-                self._feed(subscriptions, until)
+            self._feed(subscriptions, until)
             self._owned.raise_fences()
             self._owned.settle()
             self._commit()
@@ -213,7 +212,7 @@ class EdgeMember:
         return before > len(self._left)
 
     def _feed(self, topic: str, until: float) -> None:
-        """Feed in the records of `topic` that come first, one at least, while there is time; note how far we are."""
+        """Feed in the records of `topic` that come first, if any do, while there is time; note how far it was read."""
         mine = list(itertools.takewhile(lambda record: record.topic == topic, self._left))
         if topic == self._topics.subscriptions:
             self._owned.feed_subscriptions(mine)

@@ -203,3 +203,25 @@ def test_subscriptions_are_not_kept_waiting_by_what_comes_later(monkeypatch: pyt
         if any(edge.counts["accepted"] for edge in world.member._owned.edges.values()):
             return
     raise AssertionError("it waits for ever")
+
+
+def test_what_readers_never_see_is_passed_over_once_all_before_it_is_fed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At the end of a partition a position moves over transaction markers, whether there were records or not."""
+    world, place = World(monkeypatch, 0, 0.0, 0.0), (TOPICS.notifications, 0)
+    world.turn()
+    world.finish()
+    group, committed = world.member._group, world.transactions.committed
+    read, subscribed = group.positions[place], group.positions[TOPICS.subscriptions, 0]
+    group.positions[TOPICS.subscriptions, 0] += 1
+    world.turn()
+    assert committed[TOPICS.subscriptions, 0] == subscribed + 1
+    world.engine.progress()
+    world.engine.progress()
+    reached = [committed[place]]
+    while reached[-1] < read + 2:
+        world.turn()
+        reached.append(committed[place])
+    assert set(reached) == {read, read + 1, read + 2}
+    group.positions[place] += 1
+    world.turn()
+    assert committed[place] == read + 3
