@@ -6,7 +6,9 @@
 state and texts are all in it. A message meets two or three subscriptions, whatever their number
 (`edge_hits_per_message`). `deliveries_per_s`: the same with messages that meet about 1,400 of 100,000 each.
 `edge_us_per_affected`: by what is asked and how it is told, at 100,000 subscriptions, the time of such batches divided
-by the pairs of a message and a subscription that it meets. Data is synthetic and seeded; times are CPU times of this one
+by the pairs of a message and a subscription that it meets. `edge_us_per_subscription`: by how many there are, those that
+wait for their table, then are `admitted` when it comes; those of a dropped table that have `ended`; and records of a
+`churn`, half of which end a subscription that came just before. Data is synthetic and seeded; times are CPU times of this one
 thread, which neighbours disturb less.
 """
 
@@ -14,6 +16,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -152,6 +155,9 @@ def measure() -> dict[str, object]:
         "edge_hits_per_message": hits,
         "deliveries_per_s": rate,
         "edge_us_per_affected": {name: per_affected(asked) for name, asked in ASKED.items()},
+        "edge_us_per_subscription": {
+            name: {str(size): per_subscription(way, size) for size in FEWER} for name, way in GOING.items()
+        },
     }
 
 
@@ -169,6 +175,61 @@ def per_affected(asked: Asked) -> float:
         runs.append(timed(edge, batch, chunks(batch, 20_000, side_for(1, USUAL), batch, asked))[0])
         met += met_by(edge) - before
     return round(float(np.median(runs)) * len(runs) / met * 1e6, 2)
+
+
+def per_subscription(way: Callable[[int], float], size: int) -> float:
+    """Return the microseconds for each of `size` subscriptions, the median of three runs."""
+    return round(float(np.median([way(size) for _ in range(3)])) / size * 1e6, 2)
+
+
+def admitted(size: int) -> float:
+    """Return the seconds in which a catalog lets subscriptions in that came before their table."""
+    edge = VirtualEdge(0, 1, TOPICS, lambda version: Catalog(version, {"stock": STOCK} if version else {}))
+    control(edge, EpochBegins(0, 0))
+    for first in range(0, size, CHUNK):
+        edge.subscribe_all(*questions(range(first, min(first + CHUNK, size))))
+    edge.take()
+    start = time.process_time()
+    control(edge, EpochBegins(1, 1))
+    edge.take()
+    assert edge.counts["accepted"] == size
+    return time.process_time() - start
+
+
+def ended(size: int) -> float:
+    """Return the seconds in which live subscriptions of a dropped table end."""
+    edge = subscribed(size)
+    edge._catalogs = lambda version: Catalog(version, {})
+    start = time.process_time()
+    control(edge, Progress(0, 1, 1, "t"))
+    edge.take()
+    assert edge.counts["live"] == 0
+    return time.process_time() - start
+
+
+def churn(size: int) -> float:
+    """Return the seconds that records take, half of which end a subscription that came 100 records before."""
+    edge = VirtualEdge(0, 1, TOPICS, lambda version: Catalog(version, {"stock": STOCK}))
+    control(edge, EpochBegins(0, 0))
+    offsets, keys, values = questions(range(size // 2))
+    mixed = [key for i in offsets for key in (keys[i], keys[max(i - 50, 0)])]
+    asked = [value for i in offsets for value in (values[i], None)]
+    start = time.process_time()
+    for first in range(0, len(mixed), CHUNK):
+        some = slice(first, first + CHUNK)
+        edge.subscribe_all(range(first, first + len(mixed[some])), mixed[some], asked[some])
+        edge.take()
+    return time.process_time() - start
+
+
+def questions(which: range) -> tuple[range, list[bytes], list[bytes]]:
+    """Return offsets, ids and values of subscription records."""
+    values = [b'{"sql":"SELECT MIN(price) FROM stock WHERE x BETWEEN %d AND %d"}' % (i, i + 9) for i in which]
+    return which, [b"subscriber-%06d" % i for i in which], values
+
+
+GOING = {"admitted": admitted, "ended": ended, "churn": churn}
+FEWER = (10_000, 100_000)
 
 
 if __name__ == "__main__":

@@ -55,6 +55,7 @@ SHOWN = (
     "replay_rows_per_s",
     "log_20k_over_2k",
     "edge_us_per_message",
+    "edge_us_per_subscription",
     "deliveries_per_s",
     "deliveries_100k",
     "subs_1m_over_1k",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from typing import Generic, TypeVar
 
 K = TypeVar("K")
@@ -15,7 +16,7 @@ class Recent(Generic[K, V]):
         if capacity < 1:
             raise ValueError(f"capacity must be at least 1, got {capacity}")
         self._capacity = capacity
-        self._entries: dict[K, V] = {}
+        self._entries: OrderedDict[K, V] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -25,15 +26,13 @@ class Recent(Generic[K, V]):
         entries = self._entries
         if key not in entries:
             return None
-        entries[key] = value = entries.pop(key)
-        return value
+        entries.move_to_end(key)
+        return entries[key]
 
     def put(self, key: K, value: V) -> K | None:
         """Set the entry; return the key that was forgotten for it, if one was."""
-        self._entries.pop(key, None)
         self._entries[key] = value
+        self._entries.move_to_end(key)
         if len(self._entries) <= self._capacity:
             return None
-        oldest = next(iter(self._entries))
-        del self._entries[oldest]
-        return oldest
+        return self._entries.popitem(last=False)[0]

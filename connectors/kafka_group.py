@@ -116,7 +116,9 @@ class GroupConsumer:
         """
         try:
             first = self._consumer.poll(seconds)
-            messages = [] if first is None else [first, *self._consumer.consume(limit - 1, _GATHER_SECONDS)]
+            messages = [] if first is None else [first]
+            if messages and limit > 1:
+                messages += self._consumer.consume(limit - 1, _GATHER_SECONDS)
         except KafkaException as error:
             raise self._ear.explain(error, "consuming") from error
         return [record_of(message) for message in messages if self._take(message)]

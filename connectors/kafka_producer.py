@@ -6,6 +6,7 @@ import contextlib
 import time
 import uuid
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future
 from typing import TypeVar
 
 from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
@@ -92,6 +93,28 @@ class Producer:
         self._client.purge()
         self._client.flush(1.0)
         self._problem = None
+
+    def write(self, record: OutRecord) -> Future[int]:
+        """Queue a record, and return the future of its offset or of a KafkaFailure: `serve` makes it come true.
+
+        Raises KafkaFailure where it cannot even be queued.
+        """
+        offset: Future[int] = Future()
+        offset.set_running_or_notify_cancel()  # from here on nobody can cancel it, as whoever waits for it might
+
+        def delivered(error: KafkaError | None, message: Message) -> None:
+            if error is None:
+                offset.set_result(message.offset())
+            else:
+                offset.set_exception(self._ear.explain(error, f"writing to `{record.topic}`"))
+
+        try:
+            _enqueue(self._client, record, delivered, time.monotonic() + self._timeout, 0)
+        except KafkaException as error:
+            raise self._ear.explain(error, f"writing to `{record.topic}`") from error
+        except BufferError as full:
+            raise self._explain(KafkaError(KafkaError._MSG_TIMED_OUT), record.topic) from full
+        return offset
 
     def flush(self) -> None:
         """Return when everything sent is acknowledged. *Raises* KafkaFailure for the first that was not."""

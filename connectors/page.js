@@ -139,6 +139,18 @@ function note(card, message) {
   while (list.children.length > KEPT_CHANGES) list.lastChild.remove();
 }
 
+/** Returns `values` without `removed`, each of which takes one like it away. */
+function without(values, removed) {
+  const gone = new Map();
+  for (const mark of removed.map((value) => JSON.stringify(value))) gone.set(mark, (gone.get(mark) || 0) + 1);
+  return values.filter((value) => {
+    const mark = gone.size ? JSON.stringify(value) : "";
+    const times = gone.get(mark) || 0;
+    if (times) gone.set(mark, times - 1);
+    return !times;
+  });
+}
+
 // -- messages --------------------------------------------------------------------------------------------------------
 
 const messages = {
@@ -156,8 +168,7 @@ const messages = {
   },
   change(card, message) {
     if (message.added) {
-      const gone = new Set(message.removed.map(JSON.stringify));
-      card.answer = [...(card.answer || []).filter((value) => !gone.has(JSON.stringify(value))), ...message.added];
+      card.answer = [...without(card.answer || [], message.removed), ...message.added];
     } else card.answer = message.new;
     note(card, message);
     show(card, true);

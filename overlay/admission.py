@@ -11,19 +11,21 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 from weakref import WeakValueDictionary
 
 import numpy as np
 
 from catalog.bulk_compiler import FEW, Alike, compile_all
-from catalog.compiler import Compiled, Compiler, check_policy
+from catalog.compiler import MAX_TEMPLATES, Compiled, Compiler, check_policy
 from catalog.errors import SubscriptionError
 from catalog.notify import EVERY_CHANGE, RECORDS, read_policy
+from catalog.recent import Recent
 from catalog.relation import Catalog
 from overlay.ack import Refusal
 from overlay.found_statements import FoundStatements, find_statements
+from overlay.held_records import HeldRecords
 from overlay.subscription_request import Request, read_request
+from state.change_batch import Bool
 
 _LOG = logging.getLogger("tidewire.edge")
 _NONE_FOUND = find_statements([])
@@ -32,32 +34,29 @@ _COMPILERS: WeakValueDictionary[int, Compiler] = WeakValueDictionary()
 MAY_COME = frozenset({"unknown_table", "unknown_column"})
 
 
-class Held(NamedTuple):
-    """A record that waits; `version` is its offset."""
-
-    version: int
-    key: bytes
-    value: bytes
-
-
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What of many records could be compiled together: `alike` has rows of the statements in `found`. `left` are all
-    other records, to be judged one by one.
+    """What of many records could be compiled together: `alike` has rows of the statements in `found`. `waiting` are to
+    be held back. `left` are all other records, to be judged one by one.
     """
 
     alike: list[Alike]
     found: FoundStatements
     left: list[int]
+    waiting: list[int]
 
 
 class Admission:
-    """The compiler of the announced catalog, and the queue of what it cannot judge yet (by version, in order)."""
+    """The compiler of the announced catalog, and what it cannot judge yet.
+
+    A template with `?` that names what is unknown is read once: whatever its parameters are, it says the same.
+    """
 
     def __init__(self) -> None:
         self.catalog = Catalog()
-        self.held: dict[int, Held] = {}
+        self.held = HeldRecords()
         self._compiler: Compiler | None = None
+        self._unknown: Recent[str, Refusal] = Recent(MAX_TEMPLATES)
 
     @property
     def announced(self) -> bool:
@@ -68,11 +67,12 @@ class Admission:
         """Compile with `catalog` from here on."""
         self.catalog = catalog
         self._compiler = _compiler_of(catalog)
+        self._unknown = Recent(MAX_TEMPLATES)
 
-    def judge_all(self, values: Sequence[bytes]) -> Judged:
-        """Compile together what can be. Cost: 1.5 us a plain record, 6 us one that is read, 14 us a template.
+    def judge_all(self, values: Sequence[bytes], final: bool = False) -> Judged:
+        """Compile together what can be; none is to wait if `final`.
 
-        Both where many have a template in common.
+        Cost: 1.5 us a plain record, 6 us one that is read, 14 us a template, where many have a template in common.
         """
         if len(values) < FEW or self._compiler is None:
             return _one_by_one(values)
@@ -84,7 +84,9 @@ class Admission:
         left = np.ones(len(values), np.bool_)
         for one in alike:
             left[found.records[one.rows]] = False
-        return Judged(alike, found, left.nonzero()[0].tolist())
+        waiting = [] if final or np.count_nonzero(left) < FEW else self._waiting(values, found, left)
+        left[waiting] = False
+        return Judged(alike, found, left.nonzero()[0].tolist(), waiting)
 
     def judge(self, value: bytes, final: bool = False) -> Compiled | Refusal | None:
         """Compile the value of a record. None: it must be held back; never so if `final` and a catalog is there."""
@@ -92,26 +94,36 @@ class Admission:
             request = read_request(value)
             if isinstance(request, Refusal):
                 return request
-            return None if self._compiler is None else _compile(self._compiler, request)
-        except SubscriptionError as error:
-            if error.code in MAY_COME and not final:
+            if self._compiler is None:
                 return None
-            return Refusal(error.code, error.message, error.hint)
+            refusal = None if request.template is None else self._unknown.get(request.template)
+            if refusal is None:
+                return _compile(self._compiler, request)
+        except SubscriptionError as error:
+            refusal = Refusal(error.code, error.message, error.hint)
+            if error.code in MAY_COME and request.template is not None:
+                self._unknown.put(request.template, refusal)
         except Exception as error:
             return _unforeseen(error)
+        return None if refusal.code in MAY_COME and not final else refusal
 
-    def forget(self, key: bytes, before: int) -> list[Held]:
-        """Take the held-back records of an id that are older than `before` out of the queue and return them."""
-        if not self.held:
-            return []
-        old = [held for held in self.held.values() if held.key == key and held.version < before]
-        for held in old:
-            del self.held[held.version]
-        return old
+    def _waiting(self, values: Sequence[bytes], found: FoundStatements, left: Bool) -> list[int]:
+        """Return records, among those that are `left`, of templates whose first one names what may come.
+
+        The others of its template name the same. If there is something else wrong with one of them, it is told that a
+        little later, with the final word on it.
+        """
+        waiting: list[int] = []
+        for rows in found.statements.by_template(FEW):
+            records = found.records[rows]
+            records = records[left[records]]
+            if len(records) >= FEW and self.judge(values[int(records[0])]) is None:
+                waiting += records.tolist()
+        return waiting
 
 
 def _one_by_one(values: Sequence[bytes]) -> Judged:
-    return Judged([], _NONE_FOUND, list(range(len(values))))
+    return Judged([], _NONE_FOUND, list(range(len(values))), [])
 
 
 def _compiler_of(catalog: Catalog) -> Compiler:

@@ -63,10 +63,13 @@ class EdgeAnswers:
         return self.look([identifier])[0]
 
     def look(self, identifiers: Sequence[str]) -> list[Answer]:
-        """Return the current answers of subscriptions as of one moment, or where they are. Raises EdgeBusy."""
+        """Return the current answers of subscriptions, or where they are. Raises EdgeBusy.
+
+        Each holds between two steps; of many the last may be some steps newer than the first.
+        """
         if self._owned is None:
             return [NotNow(f"the edge is {self.state}")] * len(identifiers)
-        found = self._view.read(lambda: [self.find(identifier.encode()) for identifier in identifiers])
+        found = self._view.read_each(self.find, [identifier.encode() for identifier in identifiers])
         return [
             answer or self._elsewhere(home_partition(identifier.encode(), self._partitions))
             for identifier, answer in zip(identifiers, found, strict=True)
@@ -87,20 +90,17 @@ class EdgeAnswers:
         if processes := self.processes():
             body["processes"] = processes
         if self._owned is not None:
-            body["virtual_edges"] = self._view.read(self._describe)
+            described = self._view.read_each(self._describe, sorted(self._owned.edges))
+            body["virtual_edges"] = {number: edge for one in described for number, edge in one.items()}
         return self.state == RUNNING, body
 
-    def _describe(self) -> dict[str, object]:
-        edges = self._owned.edges if self._owned is not None else {}
-        return {
-            str(number): {
-                "at": edge.position,
-                "catalog": edge.catalog_version,
-                **edge.counts,
-                **asdict(edge.counters),
-            }
-            for number, edge in edges.items()
-        }
+    def _describe(self, number: int) -> dict[str, object]:
+        """Return what there is to say of a virtual edge, by its number; nothing if it has just gone."""
+        edge = self._owned.edges.get(number) if self._owned is not None else None
+        if edge is None:
+            return {}
+        body = {"at": edge.position, "catalog": edge.catalog_version, **edge.counts, **asdict(edge.counters)}
+        return {str(number): body}
 
     def _elsewhere(self, virtual_edge: int) -> Answer:
         address = self._ownership.address(virtual_edge)

@@ -6,8 +6,10 @@ restart promises rests on this order, whose numbers stand again in the code:
 1. An assignment arrives: forget what was owned. Nothing is consumed yet.
 2. Get the committed positions, again and again while a transaction that carries some is still open.
 3. Read `edge-state` to its very end, waiting for open transactions: now memory equals the log.
-4. Consume from the committed positions; feed what comes, notifications before subscriptions.
-5. Write everything that came out, with the positions of every place owned and the group as of the assignment.
+4. Consume from the committed positions; feed what comes, of a poll notifications before subscriptions. A turn feeds
+   for `FEED_SECONDS` and leaves the rest to the next ones, which take hardly anything new before it is fed.
+5. Write everything that came out, with the positions of every place owned and the group as of the assignment. What is
+   left is not among them: it is consumed again by whoever comes after.
 6. Committed: people may see it. Snapshots that were written make older state superfluous: trim it.
 7. Not committed, for whatever reason: forget memory, and go on at 2. A process that was stopped while its virtual
    edges moved on learns it here, since the broker refuses the generation of its group.
@@ -18,6 +20,7 @@ So memory is ahead of the log only within a step, and no step of a former owner 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import threading
 import time
 import uuid
@@ -42,6 +45,9 @@ from state.errors import UserError
 
 POLL_SECONDS = 0.1
 POLL_RECORDS = 10_000
+FEED_SECONDS = 1.0
+"""So long a turn feeds records, and the last of them for as long as it takes: readers wait for the end of a turn, and
+so does whoever stops the edge."""
 OPEN_SECONDS = 10.0
 RETRY_SECONDS = 0.5
 HOMELESS_SECONDS = 3.0
@@ -85,24 +91,27 @@ class EdgeMember:
         self._adopted = False
         self._forgot = time.monotonic()
         self._committed: dict[Place, int | None] = {}
+        self._left: list[KafkaRecord] = []
         self._open_time = OpenTime(OPEN_SECONDS)
         self._rests = Rests()
         self._name = f"tidewire-{uuid.uuid4()}"
         self._producer = self._new_producer()
 
     def turn(self, stop: threading.Event) -> None:
-        """Take one poll's records one or more steps further; about 0.1 s when there are none.
+        """Take what a poll brings, or is left of one, one or more steps further; about 0.1 s when there is nothing.
+
+        Cost: `FEED_SECONDS`, one record (or the subscriptions of one poll), and the commits of it all.
 
         Raises:
             TidewireError: what trying again does not mend.
         """
         try:
-            records = self._group.poll(POLL_SECONDS, POLL_RECORDS)
+            records = self._group.poll(0.0, 1) if self._left else self._group.poll(POLL_SECONDS, POLL_RECORDS)
             if self._group.assignment is not self._assignment:
                 self._forget()
             if self._adopted:
-                self._steps(records)
-                self._rests.turn(bool(records), time.monotonic())
+                worked = self._steps(records)
+                self._rests.turn(worked, time.monotonic())
             elif self._assignment.places:
                 self._adopt()
             elif time.monotonic() > self._forgot + HOMELESS_SECONDS:
@@ -124,7 +133,7 @@ class EdgeMember:
         """1. Drop what was owned; note the assignment that holds from now on."""
         with self._view.changing():
             self._owned.clear()
-        self._adopted = False
+        self._adopted, self._left = False, []
         self._assignment = self._group.assignment
         self._forgot = time.monotonic()
         if self._assignment.places:
@@ -187,25 +196,41 @@ class EdgeMember:
         else:
             self._log.warning("subscriptions trimmed before they were read", virtual_edge=number, read_to=committed)
 
-    def _steps(self, records: list[KafkaRecord]) -> None:
-        """4 to 6. Feed records in and commit, in as many transactions as it takes."""
+    def _steps(self, records: list[KafkaRecord]) -> bool:
+        """4 to 6. Feed in what there is time for, and commit in as many transactions as it takes; whether any."""
         notifications, subscriptions = self._topics.notifications, self._topics.subscriptions
-        positions = dict(self._group.positions)
+        self._left += sorted(records, key=lambda record: record.topic != notifications)
+        before, until = len(self._left), time.monotonic() + FEED_SECONDS
         with self._view.changing():
-            self._feed([record for record in records if record.topic == notifications])
-            self._owned.moved(positions, notifications)
+            self._feed(notifications, until)
             self._owned.settle()
-            self._owned.feed_subscriptions([record for record in records if record.topic == subscriptions])
-            self._owned.moved(positions, subscriptions)
+            self._feed(subscriptions, until)
             self._owned.raise_fences()
             self._owned.settle()
             self._commit()
-        self._answers.counters.consumed += len(records)
+        self._answers.counters.consumed += before - len(self._left)
+        return before > len(self._left)
 
-    def _feed(self, records: list[KafkaRecord]) -> None:
-        for record in records:
+    def _feed(self, topic: str, until: float) -> None:
+        """Feed in the records of `topic` that come first, if any do, while there is time; note how far it was read."""
+        mine = list(itertools.takewhile(lambda record: record.topic == topic, self._left))
+        if topic == self._topics.subscriptions:
+            self._owned.feed_subscriptions(mine)
+            fed = len(mine)
+        else:
+            fed = self._feed_notifications(mine, until)
+        del self._left[:fed]
+        behind = {(record.topic, record.partition) for record in self._left}
+        positions = {place: offset for place, offset in self._group.positions.items() if place not in behind}
+        self._owned.moved(positions, topic)
+
+    def _feed_notifications(self, records: list[KafkaRecord], until: float) -> int:
+        for fed, record in enumerate(records, 1):
             if self._owned.feed(record):
                 self._commit()
+            if time.monotonic() >= until:
+                return fed
+        return len(records)
 
     def _commit(self) -> None:
         """5 and 6. Make one transaction of what came out, unless nothing came out and nothing moved."""
@@ -245,7 +270,7 @@ class EdgeMember:
         with self._view.changing():
             self._owned.clear()
         self._group.pause()
-        self._adopted = False
+        self._adopted, self._left = False, []
 
     def _after_abort(self, aborted: StepAborted, seconds: float) -> None:
         """Replace the producer where it is lost, or where a step needs longer than its transaction may be open.

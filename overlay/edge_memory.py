@@ -10,8 +10,9 @@ from collections.abc import Iterable
 
 import msgspec
 
-from overlay.admission import Admission, Held
+from overlay.admission import Admission
 from overlay.edge_state import Delta, Head, HeldState, read_back
+from overlay.held_records import Held
 from overlay.roster import Roster
 
 
@@ -23,7 +24,6 @@ class EdgeMemory:
         self.snapshot = -1
         self._roster = roster
         self._admission = admission
-        self._kept_held: set[int] = set()
 
     def set(self, **fields: object) -> None:
         """Replace fields of the head."""
@@ -32,20 +32,17 @@ class EdgeMemory:
     def changes(self) -> Delta:
         """Return what changed since the last call. Cost: O(changes)."""
         delta = self._roster.changes()
-        held = self._admission.held
         if self.head is not self._kept_head:
             delta.head = self._kept_head = self.head
-        if held.keys() != self._kept_held:
-            delta.unheld = sorted(self._kept_held - held.keys())
-            delta.held = _stored(held[version] for version in sorted(held.keys() - self._kept_held))
-            self._kept_held = set(held)
+        delta.unheld, came = self._admission.held.changes()
+        delta.held = _stored(came)
         return delta
 
     def whole(self) -> Delta:
         """Return all there is. Cost: O(subscriptions)."""
         whole = self._roster.whole()
         whole.head = self.head
-        whole.held = _stored(held for _, held in sorted(self._admission.held.items()))
+        whole.held = _stored(self._admission.held)
         return whole
 
     def restore(self, values: Iterable[bytes]) -> None:
@@ -54,14 +51,16 @@ class EdgeMemory:
         Raises StateError. Cost: O(records + subscriptions), about 2 us a subscription.
         """
         deltas, self.snapshot = read_back(values)
+        waiting = self._admission.held
         for delta in deltas:
             self._roster.apply(delta)
             self.head = delta.head or self.head
             for version in delta.unheld:
-                self._admission.held.pop(version, None)
+                waiting.drop(version)
             for held in delta.held:
-                self._admission.held[held.version] = Held(held.version, held.key, held.value)
-        self._kept_head, self._kept_held = self.head, set(self._admission.held)
+                waiting.put(Held(held.version, held.key, held.value))
+        self._kept_head = self.head
+        waiting.changes()  # all of it is stored
         self._roster.settle(self.head.era)
 
 

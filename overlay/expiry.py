@@ -14,6 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from overlay.roster import Roster
+from state.change_batch import I64
 from state.order_code import INT64_MAX
 
 
@@ -43,14 +44,14 @@ class Expiry:
         if now is not None:
             self._start(now)
 
-    def due(self, time: str) -> list[int]:
+    def due(self, time: str) -> I64:
         """Return the slots that are over at `time` (ISO 8601), by when they were."""
         now = None if self._next == INT64_MAX else seconds(time)
         if now is None or now < self._next:
-            return []
+            return np.zeros(0, np.int64)
         over = self._roster.slots.expired(now)
         self._next = self._roster.slots.next_expiry(now)
-        return over.tolist()
+        return over
 
     def _start(self, now: int) -> None:
         slots = self._roster.slots

@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import secrets
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from concurrent.futures import Future
 
 import msgspec
 
@@ -22,6 +23,7 @@ from overlay.edge_answers import EdgeAnswers
 from overlay.push_board import PushBoard
 
 ANSWER_SECONDS = 10.0
+_SERVE_SECONDS = 0.1
 _TRIES = 10_000
 
 
@@ -35,6 +37,8 @@ class FrontDesk:
         self._board = board
         self._lock = threading.Lock()
         self._producer: Producer | None = None
+        self._unwritten = 0
+        self._serving: asyncio.Task[None] | None = None
 
     async def submit(self, identifier: str | None, prefix: str, value: bytes) -> Mapping[str, object] | Answer:
         """Register; return the first acknowledgement, or `written` where none comes within 10 s.
@@ -53,14 +57,14 @@ class FrontDesk:
         key, hear = name.encode(), acks.put_nowait
         self._board.await_acks(key, hear)
         try:
-            version = await asyncio.to_thread(self._write, key, value)
+            version = await self._write(key, value)
             return await _first_ack(acks, version, {"id": name, "version": version, "status": "written"})
         finally:
             self._board.forget_acks(key, hear)
 
     async def withdraw(self, identifier: str) -> None:
         """Unsubscribe; an unknown id is no error. Raises KafkaFailure."""
-        await asyncio.to_thread(self._write, identifier.encode(), None)
+        await self._write(identifier.encode(), None)
 
     def _make_up(self, prefix: str) -> str | None:
         """Return a new id whose home is here, so that its stream is here as well."""
@@ -71,16 +75,27 @@ class FrontDesk:
                 return name
         return None
 
-    def _write(self, key: bytes, value: bytes | None) -> int:
-        """Return the offset of the record once the broker has it."""
-        offsets: list[int] = []
+    async def _write(self, key: bytes, value: bytes | None) -> int:
+        """Return the offset of the record once the broker has it. Those who wait at the same time wait together."""
+        offset = await asyncio.to_thread(self._send, OutRecord(self._topic, self._home(key), key, value))
+        self._unwritten += 1
+        if self._serving is None or self._serving.done():
+            self._serving = asyncio.create_task(self._serve())
+        try:
+            return await asyncio.wrap_future(offset)
+        finally:
+            self._unwritten -= 1
+
+    def _send(self, record: OutRecord) -> Future[int]:
         with self._lock:
             if self._producer is None:
                 self._producer = Producer(self._kafka, timeout=ANSWER_SECONDS, linger=0)
-            on_offset: Callable[[int, int], None] = lambda _, offset: offsets.append(offset)  # noqa: E731
-            self._producer.send(OutRecord(self._topic, self._home(key), key, value), on_offset)
-            self._producer.flush()
-        return offsets[0]
+        return self._producer.write(record)
+
+    async def _serve(self) -> None:
+        """Let the producer tell what it has written for as long as anybody waits for it."""
+        while self._unwritten and self._producer is not None:
+            await asyncio.to_thread(self._producer.serve, _SERVE_SECONDS)
 
     def _home(self, key: bytes) -> int | None:
         return home_partition(key, self._board.partitions) if self._board.partitions else None

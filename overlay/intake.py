@@ -6,26 +6,29 @@
                                          ├─► accepted ──┘   at once, for as many as come
                                          └─► unsubscribed
 
-What is said about one id keeps the order of its records; the accepted are therefore taken in before a further record of
-one of their ids, or the end of a subscription, is looked at. One bad record never stops the rest.
-Cost: 5 us a subscription in bulk where many have a template in common, 20 us where few have; 0.15 ms for one alone.
+What is said about one id keeps the order of its records. So they are taken in *rounds*: the first record of each id
+together, then the second of each, and so on; in a round first ends, then questions. One bad record stops no other.
+Cost: 5 us a subscription in bulk where many have a template in common, 20 us where few have, 4 us an end; 0.15 ms for
+one alone, and so for each record of an id that has many more than the others.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
 from catalog.compiler import Compiled
 from catalog.relation import Relation
 from overlay import ack
-from overlay.admission import Admission, Held, Judged
+from overlay.admission import Admission, Judged
 from overlay.delivery import json_names
 from overlay.edge_counters import EdgeCounters
 from overlay.expiry import Expiry
+from overlay.held_records import Held
 from overlay.key_kernels import homes
 from overlay.newcomers import Newcomers
 from overlay.outbox import Outbox
@@ -36,14 +39,18 @@ from overlay.text_arena import sizes_of
 _RESERVED = ord("@")
 _LONGEST_ANSWERED = 65_536
 """Bytes of an id whose refusal names it whole. Escaped, longer ones might make an ack that no broker takes."""
+_AT_ONCE = 10_000
+"""So many held-back records are judged together: what is looked at meanwhile takes eight times their texts."""
+_Value = TypeVar("_Value", bytes, bytes | None)
+_Record = tuple[int, bytes, _Value]
 
 
 @dataclass(slots=True)
 class Intake:
     """Takes the records of virtual edge `number` of `partitions`.
 
-    unsubscribe(offset, key) ends what there is of an id; registered() says whether what is accepted is registered at
-    once.
+    unsubscribe(offsets, keys) ends what there is of ids, which differ; registered() says whether what is accepted is
+    registered at once.
     """
 
     number: int
@@ -53,7 +60,7 @@ class Intake:
     outbox: Outbox
     counters: EdgeCounters
     expiry: Expiry
-    unsubscribe: Callable[[int, bytes], None]
+    unsubscribe: Callable[[Sequence[int], Sequence[bytes]], None]
     registered: Callable[[], bool]
 
     def take(self, offsets: Sequence[int], keys: Sequence[bytes | None], values: Sequence[bytes | None]) -> None:
@@ -63,45 +70,39 @@ class Intake:
         ]
         self.counters.ignored += len(offsets) - len(keyed)
         doubtful = self._doubtful([key for _, key, _ in keyed])
-        asking: dict[bytes, Held] = {}
-        for i, (offset, key, value) in enumerate(keyed):
-            refusal = refuse_id(key, self.number, self.partitions) if i in doubtful else None
-            if key in asking or (value is None and asking):
-                self._judge(list(asking.values()))
-                asking = {}
-            if refusal is not None:
-                self._refuse(key, offset, refusal)
-            elif value is None:
-                self.unsubscribe(offset, key)
-            else:
-                asking[key] = Held(offset, key, value)
-        self._judge(list(asking.values()))
+        refused = {i: refusal for i in doubtful if (refusal := refuse_id(keyed[i][1], self.number, self.partitions))}
+        for i in sorted(refused):
+            self._refuse(keyed[i][1], keyed[i][0], refused[i])
+        if refused:
+            keyed = [record for i, record in enumerate(keyed) if i not in refused]
+        for records in _rounds(keyed):
+            over = [(offset, key) for offset, key, value in records if value is None]
+            if over:
+                self.unsubscribe([offset for offset, _ in over], [key for _, key in over])
+            self._judge([Held(offset, key, value) for offset, key, value in records if value is not None])
 
-    def admit(self, record: Held, final: bool = False) -> bool:
-        """Take or refuse a record that was held back; False if it must be still."""
-        judged = self.admission.judge(record.value, final)
-        if judged is None:
-            return False
-        if isinstance(judged, ack.Refusal):
-            self._refuse(record.key, record.version, judged)
-        else:
-            newcomers = Newcomers([record.key], [record.version])
-            newcomers.put_one(0, judged, self._relation(judged))
-            self._accept(newcomers)
-        return True
+    def admit(self, records: Iterable[Held], final: bool = False) -> None:
+        """Judge records that are held back, in the order of their versions; `final`: none of them may wait on."""
+        for alike in _rounds([(held.version, held.key, held.value) for held in records]):
+            for start in range(0, len(alike), _AT_ONCE):
+                self._judge([Held(*record) for record in alike[start : start + _AT_ONCE]], final)
 
-    def _judge(self, records: list[Held]) -> None:
+    def _judge(self, records: list[Held], final: bool = False) -> None:
         """Judge records with different ids."""
         if not records:
             return
-        judged = self.admission.judge_all([record.value for record in records])
+        judged = self.admission.judge_all([record.value for record in records], final)
+        for i in judged.waiting:
+            self.admission.held.put(records[i])
         alone: dict[int, Compiled] = {}
         for i in judged.left:
-            one = self.admission.judge(records[i].value)
+            record = records[i]
+            one = self.admission.judge(record.value, final)
             if one is None:
-                self.admission.held[records[i].version] = records[i]
+                self.admission.held.put(record)
             elif isinstance(one, ack.Refusal):
-                self._refuse(records[i].key, records[i].version, one)
+                self.admission.held.drop(record.version)
+                self._refuse(record.key, record.version, one)
             else:
                 alone[i] = one
         self._accept(self._newcomers(records, judged, alone))
@@ -130,9 +131,9 @@ class Intake:
         """Take in subscriptions with different ids."""
         if not len(newcomers):
             return
-        if self.admission.held:
+        if len(self.admission.held):
             for key, version in zip(newcomers.keys, newcomers.versions.tolist(), strict=True):
-                self.admission.forget(key, version)
+                self.admission.held.forget(key, version)
         slots = self.roster.add(newcomers)
         if self.registered():
             self.roster.registrations.queue(slots)
@@ -160,3 +161,21 @@ class Intake:
         homes(bytes_, starts, sizes, self.partitions, home)
         wrong = (home != self.number) | (sizes > MAX_ID_BYTES) | (bytes_[starts] == _RESERVED)
         return set(wrong.nonzero()[0].tolist())
+
+
+def _rounds(records: list[_Record[_Value]]) -> list[list[_Record[_Value]]]:
+    """Part records so that the first of each id are together, then the second of each, and so on, always in order.
+
+    Cost: 0.1 us each where ids differ, else 0.3 us.
+    """
+    if len({key for _, key, _ in records}) == len(records):
+        return [records]
+    rounds: list[list[_Record[_Value]]] = []
+    times: dict[bytes, int] = {}
+    for record in records:
+        number = times.get(record[1], 0)
+        times[record[1]] = number + 1
+        if number == len(rounds):
+            rounds.append([])
+        rounds[number].append(record)
+    return rounds

@@ -86,21 +86,14 @@ class Outbox:
         topic, number = self._acks, self._number
         self._records += [OutRecord(topic, number, key, value) for key, value in zip(keys, values, strict=True)]
 
-    def snapshots(
-        self, keys: Sequence[bytes], told: Sequence[bytes], live: Sequence[bytes], forms: npt.NDArray[np.int8]
-    ) -> None:
-        """Add a delivery and an acknowledgement for each id; `forms` as in `SlotTable.forms`.
-
-        Cost: 0.4 us each, packed 2 us.
-        """
-        if forms.any() or max(map(len, told)) > MAX_BYTES:
-            for key, value, form in zip(keys, told, forms.tolist(), strict=True):
+    def deliver_all(self, keys: Sequence[bytes], values: Sequence[bytes], forms: npt.NDArray[np.int8]) -> None:
+        """Add a delivery for each id; `forms` as in `SlotTable.forms`. Cost: 0.2 us each, packed 2 us."""
+        if forms.any() or max(map(len, values), default=0) > MAX_BYTES:
+            for key, value, form in zip(keys, values, forms.tolist(), strict=True):
                 self.deliver(key, value, FORMS[form])
-        else:
-            self._records += [
-                OutRecord(self._deliveries, self._number, key, value) for key, value in zip(keys, told, strict=True)
-            ]
-        self.acks(keys, live)
+            return
+        topic, number = self._deliveries, self._number
+        self._records += [OutRecord(topic, number, key, value) for key, value in zip(keys, values, strict=True)]
 
     def extend(self, records: list[OutRecord]) -> None:
         """Add finished records."""

@@ -25,6 +25,8 @@ from overlay.virtual_edge import VirtualEdge
 from state.errors import TidewireError
 
 STEP_RECORDS = 20_000
+SETTLED = 10_000
+"""At most so many held-back subscriptions get their final word at a time: about two seconds of refusals."""
 BYTES_A_RECORD = 200
 """Packed deliveries count as so many records as their bytes would be."""
 
@@ -137,10 +139,17 @@ class OwnedEdges:
         self._next |= {place: offset for place, offset in positions.items() if place[0] == topic}
 
     def settle(self) -> None:
-        """Give the final word on held-back subscriptions whose fence was reached."""
-        for number, owned in self._owned.items():
-            if owned.fence is not None and self._next[self._topics.notifications, number] >= owned.fence[0]:
-                owned.edge.settle(owned.fence[1])
+        """Give the final word on held-back subscriptions whose fence was reached, on some of each virtual edge's.
+
+        Where there are more than `SETTLED` the next call goes on.
+        """
+        reached = [
+            owned
+            for number, owned in self._owned.items()
+            if owned.fence is not None and self._next[self._topics.notifications, number] >= owned.fence[0]
+        ]
+        for owned in reached:
+            if owned.fence is not None and owned.edge.settle(owned.fence[1], SETTLED // len(reached) + 1):
                 owned.fence = None
 
     def raise_fences(self) -> None:

@@ -97,6 +97,11 @@ class RangeIndex:
                 del self._labelled[shape], self._orders[shape]
         return self._points.remove(slot)
 
+    def remove_all(self, slots: I64) -> None:
+        """Take out those of `slots` that are in. Cost: 2 us each."""
+        for slot in slots.tolist():
+            self.remove(slot)
+
     def query(self, groups: I64, lo_min: I64, lo_max: I64, hi_min: I64, hi_max: I64) -> Pairs:
         """Return the pairs (index of a message, slot it meets), in the order of messages: `SubscriptionIndex.query`."""
         return self._points.query(groups, lo_min, lo_max, hi_min, hi_max)

@@ -56,28 +56,35 @@ class Roster:
         Cost: 0.5 us each, 60 us a call.
         """
         _, waiting = self.slots.find_all(newcomers.keys)
-        for slot in waiting[waiting != NONE].tolist():
-            self.retire(slot)
+        self.retire(waiting[waiting != NONE])
         slots = self.slots.add(newcomers, self._shapes(newcomers))
         for i, bounds in newcomers.bounds.items():
             self.answers.bound(int(slots[i]), *bounds)
         self._touched.append(slots)
         return slots
 
-    def retire(self, slot: int) -> None:
-        """Forget a subscription everywhere."""
-        self.index.remove(slot)
-        entry = self.shape_of(slot)
-        entry.count -= 1
-        self.summaries.went(entry)
+    def retire(self, slots: I64) -> None:
+        """Forget subscriptions, which differ, everywhere. Cost: 3 us each, 15 us a call."""
+        if not len(slots):
+            return
+        self.index.remove_all(slots)
+        for number, count in Counter(self.slots.shape[slots].tolist()).items():
+            self._count_down(self.shapes[number], count)
+        if len(self.answers):
+            for slot in slots.tolist():
+                self.answers.drop(slot)
+        self.slots.free(slots)
+        self._freed.update(slots.tolist())
+
+    def _count_down(self, entry: ShapeEntry, count: int) -> None:
+        """Note that `count` subscriptions of a shape are over; with the last one it goes."""
+        entry.count -= count
+        self.summaries.went(entry, count)
         if not entry.count:
             self.shapes.drop(entry.number)
             self.registrations.unused |= dict.fromkeys(entry.plan.channels, entry)
             self._entered.discard(entry.number)
             self._dropped.add(entry.number)
-        self.answers.drop(slot)
-        self.slots.free(np.array([slot], np.int64))
-        self._freed.add(slot)
 
     def touch(self, slots: I64) -> None:
         """Note that slots changed in something beside their answers."""

@@ -134,10 +134,10 @@ class SlotTable:
         at = np.minimum(np.searchsorted(known, versions), len(known) - 1)
         return np.where(known[at] == versions, slots[at], NONE)
 
-    def of_shapes(self, shapes: Sequence[int]) -> list[int]:
+    def of_shapes(self, shapes: Sequence[int]) -> I64:
         """Return the slots in use that have one of `shapes`, by version. Cost: O(slots) in numpy."""
         slots = self.with_shapes(shapes)
-        return slots[np.argsort(self.version[slots], kind="stable")].tolist()
+        return slots[np.argsort(self.version[slots], kind="stable")]
 
     def with_shapes(self, shapes: Sequence[int]) -> I64:
         """Return the slots in use that have one of `shapes`, ascending. Cost: O(slots) in numpy."""

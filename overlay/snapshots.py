@@ -129,8 +129,7 @@ class Snapshots:
         replaced = replaced[replaced != NONE]
         if (table.forms(replaced) == FORMS.index(PACKED)).any():
             self._outbox.flush()  # what the replaced ones have told stands before what comes in another form
-        for slot in replaced.tolist():
-            self._roster.retire(slot)
+        self._roster.retire(replaced)
         rows = zip(
             json_names(keys), table.version[slots].tolist(), bodies, table.json_sqls(slots), self._ends(slots),
             strict=True,
@@ -140,7 +139,8 @@ class Snapshots:
         for name, version, body, sql, end in rows:
             told.append(delivery(name, "snapshot", version, 1, body, text, sql))
             live.append(ack.live(name, version, text, sql, end))
-        self._outbox.snapshots(keys, told, live, table.forms(slots))
+        self._outbox.deliver_all(keys, told, table.forms(slots))
+        self._outbox.acks(keys, live)
         self._counters.deliveries += len(slots)
 
     def _ends(self, slots: I64) -> list[str]:

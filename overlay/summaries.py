@@ -72,9 +72,9 @@ class Summaries:
         for number, count in zip(numbers.tolist(), counts.tolist(), strict=True):
             self._note(self._shapes[number], count)
 
-    def went(self, entry: ShapeEntry) -> None:
-        """Note that a subscription of this shape is over."""
-        self._note(entry, 1)
+    def went(self, entry: ShapeEntry, count: int) -> None:
+        """Note that so many subscriptions of this shape are over."""
+        self._note(entry, count)
 
     def clear(self) -> None:
         """Forget what came and went: the shards know nothing any more."""

@@ -36,15 +36,17 @@ from overlay.admission import Admission
 from overlay.batch_applier import BatchApplier
 from overlay.batch_buffer import BatchBuffer, Chunk, MissingChunksError
 from overlay.current_answer import current_answer
-from overlay.delivery import PROGRESS_KEY, Position, delivery, json_text, progress_delivery
+from overlay.delivery import PROGRESS_KEY, Position, json_text, progress_delivery
 from overlay.edge_counters import EdgeCounters
 from overlay.edge_memory import EdgeMemory
 from overlay.edge_state import Delta, Head, encode_deltas, encode_snapshot
+from overlay.endings import Endings
 from overlay.expiry import Expiry
 from overlay.intake import Intake
 from overlay.outbox import Outbox
 from overlay.roster import Roster
 from overlay.slot_rows import states_of
+from overlay.slot_table import NONE
 from overlay.subscription_view import SubscriptionView
 from overlay.summaries import PATIENT, Patience
 from state.errors import TidewireError
@@ -83,6 +85,7 @@ class VirtualEdge:
         self._buffer = BatchBuffer()
         self._outbox = Outbox(topics, number)
         self._applier = BatchApplier(self._roster, self._outbox, self.counters)
+        self._endings = Endings(self._roster, self._outbox, self.counters, self._followed)
         self._expiry = Expiry(self._roster)
         self._intake = Intake(
             number, partitions, self._roster, self._admission, self._outbox, self.counters, self._expiry,
@@ -123,19 +126,18 @@ class VirtualEdge:
             raise NotificationError(f"{found}, expected a packed or a control record: {error}") from error
         self._control(control)
 
-    def settle(self, through: int | None = None) -> None:
+    def settle(self, through: int | None = None, most: int | None = None) -> bool:
         """Give the final word on held-back records, or on those with an offset up to `through`.
 
         To be called when the edge has read `notifications` up to an end that was asked for after the records
-        came. Nothing happens while no catalog is announced at all.
+        came. Nothing happens while no catalog is announced at all. Returns whether that was all of them: no more than
+        `most` are taken at a time. Cost: 0.2 ms a refusal.
         """
         if not self._admission.announced:
-            return
-        waiting = self._admission.held
-        for version in [version for version in waiting if through is None or version <= through]:
-            held = waiting.pop(version, None)
-            if held is not None:
-                self._intake.admit(held, final=True)
+            return True
+        held = self._admission.held
+        self._intake.admit(held.oldest(through, most), final=True)
+        return not held.oldest(through, 1)
 
     def notifications_lost(self) -> None:
         """Go on after a part of `notifications` was lost (trimmed, or the topic made anew): register all again.
@@ -177,12 +179,12 @@ class VirtualEdge:
     @property
     def refusals_pending(self) -> bool:
         """Whether records name a table or column that no announced catalog has; `settle` ends that."""
-        return self._admission.announced and bool(self._admission.held)
+        return self._admission.announced and len(self._admission.held) > 0
 
     @property
     def held_through(self) -> int | None:
         """The newest offset among held-back records: what `settle` may be given once a fence is passed."""
-        return max(self._admission.held, default=None)
+        return self._admission.held.through
 
     def snapshot_records(self) -> list[OutRecord]:
         """Return the whole state for `edge-state`, after which all its older records are of no use.
@@ -232,8 +234,8 @@ class VirtualEdge:
             return self._view(live, None if waiting is None else int(slots.version[waiting]))
         if waiting is not None:
             return self._view(waiting, None)
-        held = [held for held in self._admission.held.values() if held.key == key]
-        return SubscriptionView(key.decode(), held[-1].version, "held", "") if held else None
+        held = self._admission.held.newest(key)
+        return None if held is None else SubscriptionView(key.decode(), held, "held", "")
 
     def subscriptions(self) -> Iterator[SubscriptionView]:
         """List the subscriptions that are live or wait for their first snapshot, in no order."""
@@ -249,6 +251,7 @@ class VirtualEdge:
     def check(self) -> None:
         """Check the invariants of all parts. Raises AssertionError. Cost: O(subscriptions)."""
         self._roster.check()
+        self._admission.held.check()
         self._buffer.check()
 
     def dump(self) -> dict[str, object]:
@@ -265,35 +268,21 @@ class VirtualEdge:
 
     # -- subscriptions --------------------------------------------------------------------------------------------
 
-    def _unsubscribe(self, offset: int, key: bytes) -> None:
-        slots = self._roster.slots
-        held = self._admission.forget(key, offset)
-        taken = [slot for slot in slots.find(key) if slot is not None]
-        for slot in taken:
-            self._end(slot, "unsubscribed")
-        for record in held:
-            self._outbox.ack(key, ack.ended(key.decode(), record.version, "unsubscribed"))
-        if not taken and not held:
-            self.counters.ignored += 1
+    def _unsubscribe(self, offsets: Sequence[int], keys: Sequence[bytes]) -> None:
+        """End what there is of ids, which differ: live, waiting and held back."""
+        found = np.array(self._roster.slots.find_all(keys)).T
+        there = found != NONE
+        self._endings.end(found[there], "unsubscribed")
+        for offset, key, was_there in zip(offsets, keys, there.any(axis=1).tolist(), strict=True):
+            held = self._admission.held.forget(key, offset)
+            for record in held:
+                self._outbox.ack(key, ack.ended(json_text(key.decode()), record.version, "unsubscribed"))
+            self.counters.ignored += not (was_there or held)
 
-    def _end(self, slot: int, reason: str) -> None:
-        """Say that a subscription is over, to its subscriber if there was a snapshot, and forget it."""
-        slots = self._roster.slots
-        key, version, n = slots.key(slot), int(slots.version[slot]), int(slots.n[slot])
-        name = key.decode()
-        if n:
-            body = self._roster.shape_of(slot).plan.body(current_answer(self._roster, slot), None)
-            at = self._followed(slot).text
-            value = delivery(json_text(name), "ended", version, n + 1, body, at, reason=reason)
-            self._outbox.deliver(key, value, slots.terms(int(slots.term[slot])).deliver)
-            self.counters.deliveries += 1
-        self._outbox.ack(key, ack.ended(name, version, reason))
-        self._roster.retire(slot)
-
-    def _followed(self, slot: int) -> Position:
-        """Return the position up to which a live slot has followed its shard."""
-        if not self._roster.slots.synced(slot):
-            return Position(*self._head.ended_eras[int(self._roster.slots.eras[slot])])
+    def _followed(self, era: int) -> Position:
+        """Return the position up to which the live slots of an era have followed their shards."""
+        if era != self._roster.slots.era:
+            return Position(*self._head.ended_eras[era])
         assert self.position is not None, "a subscription is live, but no batch was ever applied"
         return self.position
 
@@ -310,7 +299,7 @@ class VirtualEdge:
         if not n:
             return SubscriptionView(name, version, "accepted", slots.sql(slot))
         text = self._roster.shape_of(slot).plan.text(current_answer(self._roster, slot))
-        at = self._followed(slot)
+        at = self._followed(int(slots.eras[slot]))
         return SubscriptionView(name, version, "live", slots.sql(slot), n, msgspec.json.decode(text), at, replaced_by)
 
     # -- notifications --------------------------------------------------------------------------------------------
@@ -363,11 +352,8 @@ class VirtualEdge:
         self._set(catalog=version)
         self._admission.announce(catalog)
         gone = [entry.number for entry in self._roster.shapes if not entry.stands(catalog)]
-        for slot in self._roster.slots.of_shapes(gone):
-            self._end(slot, "table dropped")
-        for held in list(self._admission.held.values()):
-            if held.version in self._admission.held and self._intake.admit(held):
-                self._admission.held.pop(held.version, None)
+        self._endings.end(self._roster.slots.of_shapes(gone), "table dropped")
+        self._intake.admit(self._admission.held)
 
     def _chunk(self, offset: int, packed: Chunk) -> None:
         if not self._enter(packed.header.epoch):
@@ -386,9 +372,9 @@ class VirtualEdge:
                 return
         else:
             self._apply(progress.batch)
-        for slot in self._expiry.due(progress.time):
-            self._end(slot, "expired")
-            self.counters.expired += 1
+        expired = self._expiry.due(progress.time)
+        self._endings.end(expired, "expired")
+        self.counters.expired += len(expired)
         position = Position(progress.epoch, progress.batch)
         self._outbox.flush()
         self._outbox.deliver(PROGRESS_KEY, progress_delivery(position, progress.time))
@@ -403,9 +389,8 @@ class VirtualEdge:
         position = Position(self._head.epoch, batch)
         over_quota = self._applier.apply(self._buffer.take(batch, lenient=self._head.unsure), position)
         self._set(applied=batch, position=(position.epoch, batch), unsure=False)
-        for slot in over_quota:
-            self._end(slot, quota.REASON)
-            self.counters.over_quota += 1
+        self._endings.end(np.array(over_quota, np.int64), quota.REASON)
+        self.counters.over_quota += len(over_quota)
 
     # -- state ----------------------------------------------------------------------------------------------------
 

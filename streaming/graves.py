@@ -7,6 +7,7 @@ the newest `LIMIT` bytes of it: the create comes right behind, unless the topic 
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterable
 
 LIMIT = 262_144
@@ -20,7 +21,7 @@ class Graves:
     """Moment -> row. Cost: O(1) a row."""
 
     def __init__(self, stored: Iterable[tuple[bytes, Image]] = ()) -> None:
-        self._rows: dict[bytes, Image] = {}
+        self._rows: OrderedDict[bytes, Image] = OrderedDict()
         self._bytes = 0
         for moment, image in stored:
             self.bury(moment, image)
@@ -31,7 +32,7 @@ class Graves:
         self._rows[moment] = image
         self._bytes += _size(image)
         while self._bytes > LIMIT:
-            self._bytes -= _size(self._rows.pop(next(iter(self._rows))))
+            self._bytes -= _size(self._rows.popitem(last=False)[1])
 
     def find(self, moment: bytes) -> Image | None:
         """Return the row that was deleted in a moment."""

@@ -10,11 +10,11 @@ its key, which names the shard.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (the name everyone knows)
 from pyspark.sql.streaming import StreamingQuery
 from pyspark.sql.streaming.state import GroupStateTimeout
@@ -145,12 +145,21 @@ def _sources(config: MatchConfig) -> tuple[str, ...]:
     return (config.topics.registrations, *sorted(read))
 
 
+def numbered(names: Sequence[str]) -> Column:
+    """Return the place of the column `topic` among `names`, NULL where it is not there.
+
+    One CASE with a branch a name: nested in each other they would be as deep as there are names, and Catalyst recurses.
+    """
+    first, *others = names
+    numbers = F.when(F.col("topic") == first, 0)
+    for number, name in enumerate(others, 1):
+        numbers = numbers.when(F.col("topic") == name, number)
+    return numbers
+
+
 def _wrapped(source: DataFrame, config: MatchConfig) -> DataFrame:
     """Give each record the number of its topic, and wrap what belongs to a shard."""
     names = _sources(config)
-    numbers = F.lit(None).cast("int")
-    for number, name in enumerate(names):
-        numbers = F.when(F.col("topic") == name, number).otherwise(numbers)
-    records = source.withColumn("source", numbers).withColumn("micros", F.unix_micros("timestamp"))
+    records = source.withColumn("source", numbered(names)).withColumn("micros", F.unix_micros("timestamp"))
     wrap = parcel.Wrap(names, config.catalogs)
     return records.where(F.col("source").isNotNull()).select(*parcel.RECORDS).mapInArrow(wrap, parcel.PARCELS)

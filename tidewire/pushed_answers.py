@@ -19,6 +19,7 @@ from catalog.notify import PUSH, OptionRefused, read_options
 from connectors.kafka_admin import Member
 from overlay.ownership import edge_address
 from state.errors import TidewireError, UserError
+from tidewire.members import members_after
 from tidewire.records import Delivery, Progress
 
 SILENCE_SECONDS = 45.0
@@ -219,5 +220,4 @@ def _after(answer: Any, told: Delivery) -> Any:
     """Return the answer that holds after `told`; a SELECT DISTINCT tells only what came and went."""
     if told.added is None:
         return told.new
-    before = answer if isinstance(answer, list) and told.kind != "snapshot" else []
-    return [value for value in before if value not in (told.removed or [])] + list(told.added)
+    return members_after(None if told.kind == "snapshot" else answer, told.removed or (), told.added)

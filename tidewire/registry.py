@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 import msgspec
 
-from catalog.column_type import JsonValue
 from connectors.json_reader import UnreadableJson, read_json
 from connectors.kafka import Reader
 from connectors.topics import Topics
 from tidewire.delivery_reader import DeliveryReader
+from tidewire.members import members_after
 from tidewire.packed_deliveries import PACKED_KEY
 from tidewire.records import Ack, Answer, Delivery, read_ack
 
@@ -128,10 +128,5 @@ def _acknowledge(one: Registered, ack: Ack) -> None:
 
 def _tell(one: Registered, told: Delivery) -> None:
     one.live_version, one.n = told.version, told.n
-    one.answer = told.new if told.added is None else _members(one.answer, told)
-
-
-def _members(held: Answer, record: Delivery) -> list[JsonValue]:
-    """Return the values of a SELECT DISTINCT after `record`; a snapshot begins anew."""
-    before = held if isinstance(held, list) and record.kind != "snapshot" else []
-    return [value for value in before if value not in (record.removed or [])] + list(record.added or [])
+    held = None if told.kind == "snapshot" else one.answer
+    one.answer = told.new if told.added is None else members_after(held, told.removed or (), told.added)

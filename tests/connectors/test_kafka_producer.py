@@ -42,6 +42,20 @@ def test_where_a_record_went(kafka: KafkaProperties, topic: str) -> None:
 
 
 @pytest.mark.broker
+def test_each_of_many_that_wait_together_hears_of_its_own(kafka: KafkaProperties, topic: str, prefix: str) -> None:
+    producer = Producer(kafka, timeout=4)
+    written = [producer.write(OutRecord(topic, partition, None, b"v")) for partition in (1, 0, 1)]
+    lost = producer.write(OutRecord(prefix + "nothing", None, b"k", b"v"))
+    deadline = time.monotonic() + 120
+    while not (lost.done() and all(one.done() for one in written)):
+        producer.serve(0.1)
+        assert time.monotonic() < deadline
+    assert [one.result() for one in written] == [0, 0, 1]
+    assert isinstance(lost.exception(), KafkaFailure)
+    producer.flush()
+
+
+@pytest.mark.broker
 def test_a_failure_is_told_once(kafka: KafkaProperties, topic: str, prefix: str) -> None:
     producer = Producer(kafka, timeout=4)
     producer.send(OutRecord(prefix + "nothing", None, b"k", b"v"))

@@ -86,8 +86,7 @@ class HandEngine:
             if record.value is None or not is_packed(record.value):
                 continue
             packed = unpack(record.value)
-            assert isinstance(packed, PackedRegistrations)
-            if packed.header.epoch == self.epoch:
+            if isinstance(packed, PackedRegistrations) and packed.header.epoch == self.epoch:
                 fresh[record.partition] += packed.versions
                 self._listening.add(record.partition)
         return fresh

@@ -6,8 +6,10 @@ Everything between the records of `notifications` and the reader's socket is rea
 from __future__ import annotations
 
 import threading
+import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from concurrent.futures import Future
 from types import SimpleNamespace
 
 from connectors.http_app import Edge, edge_app
@@ -45,6 +47,15 @@ class MemoryLog:
             place.append(KafkaRecord(record.topic, record.partition, offset, 0, record.key, record.value))
         if callable(on_offset):
             on_offset(record.partition, offset)
+
+    def write(self, record: OutRecord) -> Future[int]:
+        offset: Future[int] = Future()
+        self.send(record, lambda _, at: offset.set_result(at))
+        return offset
+
+    def serve(self, seconds: float) -> None:
+        """Nothing waits."""
+        time.sleep(0.001)
 
     def flush(self) -> None:
         """Nothing waits."""

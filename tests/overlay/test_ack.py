@@ -17,4 +17,4 @@ def test_each_status() -> None:
     assert live('"a"', 3, Position(1, -1).text, '"S"', ending("[]", "c")) == (
         b'{"id":"a","version":3,"status":"live","at":{"epoch":1,"batch":-1},"sql":"S","shape":"[]","cost":"c"}'
     )
-    assert ended("a", 3, "gone") == b'{"id":"a","version":3,"status":"ended","reason":"gone"}'
+    assert ended('"a"', 3, "gone") == b'{"id":"a","version":3,"status":"ended","reason":"gone"}'

@@ -16,7 +16,7 @@ from catalog.compiler import Compiled, Compiler
 from catalog.relation import Catalog, Column, Relation
 from catalog.shape import Region
 from overlay.ack import Refusal
-from overlay.admission import Admission, Held
+from overlay.admission import Admission
 from tests.catalog.sample import CATALOG
 from tests.effort import examples
 
@@ -42,14 +42,6 @@ def test_unknown_names_may_come_and_everything_else_is_final() -> None:
     assert isinstance(admission.judge(ASK), Compiled)
     template = admission.judge(b'{"template":"SELECT MIN(k) FROM t WHERE k < ?","params":[3]}')
     assert isinstance(template, Compiled) and template.region.hi == 2
-
-
-def test_older_records_of_an_id_are_forgotten() -> None:
-    admission = Admission()
-    for version, key in enumerate([b"a", b"b", b"a", b"a"]):
-        admission.held[version] = Held(version, key, ASK)
-    assert [held.version for held in admission.forget(b"a", 3)] == [0, 2]
-    assert list(admission.held) == [1, 3] and admission.forget(b"c", 9) == []
 
 
 COLUMNS = ["risk", "price", "volume", "ratio", "small", "wide", "exchange", "day", "open", '"Lot Size"', "nothing"]
@@ -82,7 +74,8 @@ def in_bulk(admission: Admission, values: list[bytes]) -> dict[int, Compiled]:
             region = Region(shape, group, int(alike.lo[i]), int(alike.hi[i]), bool(alike.empty[i]))
             ttl = int(alike.ttl[i]) or None
             made[int(records[row])] = replace(alike.example, region=region, sql=statements.text(row), ttl=ttl)
-    assert sorted([*made, *judged.left]) == list(range(len(values)))
+    assert sorted([*made, *judged.left, *judged.waiting]) == list(range(len(values)))
+    assert all(admission.judge(values[i]) is None for i in judged.waiting)
     return made
 
 
@@ -160,3 +153,20 @@ def test_a_statement_that_nobody_has_foreseen_stops_no_other(monkeypatch: pytest
     assert isinstance(refused, Refusal) and refused.code == "internal"
     assert "AttributeError: a tree of another kind" in refused.message
     assert sum(len(one.rows) for one in judged.alike) + len(found) == len(values)
+
+
+def test_many_that_wait_for_one_table_are_known_by_the_first() -> None:
+    admission, alone = Admission(), Admission()
+    admission.announce(CATALOG)
+    alone.announce(Catalog(CATALOG.version, CATALOG.relations))
+    forms = ['{"sql":"SELECT MIN(k) FROM later WHERE k < %d"}', '{"sql": "SELECT MIN(later) FROM stock", "ttl": 1%d}']
+    values = [(form % i).encode() for i in range(20) for form in forms]
+    assert sorted(admission.judge_all(values).waiting) == list(range(40))
+    assert all(alone.judge(value) is None for value in values)
+    final = admission.judge_all(values, final=True)
+    assert final.left == list(range(40)) and not final.waiting
+    template = b'{"template":"SELECT MIN(k) FROM later WHERE k < ?","params":[%d]}'
+    assert [admission.judge(template % i) for i in range(3)] == [None] * 3
+    assert admission.judge(template % 4, final=True) == alone.judge(template % 4, final=True)
+    admission.announce(Catalog(9, {"later": replace(TABLE, name="later")}))
+    assert isinstance(admission.judge(template % 5), Compiled)

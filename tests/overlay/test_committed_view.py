@@ -58,3 +58,60 @@ def test_a_failed_step_lets_readers_in() -> None:
     with pytest.raises(RuntimeError), view.changing():
         raise RuntimeError
     assert view.read(lambda: 7) == 7
+
+
+def test_many_questions_are_asked_in_slices_and_steps_come_in_between() -> None:
+    view, steps, stop = CommittedView(), [0], threading.Event()
+    inside = threading.Event()
+
+    def work() -> None:
+        while not stop.is_set():
+            with view.changing():
+                inside.set()
+                steps[0] += 1
+                time.sleep(0.001)
+                inside.clear()
+
+    def ask(number: int) -> tuple[int, int]:
+        assert not inside.is_set(), "a question was asked amid a step"
+        time.sleep(0.002)
+        return number, steps[0]
+
+    worker = threading.Thread(target=work)
+    worker.start()
+    answers = view.read_each(ask, range(200))
+    stop.set()
+    worker.join(120)
+    assert [number for number, _ in answers] == list(range(200))
+    moments = [step for _, step in answers]
+    assert moments == sorted(moments) and len(set(moments)) > 5
+    assert view.read_each(ask, []) == []
+
+
+def test_a_step_begins_though_readers_come_back_at_once() -> None:
+    view, stop, asked = CommittedView(), threading.Event(), threading.Event()
+
+    def ask() -> None:
+        while not stop.is_set():
+            view.read(lambda: time.sleep(0.001))
+            asked.set()
+
+    readers = [threading.Thread(target=ask) for _ in range(3)]
+    for reader in readers:
+        reader.start()
+    assert asked.wait(120)
+    for _ in range(10):
+        with view.changing():
+            pass
+    stop.set()
+    for reader in readers:
+        reader.join(120)
+
+
+def test_a_question_that_fails_lets_the_next_step_begin() -> None:
+    view = CommittedView()
+    with pytest.raises(ZeroDivisionError):
+        view.read_each(lambda number: 1 // number, [1, 0])
+    with view.changing():
+        pass
+    assert view.read(lambda: 7) == 7

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from overlay.admission import Admission, Held
+from overlay.admission import Admission
 from overlay.edge_memory import EdgeMemory
 from overlay.edge_state import Delta, encode_deltas, encode_snapshot
+from overlay.held_records import Held
 from overlay.roster import Roster
 
 
@@ -13,10 +14,10 @@ def test_deltas_add_up_to_the_whole() -> None:
     memory = EdgeMemory(Roster(), admission)
     assert memory.changes() == Delta()
     memory.set(epoch=3, ended_eras={1: (2, 5)})
-    admission.held[7] = Held(7, b"a", b"v")
-    admission.held[8] = Held(8, b"b", b"w")
+    admission.held.put(Held(7, b"a", b"v"))
+    admission.held.put(Held(8, b"b", b"w"))
     records = encode_deltas(memory.changes())
-    del admission.held[7]
+    admission.held.drop(7)
     records += encode_deltas(memory.changes())
     assert memory.changes() == Delta()
     for values in (records, encode_snapshot(4, memory.whole())):

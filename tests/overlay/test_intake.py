@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import msgspec
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from catalog import bulk_compiler
 from connectors.partitioner import home_partition
+from operators.control import EpochBegins
 from operators.packed import PackedRegistrations, is_packed, unpack
+from overlay import admission
+from overlay.held_records import Held
+from overlay.intake import Intake
 from overlay.virtual_edge import VirtualEdge
 from tests.effort import examples
 from tests.overlay.edge_bench import ASK, CATALOGS, TOPICS, Bench
@@ -87,6 +95,81 @@ def test_a_crowd_in_bulk_is_the_same_as_one_by_one(crowd: list[tuple[int, int | 
     assert sorted(_brief(alone.edge)) == sorted(_brief(bulk.edge))
     assert regions(alone) == regions(bulk)
     assert heard(alone) == heard(bulk)
+
+
+def one_by_one(self: Intake, records: Iterable[Held], final: bool = False) -> None:
+    """Judge held-back records as ever: each alone, those that a newer one has replaced meanwhile left out."""
+    for record in records:
+        if any(held == record for held in self.admission.held):
+            IN_BULK(self, [record], final)
+
+
+IN_BULK = Intake.admit
+LATER = [
+    "SELECT MIN(price) FROM bond WHERE risk BETWEEN 1.5 AND 7",
+    "SELECT MIN(price) FROM bond WHERE risk BETWEEN 2 AND 9",
+    "SELECT MIN(price) FROM bond WHERE risk BETWEEN 'x' AND 9",
+    "SELECT COUNT(*) FROM bond WHERE symbol >= 'a' TTL 60",
+    "SELECT MIN(nothing) FROM bond",
+    "SELECT MIN(price) FROM nowhere",
+    ASK + " WHERE risk BETWEEN 1 AND 4",
+]
+early = st.tuples(st.integers(0, 8), st.sampled_from([*range(len(LATER))] * 2 + [None]))
+events = st.lists(
+    st.one_of(
+        st.lists(early, min_size=1, max_size=30),
+        st.sampled_from([0, 1, 2]),
+        st.tuples(st.integers(0, 60) | st.none()),
+        st.just("take"),
+    ),
+    min_size=2, max_size=8,
+)  # fmt: skip
+
+
+@settings(max_examples=examples(200), deadline=None)
+@given(events, st.booleans())
+def test_what_was_held_back_is_admitted_in_bulk_as_one_by_one(history: list, begun: bool) -> None:
+    """Records come before their catalog, are replaced, unsubscribed and settled while they wait; edges restart."""
+    made = []
+    for patched in (False, True):
+        bench, said, offset = Bench(begun=begun), dict[bytes, list[bytes]](), 0
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(bulk_compiler, "FEW", 2)
+            patch.setattr(admission, "FEW", 2)
+            if patched:
+                patch.setattr(Intake, "admit", one_by_one)
+            for event in [*history, "take"]:
+                if isinstance(event, list):
+                    keys = [b"s%d" % who for who, _ in event]
+                    values = [record(None if what is None else LATER[what]) for _, what in event]
+                    bench.edge.subscribe_all(range(offset, offset + len(event)), keys, values)
+                    offset += len(event)
+                elif isinstance(event, int):
+                    bench.control(EpochBegins(5, event))
+                elif isinstance(event, tuple):
+                    bench.edge.settle(*event)
+                else:
+                    for key, lines in heard(bench).items():
+                        said.setdefault(key, []).extend(lines)
+                    bench.again().check()
+                bench.edge.check()
+        listed = sorted(_brief(bench.edge)), sorted(regions(bench), key=repr), list(bench.edge._admission.held)
+        made.append((said, listed, bench.edge.counters))
+    assert made[0] == made[1]
+
+
+def test_thousands_that_come_before_their_table_are_acknowledged_in_order() -> None:
+    bench = Bench()
+    keys = [b"s%d" % i for i in range(2_000)]
+    bench.edge.subscribe_all(
+        range(2_000), keys, [record(f"SELECT MIN(price) FROM bond WHERE risk < {i}") for i in range(2_000)]
+    )
+    assert bench.edge.counts["held"] == 2_000 and not bench.take().get("acks")
+    bench.edge.subscribe_all([2_000], [b"s7"], [None])
+    bench.control(EpochBegins(5, 1))
+    acks = bench.take()["acks"]
+    assert [one.key for one in acks] == [b"s7", *(key for key in keys if key != b"s7")]
+    assert bench.edge.counts == {"live": 0, "accepted": 1_999, "held": 0}
 
 
 def regions(bench: Bench) -> list[tuple]:

@@ -33,7 +33,8 @@ def test_what_is_only_pushed_is_no_record() -> None:
     outbox.deliver(b"a", b"1", PUSH)
     outbox.deliverer(PUSH)(b"a", b"2")
     outbox.changes([b"b"], ['{"id":"b"'], [',"new":2}'], [(0, 0, 2, "1")], pushed=True)
-    outbox.snapshots([b"c", b"d"], [b"3", b"4"], [b"5", b"6"], np.array([0, 2], np.int8))
+    outbox.deliver_all([b"c", b"d"], [b"3", b"4"], np.array([0, 2], np.int8))
+    outbox.acks([b"c", b"d"], [b"5", b"6"])
     assert [(record.topic, record.key) for record in outbox.take()] == [
         ("p.deliveries", b"c"),
         ("p.acks", b"c"),

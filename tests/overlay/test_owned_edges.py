@@ -117,6 +117,27 @@ def test_a_refusal_waits_until_the_fence_is_passed() -> None:
     assert b'"unknown_table"' in (ack.value or b"")
 
 
+def test_many_refusals_are_spread_over_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("overlay.owned_edges.SETTLED", 8)
+    log = Log()
+    owned = owned_edges(log)
+    begin(owned, log, catalog=-1)
+    owned.feed_subscriptions([log.subscribe(f"s{i}") for i in range(40)])
+    log.ends = {0: 2, 1: 2}
+    owned.raise_fences()
+    refused: list[list[bytes]] = []
+    while sum(map(len, refused)) < 40:
+        owned.settle()
+        owned.raise_fences()
+        refused.append([record.key or b"" for record in owned.step().records if record.topic == TOPICS.acks])
+        assert 0 < len(refused[-1]) <= 10
+    for home in (0, 1):
+        told = [key for step in refused for key in step if home_partition(key, 2) == home]
+        assert told == [name.encode() for name in names_of(home)][: len(told)]
+    owned.settle()
+    assert log.asked == 1 and not any(edge.counts["held"] for edge in owned.edges.values())
+
+
 def test_the_catalog_arrives_before_the_fence() -> None:
     log = Log()
     owned = owned_edges(log)

@@ -77,7 +77,7 @@ def test_each_shard_gets_its_own_in_order_and_withdrawals_first() -> None:
     roster = Roster()
     gone = add(roster, 0, region(function="max"))
     sent(roster)
-    roster.retire(gone)
+    roster.retire(np.array([gone]))
     for version, relation in enumerate("tut", 1):
         add(roster, version, region(relation))
     records = sent(roster)
@@ -95,7 +95,7 @@ def test_who_is_gone_or_has_the_snapshot_is_passed_over() -> None:
     roster.registrations.queue(np.array([last]))
     one = np.ones(1, np.int64)
     roster.sync(one * there, one, one > 0, one)
-    roster.retire(gone)
+    roster.retire(np.array([gone]))
     assert add(roster, 7, region()) == gone
     roster.check()
     assert [version for version, _ in registered(roster)] == [7, 2]

@@ -58,8 +58,7 @@ def test_empty_regions_are_synced_but_never_indexed() -> None:
     roster.sync(slots, array(0, 0), slots >= 0, array(1, 1))
     assert roster.index.slots() == [slots[1]]
     roster.check()
-    roster.retire(int(slots[0]))
-    roster.retire(int(slots[1]))
+    roster.retire(slots[:2])
     roster.check()
     assert len(roster.slots) == 0 and len(roster.index) == 0 and not list(roster.shapes)
 
@@ -70,7 +69,7 @@ def test_the_sum_of_deltas_is_the_whole_when_slots_and_shape_numbers_are_used_ag
     deltas.append(roster.changes())
     sync(roster, first, 5)
     deltas.append(roster.changes())
-    roster.retire(first)
+    roster.retire(np.array([first]))
     second = add(roster, b"b", 2, compiled("max"))
     assert second == first
     deltas.append(roster.changes())
@@ -94,7 +93,7 @@ def test_answers_of_their_own_go_with_their_slot_and_not_with_the_next_one() -> 
     roster.touch(array(first))
     deltas.append(roster.changes())
     assert copy(deltas).whole() == roster.whole() and not deltas[1].answers
-    roster.retire(first)
+    roster.retire(np.array([first]))
     assert add(roster, b"b", 2, compiled()) == first
     deltas.append(roster.changes())
     again = copy(deltas)

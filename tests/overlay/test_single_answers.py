@@ -197,3 +197,19 @@ def test_a_snapshot_beyond_the_quota_is_not_told_and_leaves_what_it_would_replac
     assert [record.value for record in out["acks"]] == [b'{"id":"a","version":4,"status":"ended","reason":"quota"}']
     view = bench.edge.find(b"a")
     assert view is not None and (view.version, view.answer) == (0, ["1970-01-01"])
+
+
+def test_every_amount_may_be_another_and_no_more_than_some_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("overlay.single_answers._THRESHOLDS", 4)
+    bench, count = Bench(), 12
+    for i in range(count):
+        bench.ask(i, f"s{i}", f"SELECT MIN(price) FROM stock NOTIFY MIN CHANGE {i + 1}")
+    bench.take()
+    bench.snapshot(0, dict.fromkeys(range(count), 10_000))
+    bench.control(Progress(5, 0, 0, "t0"))
+    bench.take()
+    for batch, price in ((1, 9_400), (2, 10_000)):
+        say(bench, batch, [(1, LEAST, 0, None, price)])
+        lines = {line["id"]: line["new"] for line in bench.lines() if line["kind"] == "change"}
+        assert lines == {f"s{i}": f"{price / 100:.2f}" for i in range(6)}
+    assert len(bench.edge._applier._singles._thresholds) == 4

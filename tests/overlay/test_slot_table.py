@@ -44,7 +44,7 @@ def test_many_slots_keep_their_columns_when_the_table_grows() -> None:
     assert table.region(2_999, SHAPE) == Region(SHAPE, b"[3]", 2_999, 3_000)
     assert [table.key(7), table.sql(7), table.cost(7), table.notify(7)] == [b"7", "SELECT 7 FROM t", "c", LATEST]
     assert len(table) == 3_000 and table.find(b"2998") == (None, 2_998) and table.find(b"x") == (None, None)
-    assert table.of_shapes([1]) == list(range(1, 3_000, 3)) and table.of_shapes([]) == []
+    assert table.of_shapes([1]).tolist() == list(range(1, 3_000, 3)) and not len(table.of_shapes([]))
     assert table.groups_of(array(8, 1)) == [b"[1]", b"[1]"] and table.sqls(array(2, 0))[0] == "SELECT 2 FROM t"
 
 

@@ -71,7 +71,7 @@ def test_what_comes_is_registered_and_what_is_left_is_told_when_enough_is_over()
     slots = edge.add(*regions)
     assert edge.sent() == []
     for slot in slots[:5]:
-        edge.roster.retire(slot)
+        edge.roster.retire(np.array([slot]))
     [summary] = edge.sent()
     assert (summary.header.epoch, summary.header.ve, summary.header.catalog, summary.header.shard) == (2, 3, 4, "t/0")
     assert [wants(summary, one) for one in regions] == [False] * 5 + [True] * 3
@@ -110,14 +110,14 @@ def test_it_waits_for_calm_or_until_all_was_exchanged() -> None:
     assert [len(edge.sent()) for _ in range(4)] == [0, 0, 1, 0]
     for exchanged in range(3):
         slots += edge.add(region())
-        edge.roster.retire(slots[exchanged])
+        edge.roster.retire(np.array([slots[exchanged]]))
         assert len(edge.sent()) == (exchanged == 2)
 
 
 def test_nobody_is_left_and_a_table_that_is_no_more() -> None:
     edge = Edge()
     for slot in edge.add(region(), region()):
-        edge.roster.retire(slot)
+        edge.roster.retire(np.array([slot]))
     assert edge.sent() == []
     edge.add(region())
     assert edge.sent(Catalog(5, {})) == []
@@ -127,7 +127,7 @@ def test_nobody_is_left_and_a_table_that_is_no_more() -> None:
 def test_a_new_era_begins_to_count_anew() -> None:
     edge = Edge(Patience(3, 0))
     slots = edge.add(*[region(i, i) for i in range(4)])
-    edge.roster.retire(slots[0])
+    edge.roster.retire(np.array(slots[:1]))
     edge.roster.next_era()
     edge.roster.register_all()
     assert edge.sent() == []

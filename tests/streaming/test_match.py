@@ -3,9 +3,12 @@ from __future__ import annotations
 import re
 from types import MappingProxyType
 
+import pytest
+from pyspark.sql import SparkSession
+
 from catalog.relation import Catalog, Relation
 from connectors.topics import Topics
-from streaming.match import subscribe_pattern, topics_read
+from streaming.match import numbered, subscribe_pattern, topics_read
 
 TOPICS = Topics("t.")
 
@@ -27,3 +30,13 @@ def test_the_pattern_matches_the_topics_and_nothing_else() -> None:
 def test_the_topics_of_a_catalog_and_the_registrations_are_read() -> None:
     assert topics_read(catalog(stock="s", bond="b"), TOPICS) == ["b", "s", "t.registrations"]
     assert topics_read(Catalog(), TOPICS) == ["t.registrations"]
+
+
+@pytest.mark.spark
+def test_hundreds_of_topics_are_numbered_by_one_flat_expression(spark: SparkSession) -> None:
+    names = [f"topic-{i}" for i in range(300)]
+    rows = [("topic-0", 0), ("topic-7", 7), ("topic-299", 299), ("another", None), (None, None)]
+    records = spark.createDataFrame(rows, "topic string, wanted int").withColumn("source", numbered(names))
+    assert [row.source for row in records.collect()] == [number for _, number in rows]
+    plan = records._jdf.queryExecution().analyzed().toString()
+    assert plan.count("CASE") == 1 and plan.count("WHEN") == 300

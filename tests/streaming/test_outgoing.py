@@ -1,9 +1,12 @@
+from collections.abc import Iterator
+
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from operators.packed import MAX_BYTES
-from streaming.outgoing import Outgoing
+from operators.packed import BYTES_PER_MESSAGE, MAX_BYTES, Header, pack_messages
+from streaming.outgoing import Outgoing, _middle
 from tests.effort import examples
 from tests.streaming.outgoing_messages import NAMES, on_the_line, outgoing_of
 
@@ -69,6 +72,41 @@ def test_messages_of_one_cause_stay_together_where_they_can():
     assert [part.messages.cause.tolist() for part in parts] == [[0] * 5 + [1] * 5, [2] * 5] or [
         part.messages.cause.tolist() for part in parts
     ] == [[0] * 5, [1] * 5 + [2] * 5]
+
+
+def halved(outgoing: Outgoing, most: int) -> Iterator[Outgoing]:
+    """Cut as it ever was: each half is taken out, and its size is counted anew."""
+    m = outgoing.messages
+    size = len(outgoing.seq) * BYTES_PER_MESSAGE + sum(map(len, m.groups)) + sum(len(text.encode()) for text in m.texts)
+    rows = len(outgoing.seq)
+    if rows <= 1 or size <= most:
+        yield outgoing
+        return
+    middle = _middle(m.cause)
+    yield from halved(outgoing.take(slice(middle)), most)
+    yield from halved(outgoing.take(slice(middle, rows)), most)
+
+
+@given(
+    rows=st.lists(st.tuples(ROW, st.booleans()), max_size=40),
+    lengths=st.lists(st.integers(0, 150), min_size=4, max_size=4),
+    most=st.integers(1, 2_000),
+)
+@settings(max_examples=examples(300), deadline=None)
+def test_it_is_cut_where_it_ever_was(rows, lengths, most):
+    """Engines of two versions may write one batch: its chunks have the same bytes."""
+    causes = np.cumsum([starts for _, starts in rows]).tolist()
+    texts = [text * length for text, length in zip("abé/", lengths, strict=True)]
+    groups = [b"[1]", b"[" + b"2" * 90 + b"]", b"[3]"]
+    whole = outgoing_of([row | {"cause": cause} for (row, _), cause in zip(rows, causes, strict=True)], groups, texts)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("streaming.outgoing.MAX_BYTES", most)
+        assert [packed(part) for part in whole.split()] == [packed(part) for part in halved(whole, most)]
+
+
+def packed(part: Outgoing) -> bytes:
+    header = Header("messages", 0, "t/0", 0, channels=part.messages.channels)
+    return pack_messages(header, part.messages, part.seq, part.partition, part.offset)
 
 
 def test_what_is_too_big_within_one_cause_is_cut_there():

@@ -139,14 +139,15 @@ def _read_subscriptions(log: TopicLog, lives: dict[tuple[str, int], Life]) -> No
             by_id[record.key].append(record)
     for key, records in by_id.items():
         id = key.decode(errors="replace")
-        for i, record in enumerate(records):
+        next_record, tombstone = None, None
+        for record in reversed(records):
             if record.value is None:
+                next_record, tombstone = "tombstone", record.offset
                 continue
             life = Life(id, record.offset, record.partition, read_query(record.value))
-            if i + 1 < len(records):
-                life.next_record = "tombstone" if records[i + 1].value is None else "query"
-            life.tombstone = next((later.offset for later in records[i + 1 :] if later.value is None), None)
+            life.next_record, life.tombstone = next_record, tombstone
             lives[id, record.offset] = life
+            next_record = "query"
 
 
 def _read_acks(log: TopicLog, lives: dict[tuple[str, int], Life]) -> None:

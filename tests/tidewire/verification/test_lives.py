@@ -1,6 +1,7 @@
 """Lives put together from three topics: versions, successors, progress."""
 
 import json
+import random
 from contextlib import suppress
 
 import duckdb
@@ -10,7 +11,8 @@ from overlay.subscription_request import Request, read_request
 from tests.effort import examples
 from tests.overlay import odd_records
 from tests.tidewire.verification.simulated_engine import Asked, SimulatedEngine
-from tidewire.verification.lives import read_lives, read_query
+from tidewire.verification.journal import Record, TopicLog
+from tidewire.verification.lives import Life, _read_subscriptions, read_lives, read_query
 from tidewire.verification.question import Query, Unreadable, is_pushed, parse
 
 DATABASE = duckdb.connect()
@@ -84,3 +86,23 @@ def check(value: bytes) -> None:
 @example(b'{"sql":"push TTL ' + b"9" * 5_000 + b'","deliver":"push"}')
 def test_whatever_an_edge_takes_is_read_alike_and_nothing_stops_the_reading(value: bytes) -> None:
     check(value)
+
+
+def test_what_follows_each_record_is_found_as_by_looking_for_it() -> None:
+    """Many replacements of an id are read from behind; here each is looked for by itself."""
+    choose = random.Random(7)
+    records = [
+        Record(0, offset, 0, b"s%d" % choose.randrange(3), choose.choice([b'{"sql":"x"}', None]))
+        for offset in range(0, 90, 3)
+    ]
+    log = TopicLog.of("subscriptions", records)
+    lives: dict[tuple[str, int], Life] = {}
+    _read_subscriptions(log, lives)
+    for i, record in enumerate(records):
+        later = [one for one in records[i + 1 :] if one.key == record.key]
+        life = lives.get(((record.key or b"").decode(), record.offset))
+        assert (life is None) == (record.value is None)
+        if life is not None:
+            kinds = ["tombstone" if one.value is None else "query" for one in later]
+            assert life.next_record == next(iter(kinds), None)
+            assert life.tombstone == next((one.offset for one in later if one.value is None), None)
