@@ -193,6 +193,8 @@ class EdgeMember:
         positions = dict(self._group.positions)
         with self._view.changing():
             self._feed([record for record in records if record.topic == notifications])
+            for number, why in self._owned.losses():
+                self._log.warning("notifications lost, registering all again", virtual_edge=number, reason=why)
             self._owned.moved(positions, notifications)
             self._owned.settle()
             self._owned.feed_subscriptions([record for record in records if record.topic == subscriptions])

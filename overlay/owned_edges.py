@@ -18,21 +18,13 @@ from connectors.kafka_admin import Place
 from connectors.kafka_record import KafkaRecord
 from connectors.record import OutRecord
 from connectors.topics import Topics
-from operators.packed import is_packed
 from overlay.packed_deliveries import PACKED_KEY
 from overlay.snapshot_policy import SnapshotPolicy
 from overlay.virtual_edge import VirtualEdge
-from state.errors import TidewireError
 
 STEP_RECORDS = 20_000
 BYTES_A_RECORD = 200
 """Packed deliveries count as so many records as their bytes would be."""
-
-
-class RecordMalformed(TidewireError):
-    """A record in a topic that only tidewire writes has no key or no value."""
-
-    code = "record_malformed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +124,10 @@ class OwnedEdges:
             self._owned[number].edge.subscribe_all(*columns)
             self._next[self._topics.subscriptions, number] = mine[-1].offset + 1
 
+    def losses(self) -> list[tuple[int, str]]:
+        """Return which virtual edges lost what since the last call."""
+        return [(number, why) for number, owned in self._owned.items() for why in owned.edge.losses()]
+
     def moved(self, positions: Mapping[Place, int], topic: str) -> None:
         """Note how far `topic` was consumed, transaction markers included; everything before was fed in."""
         self._next |= {place: offset for place, offset in positions.items() if place[0] == topic}
@@ -179,13 +175,7 @@ class OwnedEdges:
         return positions
 
     def _notify(self, edge: VirtualEdge, record: KafkaRecord) -> None:
-        if record.key is None or record.value is None:
-            raise RecordMalformed(
-                f"`{record.topic}` [{record.partition}] has a record without key or value at offset {record.offset}: "
-                "expected what an engine writes. Find out who else writes there, and use another `prefix`."
-            )
-        edge.notification(record.offset, record.key, record.value)
-        if not is_packed(record.value):
+        if edge.notification(record.offset, record.key, record.value):
             self._take(edge)
 
     def _take(self, edge: VirtualEdge) -> None:
