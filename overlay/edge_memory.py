@@ -6,12 +6,13 @@ compare after every step.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 import msgspec
 
 from overlay.admission import Admission, Held
-from overlay.edge_state import Delta, Head, HeldState, read_back
+from overlay.edge_state import Delta, EdgeStateError, Head, HeldState, read_back
 from overlay.roster import Roster
 
 
@@ -48,21 +49,35 @@ class EdgeMemory:
         whole.held = _stored(held for _, held in sorted(self._admission.held.items()))
         return whole
 
-    def restore(self, values: Iterable[bytes]) -> None:
+    def restore(self, values: Iterable[bytes | None]) -> None:
         """Become what `values` describe; roster and queue must be new.
 
-        Raises StateError. Cost: O(records + subscriptions), about 2 us a subscription.
+        Raises EdgeStateError. Cost: O(records + subscriptions), about 2 us a subscription.
         """
         deltas, self.snapshot = read_back(values)
-        for delta in deltas:
-            self._roster.apply(delta)
-            self.head = delta.head or self.head
-            for version in delta.unheld:
-                self._admission.held.pop(version, None)
-            for held in delta.held:
-                self._admission.held[held.version] = Held(held.version, held.key, held.value)
+        for number, delta in deltas:
+            with _fitting(number):
+                self._take(delta)
         self._kept_head, self._kept_held = self.head, set(self._admission.held)
-        self._roster.settle(self.head.era)
+        with _fitting(None):
+            self._roster.settle(self.head.era)
+
+    def _take(self, delta: Delta) -> None:
+        self._roster.apply(delta)
+        self.head = delta.head or self.head
+        for version in delta.unheld:
+            self._admission.held.pop(version, None)
+        for held in delta.held:
+            self._admission.held[held.version] = Held(held.version, held.key, held.value)
+
+
+@contextmanager
+def _fitting(record: int | None) -> Iterator[None]:
+    """Say of whatever goes wrong that a stored record, or all of them together, do not make a state."""
+    try:
+        yield
+    except Exception as error:  # damaged bytes that can be decoded lead to errors of any kind; none is passed over
+        raise EdgeStateError(f"it does not fit what stands before it: {error!r}", record) from error
 
 
 def _stored(held: Iterable[Held]) -> list[HeldState]:

@@ -86,14 +86,14 @@ class OwnedEdges:
         """Forget everything."""
         self._owned, self._next, self._out, self._packed, self._pushed = {}, {}, [], 0, []
 
-    def restore(self, number: int, values: Iterable[bytes]) -> VirtualEdge:
-        """Own virtual edge `number`, as its records in `edge-state` describe it. *Raises* StateError."""
+    def restore(self, number: int, values: Iterable[bytes | None]) -> VirtualEdge:
+        """Own virtual edge `number`, as its records in `edge-state` describe it. *Raises* EdgeStateError."""
         edge = VirtualEdge(number, self._partitions, self._topics, self._catalogs)
         policy = SnapshotPolicy(self._floor)
 
-        def counted() -> Iterable[bytes]:
+        def counted() -> Iterable[bytes | None]:
             for value in values:
-                policy.wrote(len(value))
+                policy.wrote(len(value or b""))
                 yield value
 
         edge.restore(counted())

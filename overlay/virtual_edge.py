@@ -209,10 +209,10 @@ class VirtualEdge:
         self._memory.snapshot += 1
         return [self._state_record(value) for value in encode_snapshot(self._memory.snapshot, self._memory.whole())]
 
-    def restore(self, values: Iterable[bytes]) -> None:
+    def restore(self, values: Iterable[bytes | None]) -> None:
         """Become the machine that wrote `values` (all of this partition of `edge-state`); must be new.
 
-        Raises StateError if they cannot be read. Cost: O(records + subscriptions), about 2 us a subscription.
+        Raises EdgeStateError if they cannot be read. Cost: O(records + subscriptions), about 2 us a subscription.
         """
         self._memory.restore(values)
         self._expiry.restore()
