@@ -277,7 +277,7 @@ class _Columns:
         for name, type_ in zip(names, self.batch.schema.types, strict=True):
             holes = self.batch.column(name).null_count
             known = _TYPES.get(name)
-            if known is not None:
+            if known is not None and name != "group":
                 self.batch.column(name).validate(full=True)
             fits = pa.types.is_unsigned_integer(type_) if known is None else type_ == known
             if not fits or (holes and name not in _HOLES):
@@ -304,7 +304,11 @@ class _Columns:
 
     def groups(self) -> tuple[I32, list[bytes]]:
         array = self.batch.column("group")
-        return array.indices.to_numpy().astype(np.int32, copy=False), array.dictionary.to_pylist()
+        array.dictionary.validate(full=True)
+        places = array.indices.to_numpy().astype(np.int32, copy=False)
+        if len(places) and not 0 <= places.min() <= places.max() < len(array.dictionary):
+            raise ValueError(f"the column `group` names a place beyond the {len(array.dictionary)} that there are")
+        return places, array.dictionary.to_pylist()
 
     def optional(self, name: str) -> list[Any]:
         """Return the values of a column that need not be there; without it, none."""
