@@ -97,5 +97,9 @@ def _value_size(value: int | str | None) -> int:
 
 
 def decode_parts(data: bytes) -> Parts:
-    """Read what `encode_parts` wrote. Raises msgspec.DecodeError."""
-    return _DECODER.decode(data)
+    """Read what `encode_parts` wrote. Raises msgspec.DecodeError, ValueError for a total that is no number."""
+    parts: Parts = _DECODER.decode(data)
+    for part in parts:
+        if isinstance(part, Tally):
+            int(part.digits, 16)
+    return parts

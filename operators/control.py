@@ -12,6 +12,7 @@ from __future__ import annotations
 import msgspec
 
 from catalog.shape import Channel
+from operators.record_error import Number, RecordError, newer_than_we
 
 Offsets = dict[str, dict[str, int]]
 """topic -> partition (as text) -> offset."""
@@ -20,15 +21,15 @@ Offsets = dict[str, dict[str, int]]
 class EpochBegins(msgspec.Struct, frozen=True, tag="epoch", tag_field="kind"):
     """Records of lower epochs that follow are void. `catalog` is the version to compile with."""
 
-    epoch: int
-    catalog: int
+    epoch: Number
+    catalog: Number
 
 
 class RegisterAll(msgspec.Struct, frozen=True, tag="register", tag_field="kind"):
     """The engine has caught up with what existed when its epoch began; edges register everything."""
 
-    epoch: int
-    catalog: int
+    epoch: Number
+    catalog: Number
 
 
 class Progress(msgspec.Struct, frozen=True, tag="progress", tag_field="kind", omit_defaults=True):
@@ -39,26 +40,33 @@ class Progress(msgspec.Struct, frozen=True, tag="progress", tag_field="kind", om
     version that it ran under (older than the announced one where a restart with a new catalog came between).
     """
 
-    epoch: int
-    batch: int
-    catalog: int
+    epoch: Number
+    batch: Number
+    catalog: Number
     time: str
     start: Offsets = {}
     end: Offsets = {}
-    holds: int = -1
+    holds: Number = -1
 
 
 class Withdraw(msgspec.Struct, frozen=True, tag="withdraw", tag_field="kind"):
     """Virtual edge `ve` has no subscription that needs `channels` any more."""
 
-    epoch: int
-    ve: int
+    epoch: Number
+    ve: Number
     channels: list[Channel]
 
 
 Control = EpochBegins | RegisterAll | Progress | Withdraw
 
 _DECODER = msgspec.json.Decoder(Control)
+_KINDS = ("epoch", "register", "progress", "withdraw")
+
+
+class ControlError(RecordError):
+    """A control record cannot be read."""
+
+    code = "control_record"
 
 
 def encode_control(record: Control) -> bytes:
@@ -67,5 +75,27 @@ def encode_control(record: Control) -> bytes:
 
 
 def decode_control(value: bytes) -> Control:
-    """Read a control record. Raises msgspec.ValidationError or DecodeError if it is none."""
-    return _DECODER.decode(value)
+    """Read a control record. Raises ControlError if it is none, or a newer one."""
+    newer = newer_than_we(value, _KINDS)
+    if newer:
+        raise ControlError(f"a newer tidewire wrote this control record: it has {newer}", newer=True)
+    try:
+        return _DECODER.decode(value)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise ControlError(f"not a control record ({len(value)} bytes, begins with {value[:64]!r}): {error}") from error
+
+
+def control_at(topic: str, partition: int, offset: int, value: bytes | None) -> Control:
+    """Read the record of a topic in which nothing but control records may stand.
+
+    Raises ControlError if it is none: one sentence that says where it stands and what to do.
+    """
+    try:
+        return decode_control(value or b"")
+    except ControlError as error:
+        advice = (
+            "Run the version of tidewire that wrote it."
+            if error.newer
+            else "Find out who else writes there; use another `prefix`, or delete the records up to this one."
+        )
+        raise ControlError(f"`{topic}` [{partition}] offset {offset}: {error}. {advice}", newer=error.newer) from error

@@ -15,6 +15,8 @@ class Counters(msgspec.Struct):
 
     `messages` were caused; `suppressed` of them met no box of any virtual edge and were not sent. `routed` counts each
     message once for every virtual edge that it went to, `spared` once for every listener that its boxes kept it from.
+    `ignored_registrations` were passed over: of another epoch or table; or `unfit_registrations`, that no shard of the
+    table can answer (`unfit_reasons` samples why); or `unreadable_registrations`, whose virtual edges are told.
     `unknown_members` samples names of a row's members that are no columns; `seen` counts the rows that had each column.
     """
 
@@ -31,6 +33,9 @@ class Counters(msgspec.Struct):
     moved_partitions: int = 0
     unknown_members: list[str] = []
     seen: dict[str, int] = {}
+    unfit_registrations: int = 0
+    unreadable_registrations: int = 0
+    unfit_reasons: list[str] = []
 
 
 class ShardCounters(Counters, tag="counters", tag_field="kind", kw_only=True):
@@ -49,13 +54,14 @@ def summed(parts: Sequence[ShardCounters]) -> ShardCounters:
     `epoch` and `batch` are the newest ones, `shard` names the first; all other numbers are sums.
     """
     first, *others = sorted(parts, key=lambda part: part.shard)
-    total = msgspec.structs.replace(first, unknown_members=list(first.unknown_members), seen=dict(first.seen))
+    total = msgspec.structs.replace(first, seen=dict(first.seen))
     for other in others:
         for name, value in msgspec.structs.asdict(other).items():
             if isinstance(value, int) and name not in ("epoch", "batch"):
                 setattr(total, name, getattr(total, name) + value)
         total.epoch, total.batch = max((total.epoch, total.batch), (other.epoch, other.batch))
-        total.unknown_members = sorted({*total.unknown_members, *other.unknown_members})
+        for samples in ("unknown_members", "unfit_reasons"):
+            setattr(total, samples, sorted({*getattr(total, samples), *getattr(other, samples)}))
         for column, rows in other.seen.items():
             total.seen[column] = total.seen.get(column, 0) + rows
     return total

@@ -35,19 +35,22 @@ import pyarrow as pa
 from catalog.shape import Channel, Region, Shape
 from operators.answer import Parts, decode_parts, encode_parts
 from operators.operator import Answers, Messages
+from operators.record_error import Number, RecordError, newer_than_we
 from state.boxes import Boxes
 from state.change_batch import I32, I64, Bool
-from state.errors import TidewireError
+from state.errors import StateError
 from state.order_code import INT64_MAX
 
 MAX_BYTES = 900_000
 MAX_REGISTRATIONS = 10_000
+MAX_ROWS = 1_000_000
+"""More than any record has: so many columns of equal values fit into memory."""
 BYTES_PER_MESSAGE = 96
 BYTES_PER_ANSWER = 24
 
 
-class PackedError(TidewireError):
-    """A packed record cannot be read; it was written by something else or is damaged."""
+class PackedError(RecordError):
+    """A packed record cannot be read: it is damaged, newer than its reader, or was written by something else."""
 
     code = "packed_record"
 
@@ -56,21 +59,23 @@ class Header(msgspec.Struct, omit_defaults=True):
     """What stands before the columns. A snapshot and the messages of a batch share one numbering of chunks.
 
     sweeps: (partition, offset) of the records that became changes of several rows, which are one cause all the same.
+    lost: a shard could not read a record of the virtual edge, which must register all again.
     """
 
     kind: str
-    epoch: int
+    epoch: Number
     shard: str
-    batch: int = -1
-    first_seq: int = -1
-    last_seq: int = -1
-    chunk: int = 0
-    of: int = 1
-    ve: int = -1
-    catalog: int = -1
+    batch: Number = -1
+    first_seq: Number = -1
+    last_seq: Number = -1
+    chunk: Number = 0
+    of: Number = 1
+    ve: Number = -1
+    catalog: Number = -1
     shapes: list[Shape] = []
     channels: list[Channel] = []
-    sweeps: list[tuple[int, int]] = []
+    sweeps: list[tuple[Number, Number]] = []
+    lost: bool = False
 
 
 @dataclass(slots=True)
@@ -100,11 +105,15 @@ class PackedSnapshot:
 
 @dataclass(slots=True)
 class PackedRegistrations:
-    """Regions that a virtual edge registers with a shard, each under its subscription's version."""
+    """Regions that a virtual edge registers with a shard, each under its subscription's version.
+
+    astray: how many more stood in the record whose shape or group is none of the record's (`unpack_sound`).
+    """
 
     header: Header
     versions: list[int]
     regions: list[Region]
+    astray: int = 0
 
 
 @dataclass(slots=True)
@@ -210,17 +219,35 @@ def pack_summary(header: Header, summaries: Mapping[Channel, Boxes]) -> bytes:
 def unpack(value: bytes) -> Packed:
     """Read a packed record of any kind.
 
-    Raises PackedError if `value` is not one.
+    Raises PackedError if `value` is not one, whatever is wrong with it.
     """
+    record = unpack_sound(value)
+    if isinstance(record, PackedRegistrations) and record.astray:
+        raise PackedError(f"{record.astray} registrations name a shape or group that their record does not have")
+    return record
+
+
+def unpack_sound(value: bytes) -> Packed:
+    """Read a packed record, without the registrations in it that say nothing: they are counted in `astray`.
+
+    Raises PackedError for any other fault.
+    """
+    metadata: dict[bytes, bytes] = {}
     try:
         with pa.ipc.open_stream(value) as reader:
-            metadata = reader.schema.metadata
+            metadata = reader.schema.metadata or {}
             header = msgspec.json.decode(metadata[b"tw"], type=Header)
-            layout = msgspec.json.decode(metadata[b"columns"], type=_Layout)
-            columns = _Columns(layout, reader.read_next_batch())
-        return _READERS[header.kind](header, columns)
-    except (pa.ArrowException, OSError, KeyError, TypeError, StopIteration, msgspec.DecodeError) as error:
-        raise PackedError(f"not a packed record ({len(value)} bytes, begins with {value[:8]!r}): {error}") from error
+            columns = _Columns(msgspec.json.decode(metadata[b"columns"], type=_Layout), reader.read_next_batch())
+        newer = newer_than_we(metadata[b"tw"], _READERS)
+        if not newer:
+            columns.check()
+            return _READERS[header.kind](header, columns)
+    except _DAMAGE as error:
+        newer = newer_than_we(metadata.get(b"tw", b""), _READERS)
+        if not newer:
+            about = f"not a packed record ({len(value)} bytes, begins with {value[:8]!r})"
+            raise PackedError(f"{about}: {error}") from error
+    raise PackedError(f"a newer tidewire wrote this packed record: it has {newer}", newer=True)
 
 
 class _Layout(msgspec.Struct):
@@ -237,6 +264,25 @@ class _Columns:
     layout: _Layout
     batch: pa.RecordBatch
 
+    def check(self) -> None:
+        """Raise ValueError or an ArrowException unless every column is as `_write` makes it.
+
+        Arrow trusts what it reads: offsets or places of a damaged record would lead out of its memory.
+        Cost: O(bytes), 4 ns a message.
+        """
+        self.batch.validate()
+        rows, names = self.layout.rows, self.batch.schema.names
+        if not 0 <= rows <= MAX_ROWS or (names and self.batch.num_rows != rows) or len(set(names)) < len(names):
+            raise ValueError(f"{self.batch.num_rows} rows of the columns {names}, expected {rows}")
+        for name, type_ in zip(names, self.batch.schema.types, strict=True):
+            holes = self.batch.column(name).null_count
+            known = _TYPES.get(name)
+            if known is not None and name != "group":
+                self.batch.column(name).validate(full=True)
+            fits = pa.types.is_unsigned_integer(type_) if known is None else type_ == known
+            if not fits or (holes and name not in _HOLES):
+                raise ValueError(f"the column `{name}` is {type_} with {holes} holes")
+
     def ints(self, name: str) -> I64:
         least = self.layout.least[name]
         if name not in self.batch.schema.names:
@@ -249,9 +295,20 @@ class _Columns:
         known = self.ints(f"has_{name}").astype(np.bool_)
         return np.where(known, self.ints(name), 0), known
 
+    def places(self, name: str, count: int) -> I64:
+        """Return a column of places in a list of `count`. Raises ValueError where one is beyond it."""
+        places = self.ints(name)
+        if len(places) and not 0 <= places.min() <= places.max() < count:
+            raise ValueError(f"the column `{name}` names a place beyond the {count} that there are")
+        return places
+
     def groups(self) -> tuple[I32, list[bytes]]:
         array = self.batch.column("group")
-        return array.indices.to_numpy().astype(np.int32, copy=False), array.dictionary.to_pylist()
+        array.dictionary.validate(full=True)
+        places = array.indices.to_numpy().astype(np.int32, copy=False)
+        if len(places) and not 0 <= places.min() <= places.max() < len(array.dictionary):
+            raise ValueError(f"the column `group` names a place beyond the {len(array.dictionary)} that there are")
+        return places, array.dictionary.to_pylist()
 
     def optional(self, name: str) -> list[Any]:
         """Return the values of a column that need not be there; without it, none."""
@@ -310,6 +367,7 @@ def _write(header: Header, numbers: Mapping[str, npt.NDArray[Any]], others: Mapp
 
 
 def _read_messages(header: Header, columns: _Columns) -> PackedMessages:
+    _check_chunk(header)
     group, groups = columns.groups()
     old, has_old = columns.values("old")
     new, has_new = columns.values("new")
@@ -319,7 +377,7 @@ def _read_messages(header: Header, columns: _Columns) -> PackedMessages:
         channels=header.channels,
         groups=groups,
         cause=np.zeros(columns.layout.rows, np.int32),
-        channel=columns.ints("channel").astype(np.int32),
+        channel=columns.places("channel", len(header.channels)).astype(np.int32),
         group=group,
         rows=columns.ints("rows"),
         old=old,
@@ -336,7 +394,13 @@ def _read_messages(header: Header, columns: _Columns) -> PackedMessages:
     return PackedMessages(header, seq, columns.ints("partition"), columns.ints("offset"), messages)
 
 
+def _check_chunk(header: Header) -> None:
+    if not 0 <= header.chunk < header.of or header.batch < 0:
+        raise ValueError(f"chunk {header.chunk} of {header.of} of batch {header.batch}")
+
+
 def _read_snapshot(header: Header, columns: _Columns) -> PackedSnapshot:
+    _check_chunk(header)
     parts = {i: decode_parts(data) for i, data in enumerate(columns.optional("parts")) if data is not None}
     return PackedSnapshot(header, columns.ints("version"), *columns.values("new"), parts)
 
@@ -345,9 +409,15 @@ def _read_registrations(header: Header, columns: _Columns) -> PackedRegistration
     group, groups = columns.groups()
     shapes, empty = columns.ints("shape").tolist(), columns.ints("empty").tolist()
     lows, highs = (_either(columns, *names) for names in (("lo", "low"), ("hi", "high")))
-    rows = zip(shapes, group.tolist(), lows, highs, empty, strict=True)
-    regions = [Region(header.shapes[shape], groups[g], lo, hi, bool(e)) for shape, g, lo, hi, e in rows]
-    return PackedRegistrations(header, columns.ints("version").tolist(), regions)
+    rows = zip(columns.ints("version").tolist(), shapes, group.tolist(), lows, highs, empty, strict=True)
+    found = PackedRegistrations(header, [], [])
+    for version, shape, g, lo, hi, e in rows:
+        if not (0 <= shape < len(header.shapes) and e in (0, 1)):
+            found.astray += 1
+            continue
+        found.versions.append(version)
+        found.regions.append(Region(header.shapes[shape], groups[g], lo, hi, bool(e)))
+    return found
 
 
 def _either(columns: _Columns, number: str, key: str) -> list[Any]:
@@ -357,10 +427,28 @@ def _either(columns: _Columns, number: str, key: str) -> list[Any]:
 
 
 def _read_summary(header: Header, columns: _Columns) -> PackedSummary:
-    return PackedSummary(header, [Boxes.load(data) for data in columns.optional("boxes")])
+    boxes = [Boxes.load(data) for data in columns.optional("boxes")]
+    if len(boxes) != len(header.channels):
+        raise ValueError(f"{len(boxes)} summaries of {len(header.channels)} channels")
+    return PackedSummary(header, boxes)
 
 
 _Reader = Callable[[Header, _Columns], Packed]
+_TYPES = {
+    "group": pa.dictionary(pa.int32(), pa.binary()),
+    "texts": pa.dictionary(pa.int8(), pa.string()),
+    "parts": pa.binary(),
+    "low": pa.binary(),
+    "high": pa.binary(),
+    "boxes": pa.binary(),
+}
+"""Columns that are not integers; among them may have holes:"""
+_HOLES = ("texts", "parts", "low", "high")
+_DAMAGE = (
+    pa.ArrowException, OSError, LookupError, TypeError, ValueError, ArithmeticError, AttributeError, StopIteration,
+    MemoryError, RecursionError, msgspec.MsgspecError, StateError,
+)  # fmt: skip
+"""All that reading damaged bytes raises: each says of some bytes that they are not what they should be."""
 _OPTIONS = pa.ipc.IpcWriteOptions(compression="lz4")
 _READERS: dict[str, _Reader] = {
     "messages": _read_messages,

@@ -98,14 +98,22 @@ class Admission:
                 return None
             refusal = None if request.template is None else self._unknown.get(request.template)
             if refusal is None:
-                return _compile(self._compiler, request)
-        except SubscriptionError as error:
-            refusal = Refusal(error.code, error.message, error.hint)
-            if error.code in MAY_COME and request.template is not None:
-                self._unknown.put(request.template, refusal)
+                judged = self._compiled(self._compiler, request)
+                if isinstance(judged, Compiled):
+                    return judged
+                refusal = judged
         except Exception as error:
             return _unforeseen(error)
         return None if refusal.code in MAY_COME and not final else refusal
+
+    def _compiled(self, compiler: Compiler, request: Request) -> Compiled | Refusal:
+        try:
+            return _compile(compiler, request)
+        except SubscriptionError as error:
+            refusal = Refusal(error.code, error.message, error.hint)
+        if refusal.code in MAY_COME and request.template is not None:
+            self._unknown.put(request.template, refusal)
+        return refusal
 
     def _waiting(self, values: Sequence[bytes], found: FoundStatements, left: Bool) -> list[int]:
         """Return records, among those that are `left`, of templates whose first one names what may come.

@@ -27,10 +27,14 @@ class MissingChunksError(TidewireError):
 
 @dataclass(slots=True)
 class CommittedBatch:
-    """All that one batch sent to this virtual edge: every snapshot, then the messages, by shard and seq."""
+    """All that one batch sent to this virtual edge: every snapshot, then the messages, by shard and seq.
+
+    lost: a shard says that it could not read what the virtual edge registered.
+    """
 
     snapshots: list[PackedSnapshot] = field(default_factory=list)
     messages: list[PackedMessages] = field(default_factory=list)
+    lost: bool = False
 
 
 class BatchBuffer:
@@ -96,6 +100,7 @@ class BatchBuffer:
 
 def _spread(chunks: list[Chunk], into: CommittedBatch) -> None:
     for chunk in chunks:
+        into.lost |= chunk.header.lost
         if isinstance(chunk, PackedSnapshot):
             into.snapshots.append(chunk)
         else:
@@ -103,10 +108,7 @@ def _spread(chunks: list[Chunk], into: CommittedBatch) -> None:
 
 
 def _missing(shard: str, batch: int, of: int, got: list[int]) -> str:
-    return (
-        f"batch {batch} of shard `{shard}` is committed, expected chunks 0 to {of - 1}, got {got}: the notifications "
-        "topic lost records; start the edge again, and if this comes back begin a new epoch"
-    )
+    return f"batch {batch} of shard `{shard}` is committed, expected chunks 0 to {of - 1}, got {got}"
 
 
 def _disagree(shard: str, batch: int, first: int, second: int) -> str:

@@ -12,6 +12,7 @@ class EdgeCounters:
     `unwanted`: messages that met no subscription. `suppressed`: messages that brought the value already held.
     `dropped_old_epoch`: records of a lower epoch. `repeats`: chunks and progress records seen before.
     `stale_snapshots`: answers that no registration waited for. `conflated`: changes that no delivery of their own told.
+    `losses`: times that all was registered again since something could not be read, or was not there.
     `expired`, `over_quota`: subscriptions that ended so. `ignored`: records without a key, unsubscriptions of unknown
     ids.
     """
@@ -28,3 +29,4 @@ class EdgeCounters:
     dropped_old_epoch: int = 0
     repeats: int = 0
     stale_snapshots: int = 0
+    losses: int = 0

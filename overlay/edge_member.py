@@ -36,6 +36,7 @@ from connectors.kafka_reader import OffsetTrimmed
 from overlay.committed_view import CommittedView
 from overlay.edge_answers import RUNNING, EdgeAnswers
 from overlay.edge_config import EdgeConfig
+from overlay.edge_state import EdgeStateError
 from overlay.open_time import OpenTime
 from overlay.owned_edges import OwnedEdges, Step
 from overlay.ownership import client_id
@@ -149,7 +150,7 @@ class EdgeMember:
         with self._view.changing():
             self._owned.clear()
             for number in numbers:
-                self._owned.restore(number, self._stored(number))
+                self._restore(number)
             starts = self._starts(numbers)
             self._owned.begin(starts)
             self._board.adopted(numbers, self._answers.find)
@@ -159,11 +160,28 @@ class EdgeMember:
         self._answers.state = RUNNING
         self._log.info("owns", virtual_edges=numbers, seconds=round(time.monotonic() - began, 3))
 
-    def _stored(self, number: int) -> Iterator[bytes]:
-        """3. Yield what `edge-state` holds of a virtual edge, undecided transactions waited for."""
-        for record in self._reader.read_to_end(self._topics.edge_state, [number]):
-            if record.value is not None:
+    def _restore(self, number: int) -> None:
+        """3. Read what `edge-state` holds of a virtual edge, undecided transactions waited for.
+
+        Raises:
+            EdgeStateError: something of it cannot be taken.
+        """
+        offsets: list[int] = []
+
+        def values() -> Iterator[bytes | None]:
+            for record in self._reader.read_to_end(self._topics.edge_state, [number]):
+                offsets.append(record.offset)
                 yield record.value
+
+        try:
+            self._owned.restore(number, values())
+        except EdgeStateError as error:
+            at = "" if error.record is None else f" offset {offsets[error.record]}"
+            raise EdgeStateError(
+                f"`{self._topics.edge_state}` [{number}]{at} cannot be taken: {error}. No edge goes on without what is "
+                "subscribed: run the version of tidewire that wrote it, or begin with a new `prefix`.",
+                error.record,
+            ) from error
 
     def _starts(self, numbers: list[int]) -> dict[Place, int]:
         """Return from where to consume: what is committed, if the topics still hold that."""
@@ -203,6 +221,8 @@ class EdgeMember:
         before, until = len(self._left), time.monotonic() + FEED_SECONDS
         with self._view.changing():
             self._feed(notifications, until)
+            for number, why in self._owned.losses():
+                self._log.warning("notifications lost, registering all again", virtual_edge=number, reason=why)
             self._owned.settle()
             self._feed(subscriptions, until)
             self._owned.raise_fences()

@@ -6,12 +6,13 @@ compare after every step.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 import msgspec
 
 from overlay.admission import Admission
-from overlay.edge_state import Delta, Head, HeldState, read_back
+from overlay.edge_state import Delta, EdgeStateError, Head, HeldState, read_back
 from overlay.held_records import Held
 from overlay.roster import Roster
 
@@ -45,23 +46,37 @@ class EdgeMemory:
         whole.held = _stored(self._admission.held)
         return whole
 
-    def restore(self, values: Iterable[bytes]) -> None:
+    def restore(self, values: Iterable[bytes | None]) -> None:
         """Become what `values` describe; roster and queue must be new.
 
-        Raises StateError. Cost: O(records + subscriptions), about 2 us a subscription.
+        Raises EdgeStateError. Cost: O(records + subscriptions), about 2 us a subscription.
         """
         deltas, self.snapshot = read_back(values)
-        waiting = self._admission.held
-        for delta in deltas:
-            self._roster.apply(delta)
-            self.head = delta.head or self.head
-            for version in delta.unheld:
-                waiting.drop(version)
-            for held in delta.held:
-                waiting.put(Held(held.version, held.key, held.value))
+        for number, delta in deltas:
+            with _fitting(number):
+                self._take(delta)
         self._kept_head = self.head
-        waiting.changes()  # all of it is stored
-        self._roster.settle(self.head.era)
+        self._admission.held.changes()  # all of it is stored
+        with _fitting(None):
+            self._roster.settle(self.head.era)
+
+    def _take(self, delta: Delta) -> None:
+        self._roster.apply(delta)
+        self.head = delta.head or self.head
+        waiting = self._admission.held
+        for version in delta.unheld:
+            waiting.drop(version)
+        for held in delta.held:
+            waiting.put(Held(held.version, held.key, held.value))
+
+
+@contextmanager
+def _fitting(record: int | None) -> Iterator[None]:
+    """Say of whatever goes wrong that a stored record, or all of them together, do not make a state."""
+    try:
+        yield
+    except Exception as error:  # damaged bytes that can be decoded lead to errors of any kind; none is passed over
+        raise EdgeStateError(f"it does not fit what stands before it: {error!r}", record) from error
 
 
 def _stored(held: Iterable[Held]) -> list[HeldState]:

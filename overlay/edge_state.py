@@ -15,6 +15,9 @@ records.
     answers   of slots that have more than those columns, a record each (`overlay/answer_table.py`)
     held      subscription records that wait for a catalog, as they came
 
+Nothing of it is ever passed over: what cannot be read, is of another format or does not fit what stands before it ends
+the restoring with an EdgeStateError, for whoever goes on without it has other subscriptions than were promised.
+
 Chunks of batches that are not committed are not part of it: a restart reads them again (`resume_offset`).
 
 Cost: 82 bytes + literals + id a slot, 33 bytes a changed value; 0.3 us a slot to write, 1 us to take in. Records stay
@@ -24,7 +27,7 @@ below `MAX_RECORD` bytes.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import msgspec
 import numpy as np
@@ -39,6 +42,14 @@ _INT_BYTES = 9
 T = TypeVar("T")
 TypeState = tuple[str, int, int]
 """A column's type: kind, precision, scale."""
+
+
+class EdgeStateError(StateError):
+    """What is stored of a virtual edge cannot be taken. `record` counts records from 0; None: it is not just one."""
+
+    def __init__(self, message: str, record: int | None = None) -> None:
+        super().__init__(message)
+        self.record = record
 
 
 class Head(msgspec.Struct, array_like=True, frozen=True):
@@ -108,8 +119,23 @@ class Record(msgspec.Struct, array_like=True):
     delta: Delta = msgspec.field(default_factory=Delta)
 
 
+class _Format(msgspec.Struct, array_like=True):
+    """The beginning of a record of any format."""
+
+    format: int
+
+
+class Stored(NamedTuple):
+    """A delta, and the number of the record that it stands in."""
+
+    record: int
+    delta: Delta
+
+
 _ENCODER = msgspec.msgpack.Encoder()
 _DECODER = msgspec.msgpack.Decoder(Record)
+_FORMATS = msgspec.msgpack.Decoder(_Format)
+_KINDS = ("delta", "segment", "complete")
 
 
 def encode_deltas(delta: Delta) -> list[bytes]:
@@ -124,36 +150,39 @@ def encode_snapshot(number: int, whole: Delta) -> list[bytes]:
     return [_ENCODER.encode(record) for record in [*records, Record(_FORMAT, "complete", number, len(parts))]]
 
 
-def read_back(values: Iterable[bytes]) -> tuple[list[Delta], int]:
+def read_back(values: Iterable[bytes | None]) -> tuple[list[Stored], int]:
     """Return the deltas that make the state, in order, and the number of the last complete snapshot (-1: none).
 
-    Raises StateError if a record is of another format, or not one at all.
+    Raises EdgeStateError if a record is of another format, or not one at all.
     """
-    deltas: list[Delta] = []
-    segments: dict[int, Delta] = {}
+    deltas: list[Stored] = []
+    segments: dict[int, Stored] = {}
     collecting, complete = -1, -1
-    for value in values:
-        record = _read(value)
+    for number, value in enumerate(values):
+        record = _read(number, value or b"")
         if record.kind == "delta":
-            deltas.append(record.delta)
+            deltas.append(Stored(number, record.delta))
         elif record.kind == "segment":
             if record.snapshot != collecting or record.part == 0:
                 collecting, segments = record.snapshot, {}
-            segments[record.part] = record.delta
+            segments[record.part] = Stored(number, record.delta)
         elif record.snapshot == collecting and len(segments) == record.part:
             deltas, complete = [segments[i] for i in sorted(segments)], collecting
     return deltas, complete
 
 
 def columns_of(values: Values) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return the columns (slot, value, known, n, era)."""
-    return (
+    """Return the columns (slot, value, known, n, era). Raises ValueError if they are not of one length."""
+    columns = (
         np.frombuffer(values.slot, np.int32),
         np.frombuffer(values.value, np.int64),
         np.frombuffer(values.known, np.bool_),
         np.frombuffer(values.n, np.int64),
         np.frombuffer(values.era, np.int64),
     )
+    if len({len(column) for column in columns}) > 1:
+        raise ValueError("columns of different lengths")
+    return columns
 
 
 def values_of(slot: np.ndarray, value: np.ndarray, known: np.ndarray, n: np.ndarray, era: np.ndarray) -> Values:
@@ -167,19 +196,18 @@ def values_of(slot: np.ndarray, value: np.ndarray, known: np.ndarray, n: np.ndar
     )
 
 
-def _read(value: bytes) -> Record:
+def _read(number: int, value: bytes) -> Record:
     try:
-        record = _DECODER.decode(value)
-    except (msgspec.DecodeError, msgspec.ValidationError) as error:
-        raise StateError(
-            f"a record of `edge-state` cannot be read, expected msgpack of format {_FORMAT}, got {value[:16]!r} "
-            f"({len(value)} bytes): {error}; was the topic written by something else?"
+        found = _FORMATS.decode(value).format
+        record = _DECODER.decode(value) if found == _FORMAT else None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise EdgeStateError(
+            f"expected msgpack of format {_FORMAT}, got {value[:16]!r} ({len(value)} bytes): {error}", number
         ) from error
-    if record.format != _FORMAT:
-        raise StateError(
-            f"`edge-state` was written in another format: expected {_FORMAT}, got {record.format}; "
-            "run the version of tidewire that wrote it, or begin with a new prefix"
-        )
+    if record is None:
+        raise EdgeStateError(f"it is in another format: expected {_FORMAT}, got {found}", number)
+    if record.kind not in _KINDS:
+        raise EdgeStateError(f"it is of another kind: expected one of {', '.join(_KINDS)}, got `{record.kind}`", number)
     return record
 
 

@@ -18,23 +18,15 @@ from connectors.kafka_admin import Place
 from connectors.kafka_record import KafkaRecord
 from connectors.record import OutRecord
 from connectors.topics import Topics
-from operators.packed import is_packed
 from overlay.packed_deliveries import PACKED_KEY
 from overlay.snapshot_policy import SnapshotPolicy
 from overlay.virtual_edge import VirtualEdge
-from state.errors import TidewireError
 
 STEP_RECORDS = 20_000
 SETTLED = 10_000
 """At most so many held-back subscriptions get their final word at a time: about two seconds of refusals."""
 BYTES_A_RECORD = 200
 """Packed deliveries count as so many records as their bytes would be."""
-
-
-class RecordMalformed(TidewireError):
-    """A record in a topic that only tidewire writes has no key or no value."""
-
-    code = "record_malformed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,14 +88,14 @@ class OwnedEdges:
         """Forget everything."""
         self._owned, self._next, self._out, self._packed, self._pushed = {}, {}, [], 0, []
 
-    def restore(self, number: int, values: Iterable[bytes]) -> VirtualEdge:
-        """Own virtual edge `number`, as its records in `edge-state` describe it. *Raises* StateError."""
+    def restore(self, number: int, values: Iterable[bytes | None]) -> VirtualEdge:
+        """Own virtual edge `number`, as its records in `edge-state` describe it. *Raises* EdgeStateError."""
         edge = VirtualEdge(number, self._partitions, self._topics, self._catalogs)
         policy = SnapshotPolicy(self._floor)
 
-        def counted() -> Iterable[bytes]:
+        def counted() -> Iterable[bytes | None]:
             for value in values:
-                policy.wrote(len(value))
+                policy.wrote(len(value or b""))
                 yield value
 
         edge.restore(counted())
@@ -133,6 +125,10 @@ class OwnedEdges:
             columns = [record.offset for record in mine], [record.key for record in mine], [r.value for r in mine]
             self._owned[number].edge.subscribe_all(*columns)
             self._next[self._topics.subscriptions, number] = mine[-1].offset + 1
+
+    def losses(self) -> list[tuple[int, str]]:
+        """Return which virtual edges lost what since the last call."""
+        return [(number, why) for number, owned in self._owned.items() for why in owned.edge.losses()]
 
     def moved(self, positions: Mapping[Place, int], topic: str) -> None:
         """Note how far `topic` was consumed, transaction markers included; everything before was fed in."""
@@ -188,13 +184,7 @@ class OwnedEdges:
         return positions
 
     def _notify(self, edge: VirtualEdge, record: KafkaRecord) -> None:
-        if record.key is None or record.value is None:
-            raise RecordMalformed(
-                f"`{record.topic}` [{record.partition}] has a record without key or value at offset {record.offset}: "
-                "expected what an engine writes. Find out who else writes there, and use another `prefix`."
-            )
-        edge.notification(record.offset, record.key, record.value)
-        if not is_packed(record.value):
+        if edge.notification(record.offset, record.key, record.value):
             self._take(edge)
 
     def _take(self, edge: VirtualEdge) -> None:

@@ -146,7 +146,8 @@ class Roster:
         return Delta(shapes=[_shape_state(entry) for entry in shapes], slots=slots, answers=list(self.answers.all()))
 
     def apply(self, delta: Delta) -> None:
-        """Take in a stored delta; after the last one call `settle`."""
+        """Take in a stored delta; after the last one call `settle`. Raises errors of any kind if it cannot be."""
+        delta.slots.check()
         for number in delta.dropped_shapes:
             if self.shapes.has(number):
                 self.shapes.drop(number)
@@ -159,6 +160,8 @@ class Roster:
         for slot, record in delta.answers:
             self.answers.put(slot, record)
         moved, value, known, n, era = columns_of(delta.values)
+        if len(moved) and moved.min() < 0:
+            raise ValueError("answers of a slot below 0")
         table = self.slots
         table.value[moved], table.known[moved], table.n[moved], table.eras[moved] = value, known, n, era
 

@@ -32,6 +32,8 @@ ROW = np.dtype(
     ]
 )  # fmt: skip
 Rows = npt.NDArray[np.void]
+MOST_SLOTS = 2**26
+"""More than a virtual edge ever has: slots are numbered without gaps."""
 
 
 class Terms(NamedTuple):
@@ -82,6 +84,19 @@ class Slots(msgspec.Struct, array_like=True, frozen=True):
     def table(self) -> Rows:
         """The rows, read only."""
         return np.frombuffer(self.rows, ROW)
+
+    def check(self) -> None:
+        """Raise ValueError unless rows refer to what is there, and ids and literals are as long as they say."""
+        rows = self.table
+        limits = {"slot": (0, MOST_SLOTS), "shape": (0, MOST_SLOTS), "group": (0, len(self.groups))}
+        limits |= {"term": (0, len(self.terms)), "template": (WHOLE, len(self.templates))}
+        for name, (low, end) in limits.items():
+            if len(rows) and not low <= rows[name].min() <= rows[name].max() < end:
+                raise ValueError(f"rows refer to a {name} that is not there")
+        for name, data in (("key_size", self.keys), ("literals_size", self.literals)):
+            sizes = rows[name].astype(np.int64)
+            if (sizes < 0).any() or sizes.sum() != len(data):
+                raise ValueError(f"{name} of all rows together is not {len(data)}")
 
 
 class SlotState(NamedTuple):

@@ -16,6 +16,8 @@ Promises, numbered as the tests that crash it:
 4. *Once.* A subscription is registered once an epoch; a snapshot that no registration waits for is ignored.
 5. *Silence.* A message that brings the value already held delivers nothing (and is counted: shards send none).
 6. *Ends.* Dropping a table ends its subscriptions before anything of the batch that announces it is applied.
+7. *Losses.* A notification that cannot be read, a batch that is not whole, or a shard that could not read what was
+   registered makes all register again, as under 3; a notification that a newer engine wrote raises an error.
 """
 
 from __future__ import annotations
@@ -29,8 +31,9 @@ import numpy as np
 from catalog.relation import Catalog
 from connectors.record import OutRecord
 from connectors.topics import Topics
-from operators.control import Control, EpochBegins, Progress, RegisterAll, Withdraw, decode_control
-from operators.packed import Header, PackedMessages, PackedSnapshot, is_packed, unpack
+from operators.control import ControlError, EpochBegins, Progress, RegisterAll, Withdraw, decode_control
+from operators.packed import Header, PackedError, PackedMessages, PackedSnapshot, is_packed, unpack
+from operators.record_error import RecordError
 from overlay import ack, quota
 from overlay.admission import Admission
 from overlay.batch_applier import BatchApplier
@@ -59,7 +62,7 @@ _unpack_shared = lru_cache(_CHUNKS_SHARED)(unpack)
 
 
 class NotificationError(TidewireError):
-    """A record in `notifications` is none of those that an engine writes."""
+    """A record in `notifications` was written by a newer engine: nobody here knows what it says."""
 
     code = "notification"
 
@@ -84,6 +87,7 @@ class VirtualEdge:
         self._memory = EdgeMemory(self._roster, self._admission)
         self._buffer = BatchBuffer()
         self._outbox = Outbox(topics, number)
+        self._losses: list[str] = []
         self._applier = BatchApplier(self._roster, self._outbox, self.counters)
         self._endings = Endings(self._roster, self._outbox, self.counters, self._followed)
         self._expiry = Expiry(self._roster)
@@ -107,24 +111,28 @@ class VirtualEdge:
         """
         self._intake.take(offsets, keys, values)
 
-    def notification(self, offset: int, key: bytes, value: bytes) -> None:
-        """Take a record of `notifications`: a chunk of a batch, or a control record.
+    def notification(self, offset: int, key: bytes | None, value: bytes | None) -> bool:
+        """Take a record of `notifications`: a chunk of a batch, or a control record; return whether it was the latter.
 
+        One that cannot be read is a loss: nobody knows what it said, so all is registered again.
         Cost: a chunk is only unpacked (0.1 ms); a progress record applies its batch.
-        Raises NotificationError or PackedError for what no engine writes, MissingChunksError where records are lost.
+        Raises NotificationError for what a newer engine wrote, MissingChunksError where two runs of a batch differ.
         """
-        if is_packed(value):
-            packed = _unpack_shared(value)
-            if not isinstance(packed, PackedMessages | PackedSnapshot):
-                raise NotificationError(f"offset {offset} of notifications holds registrations, expected messages")
-            self._chunk(offset, packed)
-            return
         try:
-            control = decode_control(value)
-        except msgspec.DecodeError as error:
-            found = f"offset {offset} of notifications (key {key!r}) holds {value[:64]!r}"
-            raise NotificationError(f"{found}, expected a packed or a control record: {error}") from error
-        self._control(control)
+            record = _read(value or b"")
+        except RecordError as error:
+            where = f"`{self._topics.notifications}` [{self.number}] offset {offset}"
+            if error.newer:
+                raise NotificationError(
+                    f"{where} cannot be read: {error}. Run an edge of the engine's version, which goes on from here."
+                ) from error
+            self._lose(f"{where} cannot be read: {error}")
+            return False
+        if isinstance(record, PackedMessages | PackedSnapshot):
+            self._chunk(offset, record)
+            return False
+        self._control(record)
+        return True
 
     def settle(self, through: int | None = None, most: int | None = None) -> bool:
         """Give the final word on held-back records, or on those with an offset up to `through`.
@@ -144,10 +152,15 @@ class VirtualEdge:
 
         If `register` of the present epoch was still to come it counts as lost too.
         """
-        self._next_era(unsure=True)
+        self._void(unsure=True)
         if self._head.epoch >= 0:
             self._set(registered=True)
             self._roster.register_all()
+
+    def losses(self) -> list[str]:
+        """Return what was lost since the last call, each in a sentence that says where: for the log."""
+        losses, self._losses = self._losses, []
+        return losses
 
     # -- what goes out --------------------------------------------------------------------------------------------
 
@@ -198,10 +211,10 @@ class VirtualEdge:
         self._memory.snapshot += 1
         return [self._state_record(value) for value in encode_snapshot(self._memory.snapshot, self._memory.whole())]
 
-    def restore(self, values: Iterable[bytes]) -> None:
+    def restore(self, values: Iterable[bytes | None]) -> None:
         """Become the machine that wrote `values` (all of this partition of `edge-state`); must be new.
 
-        Raises StateError if they cannot be read. Cost: O(records + subscriptions), about 2 us a subscription.
+        Raises EdgeStateError if they cannot be read. Cost: O(records + subscriptions), about 2 us a subscription.
         """
         self._memory.restore(values)
         self._expiry.restore()
@@ -304,9 +317,13 @@ class VirtualEdge:
 
     # -- notifications --------------------------------------------------------------------------------------------
 
-    def _control(self, control: Control) -> None:
-        if isinstance(control, Withdraw):
-            raise NotificationError("a `withdraw` stands in notifications, expected epoch, register or progress")
+    def _lose(self, why: str) -> None:
+        """Go on after a loss that was found while reading."""
+        self._losses.append(why)
+        self.counters.losses += 1
+        self.notifications_lost()
+
+    def _control(self, control: _Told) -> None:
         if not self._enter(control.epoch, begins=isinstance(control, EpochBegins)):
             return
         self._announce(control.catalog)
@@ -326,15 +343,20 @@ class VirtualEdge:
             self.counters.dropped_old_epoch += 1
             return False
         if epoch > self._head.epoch:
-            self._next_era(unsure=not begins)
+            self._void(unsure=not begins)
             self._set(epoch=epoch, registered=not begins)
             if not begins:
                 self._roster.register_all()
         return True
 
-    def _next_era(self, unsure: bool) -> None:
-        """Stop following: void what is buffered, and remember up to where the ending era has come."""
+    def _void(self, unsure: bool) -> None:
+        """Stop following, and forget what is buffered and which batch is to come."""
         self._buffer.clear()
+        self._next_era()
+        self._set(applied=None, unsure=unsure)
+
+    def _next_era(self) -> None:
+        """Stop following: every answer must be synced again. Remember up to where the ending era has come."""
         slots = self._roster.slots
         used = slots.used()
         kept = set(np.unique(slots.eras[used[slots.n[used] > 0]]).tolist())
@@ -342,7 +364,7 @@ class VirtualEdge:
         if self._head.position is not None and self._head.era in kept:
             ended[self._head.era] = self._head.position
         self._roster.next_era()
-        self._set(era=slots.era, ended_eras=ended, applied=None, unsure=unsure)
+        self._set(era=slots.era, ended_eras=ended)
 
     def _announce(self, version: int) -> None:
         """Compile with a newer catalog; what it dropped ends, what was held back is tried again."""
@@ -380,17 +402,30 @@ class VirtualEdge:
         self._outbox.deliver(PROGRESS_KEY, progress_delivery(position, progress.time))
 
     def _apply(self, batch: int) -> None:
+        """Apply a batch that is committed; one that is not whole, or does not follow the last one, is a loss."""
         applied = self._head.applied
-        if applied is not None and batch > applied + 1:
-            raise MissingChunksError(
-                f"batch {batch} of epoch {self._head.epoch} is committed, expected batch {applied + 1} first: "
-                "notifications lost records; begin a new epoch"
-            )
         position = Position(self._head.epoch, batch)
-        over_quota = self._applier.apply(self._buffer.take(batch, lenient=self._head.unsure), position)
+        try:
+            if applied is not None and batch > applied + 1:
+                raise MissingChunksError(f"batch {batch} is committed, expected batch {applied + 1} first")
+            committed = self._buffer.take(batch, lenient=self._head.unsure)
+        except MissingChunksError as error:
+            self._lose(f"`{self._topics.notifications}` [{self.number}], epoch {position.epoch}: {error}")
+            return
+        over_quota = self._applier.apply(committed, position)
         self._set(applied=batch, position=(position.epoch, batch), unsure=False)
         self._endings.end(np.array(over_quota, np.int64), quota.REASON)
         self.counters.over_quota += len(over_quota)
+        if committed.lost and self._head.registered:
+            self._register_again(batch)
+
+    def _register_again(self, batch: int) -> None:
+        """Register all, since a shard could not read what was registered; nothing of `notifications` is lost."""
+        registrations = f"`{self._topics.registrations}` [{self.number}]"
+        self._losses.append(f"a shard could not read a record of {registrations}: it says so with batch {batch}")
+        self.counters.losses += 1
+        self._next_era()
+        self._roster.register_all()
 
     # -- state ----------------------------------------------------------------------------------------------------
 
@@ -406,3 +441,19 @@ class VirtualEdge:
 
     def _state_record(self, value: bytes) -> OutRecord:
         return OutRecord(self._topics.edge_state, self.number, str(self.number).encode(), value)
+
+
+_Told = EpochBegins | RegisterAll | Progress
+
+
+def _read(value: bytes) -> Chunk | _Told:
+    """Read a notification. Raises RecordError if an edge cannot take it."""
+    if is_packed(value):
+        packed = _unpack_shared(value)
+        if isinstance(packed, PackedMessages | PackedSnapshot):
+            return packed
+        raise PackedError("it holds what edges write, expected messages or a snapshot")
+    control = decode_control(value)
+    if isinstance(control, Withdraw):
+        raise ControlError("a `withdraw` stands there, expected epoch, register or progress")
+    return control

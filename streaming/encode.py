@@ -1,12 +1,13 @@
 """Stage `encode`: what each virtual edge gets, packed into records of bounded size.
 
 Virtual edges that get the same messages get the same bytes, packed once. Chunks are numbered per virtual edge:
-first those of its snapshot, then those of its messages.
+first those of its snapshot, then those of its messages. A virtual edge that is to be told of a loss (`Header.lost`)
+has a snapshot, be it empty, whose chunks say so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 import msgspec
 import numpy as np
@@ -20,6 +21,8 @@ from streaming.outgoing import Outgoing
 from streaming.register import Snapshot
 from streaming.route import Route
 
+_NOTHING = Snapshot(np.zeros(0, np.int64), Answers(np.zeros(0, np.int64), np.zeros(0, np.bool_), {}))
+
 
 class Encoder:
     """Packs what one shard sends in one batch; `header` carries epoch, shard and batch.
@@ -32,22 +35,24 @@ class Encoder:
         self._header = header
 
     def encode(
-        self, snapshots: Mapping[int, Snapshot], outgoing: Outgoing | None, routed: Route
+        self, snapshots: Mapping[int, Snapshot], outgoing: Outgoing | None, routed: Route, hurt: Collection[int] = ()
     ) -> Iterator[OutRecord]:
-        """Yield the packed records of every virtual edge, its chunks in order."""
+        """Yield the packed records of every virtual edge, its chunks in order; `hurt` are told of a loss."""
         chunks = {} if outgoing is None else _chunks(outgoing, routed)
         packed: dict[tuple[int, int, int], bytes] = {}
-        for ve in sorted(chunks.keys() | snapshots.keys()):
-            yield from self._for_edge(ve, snapshots.get(ve), chunks.get(ve, []), packed)
+        for ve in sorted({*chunks, *snapshots, *hurt}):
+            snapshot = snapshots.get(ve, _NOTHING if ve in hurt else None)
+            yield from self._for_edge(ve, snapshot, chunks.get(ve, []), packed, ve in hurt)
 
     def _for_edge(
-        self, ve: int, snapshot: Snapshot | None, chunks: list[Outgoing], packed: dict[tuple[int, int, int], bytes]
-    ) -> Iterator[OutRecord]:
-        answers = [] if snapshot is None else list(_cut(snapshot))
+        self, ve: int, snapshot: Snapshot | None, chunks: list[Outgoing], packed: dict[tuple[int, int, int], bytes],
+        lost: bool,
+    ) -> Iterator[OutRecord]:  # fmt: skip
+        answers = [] if snapshot is None else list(_cut(snapshot)) or [snapshot]
         of = len(answers) + len(chunks)
         key = self._header.shard.encode()
         for chunk, answer in enumerate(answers):
-            header = msgspec.structs.replace(self._header, kind="snapshot", chunk=chunk, of=of)
+            header = msgspec.structs.replace(self._header, kind="snapshot", chunk=chunk, of=of, lost=lost)
             yield OutRecord(self._topic, ve, key, pack_snapshot(header, answer.version, answer.answers))
         for chunk, part in enumerate(chunks, len(answers)):
             identity = (id(part), chunk, of)

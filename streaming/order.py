@@ -1,8 +1,9 @@
-"""Stage `order`: the one deterministic order in which a shard takes the records of a batch.
+"""Stage `order`: the one deterministic order in which a shard takes the records that a topic has for it in a batch.
 
-Records are sorted by (running maximum of the timestamp over the records that the shard takes from that partition
-in this batch, topic, partition, offset). Offsets of a partition never change places, clocks that jump back do
-no harm, and every replay of the batch gives the same order. Records that turn out to be dead letters take part.
+Records of one topic are sorted by (running maximum of the timestamp over the records that the shard takes from that
+partition in this batch, partition, offset). Offsets of a partition never change places, clocks that jump back do no
+harm, and every replay of the batch gives the same order. Records that turn out to be dead letters take part. Between
+topics there is no order: registrations are taken first, then rows (`streaming/shard.py`).
 """
 
 from __future__ import annotations

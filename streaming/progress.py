@@ -14,7 +14,7 @@ import msgspec
 
 from connectors.record import OutRecord
 from connectors.topics import Topics
-from operators.control import Control, Progress, decode_control, encode_control
+from operators.control import Control, Progress, control_at, encode_control
 from streaming.checkpoint import Checkpoint, CheckpointError
 from streaming.cluster import Cluster
 
@@ -130,12 +130,15 @@ class ProgressWriter:
         return oldest if oldest > 0 else -1
 
     def _find_last(self) -> Progress | None:
-        """Read `batches` backwards until a record of this epoch. *Cost*: one block, as a rule."""
+        """Read `batches` backwards until a record of this epoch. *Cost*: one block, as a rule.
+
+        Raises ControlError, which says where, for a record that no engine wrote or a newer one.
+        """
         end = self._cluster.end(self._topics.batches)
         while end > 0:
             start = max(0, end - _BLOCK)
             for record in reversed(self._cluster.read(self._topics.batches, start, end)):
-                found = None if record.value is None else decode_control(record.value)
+                found = control_at(self._topics.batches, 0, record.offset, record.value)
                 if isinstance(found, Progress) and found.epoch == self._epoch:
                     return found
             end = start

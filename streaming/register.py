@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-import msgspec
 import numpy as np
 
 from catalog.relation import Relation
@@ -20,11 +19,17 @@ from catalog.shape import Channel, Region
 from connectors.record import RawRecords
 from operators.control import Withdraw, decode_control
 from operators.operator import Answers
-from operators.packed import Header, PackedError, PackedRegistrations, PackedSummary, is_packed, unpack
+from operators.packed import Header, PackedRegistrations, PackedSummary, is_packed, unpack_sound
+from operators.record_error import RecordError
+from operators.region_fit import RegionFit
 from state.boxes import Boxes, hashes_of
 from state.change_batch import I64
 from state.errors import StateError
 from streaming.shard_state import ShardState
+
+MANY = 2**31
+REASONS_KEPT = 5
+_LONGEST_REASON = 300
 
 
 @dataclass(slots=True)
@@ -41,61 +46,106 @@ class _Asked:
     regions: list[Region] = field(default_factory=list)
 
 
-def take_registrations(state: ShardState, epoch: int, records: RawRecords | None) -> dict[int, Snapshot]:
+def take_registrations(
+    state: ShardState, epoch: int, records: RawRecords | None, partitions: int = MANY
+) -> dict[int, Snapshot]:
     """Apply `records` (in order) to the listeners and return a snapshot for each virtual edge that asked.
 
-    Records of another epoch, of a table that is no more, or that cannot be read are counted and ignored: the
-    edge registers again when a new epoch asks for it.
+    Records of another epoch, or of a table that is no more, are counted and ignored: the edge registers again when a
+    new epoch asks for it. `partitions` says how many virtual edges there are.
     Cost: O(registrations * log rows), and O(rows) for each new ordering; boxes: state/boxes.py.
+    Raises StateError where a newer edge wrote a record.
     """
-    asked: dict[int, _Asked] = {}
-    for value in records.values if records is not None else []:
-        if value is not None:
-            _take_one(state, epoch, value, asked)
-    snapshots = {ve: _answer(state, regions) for ve, regions in sorted(asked.items())}
+    taken = _Taken(state, epoch, partitions, RegionFit(state.relation))
+    for i, value in enumerate(records.values if records is not None else []):
+        if records is not None and value is not None:
+            taken.take(value, records.topic, int(records.partition[i]), int(records.offset[i]))
+    snapshots = {ve: _answer(state, regions) for ve, regions in sorted(taken.asked.items())}
     _forget_unheard(state)
     return snapshots
 
 
-def _take_one(state: ShardState, epoch: int, value: bytes, asked: dict[int, _Asked]) -> None:
-    try:
-        record = unpack(value) if is_packed(value) else decode_control(value)
-    except (PackedError, StateError, msgspec.DecodeError):
-        state.counters.ignored_registrations += 1
-        return
-    if isinstance(record, PackedRegistrations) and _valid(record.header, epoch, state.relation):
-        _listen(state, record, asked.setdefault(record.header.ve, _Asked()))
-    elif isinstance(record, PackedSummary) and _valid(record.header, epoch, state.relation):
-        _replace(state, record)
-    elif isinstance(record, Withdraw) and record.epoch == epoch:
+@dataclass(slots=True)
+class _Taken:
+    """The records of one batch as they are taken."""
+
+    state: ShardState
+    epoch: int
+    partitions: int
+    fit: RegionFit
+    asked: dict[int, _Asked] = field(default_factory=dict)
+
+    def take(self, value: bytes, topic: str, partition: int, offset: int) -> None:
+        """Take one record."""
+        try:
+            record = unpack_sound(value) if is_packed(value) else decode_control(value)
+        except RecordError as error:
+            if error.newer:
+                raise StateError(f"`{topic}` [{partition}] offset {offset} cannot be taken: {error}") from error
+            record = None
+        if isinstance(record, PackedRegistrations | PackedSummary):
+            if not _concerns(record.header, self.epoch, self.state.relation):
+                self.state.counters.ignored_registrations += 1
+            elif isinstance(record, PackedSummary):
+                _replace(self.state, record)
+            else:
+                self._listen(record)
+        elif isinstance(record, Withdraw):
+            self._withdraw(record)
+        else:
+            self.state.counters.ignored_registrations += 1
+            self.state.counters.unreadable_registrations += 1
+            self.state.hurt.add(partition)
+
+    def _withdraw(self, record: Withdraw) -> None:
+        if record.epoch != self.epoch:
+            self.state.counters.ignored_registrations += 1
+            return
         for channel in record.channels:
-            state.listeners.get(channel, {}).pop(record.ve, None)
-    else:
-        state.counters.ignored_registrations += 1
+            self.state.listeners.get(channel, {}).pop(record.ve, None)
+
+    def _listen(self, record: PackedRegistrations) -> None:
+        """Let a virtual edge hear of the regions that fit, and note that it asks for their answers."""
+        state, ve = self.state, record.header.ve
+        self._pass_over(record.astray, "a shape that its record does not have")
+        if not 0 <= ve < self.partitions:
+            self._pass_over(len(record.regions), f"virtual edge {ve} of {self.partitions}")
+            return
+        versions, regions = self._fitting(record)
+        if not regions:
+            return
+        by_channel = _by_channel(regions)
+        state.operator.listen(list(by_channel))
+        for channel, wanted in by_channel.items():
+            edges = state.listeners.setdefault(channel, {})
+            edges[ve] = _widened(edges.get(ve, Boxes.none()), wanted)
+        state.counters.registrations += len(regions)
+        asked = self.asked.setdefault(ve, _Asked())
+        asked.versions += versions
+        asked.regions += regions
+
+    def _fitting(self, record: PackedRegistrations) -> tuple[list[int], list[Region]]:
+        """Return the registrations that fit; the others are counted."""
+        reasons = [self.fit.why_not(region) for region in record.regions]
+        if not any(reasons):
+            return record.versions, record.regions
+        for reason in filter(None, reasons):
+            self._pass_over(1, reason)
+        kept = [i for i, reason in enumerate(reasons) if not reason]
+        return [record.versions[i] for i in kept], [record.regions[i] for i in kept]
+
+    def _pass_over(self, count: int, reason: str) -> None:
+        if not count:
+            return
+        counters = self.state.counters
+        counters.ignored_registrations += count
+        counters.unfit_registrations += count
+        counters.unfit_reasons = sorted({*counters.unfit_reasons, reason[:_LONGEST_REASON]})[:REASONS_KEPT]
 
 
-def _valid(header: Header, epoch: int, relation: Relation) -> bool:
-    """Whether the record is of this epoch and was compiled for this very table."""
-    names = {column.name for column in relation.columns}
-    used = {name for channel in _channels(header) for name in (channel.column, *channel.equal, channel.range)}
-    return header.epoch == epoch and header.catalog >= relation.born and used - {None} <= names
-
-
-def _channels(header: Header) -> list[Channel]:
-    """Return the channels that a record is about, each once."""
-    wanted = (channel for shape in header.shapes for channel in shape.channels)
-    return list(dict.fromkeys((*header.channels, *wanted)))
-
-
-def _listen(state: ShardState, record: PackedRegistrations, asked: _Asked) -> None:
-    ve = record.header.ve
-    state.operator.listen(_channels(record.header))
-    for channel, wanted in _by_channel(record.regions).items():
-        edges = state.listeners.setdefault(channel, {})
-        edges[ve] = _widened(edges.get(ve, Boxes.none()), wanted)
-    state.counters.registrations += len(record.versions)
-    asked.versions += record.versions
-    asked.regions += record.regions
+def _concerns(header: Header, epoch: int, relation: Relation) -> bool:
+    """Whether the record is of this epoch and was compiled for this very table, not one that was dropped."""
+    return header.epoch == epoch and header.catalog >= relation.born
 
 
 def _by_channel(regions: Iterable[Region]) -> dict[Channel, list[Region]]:

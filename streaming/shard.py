@@ -81,7 +81,7 @@ def process_shard(spec: ShardSpec, batch: int, state: bytes | None, records: Seq
     `records` are those of the relation's topic and of the registrations topic, in any order and any number of
     pieces; `state` is what the batch before returned.
     Cost: O(bytes of the state + records + messages * virtual edges that listen).
-    Raises StateError if `state` is not this shard's.
+    Raises StateError if `state` is not this shard's, or a newer edge wrote a registration.
     """
     relation = spec.relation
     if relation is None:
@@ -100,7 +100,7 @@ def _order(turn: Turn) -> None:
 
 
 def _register(turn: Turn) -> None:
-    turn.snapshots = take_registrations(turn.state, turn.spec.epoch, turn.registrations)
+    turn.snapshots = take_registrations(turn.state, turn.spec.epoch, turn.registrations, turn.spec.partitions)
 
 
 def _decode(turn: Turn) -> None:
@@ -141,7 +141,7 @@ def _encode(turn: Turn) -> None:
     sweeps = turn.settled.sweeps if turn.settled is not None else []
     header = Header("messages", turn.spec.epoch, turn.spec.shard, turn.batch, sweeps=sweeps)
     encoder = Encoder(turn.spec.topics.notifications, header)
-    turn.out += encoder.encode(turn.snapshots, turn.outgoing, turn.routed)
+    turn.out += encoder.encode(turn.snapshots, turn.outgoing, turn.routed, turn.state.hurt)
     if turn.decoded is not None and turn.settled is not None:
         turn.out += [letter.record(turn.spec.topics) for letter in (*turn.decoded.dead, *turn.settled.dead)]
 

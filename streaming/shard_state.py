@@ -21,6 +21,8 @@ UNKNOWN_NAMES_KEPT = 20
 
 
 class _Memory(msgspec.Struct):
+    """What the shard keeps beside its operator. `born` is for readers of before, who decided by it."""
+
     born: int
     seq: int
     highest_partition: int
@@ -34,7 +36,7 @@ class ShardState:
     """The state of one shard, opened for one batch.
 
     `listeners` has, by channel and virtual edge, the boxes of all that the edge wants of the channel; `seq` is the
-    number of the last message.
+    number of the last message. `hurt` is not kept: the virtual edges of which a record could not be read in this batch.
     Cost: `open` and `dump` are O(bytes of the state); 2 MB is the design point.
     """
 
@@ -48,21 +50,23 @@ class ShardState:
         self.counters = Counters()
         self.graves = Graves()
         self.repeats = Repeats()
+        self.hurt: set[int] = set()
 
     @classmethod
     def open(cls, relation: Relation, shard: str, data: bytes | None) -> ShardState:
-        """Read what `dump` wrote, or begin empty. A relation that was dropped and created again begins empty.
+        """Read what `dump` wrote, or begin empty, as with a relation that was dropped and created again.
 
-        Raises StateError if `data` is not this shard's state.
+        Raises StateError if `data` is not this shard's state, or that of another declaration.
         """
         state = cls(relation, shard)
         if not data:
             return state
         sections = read_blob(data, _MAGIC, _VERSION, shard)
         memory = msgspec.msgpack.decode(bytes(sections["memory"]), type=_Memory)
-        if memory.born != relation.born:
+        operator = RangeQuestions.load(relation, bytes(sections["operator"]))
+        if not operator.bytes:  # it took nothing over (operators/declared.py), so neither does the rest
             return state
-        state.operator = RangeQuestions.load(relation, bytes(sections["operator"]))
+        state.operator = operator
         state.seq = memory.seq
         state.highest_partition = memory.highest_partition
         state.listeners = {

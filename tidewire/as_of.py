@@ -18,7 +18,7 @@ from connectors.kafka import Reader
 from connectors.log_cut import Cut, Place, earlier
 from connectors.publication_log import PublicationLog
 from connectors.topics import Topics
-from operators.control import Progress, decode_control
+from operators.control import Progress, control_at
 from state.errors import TidewireError
 from tidewire.backtest import Backtest, Told
 from tidewire.log_moment import Moment, cut_through
@@ -97,7 +97,7 @@ def read_batches(reader: Reader, topics: Topics) -> list[Progress]:
     """Return what the topic `batches` holds, each batch once, in order."""
     found: dict[tuple[int, int], Progress] = {}
     for record in reader.read_to_end(topics.batches):
-        progress = decode_control(record.value or b"")
+        progress = control_at(record.topic, record.partition, record.offset, record.value)
         if isinstance(progress, Progress) and progress.end:
             found.setdefault((progress.epoch, progress.batch), progress)
     return [found[key] for key in sorted(found)]

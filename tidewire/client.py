@@ -25,7 +25,7 @@ from connectors.light_kafka import LightKafka, LightReader
 from connectors.partitioner import home_partition
 from connectors.topics import Topics
 from operators.control import Progress as EngineProgress
-from operators.control import decode_control
+from operators.control import control_at
 from state.errors import TidewireError, UserError
 from tidewire.catalog_log import CatalogLog
 from tidewire.delivery_stream import DeliveryStream
@@ -229,8 +229,11 @@ class Client:
 
 
 def _announced(record: KafkaRecord) -> int | None:
-    """Return the catalog version that a record of `batches` announces, None if it is no progress."""
-    progress = decode_control(record.value or b"null")
+    """Return the catalog version that a record of `batches` announces, None if it is no progress.
+
+    Raises ControlError for a record that no engine wrote, or a newer one.
+    """
+    progress = control_at(record.topic, record.partition, record.offset, record.value)
     return progress.catalog if isinstance(progress, EngineProgress) else None
 
 

@@ -25,7 +25,7 @@ from connectors.catalog_versions import CatalogFold
 from connectors.kafka import KafkaFailure, KafkaRecord, Reader
 from connectors.kafka_failure import TopicUnknown
 from connectors.topics import Topics
-from operators.control import Offsets, Progress, decode_control
+from operators.control import Offsets, Progress, control_at
 from operators.counters import ShardCounters, summed
 from overlay.ownership import edge_group
 from tidewire.headroom import Headroom, HeadroomRuler
@@ -184,7 +184,7 @@ class Observer:
 
     def _last_progress(self) -> Progress | None:
         for record in self._backwards(self._topics.batches, 10):
-            found = decode_control(record.value or b"")
+            found = control_at(record.topic, record.partition, record.offset, record.value)
             if isinstance(found, Progress):
                 return found
         return None

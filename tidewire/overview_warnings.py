@@ -58,8 +58,21 @@ def _edges(overview: Overview) -> Iterator[str]:
     for edge in overview.edges:
         if edge.health is None:
             yield f"the edge at `{edge.address}` could not be asked from here."
-        elif edge.health.get("state") != "running":
+            continue
+        if edge.health.get("state") != "running":
             yield f"the edge at `{edge.address}` is {edge.health.get('state')}."
+        losses = _losses(edge.health.get("virtual_edges"))
+        if losses:
+            yield (
+                f"the edge at `{edge.address}` could not read what engine or edges had written, {losses} times, and "
+                "registered all again: answers came late, and changes in between as one. Its log says where; find out "
+                "who else writes to tidewire's topics."
+            )
+
+
+def _losses(virtual_edges: object) -> int:
+    counts = virtual_edges.values() if isinstance(virtual_edges, dict) else ()
+    return sum(int(edge.get("losses", 0)) for edge in counts if isinstance(edge, dict))
 
 
 def _log(overview: Overview) -> Iterator[str]:
@@ -88,6 +101,18 @@ def _table(table: TableState, relation: Relation) -> Iterator[str]:
         return
     if counters.dead:
         yield f"table `{table.name}`: {counters.dead} records did not decode. `tidewire tail dead-letters` shows why."
+    if counters.unfit_registrations:
+        why = f" ({'; '.join(counters.unfit_reasons)})" if counters.unfit_reasons else ""
+        yield (
+            f"table `{table.name}`: {counters.unfit_registrations} registrations of edges do not fit it and are not "
+            f"answered{why}: their subscriptions stay `accepted`, or hear nothing new. Run engine and edges of one "
+            "version, and subscribe again."
+        )
+    if counters.unreadable_registrations:
+        yield (
+            f"table `{table.name}`: {counters.unreadable_registrations} records in `registrations` could not be read; "
+            "their virtual edges registered all again. Find out who else writes to tidewire's topics."
+        )
     if counters.moved_partitions:
         yield (
             f"table `{table.name}`: {counters.moved_partitions} rows came from another partition than before, so their "

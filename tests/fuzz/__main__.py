@@ -1,4 +1,5 @@
-"""Fuzzing of every parser of outside bytes: `python -m tests.fuzz [MINUTES] [NAME...]`, by default five minutes each.
+"""Fuzzing of every parser of outside bytes, and of records of our own: `python -m tests.fuzz [MINUTES] [NAME...]`, by
+default five minutes each.
 
 A parser raises nothing but its declared refusal, loses no record, and says what its twin says. A finding is shown in
 its smallest form; it becomes a test of the parser's own, and is then fixed.
@@ -13,6 +14,7 @@ from collections.abc import Callable
 from hypothesis import HealthCheck, given, settings
 from hypothesis.strategies import SearchStrategy
 
+from tests.fuzz.own_records import OWN_RECORDS
 from tests.fuzz.parsers import PARSERS
 
 _ROUND = 500
@@ -39,9 +41,10 @@ def fuzz(name: str, strategy: SearchStrategy, check: Callable[[object], None], s
 
 def main(arguments: list[str]) -> None:
     minutes = float(arguments[0]) if arguments else 5.0
-    for name in arguments[1:] or PARSERS:
+    pieces = PARSERS | OWN_RECORDS
+    for name in arguments[1:] or pieces:
         print(f"{name}: ", end="", flush=True)
-        drawn = fuzz(name, *PARSERS[name], seconds=minutes * 60)
+        drawn = fuzz(name, *pieces[name], seconds=minutes * 60)
         print(f"{drawn:,} inputs, nothing found", flush=True)
 
 

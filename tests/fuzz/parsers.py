@@ -37,6 +37,7 @@ from tests.connectors.debezium_source import COLUMNS, INLINE, UNITS, Source
 from tests.connectors.documents import Publisher, relation_of
 from tests.connectors.relations import records
 from tests.connectors.test_json_format import check_against_the_twin
+from tests.fuzz.mutation import mutated
 from tests.fuzz.numbers import NUMBERS, is_one_number
 from tests.overlay import odd_records, test_odd_records
 from tests.tidewire import test_publication, test_subscription_file
@@ -45,21 +46,6 @@ from tidewire.backtest import compile_record
 from tidewire.client import subscription_value
 from tidewire.commands.subscribe import read_params
 from tidewire.raw_record import read_raw_line
-
-PIECES = [b"", b" ", b'"', b"{", b"}", b"[", b",", b":", b"\\", b"\0", b"\xff", b"null", b"1e9", b"-", b"\\ud800"]
-
-
-def mutated(samples: st.SearchStrategy[bytes]) -> st.SearchStrategy[bytes]:
-    """Bytes of a sample with up to three places exchanged for something that matters to a parser."""
-    cuts = st.tuples(st.floats(0, 1), st.integers(0, 8), st.one_of(st.sampled_from(PIECES), st.binary(max_size=4)))
-    return st.builds(_mutate, samples, st.lists(cuts, max_size=3))
-
-
-def _mutate(data: bytes, cuts: list[tuple[float, int, bytes]]) -> bytes:
-    for place, length, piece in cuts:
-        start = int(place * len(data))
-        data = data[:start] + piece + data[start + length :]
-    return data
 
 
 def as_text(samples: st.SearchStrategy[str]) -> st.SearchStrategy[str]:

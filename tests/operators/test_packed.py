@@ -1,6 +1,9 @@
+import contextlib
 from dataclasses import fields
 
+import msgspec
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -22,10 +25,12 @@ from operators.packed import (
     pack_snapshot,
     pack_summary,
     unpack,
+    unpack_sound,
 )
 from state.boxes import Boxes, hashes_of
 from state.order_code import INT64_MAX, INT64_MIN
 from tests.effort import examples
+from tests.fuzz.mutation import damaged
 
 SHAPE = Shape("t", (Output("min", "y"),), ("g",), "x")
 NAMED = Shape("t", (Output("count", None), Output("max", "name")), (), "name")
@@ -154,3 +159,115 @@ def test_a_summary_says_what_is_wanted_of_each_channel():
 def test_what_is_no_packed_record_is_said_so(value):
     with pytest.raises(PackedError, match="not a packed record"):
         unpack(value)
+
+
+def rewritten(value: bytes, change) -> bytes:
+    """Return a packed record as Arrow writes it after `change(header, layout, columns)`, all of them dicts."""
+    with pa.ipc.open_stream(value) as reader:
+        metadata, batch = reader.schema.metadata, reader.read_next_batch()
+    header, layout = (msgspec.json.decode(metadata[name]) for name in (b"tw", b"columns"))
+    columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+    change(header, layout, columns)
+    metadata = {b"tw": msgspec.json.encode(header), b"columns": msgspec.json.encode(layout)}
+    batch = pa.RecordBatch.from_pydict(columns, metadata=metadata)
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+    return sink.getvalue().to_pybytes()
+
+
+def samples() -> dict[str, bytes]:
+    """Return a record of each kind, with all the columns that it can have."""
+    many = [{"new": i, "has_new": i > 1, "old": 7, "has_old": True, "channel": i % 3, "group": i % 3} for i in range(6)]
+    seq = np.arange(6)
+    answers = Answers(
+        np.array([5, 0, 0]), np.array([True, False, False]), {1: (Tally.of(3, 9),), 2: (Members(("b",)),)}
+    )
+    regions = [Region(SHAPE, group_key(("a",)), 1, 5), Region(NAMED, b"[]", LOWEST_KEY, BEYOND_KEYS)]
+    boxes = Boxes.of(hashes_of([b"[1]", b"[2]"]), np.array([INT64_MIN, 3]), np.array([7, INT64_MAX]))
+    return {
+        "messages": pack_messages(Header("messages", 5, "t/0", 3), messages(many, ["a", "b"]), seq, seq % 2, seq * 9),
+        "snapshot": pack_snapshot(Header("snapshot", 1, "t/0", 4), np.array([7, 8, 11]), answers),
+        "register": next(pack_registrations(Header("register", 2, "t/0", ve=3), [4, 9], regions)),
+        "summary": pack_summary(Header("summary", 2, "t/0", ve=3), {CHANNELS[0]: boxes, CHANNELS[1]: Boxes.none()}),
+    }
+
+
+SAMPLES = samples()
+
+
+@given(damaged(st.sampled_from(list(SAMPLES.values()))))
+@settings(max_examples=examples(2_000), deadline=None)
+def test_damaged_bytes_are_a_record_or_refused(value):
+    with contextlib.suppress(PackedError):
+        unpack(value)
+    with contextlib.suppress(PackedError):
+        unpack_sound(value)
+
+
+STRANGE = st.one_of(
+    st.integers(-(2**63), 2**63 - 1).map(lambda n: lambda rows: pa.array([n] * rows, pa.int64())),
+    st.sampled_from([0, 1, 5, 2**32, 2**64 - 1]).map(lambda n: lambda rows: pa.array([n] * rows, pa.uint64())),
+    st.sampled_from([pa.float64(), pa.string(), pa.binary(), pa.uint8(), pa.null()]).map(
+        lambda type_: lambda rows: pa.nulls(rows, type_)
+    ),
+    st.just(lambda rows: pa.array(["x"] * rows).dictionary_encode()),
+    st.just(lambda rows: pa.array([[1]] * rows)),
+)
+JSON = st.one_of(
+    st.none(), st.integers(-3, 3), st.just(2**70), st.floats(), st.text(max_size=2), st.just([]), st.just({})
+)
+
+
+@given(st.sampled_from(sorted(SAMPLES)), st.data())
+@settings(max_examples=examples(600), deadline=None)
+def test_sound_arrow_with_other_columns_or_another_header_is_a_record_or_refused(kind, data):
+    def change(header, layout, columns):
+        what = data.draw(st.sampled_from(["swap", "drop", "strange", "least", "rows", "header"]))
+        names = st.sampled_from(sorted(columns))
+        if what == "swap":
+            one, other = data.draw(names), data.draw(names)
+            columns[one], columns[other] = columns[other], columns[one]
+        elif what == "drop":
+            del columns[data.draw(names)]
+        elif what == "strange":
+            columns[data.draw(names)] = data.draw(STRANGE)(layout["rows"])
+        elif what == "least":
+            layout["least"][data.draw(st.sampled_from(sorted(layout["least"])))] = data.draw(JSON)
+        elif what == "rows":
+            layout["rows"] = data.draw(st.one_of(JSON, st.sampled_from([-1, 0, 1, 2**40])))
+        else:
+            header[data.draw(st.sampled_from(sorted({*header, "kind", "batch", "of", "chunk"})))] = data.draw(
+                st.one_of(JSON, st.sampled_from(sorted(SAMPLES)))
+            )
+
+    with contextlib.suppress(PackedError):
+        unpack_sound(rewritten(SAMPLES[kind], change))
+
+
+@pytest.mark.parametrize("kind", sorted(SAMPLES))
+def test_a_record_of_another_format_or_kind_is_newer_and_not_damaged(kind):
+    for field, value in (("format", 99), ("kind", "images"), ("format", "two")):
+        other = rewritten(SAMPLES[kind], lambda header, *_, field=field, value=value: header.update({field: value}))
+        with pytest.raises(PackedError, match=f"a newer tidewire wrote this packed record: it has {field}") as refused:
+            unpack(other)
+        assert refused.value.newer
+    strange = rewritten(SAMPLES[kind], lambda header, *_: header.update(format=2, channels="elsewhere", of=None))
+    with pytest.raises(PackedError, match="format 2, expected 1"):
+        unpack(strange)
+
+
+def test_registrations_that_point_nowhere_are_left_out_one_by_one():
+    value = rewritten(SAMPLES["register"], lambda header, *_: header.update(shapes=header["shapes"][:1]))
+    with pytest.raises(PackedError, match="1 registrations name a shape"):
+        unpack(value)
+    read = unpack_sound(value)
+    assert isinstance(read, PackedRegistrations)
+    assert (read.versions, read.astray) == ([4], 1) and read.regions == [Region(SHAPE, group_key(("a",)), 1, 5)]
+
+
+def test_a_header_says_that_something_was_lost_only_where_it_was():
+    assert b"lost" not in SAMPLES["snapshot"]
+    none = Answers(np.zeros(0, np.int64), np.zeros(0, np.bool_), {})
+    read = unpack(pack_snapshot(Header("snapshot", 1, "t/0", 4, lost=True), np.zeros(0, np.int64), none))
+    assert isinstance(read, PackedSnapshot) and read.header.lost and len(read.version) == 0

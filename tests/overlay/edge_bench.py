@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import msgspec
 import numpy as np
 
@@ -39,8 +41,12 @@ ASK = "SELECT MIN(price) FROM stock"
 class Bench:
     """A virtual edge with what it wrote, sorted by topic."""
 
-    def __init__(self, number: int = 0, partitions: int = 1, begun: bool = True) -> None:
-        self.edge = VirtualEdge(number, partitions, TOPICS, CATALOGS.__getitem__)
+    def __init__(
+        self, number: int = 0, partitions: int = 1, begun: bool = True,
+        catalogs: Callable[[int], Catalog] = CATALOGS.__getitem__,
+    ) -> None:  # fmt: skip
+        self.catalogs = catalogs
+        self.edge = VirtualEdge(number, partitions, TOPICS, catalogs)
         self.state: list[bytes] = []
         self.offset = 0
         if begun:
@@ -102,7 +108,7 @@ class Bench:
         self.control(Progress(5, 0, 0, "t0"))
 
     def again(self) -> VirtualEdge:
-        edge = VirtualEdge(self.edge.number, 1, TOPICS, CATALOGS.__getitem__)
+        edge = VirtualEdge(self.edge.number, 1, TOPICS, self.catalogs)
         edge.restore(self.state)
         assert edge.dump() == self.edge.dump()
         return edge

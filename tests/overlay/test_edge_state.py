@@ -9,6 +9,7 @@ import pytest
 from overlay import edge_state
 from overlay.edge_state import (
     Delta,
+    EdgeStateError,
     Head,
     HeldState,
     ShapeState,
@@ -19,7 +20,6 @@ from overlay.edge_state import (
     values_of,
 )
 from overlay.slot_rows import states_of
-from state.errors import StateError
 from tests.overlay.test_slot_rows import many
 
 
@@ -44,8 +44,8 @@ def merged(parts: list[Delta]) -> dict[str, object]:
 def test_large_deltas_and_snapshots_are_cut_into_records_of_bounded_size() -> None:
     for records in (encode_deltas(big()), encode_snapshot(0, big())):
         assert len(records) > 3 and max(map(len, records)) <= edge_state.MAX_RECORD
-        parts, _ = read_back(records)
-        assert merged(parts) == merged([big()])
+        stored, _ = read_back(records)
+        assert merged([delta for _, delta in stored]) == merged([big()])
 
 
 def test_only_the_last_complete_snapshot_and_what_follows_count() -> None:
@@ -53,7 +53,7 @@ def test_only_the_last_complete_snapshot_and_what_follows_count() -> None:
         return encode_deltas(Delta(Head(epoch)))
 
     first, second = encode_snapshot(0, Delta(Head(10))), encode_snapshot(1, Delta(Head(20)))
-    epochs = lambda values: [part.head.epoch for part in read_back(values)[0] if part.head]  # noqa: E731
+    epochs = lambda values: [part.head.epoch for _, part in read_back(values)[0] if part.head]  # noqa: E731
     assert epochs(delta(1) + first + delta(2)) == [10, 2]
     assert epochs(first + delta(2) + second + delta(3)) == [20, 3]
     assert epochs(first + delta(2) + second[:-1] + delta(3)) == [10, 2, 3]
@@ -62,9 +62,25 @@ def test_only_the_last_complete_snapshot_and_what_follows_count() -> None:
     assert read_back(first + second)[1] == 1 and read_back(delta(1))[1] == -1
 
 
-def test_records_of_others_are_refused() -> None:
-    with pytest.raises(StateError, match="cannot be read"):
-        read_back([b"{}"])
-    other = msgspec.msgpack.encode(edge_state.Record(99, "delta"))
-    with pytest.raises(StateError, match="expected 2, got 99"):
-        read_back([other])
+def test_the_deltas_say_which_record_they_stand_in() -> None:
+    first, more = encode_snapshot(0, Delta(Head(10))), encode_deltas(Delta(Head(11)))
+    assert [number for number, _ in read_back(more + first + more)[0]] == [1, 3]
+
+
+@pytest.mark.parametrize(
+    ("value", "says"),
+    [
+        (None, "expected msgpack of format 2"),
+        (b"", "expected msgpack of format 2"),
+        (b"{}", "expected msgpack of format 2"),
+        (b"\x91" * 100_000, "expected msgpack of format 2"),
+        (encode_deltas(Delta(Head(3)))[0][:-1], "expected msgpack of format 2"),
+        (msgspec.msgpack.encode(edge_state.Record(99, "delta")), "another format: expected 2, got 99"),
+        (msgspec.msgpack.encode([1, {"of": "old"}]), "another format: expected 2, got 1"),
+        (msgspec.msgpack.encode(edge_state.Record(2, "images")), "another kind: .*got `images`"),
+    ],
+)
+def test_records_of_others_are_refused_and_told_by_number(value: bytes | None, says: str) -> None:
+    with pytest.raises(EdgeStateError, match=says) as refused:
+        read_back([*encode_deltas(Delta(Head(3))), value])
+    assert refused.value.record == 1

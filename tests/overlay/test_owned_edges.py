@@ -16,7 +16,7 @@ from connectors.topics import Topics
 from operators.control import Control, EpochBegins, Progress, RegisterAll, encode_control
 from operators.operator import Answers
 from operators.packed import Header, pack_snapshot
-from overlay.owned_edges import OwnedEdges, RecordMalformed
+from overlay.owned_edges import OwnedEdges
 from state.change_batch import I64
 from tests.overlay.hand_engine import DDL, SQL
 
@@ -192,11 +192,19 @@ def test_enough_output_makes_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
     assert owned.feed(log.control(0, EpochBegins(0, 0)))
 
 
-def test_a_record_without_key_or_value_in_notifications() -> None:
+def test_what_cannot_be_read_is_told_and_registers_all_once_a_step() -> None:
     log = Log()
     owned = owned_edges(log)
-    with pytest.raises(RecordMalformed, match="offset 0"):
-        owned.feed(log.record(TOPICS.notifications, 0, b"k", None))
+    owned.feed(log.control(0, EpochBegins(0, 0)))
+    owned.feed(log.control(0, RegisterAll(0, 0)))
+    owned.feed(log.subscribe(next(names_of(0))))
+    owned.step()
+    for value in (None, b"", b"{}", b"\xff"):
+        owned.feed(log.record(TOPICS.notifications, 0, None, value))
+    losses = owned.losses()
+    assert [number for number, _ in losses] == [0] * 4 and owned.losses() == []
+    assert "`x.notifications` [0] offset 2 cannot be read: not a control record" in losses[0][1]
+    assert [record.topic for record in owned.step().records] == [TOPICS.registrations, TOPICS.edge_state]
 
 
 def test_clear_forgets_all() -> None:

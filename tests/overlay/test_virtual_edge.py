@@ -8,15 +8,15 @@ import pytest
 
 from catalog.shape import Channel, Region
 from connectors.partitioner import home_partition
-from operators.control import EpochBegins, Progress, Withdraw, decode_control
-from operators.operator import Messages
+from operators.control import EpochBegins, Progress, RegisterAll, Withdraw, decode_control, encode_control
+from operators.operator import Answers, Messages
 from operators.packed import (
     Header,
-    PackedError,
     PackedRegistrations,
     is_packed,
     pack_messages,
     pack_registrations,
+    pack_snapshot,
     unpack,
 )
 from overlay.batch_buffer import MissingChunksError
@@ -24,6 +24,7 @@ from overlay.delivery import Position
 from overlay.virtual_edge import NotificationError
 from state.errors import TidewireError
 from state.order_code import INT64_MAX, INT64_MIN
+from tests.operators.test_packed import rewritten
 from tests.overlay.edge_bench import PRICE, Bench
 
 
@@ -200,30 +201,161 @@ def test_progress_is_passed_on_also_repeated_but_never_backwards() -> None:
     assert bench.edge.position == Position(5, 1) and bench.edge.counters.repeats == 2
 
 
-def test_a_batch_with_a_chunk_missing_stops_the_edge() -> None:
+def registered(bench: Bench) -> list[int]:
+    """Return the versions that a step registers."""
+    found = [unpack(record.value or b"") for record in bench.take().get("registrations", [])]
+    return [version for packed in found if isinstance(packed, PackedRegistrations) for version in packed.versions]
+
+
+def go_on(bench: Bench, batch: int) -> None:
+    """Register, answer in `batch` (7) and send a change (8) in the one after it: both are told, and nothing else."""
+    assert registered(bench) == [0, 1]
+    bench.again()
+    bench.snapshot(batch, {0: 7, 1: 7})
+    bench.control(Progress(5, batch, 0, "t"))
+    bench.message(batch + 1, 8)
+    bench.control(Progress(5, batch + 1, 0, "t"))
+    told = [(d["id"], d["kind"], d["new"]) for d in bench.lines() if d["kind"] != "progress"]
+    assert sorted(told[:2]) == [("a", "resync", "0.07"), ("b", "resync", "0.07")]
+    assert sorted(told[2:]) == [("a", "change", "0.08"), ("b", "change", "0.08")]
+    bench.again()
+    bench.edge.check()
+
+
+def test_a_batch_with_a_chunk_missing_is_a_loss() -> None:
+    bench = Bench()
+    bench.live("a", "b")
+    bench.take()
+    bench.message(1, 7, chunk=1, of=3)
+    bench.control(Progress(5, 1, 0, "t"))
+    (why,) = bench.edge.losses()
+    assert "`tw.notifications` [0], epoch 5: batch 1 of shard `stock/0`" in why and "chunks 0 to 2, got [1]" in why
+    assert bench.edge.find(b"a").at == Position(5, 0)
+    go_on(bench, 2)
+
+
+def test_a_batch_whose_predecessor_never_came_is_a_loss() -> None:
+    bench = Bench()
+    bench.live("a", "b")
+    bench.take()
+    bench.message(2, 9)
+    bench.control(Progress(5, 2, 0, "t"))
+    assert "expected batch 1 first" in bench.edge.losses()[0] and bench.edge.counters.losses == 1
+    go_on(bench, 3)
+
+
+def test_two_runs_of_a_batch_that_differ_stop_the_edge() -> None:
     bench = Bench()
     bench.live("a")
-    bench.message(1, 7, chunk=1, of=3)
-    with pytest.raises(MissingChunksError, match=r"batch 1 of shard `stock/0`.*expected chunks 0 to 2, got \[1\]"):
-        bench.control(Progress(5, 1, 0, "t"))
+    bench.message(1, 7, chunk=0, of=2)
+    with pytest.raises(MissingChunksError, match="two runs of batch 1 of shard `stock/0` differ"):
+        bench.message(1, 7, chunk=0, of=3)
 
 
-def test_a_batch_whose_predecessor_never_came_stops_the_edge() -> None:
+def chunk_of(batch: int) -> bytes:
+    nothing = Answers(np.zeros(0, np.int64), np.zeros(0, np.bool_), {})
+    return pack_snapshot(Header("snapshot", 5, "stock/0", batch), np.zeros(0, np.int64), nothing)
+
+
+(REGISTRATION,) = pack_registrations(Header("register", 5, "stock/0"), [1], [Region(PRICE, b"[]")])
+DAMAGED = {
+    "nothing": b"",
+    "a tombstone": None,
+    "an object": b"{}",
+    "no JSON": b"{",
+    "a number": b"5",
+    "no text": b"\x80\x80",
+    "deep": b"[" * 100_000,
+    "a progress without its batch": b'{"kind":"progress","epoch":5,"catalog":0,"time":"t"}',
+    "a progress cut off": encode_control(Progress(5, 1, 0, "t"))[:-3],
+    "what an edge tells shards": b'{"kind":"withdraw","epoch":5,"ve":0,"channels":[]}',
+    "what an edge registers": REGISTRATION,
+    "a stream that begins": b"\xff\xff",
+    "a chunk cut off": chunk_of(1)[:-40],
+    "a chunk of nothing": chunk_of(1)[:9],
+    "a chunk beyond its number": rewritten(chunk_of(1), lambda header, *_: header.update(chunk=3, of=2)),
+}
+
+
+@pytest.mark.parametrize("what", DAMAGED)
+def test_a_record_that_cannot_be_read_makes_all_register_again(what: str) -> None:
     bench = Bench()
-    bench.control(Progress(5, 0, 0, "t"))
-    with pytest.raises(MissingChunksError, match="expected batch 1 first"):
-        bench.control(Progress(5, 2, 0, "t"))
+    bench.live("a", "b")
+    bench.take()
+    bench.message(1, 5)
+    bench.edge.notification(bench.offset, b"k", DAMAGED[what])
+    bench.offset += 1
+    (why,) = bench.edge.losses()
+    assert f"`tw.notifications` [0] offset {bench.offset - 1} cannot be read: " in why
+    assert (bench.edge.losses(), bench.edge.counters.losses) == ([], 1)
+    bench.control(Progress(5, 1, 0, "t"))
+    go_on(bench, 2)
 
 
-@pytest.mark.parametrize("value", [b"", b"{}", b'{"kind":"withdraw","epoch":5,"ve":0,"channels":[]}'])
-def test_a_record_that_no_engine_writes_stops_the_edge(value: bytes) -> None:
-    with pytest.raises(NotificationError):
+def test_a_damaged_record_of_a_batch_to_come_is_a_loss_when_that_is_committed() -> None:
+    bench = Bench()
+    bench.live("a", "b")
+    bench.take()
+    bench.message(2, 5, chunk=0, of=2)
+    bench.edge.notification(bench.offset, b"k", b"\xff")
+    bench.message(2, 6, chunk=1, of=2)
+    bench.control(Progress(5, 1, 0, "t"), Progress(5, 2, 0, "t"))
+    assert [why.split(":")[0] for why in bench.edge.losses()][1:] == ["`tw.notifications` [0], epoch 5"]
+    go_on(bench, 3)
+
+
+def test_before_the_first_epoch_a_damaged_record_is_a_loss_of_nothing() -> None:
+    bench = Bench(begun=False)
+    bench.edge.notification(0, b"k", b"\xff")
+    bench.control(EpochBegins(5, 0), RegisterAll(5, 0))
+    bench.live("a", "b")
+    bench.take()
+    bench.edge.notification(bench.offset, b"k", b"\xff")
+    go_on(bench, 1)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        b'{"kind":"progress","format":99}',
+        b'{"kind":"images","epoch":5}',
+        rewritten(chunk_of(1), lambda header, *_: header.update(format=99)),
+        rewritten(chunk_of(1), lambda header, *_: header.update(kind="images")),
+    ],
+)
+def test_a_record_of_a_newer_engine_stops_the_edge(value: bytes) -> None:
+    with pytest.raises(NotificationError, match=r"`tw.notifications` \[0\] offset 3 cannot be read: a newer tidewire"):
         Bench().edge.notification(3, b"k", value)
-    with pytest.raises(PackedError):
-        Bench().edge.notification(3, b"k", b"\xff\xff")
-    (registrations,) = pack_registrations(Header("register", 5, "stock/0"), [1], [Region(PRICE, b"[]")])
-    with pytest.raises(NotificationError, match="registrations"):
-        Bench().edge.notification(3, b"k", registrations)
+
+
+def test_what_a_shard_could_not_read_is_registered_again_with_the_batch_that_says_so() -> None:
+    bench = Bench()
+    bench.live("a", "b")
+    bench.take()
+    lost = rewritten(chunk_of(1), lambda header, *_: header.update(lost=True, of=2))
+    bench.edge.notification(bench.offset, b"stock/0", lost)
+    bench.message(1, 5, chunk=1, of=2)
+    assert bench.edge.counters.losses == 0
+    bench.message(2, 6)
+    bench.control(Progress(5, 1, 0, "t"))
+    assert sorted((d["id"], d["new"]) for d in bench.lines() if d["kind"] == "change") == [("a", "0.05"), ("b", "0.05")]
+    assert "`tw.registrations` [0]" in bench.edge.losses()[0] and bench.edge.counters.losses == 1
+    bench.control(Progress(5, 1, 0, "t"))
+    bench.edge.notification(bench.offset, b"stock/0", lost)
+    assert bench.edge.counters.losses == 1 and bench.edge.counters.repeats == 2
+
+
+def test_a_loss_that_a_shard_tells_before_all_are_asked_to_register_is_none() -> None:
+    bench = Bench(begun=False)
+    bench.control(EpochBegins(5, 0))
+    bench.ask(0, "a")
+    bench.ask(1, "b")
+    lost = rewritten(chunk_of(0), lambda header, *_: header.update(lost=True))
+    bench.edge.notification(bench.offset, b"stock/0", lost)
+    bench.control(Progress(5, 0, 0, "t"))
+    assert bench.edge.losses() == [] and registered(bench) == []
+    bench.control(RegisterAll(5, 0))
+    assert registered(bench) == [0, 1]
 
 
 def test_the_log_is_read_again_from_the_first_chunk_that_is_not_applied() -> None:

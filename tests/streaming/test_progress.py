@@ -6,7 +6,7 @@ import pytest
 
 from connectors.record import OutRecord
 from connectors.topics import Topics
-from operators.control import Progress, encode_control
+from operators.control import ControlError, Progress, encode_control
 from streaming.checkpoint import Checkpoint, CheckpointError
 from streaming.checkpoint_files import LocalFiles
 from streaming.progress import ProgressWriter, utc_now
@@ -146,3 +146,23 @@ def test_batches_that_left_the_log_untold_are_told_without_their_ranges(cluster:
 def test_the_time_is_utc_with_milliseconds() -> None:
     assert utc_now()[-1] == "Z"
     assert len(utc_now()) == len("2026-03-01T23:59:59.999Z")
+
+
+@pytest.mark.parametrize(
+    ("value", "says"),
+    [
+        (None, "not a control record .*another `prefix`"),
+        (b"{", "not a control record .*another `prefix`"),
+        (b"\xff", "not a control record .*another `prefix`"),
+        (b'{"kind":"progress","epoch":7}', "not a control record .*another `prefix`"),
+        (b'{"kind":"progress","format":99}', "a newer tidewire wrote .*Run the version of tidewire that wrote it"),
+    ],
+)
+def test_a_start_stops_at_a_record_that_it_cannot_read(
+    cluster: MemoryCluster, tmp_path: Path, value: bytes | None, says: str
+) -> None:
+    told(cluster, Progress(7, 0, 3, "t"))
+    cluster.append([OutRecord(TOPICS.batches, 0, None, value)])
+    told(cluster, Progress(6, 9, 3, "t"))
+    with pytest.raises(ControlError, match=rf"^`t.batches` \[0\] offset 1: {says}"):
+        make_writer(cluster, tmp_path).recover()

@@ -1,18 +1,25 @@
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from catalog.column_type import ColumnType, Kind
 from catalog.relation import Column, Relation
-from catalog.shape import BEYOND_KEYS, Output, Region, Shape, group_key
+from catalog.shape import BEYOND_KEYS, LOWEST_KEY, Output, Region, Shape, group_key
 from connectors.record import RawRecords
-from operators.control import Withdraw, encode_control
-from operators.packed import Header, pack_registrations, pack_summary
+from operators.control import RegisterAll, Withdraw, encode_control
+from operators.operator import Answers
+from operators.packed import Header, pack_registrations, pack_snapshot, pack_summary
 from state.boxes import Boxes, hashes_of
 from state.change_batch import ChangeBatch
-from streaming.register import take_registrations
+from state.errors import StateError
+from state.order_code import INT64_MAX, INT64_MIN
+from streaming.register import REASONS_KEPT, take_registrations
+from streaming.route import route
 from streaming.shard_state import ShardState
 from tests.effort import examples
+from tests.fuzz.mutation import damaged
+from tests.operators.test_packed import rewritten
 
 INTEGER = ColumnType(Kind.INTEGER)
 COLUMNS = (
@@ -29,6 +36,7 @@ NAMED = Shape("t", (Output("count", None),), (), "s")
 ROWS = BOTH.channels[1]
 GROUP = group_key(())
 EPOCH = 7
+NO_ANSWERS = Answers(np.zeros(0, np.int64), np.zeros(0, np.bool_), {})
 
 
 def state() -> ShardState:
@@ -152,6 +160,170 @@ def test_what_is_not_of_this_epoch_this_table_or_readable_is_counted_and_ignored
     assert take_registrations(shard, EPOCH, records(*ignored, None)) == {}
     assert shard.counters.ignored_registrations == len(ignored)
     assert list(shard.listeners[LOW]) == [0] and wants(shard, 0, 0, 2)
+
+
+GOOD = Region(SHAPE, GROUP, 0, 2)
+GROUPED = Shape("t", (Output("min", "y"),), ("s", "x"), None)
+
+
+def shape(*outputs: tuple[str, str | None], relation: str = "t", equal: tuple[str, ...] = (), range_="x") -> Shape:
+    return Shape(relation, tuple(Output(*output) for output in outputs), equal, range_)
+
+
+UNFIT = {
+    "unknown function": Region(shape(("topk", "y")), GROUP),
+    "nameless function": Region(shape(("", "y")), GROUP),
+    "sum of a text": Region(shape(("sum", "s")), GROUP),
+    "average of a text": Region(shape(("min", "y"), ("avg", "s")), GROUP),
+    "minimum of everything": Region(shape(("min", None)), GROUP),
+    "unknown column": Region(shape(("max", "gone")), GROUP),
+    "unknown column in an equality": Region(shape(("max", "y"), equal=("gone",)), b"[1]"),
+    "unknown range": Region(shape(("max", "y"), range_="gone"), GROUP),
+    "another table": Region(shape(("max", "y"), relation="u"), GROUP),
+    "no outputs": Region(shape(), GROUP),
+    "distinct beside others": Region(shape(("distinct", "y"), ("count", None)), GROUP),
+    "a column twice": Region(shape(("min", "y"), equal=("y", "y")), b"[1,1]"),
+    "a column in both": Region(shape(("min", "y"), equal=("x",)), b"[1]"),
+    "empty of an unknown column": Region(shape(("max", "gone")), GROUP, empty=True),
+    "group of nothing": Region(GROUPED, b"[]"),
+    "group too short": Region(GROUPED, b'["a"]'),
+    "group too long": Region(GROUPED, b'["a",1,1]'),
+    "group where none is": Region(SHAPE, b'["a"]', 0, 2),
+    "group of a wrong type": Region(GROUPED, b"[1,1]"),
+    "group of a text for a code": Region(GROUPED, b'["a","b"]'),
+    "group of a boolean": Region(GROUPED, b'["a",true]'),
+    "group of a fraction": Region(GROUPED, b'["a",1.5]'),
+    "group of null": Region(GROUPED, b'["a",null]'),
+    "group beyond 64 bits": Region(GROUPED, b'["a",9223372036854775808]'),
+    "group with blanks": Region(GROUPED, b'["a", 1]'),
+    "group that is no array": Region(GROUPED, b'{"s":"a"}'),
+    "group that is no JSON": Region(GROUPED, b"\xff"),
+    "group of nothing at all": Region(GROUPED, b""),
+    "group that is deep": Region(GROUPED, b"[" * 100_000),
+    "bounds the wrong way round": Region(SHAPE, GROUP, 2, 0),
+    "bounds of bytes for codes": Region(SHAPE, GROUP, b"a", b"b"),
+    "bounds of codes for texts": Region(NAMED, GROUP, 0, 2),
+    "bounds of texts the wrong way round": Region(NAMED, GROUP, b"b", b"a"),
+    "bounds of bytes without a range": Region(GROUPED, b'["a",1]', b"a", b"b"),
+}
+
+
+def mixed(*regions: Region, ve: int = 3, catalog: int = 3, epoch: int = EPOCH) -> bytes:
+    (value,) = pack_registrations(
+        Header("register", epoch, "t/0", ve=ve, catalog=catalog), range(len(regions)), regions
+    )
+    return value
+
+
+@pytest.mark.parametrize("what", UNFIT)
+def test_a_registration_that_does_not_fit_is_counted_and_all_others_take_effect(what):
+    shard, alone = state(), state()
+    asked = records(registration(1, (0, 9)), mixed(GOOD, UNFIT[what], GOOD), registration(1, (6, 9)))
+    snapshots = take_registrations(shard, EPOCH, asked)
+    take_registrations(alone, EPOCH, records(registration(1, (0, 9)), registration(3, (0, 2)), registration(1, (6, 9))))
+    assert snapshots[3].version.tolist() == [0, 2] and snapshots[3].answers.new.tolist() == [10, 10]
+    assert snapshots[1].answers.has_new.tolist() == [True, False]
+    counters = shard.counters
+    assert (counters.registrations, counters.unfit_registrations, counters.ignored_registrations) == (4, 1, 1)
+    assert len(counters.unfit_reasons) == 1 and counters.unreadable_registrations == 0 and not shard.hurt
+    assert set(shard.listeners) == set(alone.listeners) == set(shard.operator.channels)
+    assert [wants(shard, 3, 0, 2), wants(shard, 1, 6, 9)] == [True, True]
+    shard.operator.check()
+    assert take_registrations(state(), EPOCH, asked).keys() == snapshots.keys()
+
+
+def test_an_unfit_registration_alone_is_answered_to_nobody_and_leaves_no_trace_but_counts():
+    shard = state()
+    assert take_registrations(shard, EPOCH, records(*[mixed(region) for region in UNFIT.values()])) == {}
+    assert shard.listeners == {} and shard.operator.channels == () and shard.operator.orderings == 0
+    assert shard.counters.unfit_registrations == len(UNFIT) and len(shard.counters.unfit_reasons) == REASONS_KEPT
+    again = state()
+    take_registrations(again, EPOCH, records(*[mixed(region) for region in UNFIT.values()]))
+    assert shard.dump() == again.dump()
+
+
+def test_a_shape_number_out_of_range_is_one_registration_that_does_not_fit():
+    wrong = rewritten(mixed(GOOD, Region(NAMED, GROUP, b"a", b"b"), GOOD), lambda header, *_: header["shapes"].pop())
+    shard = state()
+    snapshots = take_registrations(shard, EPOCH, records(wrong))
+    assert snapshots[3].version.tolist() == [0, 2] and shard.counters.unfit_registrations == 1
+
+
+@pytest.mark.parametrize("ve", [-1, 4, 2**40])
+def test_a_virtual_edge_that_is_not_there_is_not_written_to(ve):
+    shard = state()
+    assert list(take_registrations(shard, EPOCH, records(mixed(GOOD, GOOD, ve=ve), mixed(GOOD)), 4)) == [3]
+    assert shard.counters.unfit_registrations == 2 and list(shard.listeners[LOW]) == [3]
+
+
+def test_a_registration_under_a_newer_catalog_is_taken_where_it_fits():
+    shard = state()
+    asked = records(mixed(GOOD, catalog=99), mixed(UNFIT["unknown column"], catalog=99))
+    assert list(take_registrations(shard, EPOCH, asked)) == [3] and shard.counters.unfit_registrations == 1
+
+
+UNREADABLE = [
+    b"",
+    b"{}",
+    b"\xffgarbage",
+    registration(1, (0, 2))[:200],
+    registration(1, (0, 2))[:-40],
+    pack_snapshot(Header("snapshot", EPOCH, "t/0", 4), np.zeros(0, np.int64), NO_ANSWERS),
+    encode_control(RegisterAll(EPOCH, 3)),
+]
+
+
+@pytest.mark.parametrize("value", UNREADABLE)
+def test_the_virtual_edge_of_an_unreadable_record_is_told(value):
+    shard = state()
+    asked = records(registration(1, (0, 9)), value)
+    asked.partition[1] = 2
+    assert list(take_registrations(shard, EPOCH, asked)) == [1] and shard.hurt == {2}
+    assert (shard.counters.unreadable_registrations, shard.counters.ignored_registrations) == (1, 1)
+    assert shard.counters.unfit_registrations == 0
+
+
+@pytest.mark.parametrize("value", [b'{"kind":"images","epoch":7}', b'{"kind":"withdraw","format":2}'])
+def test_a_record_of_a_newer_edge_ends_the_engine_with_a_sentence(value):
+    packed = rewritten(registration(1, (0, 2)), lambda header, *_: header.update(format=2, epoch={}))
+    for newer in (value, packed):
+        with pytest.raises(StateError, match=r"`registrations` \[0\] offset 1 cannot be taken: a newer tidewire wrote"):
+            take_registrations(state(), EPOCH, records(registration(1, (0, 2)), newer))
+
+
+VALUES = st.one_of(st.none(), st.sampled_from(["x", "y", "s", "id", "gone", ""]))
+SHAPES = st.builds(
+    Shape,
+    st.sampled_from(["t", "u"]),
+    st.lists(
+        st.builds(Output, st.sampled_from(["min", "max", "sum", "avg", "count", "distinct", "topk"]), VALUES),
+        max_size=3,
+    ).map(tuple),
+    st.lists(VALUES.filter(bool), max_size=2).map(tuple),
+    VALUES,
+)
+GROUPS = st.sampled_from([b"[]", b"[1]", b'["a"]', b'["a",1]', b'[1,"a"]', b"[1,1]", b"[ 1]", b"\xff"])
+BOUND = st.sampled_from([INT64_MIN, -1, 0, 9, INT64_MAX, LOWEST_KEY, b"a", b"\xfe\xff", BEYOND_KEYS])
+REGIONS = st.builds(Region, SHAPES, GROUPS, BOUND, BOUND, st.booleans())
+ASKED = st.lists(REGIONS, min_size=1, max_size=4).map(lambda regions: mixed(*regions))
+
+
+@given(st.lists(st.one_of(ASKED, damaged(ASKED)), min_size=1, max_size=4))
+@settings(max_examples=examples(400), deadline=None)
+def test_whatever_stands_in_registrations_the_batch_ends_and_good_ones_are_answered(values):
+    taken, results = records(mixed(GOOD), *values, mixed(GOOD, ve=1)), []
+    for _ in range(2):
+        shard = ShardState.open(RELATION, RELATION.shard, state().dump())
+        snapshots = take_registrations(shard, EPOCH, taken, 4)
+        assert snapshots[3].version[0] == 0 and snapshots[3].answers.new[0] == 10
+        assert snapshots[1].answers.new[-1] == 10 and set(snapshots) <= set(range(4))
+        shard.operator.check()
+        results.append(shard.dump())
+        shard.operator.snapshot([GOOD])
+        codes, valid = np.array([[1], [1], [3], [0]]), np.ones((4, 1), np.bool_)
+        one = np.ones(1, np.bool_), codes, valid, {3: ["z"]}, np.zeros(1, np.int32), np.full(1, 9)
+        route(shard.listeners, shard.operator.apply(ChangeBatch([b'{"id":1}'], *one)), 4)
+    assert results[0] == results[1]
 
 
 def test_no_records_no_snapshots():

@@ -45,6 +45,14 @@ def sent(result):
     return [unpack(record.value) for record in result.out if record.topic == TOPICS.notifications]
 
 
+def notified(result):
+    return [record for record in result.out if record.topic == TOPICS.notifications]
+
+
+def replace_ve(header: Header, ve: int) -> Header:
+    return Header(header.kind, header.epoch, header.shard, ve=ve, catalog=header.catalog)
+
+
 def counters(result):
     (record,) = [record for record in result.out if record.topic == TOPICS.engines]
     return json.loads(record.value)
@@ -137,3 +145,39 @@ def test_changes_that_a_connector_publishes_again_are_ignored_and_counted():
     second = process_shard(spec, 1, first.state, [records("t", pairs, first=4)])
     counted = [(r["decoded"], r["deletes"], r["ignored"]) for r in map(counters, (first, second))]
     assert counted == [(4, 2, 0), (5, 2, 3)] and counters(second)["rows"] == 1
+
+
+def test_registrations_that_cannot_be_taken_end_no_batch_and_are_counted_and_told():
+    unfit = Region(Shape("t", (Output("topk", "y"),), (), "x"), group_key(()))
+    header = Header("register", 7, "t/0", ve=2, catalog=0)
+    (value,) = pack_registrations(header, [11, 12], [Region(SHAPE, group_key(()), 0, 9), unfit])
+    (elsewhere,) = pack_registrations(replace_ve(header, 4), [13], [Region(SHAPE, group_key(()), 0, 9)])
+    pairs = [(b"t/0", value), (b"t/0", elsewhere)]
+    broken = records(TOPICS.registrations, [(b"t/0", b"\xffbroken"), (b"t/0", value[:-50])], partition=1)
+    arrived = [records(TOPICS.registrations, pairs, partition=2), broken, rows((1, 3, 10))]
+    result = process_shard(SPEC, 1, None, arrived)
+    assert process_shard(SPEC, 1, None, arrived[::-1]) == result
+    told = {
+        (record.partition, packed.header.kind): packed
+        for record, packed in zip(notified(result), sent(result), strict=True)
+    }
+    assert sorted(told) == [(1, "snapshot"), (2, "messages"), (2, "snapshot")]
+    assert told[1, "snapshot"].header.lost and len(told[1, "snapshot"].version) == 0
+    assert not told[2, "snapshot"].header.lost and told[2, "snapshot"].version.tolist() == [11]
+    counted = counters(result)
+    assert (counted["registrations"], counted["unfit_registrations"], counted["unreadable_registrations"]) == (1, 2, 2)
+    assert counted["ignored_registrations"] == 4 and len(counted["unfit_reasons"]) == 2
+    after = process_shard(SPEC, 2, result.state, [rows((1, 3, 5), first=1)])
+    assert [
+        (record.partition, packed.header.lost) for record, packed in zip(notified(after), sent(after), strict=True)
+    ] == [(2, False)]
+    assert counters(after)["unfit_registrations"] == 2
+
+
+def test_a_virtual_edge_that_hears_of_a_loss_gets_its_messages_and_answers_too():
+    first = process_shard(SPEC, 0, None, [registration()])
+    broken = records(TOPICS.registrations, [(b"t/0", b"")], partition=2, first=5)
+    snapshot, messages = sent(process_shard(SPEC, 1, first.state, [broken, rows((1, 3, 10))]))
+    assert (snapshot.header.lost, snapshot.header.of, messages.header.of) == (True, 2, 2)
+    answered, *_ = sent(process_shard(SPEC, 1, first.state, [broken, registration()]))
+    assert answered.header.lost and answered.version.tolist() == [11]

@@ -1,8 +1,10 @@
 from dataclasses import replace
 
+import msgspec
 import pytest
 
 from connectors.debezium_position import Position
+from state.blob import read_blob, write_blob
 from state.boxes import Boxes, hashes_of
 from state.errors import StateError
 from streaming.repeats import Repeats
@@ -33,6 +35,23 @@ def test_no_bytes_is_an_empty_shard():
 def test_a_table_created_again_begins_empty():
     again = ShardState.open(replace(RELATION, born=RELATION.born + 1), RELATION.shard, state().dump())
     assert again.operator.rows == 0 and again.seq == -1 and again.listeners == {}
+
+
+def test_a_table_of_an_earlier_birth_than_its_state_is_refused_as_any_other_declaration():
+    with pytest.raises(StateError, match="another declaration"):
+        ShardState.open(replace(RELATION, born=RELATION.born - 1), RELATION.shard, state().dump())
+
+
+def test_a_state_without_the_counters_of_today_is_read():
+    shard = state()
+    shard.counters.registrations = 7
+    sections = read_blob(shard.dump(), b"tw-shard", 2, RELATION.shard)
+    memory = msgspec.msgpack.decode(bytes(sections["memory"]))
+    for name in ("unfit_registrations", "unreadable_registrations", "unfit_reasons"):
+        del memory["counters"][name]
+    sections = {"memory": msgspec.msgpack.encode(memory), "operator": bytes(sections["operator"])}
+    again = ShardState.open(RELATION, RELATION.shard, write_blob(b"tw-shard", 2, RELATION.shard, sections))
+    assert again.counters == shard.counters and again.operator.rows == 2
 
 
 def test_another_shards_state_is_refused():

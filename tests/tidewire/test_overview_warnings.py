@@ -50,7 +50,17 @@ def test_edges_that_are_absent_out_of_reach_or_not_serving() -> None:
     assert "no edge runs" in warned(edges=[])
     assert "virtual edges 1 are moving" in warned(edges=[EdgeState("a:1", [0], {"state": "running"})])
     assert "`a:1` could not be asked" in warned(edges=[EdgeState("a:1", [0, 1], None)])
+    lost = {"state": "running", "virtual_edges": {"0": {"losses": 2}, "1": {"losses": 1}, "2": {}}}
+    assert "`a:1` could not read what engine or edges had written, 3 times" in warned(
+        edges=[EdgeState("a:1", [0, 1], lost)]
+    )
     assert "`a:1` is restoring" in warned(edges=[EdgeState("a:1", [0, 1], {"state": "restoring"})])
+
+
+def test_registrations_that_do_not_fit_or_cannot_be_read() -> None:
+    unfit = table(unfit_registrations=3, unfit_reasons=["channel `topk`", "group `[]`"])
+    assert "3 registrations of edges do not fit it and are not answered (channel `topk`; group `[]`)" in unfit
+    assert "2 records in `registrations` could not be read" in table(unreadable_registrations=2)
 
 
 def table(lag: int | None = 0, **more: object) -> str:

@@ -13,7 +13,7 @@ import msgspec
 from connectors.kafka import KafkaProperties, KafkaRecord, Reader
 from connectors.topics import Topics
 from operators.control import Progress as EngineProgress
-from operators.control import decode_control
+from operators.control import control_at
 from tidewire.delivery_reader import DeliveryReader
 from tidewire.records import Delivery, Progress
 
@@ -137,7 +137,7 @@ class Watch:
 
     def _follow_batches(self) -> None:
         for record in self._records(self._topics.batches):
-            progress = decode_control(record.value or b"")
+            progress = control_at(record.topic, record.partition, record.offset, record.value)
             if isinstance(progress, EngineProgress):
                 self.committed(progress)
 

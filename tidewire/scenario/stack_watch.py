@@ -15,7 +15,7 @@ from typing import Any
 from connectors.kafka import Admin, KafkaProperties, Producer
 from connectors.light_kafka import LightKafka
 from connectors.record import OutRecord
-from operators.control import Offsets, Progress, decode_control
+from operators.control import Offsets, Progress, control_at
 from state.errors import TidewireError
 from tidewire.client import Client
 from tidewire.delivery_reader import DeliveryReader
@@ -124,7 +124,7 @@ class StackWatch:
 
     def _committed(self, ends: Mapping[str, Mapping[int, int]]) -> bool:
         for record in self._batches.poll(_POLL_SECONDS):
-            progress = decode_control(record.value or b"null")
+            progress = control_at(record.topic, record.partition, record.offset, record.value)
             if isinstance(progress, Progress):
                 self._announced = progress
         read: Offsets = self._announced.end if self._announced is not None else {}

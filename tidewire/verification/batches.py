@@ -15,10 +15,12 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from state.errors import TidewireError
 from tidewire.verification.journal import Record
 
 Place = tuple[str, int]
 """(topic, partition)"""
+_KINDS = ("progress", "epoch", "register", "withdraw")
 
 
 class Position(NamedTuple):
@@ -47,18 +49,15 @@ class Batches:
         self.announced = -1
         seen: set[Position] = set()
         for record in records:
-            if record.value is None:
+            told = _read(record)
+            if told is None:
                 continue
-            body: dict[str, Any] = msgspec.json.decode(record.value)
-            at = Position(body["epoch"], body["batch"])
-            self.announced = max(self.announced, body["catalog"])
-            self.horizon = at if self.horizon is None else max(self.horizon, at)
-            if at not in seen and at.batch >= 0:
-                seen.add(at)
-                batch = Batch(
-                    at, body.get("holds", body["catalog"]), _places(body.get("start", {})), _places(body.get("end", {}))
-                )
-                self.epochs.setdefault(at.epoch, []).append(batch)
+            batch, announced = told
+            self.announced = max(self.announced, announced)
+            self.horizon = batch.at if self.horizon is None else max(self.horizon, batch.at)
+            if batch.at not in seen and batch.at.batch >= 0:
+                seen.add(batch.at)
+                self.epochs.setdefault(batch.at.epoch, []).append(batch)
         for batches in self.epochs.values():
             batches.sort(key=lambda batch: batch.at)
             self._leave_out_the_blind(batches)
@@ -94,6 +93,42 @@ class Batches:
         batches = self.epochs.get(at.epoch, [])
         place = bisect.bisect_right(batches, at.batch, key=lambda batch: batch.at.batch)
         return batches[min(place, len(batches) - 1)].catalog if batches else -1
+
+
+class UnreadableBatches(TidewireError):
+    """A record of `batches` is none that can be judged by: without it nobody knows what a batch held."""
+
+    code = "unreadable_batches"
+
+
+def _read(record: Record) -> tuple[Batch, int] | None:
+    """Return the batch that a record is about and the catalog version it announces; None for one about neither.
+
+    Raises UnreadableBatches, which says where it stands.
+    """
+    newer = False
+    try:
+        body: dict[str, Any] = msgspec.json.decode(record.value or b"")
+        kind = body.get("kind", "progress")
+        newer = body.get("format", 1) != 1 or kind not in _KINDS
+        if not newer:
+            return _batch(body) if kind == "progress" else None
+    except (msgspec.MsgspecError, ValueError, TypeError, LookupError, AttributeError, RecursionError):
+        pass  # told below
+    what = "was written by a newer tidewire: verify with that version" if newer else "is none that an engine writes"
+    raise UnreadableBatches(
+        f"`batches` [{record.partition}] offset {record.offset} {what}. Expected a JSON object with epoch, batch, "
+        f"catalog, and offsets from `start` to `end`, got {(record.value or b'')[:80]!r}. Without it nothing is judged."
+    )
+
+
+def _batch(body: dict[str, Any]) -> tuple[Batch, int]:
+    at, announced = Position(body["epoch"], body["batch"]), body["catalog"]
+    start, end = (_places(body.get(side, {})) for side in ("start", "end"))
+    numbers = [*at, announced, body.get("holds", announced), *start.values(), *end.values()]
+    if not all(type(number) is int and abs(number) < 2**63 for number in numbers):
+        raise ValueError("not a number of 64 bits")
+    return Batch(at, body.get("holds", announced), start, end), announced
 
 
 def _places(offsets: dict[str, dict[str, int]]) -> dict[Place, int]:

@@ -2,7 +2,9 @@
 
 import json
 
-from tidewire.verification.batches import Batches, Position
+import pytest
+
+from tidewire.verification.batches import Batches, Position, UnreadableBatches
 from tidewire.verification.journal import Record
 
 
@@ -32,3 +34,33 @@ def test_a_batch_may_say_which_version_it_ran_under() -> None:
     body = {"epoch": 1, "batch": 0, "catalog": 5, "holds": 2, "start": {}, "end": {"t": {"0": 1}}}
     found = Batches([Record(0, 0, 0, None, json.dumps(body).encode())])
     assert (found.epochs[1][0].catalog, found.announced) == (2, 5)
+
+
+SOUND = {"kind": "progress", "epoch": 1, "batch": 0, "catalog": 5, "start": {}, "end": {"t": {"0": 1}}}
+DAMAGED = [
+    None, b"", b"{}", b"[]", b"null", b"7", b"\xff", json.dumps(SOUND).encode()[:-2], b"[" * 100_000,
+    *(
+        json.dumps(SOUND | change).encode()
+        for change in (
+            {"epoch": "1"}, {"batch": None}, {"batch": 1.5}, {"batch": True}, {"catalog": 2**64}, {"holds": []},
+            {"end": 3}, {"end": {"t": 3}}, {"end": {"t": {"zero": 3}}}, {"end": {"t": {"0": "3"}}}, {"start": [1]},
+            {"kind": 7},
+        )
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("value", DAMAGED)
+def test_a_record_that_cannot_be_read_ends_the_verification_with_a_sentence(value) -> None:
+    sound = Record(0, 0, 0, None, json.dumps(SOUND).encode())
+    with pytest.raises(
+        UnreadableBatches, match=r"^`batches` \[0\] offset 8 is none that an engine writes|newer tidewire"
+    ):
+        Batches([sound, Record(0, 8, 0, None, value)])
+
+
+@pytest.mark.parametrize("change", [{"format": 99}, {"format": 2, "epoch": {}}, {"kind": "images"}])
+def test_a_record_of_a_newer_engine_ends_it_too(change) -> None:
+    newer = Record(0, 8, 0, None, json.dumps(SOUND | change).encode())
+    with pytest.raises(UnreadableBatches, match=r"offset 8 was written by a newer tidewire"):
+        Batches([newer])
