@@ -69,6 +69,7 @@ def test_engine_tables_lag_and_counts(kafka: KafkaProperties, topics: Topics, pr
     gone, buckets, stock = seen.tables
     assert (buckets.shards, buckets.counters and buckets.counters.decoded, buckets.largest_bytes) == (2, 5, 70)
     assert (gone.name, gone.lag, gone.counters) == ("gone", None, None)
+    assert (gone.partitions, stock.partitions) == (0, 2)
     assert (stock.lag, stock.counters and stock.counters.decoded, stock.counters and stock.counters.rows) == (7, 5, 4)
     assert seen.dead_letters == 1
     assert msgspec.json.encode(seen)
