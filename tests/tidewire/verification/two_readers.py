@@ -30,6 +30,12 @@ class TwoReaders:
         assert judge == product, (key, value)
         return judge
 
+    def refusal(self, key: bytes | None, value: bytes | None, keyless: bool = True) -> tuple[str, str] | None:
+        """Return the code and the text of the product's dead letter, the same each time; None of a row."""
+        first, again = (self._product[keyless].decode(records([(key, value)])).dead for _ in range(2))
+        assert first == again
+        return (first[0].code, first[0].message) if first else None
+
     def _by_product(self, key: bytes | None, value: bytes | None, keyless: bool) -> Row | None:
         decoded = self._product[keyless].decode(records([(key, value)]))
         if decoded.dead:
