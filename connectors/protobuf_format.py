@@ -5,7 +5,8 @@
     schema='<descriptor set>'     the message alone, always of this schema; `message` says which of it
 
 A field is read as the schema that wrote it says (`proto_scalar.py`); fields that are no columns, and those that the
-schema does not know, are ignored. The Kafka key is framed in the same way (a message of exactly the primary key), or
+schema does not know, are ignored. A message without a field that is required, at any depth, is none of its schema.
+The Kafka key is framed in the same way (a message of exactly the primary key), or
 JSON. Where records are framed, `message` refuses rows of any other one.
 """
 
@@ -28,6 +29,8 @@ from connectors.record import RawRecords
 from connectors.row_decoding import Read, RowDecoder
 from connectors.schema_frame import read_path, unframe
 from connectors.writer_schemas import WriterSchemas
+
+_SHOWN_NAMES = 3
 
 
 class ProtobufFormat:
@@ -60,10 +63,16 @@ class _Plan:
         """Return how to read the values of the message that `data` is, by field. Raises RecordFault."""
         try:
             message = self.message.read(data)
-        except DecodeError as error:
-            why = str(error).rstrip(".")[:200]
-            raise RecordFault("malformed_protobuf", f"no message of its schema: {why} ({self.message.label})") from None
+        except DecodeError:
+            raise self._fault("its bytes are no fields, or a string in it is not UTF-8") from None
+        kind = type(message)  # of the class: a field of the message may be called IsInitialized
+        if not kind.IsInitialized(message):
+            missing = ", ".join(f"`{name}`" for name in kind.FindInitializationErrors(message)[:_SHOWN_NAMES])
+            raise self._fault(f"it lacks what is required: {missing}")
         return self._absent | {name: partial(value.read, message) for name, value in self._values.items()}
+
+    def _fault(self, why: str) -> RecordFault:
+        return RecordFault("malformed_protobuf", f"no message of its schema: {why} ({self.message.label})")
 
 
 class _Messages:
