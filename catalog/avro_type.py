@@ -62,10 +62,3 @@ def scalar_type(node: AvroNode) -> AvroType | None:
     while isinstance(found, AvroUnion):
         found = found.single()
     return found if isinstance(found, AvroType) else None
-
-
-def may_be_null(node: AvroNode) -> bool:
-    """Return whether a datum may be null."""
-    if isinstance(node, AvroUnion):
-        return any(may_be_null(one) for one in node.branches)
-    return node.name == "null"

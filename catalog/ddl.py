@@ -17,18 +17,22 @@ from types import MappingProxyType
 
 from sqlglot import exp
 
-from catalog.declaration import read_table, read_table_name
+from catalog.declaration import Declaration, read_table, read_table_name
 from catalog.errors import CatalogError, suggestion
 from catalog.evolution import evolve
 from catalog.names import quoted
 from catalog.relation import Catalog, Column, Relation
+from catalog.schema_columns import unreadable
 from catalog.statement_text import StatementText
 
 _SUPPORTED = "Supported: CREATE TABLE [IF NOT EXISTS] and DROP TABLE [IF EXISTS], separated by `;`."
 
 
-def apply_ddl(catalog: Catalog, text: str, version: int) -> Catalog:
+def apply_ddl(catalog: Catalog, text: str, version: int, recorded: bool = False) -> Catalog:
     """Return `catalog` after the statements of `text`, as version `version`. Pure and deterministic.
+
+    `recorded`: the text stands in the catalog's topic. A table of which no record can ever be a row is then taken, as
+    earlier versions took it, for else the other tables of its text were lost; nobody can declare it any more.
 
     Raises CatalogError, which underlines the place; then nothing of the text is applied. Codes: `syntax`,
     `unsupported`, `unsupported_type`, `unknown_table`, `unknown_column`, `conflict`, `malformed`.
@@ -41,7 +45,9 @@ def apply_ddl(catalog: Catalog, text: str, version: int) -> Catalog:
     relations = dict(catalog.relations)
     for statement in source.statements:
         if isinstance(statement, exp.Create) and statement.kind == "TABLE":
-            _create(relations, statement, source, version)
+            declared = _create(relations, statement, source, version)
+            if declared is not None and not recorded:
+                _check_readable(declared, source)
         elif isinstance(statement, exp.Drop) and statement.kind == "TABLE":
             _drop(relations, statement, source)
         else:
@@ -69,18 +75,30 @@ def _column_ddl(column: Column, in_key: bool) -> str:
     return f"{quoted(column.name)} {column.type}{not_null}"
 
 
-def _create(relations: dict[str, Relation], statement: exp.Create, source: StatementText, version: int) -> None:
+def _create(
+    relations: dict[str, Relation], statement: exp.Create, source: StatementText, version: int
+) -> Declaration | None:
+    """Add what a CREATE TABLE declares, and return it; None where the table is there and left as it is."""
     declaration = read_table(statement, source, version)
     new = declaration.relation
     old = relations.get(new.name)
     if old is not None and statement.args.get("exists"):
-        return
+        return None
     for other in relations.values():
         if other.topic == new.topic and other.name != new.name:
             what = f"topic `{new.topic}` already feeds table `{other.name}`"
             hint = f"One topic feeds one table: give `{new.name}` another 'topic', or DROP TABLE {quoted(other.name)}."
             raise source.refusal("conflict", what, declaration.topic_span, hint)
     relations[new.name] = new if old is None else evolve(old, declaration, source)
+    return declaration
+
+
+def _check_readable(declaration: Declaration, source: StatementText) -> None:
+    fault = unreadable(declaration.relation)
+    if fault is not None:
+        place = declaration.name_span if fault.column is None else declaration.column_spans[fault.column]
+        code = "malformed" if fault.column is None else "unknown_column"
+        raise source.refusal(code, fault.what, place, fault.hint)
 
 
 def _drop(relations: dict[str, Relation], statement: exp.Drop, source: StatementText) -> None:

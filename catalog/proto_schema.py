@@ -111,6 +111,14 @@ class ProtoSchema:
             level = [one for one in level[number].nested_type if not one.options.map_entry]
         return self.message(name) if path else None
 
+    def every(self) -> Iterator[ProtoMessage]:
+        """Yield each message of the root, those inside others too."""
+        waiting = [(_within(file.package, one.name), one) for file in self._roots.values() for one in file.message_type]
+        while waiting:
+            name, one = waiting.pop(0)
+            waiting += [(_within(name, i.name), i) for i in one.nested_type if not i.options.map_entry]
+            yield self.message(name)
+
     def _made(self, descriptor: Any) -> ProtoMessage:
         made = self._messages.get(descriptor.full_name)
         if made is None:

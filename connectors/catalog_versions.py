@@ -40,7 +40,7 @@ class CatalogFold:
         if text is None:
             return False
         try:
-            catalog = apply_ddl(self.newest, text.decode(), version)
+            catalog = apply_ddl(self.newest, text.decode(), version, recorded=True)
         except (TidewireError, UnicodeDecodeError):
             return False
         self._versions.append(version)

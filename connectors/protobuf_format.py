@@ -30,8 +30,6 @@ from connectors.row_decoding import Read, RowDecoder
 from connectors.schema_frame import read_path, unframe
 from connectors.writer_schemas import WriterSchemas
 
-_SHOWN_NAMES = 3
-
 
 class ProtobufFormat:
     """Decodes batches of one relation. `keyless`: rows without a Kafka key are taken (one partition)."""
@@ -52,6 +50,8 @@ class _Plan:
 
     def __init__(self, message: ProtoMessage, columns: Mapping[str, Column]) -> None:
         self.message = message
+        # the library could name what is missing, but ends the process over some messages of maps
+        self._required = [field.name for field in message.fields.values() if field.is_required]
         self._absent: dict[str, Read] = dict.fromkeys(message.fields, _nothing)
         self._values = {
             name: ProtoValue(column.type, message.fields[name], message.label)
@@ -67,8 +67,8 @@ class _Plan:
             raise self._fault("its bytes are no fields, or a string in it is not UTF-8") from None
         kind = type(message)  # of the class: a field of the message may be called IsInitialized
         if not kind.IsInitialized(message):
-            missing = ", ".join(f"`{name}`" for name in kind.FindInitializationErrors(message)[:_SHOWN_NAMES])
-            raise self._fault(f"it lacks what is required: {missing}")
+            missing = [f"field `{name}`" for name in self._required if not kind.HasField(message, name)]
+            raise self._fault(f"{missing[0] if missing else 'a field of a message in it'} is required, and absent")
         return self._absent | {name: partial(value.read, message) for name, value in self._values.items()}
 
     def _fault(self, why: str) -> RecordFault:

@@ -132,6 +132,6 @@ class KafkaTarget:
         for relation in catalog.relations.values():
             if relation.topic in self._topics:
                 ddl = to_ddl(replace(relation, topic=self._into + relation.topic))
-                if apply_ddl(known, ddl, known.version + 1).relations != known.relations:
+                if apply_ddl(known, ddl, known.version + 1, recorded=True).relations != known.relations:
                     self._producer.send(OutRecord(topics.catalog, 0, None, ddl.encode()))
         self._producer.flush()

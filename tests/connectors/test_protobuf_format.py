@@ -18,8 +18,8 @@ def table(type_: str, message: str = "", absent: str = "null", **schemas: str) -
     ddl = (
         f"CREATE TABLE t (id BIGINT PRIMARY KEY, v {type_}) WITH ('format'='protobuf', 'absent'='{absent}', {options})"
     )
-    found = apply_ddl(Catalog(), ddl, 0).relations["t"]
-    assert apply_ddl(Catalog(), to_ddl(found), 0).relations["t"] == found
+    found = apply_ddl(Catalog(), ddl, 0, recorded=True).relations["t"]
+    assert apply_ddl(Catalog(), to_ddl(found), 0, recorded=True).relations["t"] == found
     return found
 
 

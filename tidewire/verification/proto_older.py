@@ -18,7 +18,10 @@ def is_whole(message: Any) -> bool:
     kind = type(message)  # of the class: a field of the message may be called HasField
     if any(one.is_required and not kind.HasField(message, one.name) for one in kind.DESCRIPTOR.fields):
         return False
-    return all(is_whole(inner) for field, value in kind.ListFields(message) for inner in _messages(field, value))
+    try:
+        return all(is_whole(inner) for field, value in kind.ListFields(message) for inner in _messages(field, value))
+    except UnicodeDecodeError:  # a map's key is no text, and there is no other way to what is in the map
+        return bool(kind.IsInitialized(message))
 
 
 def _messages(field: Any, value: Any) -> Iterator[Any]:

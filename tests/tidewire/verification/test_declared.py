@@ -58,7 +58,7 @@ DEBEZIUM = "CREATE TABLE d (a INT PRIMARY KEY, b TIMESTAMP) WITH ('format'='debe
 def test_evolution_of_a_format(text: str) -> None:
     catalog = apply_ddl(Catalog(), DEBEZIUM, 0)
     with contextlib.suppress(TidewireError):
-        catalog = apply_ddl(catalog, text, 1)
+        catalog = apply_ddl(catalog, text, 1, recorded=True)
     table, relation = declared(DEBEZIUM, text).at(1)["d"], catalog.relations["d"]
     assert (table.format, table.options, len(table.columns)) == (
         relation.format,
@@ -114,7 +114,7 @@ TEXTS = [
 def test_it_applies_what_the_product_applies(text: str) -> None:
     catalog = apply_ddl(Catalog(), STOCK, 0)
     with contextlib.suppress(TidewireError):
-        catalog = apply_ddl(catalog, text, 1)
+        catalog = apply_ddl(catalog, text, 1, recorded=True)
     ours = declared(STOCK, text).at(1)
     assert set(ours) == set(catalog.relations)
     for name, relation in catalog.relations.items():

@@ -19,7 +19,7 @@ class TwoReaders:
     """Reads records of the table `t`, declared by `ddl`."""
 
     def __init__(self, ddl: str) -> None:
-        self.relation = apply_ddl(Catalog(), ddl, 0).relations["t"]
+        self.relation = apply_ddl(Catalog(), ddl, 0, recorded=True).relations["t"]
         self.table = declared(ddl).at(0)["t"]
         self._product = {keyless: format_of(self.relation, keyless) for keyless in (False, True)}
 
