@@ -43,7 +43,7 @@ def parse_document(data: bytes) -> object:
     try:
         document: object = _DECODER.decode(text)
     except json.JSONDecodeError as error:
-        raise RecordFault("malformed_json", f"not a JSON text: {_why(text, error)}{_framed(data)}") from None
+        raise RecordFault("malformed_json", f"not a JSON text: {_framed(data) or _why(text, error)}") from None
     if _SURROGATE_ESCAPE.search(text):
         _check_surrogates(document)
     return document
@@ -67,7 +67,8 @@ def _text(data: bytes) -> str:
     try:
         text = str(data, "utf-8")
     except UnicodeDecodeError as error:
-        raise RecordFault("invalid_utf8", f"byte {error.start} is not UTF-8{_framed(data)}") from None
+        what = f"byte {error.start} is not UTF-8"
+        raise RecordFault("invalid_utf8", ": ".join(filter(None, (what, _framed(data))))) from None
     if text.startswith("\ufeff"):
         raise RecordFault("byte_order_mark", "the text begins with a byte order mark; send plain UTF-8")
     return text
@@ -87,7 +88,7 @@ def _framed(data: bytes) -> str:
     if len(data) < _FRAME or data[0] != 0:
         return ""
     number = int.from_bytes(data[1:_FRAME])
-    what = f"; it begins with a schema registry's framing (a byte 0, then the schema's id {number}): "
+    what = f"it begins with a schema registry's framing (a byte 0, then the schema's id {number}): "
     return what + "formats avro and protobuf take that, JSON has to be sent without"
 
 

@@ -33,6 +33,7 @@ from tests.connectors.debezium_source import COLUMNS, INLINE, UNITS, Source
 from tests.connectors.documents import Publisher, relation_of
 from tests.connectors.relations import records
 from tests.connectors.test_json_format import check_against_the_twin
+from tests.fuzz.strict_decoders import STRICT
 from tidewire.raw_record import read_raw_line
 
 PIECES = [b"", b" ", b'"', b"{", b"}", b"[", b",", b":", b"\\", b"\0", b"\xff", b"null", b"1e9", b"-", b"\\ud800"]
@@ -155,6 +156,7 @@ SCHEMAS = st.recursive(
 )
 
 PARSERS: dict[str, tuple[st.SearchStrategy[Any], Callable[[Any], None]]] = {
+    **STRICT,
     "json": (st.integers(0, 2**60), against_the_json_twin),
     "json-bytes": (pairs_of(mutated(st.just(ROW)), KEYS), loses_nothing(JSON_TABLE)),
     "debezium": (

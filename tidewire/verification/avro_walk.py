@@ -8,7 +8,6 @@ blocks of another size than is said.
 
 from __future__ import annotations
 
-from itertools import takewhile
 from typing import Any
 
 from tidewire.verification.avro_schemas import SCALARS, Schema
@@ -16,6 +15,9 @@ from tidewire.verification.decoding import MAX_DEPTH, Bad
 
 _WIDTHS = {"null": 0, "float": 4, "double": 8}
 _MOST_DIGITS = 10
+
+_Due = tuple[str, Any, int]
+"""What is to come: a datum, a block, so many items, or the end of a block; of which type or where; how deep."""
 
 
 class Walk:
@@ -36,7 +38,7 @@ class Walk:
     def over(self, type: Any, depth: int = 0) -> bytes:
         """Walk over a datum of a type, `depth` others around it, and return its bytes. Raises Bad."""
         begin = self.at
-        pile: list[tuple[str, Any, int]] = [("datum", type, depth)]
+        pile: list[_Due] = [("datum", type, depth)]
         while pile:
             what, of, level = pile.pop()
             if what == "datum":
@@ -44,12 +46,12 @@ class Walk:
             elif what == "block":
                 pile += self._block(of, level)
             elif what == "items":
-                pile += self._item(*of, level)
+                pile += self._item(of[0], of[1], level)
             elif of != self.at:
                 raise Bad("a block of another size")
         return self.data[begin : self.at]
 
-    def _parts(self, type: Any, level: int) -> list[tuple[str, Any, int]]:
+    def _parts(self, type: Any, level: int) -> list[_Due]:
         """Walk over a scalar; of anything else return what is to come, the last first."""
         if type["type"] in SCALARS:
             self._scalar(type)
@@ -60,11 +62,11 @@ class Walk:
             return [("block", type, level)]
         return [("datum", field["type"], level) for field in reversed(type["fields"])]
 
-    def _block(self, type: Any, level: int) -> list[tuple[str, Any, int]]:
+    def _block(self, type: Any, level: int) -> list[_Due]:
         count = self._number()
         if count == 0:
             return []
-        to_come = [("block", type, level)]
+        to_come: list[_Due] = [("block", type, level)]
         if count < 0:
             size = self._number()
             to_come.append(("end", self.at + size, level))
@@ -72,7 +74,7 @@ class Walk:
             raise Bad("more items than bytes")
         return [*to_come, ("items", (type, abs(count)), level)]
 
-    def _item(self, type: Any, count: int, level: int) -> list[tuple[str, Any, int]]:
+    def _item(self, type: Any, count: int, level: int) -> list[_Due]:
         if type["type"] == "map":
             self._scalar({"type": "string"})
         more = [("items", (type, count - 1), level)] if count > 1 else []
@@ -102,12 +104,12 @@ class Walk:
 
     def _number(self, bits: int = 64) -> int:
         window = self.data[self.at : self.at + _MOST_DIGITS]
-        digits = len(bytes(takewhile(lambda byte: byte > 127, window))) + 1
-        if digits > len(window):
+        digits = next((i for i, byte in enumerate(window, 1) if byte < 128), None)
+        if digits is None:
             raise Bad("no number")
-        unsigned = sum((byte % 128) * 128**i for i, byte in enumerate(window[:digits]))
+        unsigned: int = sum((byte % 128) << 7 * i for i, byte in enumerate(window[:digits]))
         self.at += digits
-        if unsigned >= 2**bits:
+        if unsigned >> bits:
             raise Bad("too large a number")
         return -(unsigned + 1) // 2 if unsigned % 2 else unsigned // 2
 
