@@ -19,7 +19,7 @@ def inlined(schema: Any, others: Mapping[str, Any]) -> Any:
 
 class _Writer:
     def __init__(self, waiting: dict[str, Any]) -> None:
-        self._names = frozenset(waiting)
+        self._known = set(waiting)
         self._waiting = waiting
 
     def written(self, schema: Any, scope: str) -> Any:
@@ -31,7 +31,7 @@ class _Writer:
             return schema
         made, inner = dict(schema), scope
         if schema.get("type") in _NAMED:
-            inner = _scope(schema, scope)
+            inner = self._defined(schema, scope)
         elif "type" in schema:
             made["type"] = self.written(schema["type"], scope)
             if isinstance(schema["type"], str) and isinstance(made["type"], dict):
@@ -48,7 +48,7 @@ class _Writer:
 
     def _name(self, name: str, scope: str) -> Any:
         full = f"{scope}.{name}" if scope and "." not in name else name
-        full = full if full in self._names else name
+        full = full if full in self._known else name
         if full not in self._waiting:
             return full
         definition = self._waiting.pop(full)
@@ -56,7 +56,9 @@ class _Writer:
             return self.written(definition, "")
         return self.written({n: v for n, v in definition.items() if n != "namespace"} | {"name": full}, "")
 
-
-def _scope(schema: Mapping[str, Any], scope: str) -> str:
-    name = str(schema.get("name", ""))
-    return name.rpartition(".")[0] if "." in name else str(schema.get("namespace", scope))
+    def _defined(self, schema: Mapping[str, Any], scope: str) -> str:
+        """Note a definition, which goes before a type of another schema with its short name; return its namespace."""
+        name, own = str(schema.get("name", "")), schema.get("namespace")
+        space = name.rpartition(".")[0] if "." in name else str(scope if own is None else own)
+        self._known.add(name if "." in name or not space else f"{space}.{name}")
+        return space

@@ -28,6 +28,7 @@ from catalog.internal_topics import owner_of
 from catalog.names import quoted
 from catalog.own_stack import on_own_stack
 from catalog.relation import Catalog, Column, Relation
+from catalog.schema_columns import unreadable
 from catalog.statement_text import StatementText
 
 
@@ -41,7 +42,11 @@ def apply_ddl(catalog: Catalog, text: str, version: int) -> Catalog:
 
 
 def fold_ddl(catalog: Catalog, text: str, version: int) -> Catalog:
-    """Return `catalog` after a text of the catalog topic: as `apply_ddl`, but for tables on topics not free."""
+    """Return `catalog` after a text of the catalog topic, which an earlier version may have taken.
+
+    As `apply_ddl`, but a table of which no record can ever be a row stays, since the other tables of its text would be
+    lost with it, and one on a topic that is not free is set aside. Nobody can declare either any more.
+    """
     return _applied(catalog, text, version, new=False)
 
 
@@ -67,7 +72,8 @@ def _folded(catalog: Catalog, source: StatementText, version: int, new: bool) ->
             declaration = read_table(statement, source, version)
             if new:
                 _refuse_internal_topic(declaration, source, catalog.prefix)
-            _create(relations, declaration, bool(statement.args.get("exists")), source)
+            if _create(relations, declaration, bool(statement.args.get("exists")), source) and new:
+                _check_readable(declaration, source)
         elif isinstance(statement, exp.Drop) and statement.kind == "TABLE":
             _drop(relations, statement, source)
         else:
@@ -106,18 +112,27 @@ def _refuse_internal_topic(declaration: Declaration, source: StatementText, pref
         raise source.refusal("conflict", what, declaration.topic_span, hint)
 
 
-def _create(relations: dict[str, Relation], declaration: Declaration, spare: bool, source: StatementText) -> None:
-    """Enter a declaration; with `spare`, only where there is no table of its name."""
+def _create(relations: dict[str, Relation], declaration: Declaration, spare: bool, source: StatementText) -> bool:
+    """Enter a declaration; with `spare`, only where there is no table of its name. Return whether it was entered."""
     new = declaration.relation
     old = relations.get(new.name)
     if old is not None and spare:
-        return
+        return False
     for other in relations.values():
         if other.topic == new.topic and other.name != new.name:
             what = f"topic `{new.topic}` already feeds table `{other.name}`"
             hint = f"One topic feeds one table: give `{new.name}` another 'topic', or DROP TABLE {quoted(other.name)}."
             raise source.refusal("conflict", what, declaration.topic_span, hint)
     relations[new.name] = new if old is None else evolve(old, declaration, source)
+    return True
+
+
+def _check_readable(declaration: Declaration, source: StatementText) -> None:
+    fault = unreadable(declaration.relation)
+    if fault is not None:
+        place = declaration.name_span if fault.column is None else declaration.column_spans[fault.column]
+        code = "malformed" if fault.column is None else "unknown_column"
+        raise source.refusal(code, fault.what, place, fault.hint)
 
 
 def _drop(relations: dict[str, Relation], statement: exp.Drop, source: StatementText) -> None:

@@ -27,7 +27,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from catalog.avro_schema import AvroSchema, AvroSchemaError
+from catalog.avro_names import AvroSchemaError
+from catalog.avro_schema import AvroSchema
 from catalog.column_type import Kind
 from catalog.proto_schema import ProtoSchema, ProtoSchemaError
 from catalog.relation import Column, Relation

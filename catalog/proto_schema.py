@@ -111,6 +111,14 @@ class ProtoSchema:
             level = [one for one in level[number].nested_type if not one.options.map_entry]
         return self.message(name) if path else None
 
+    def every(self) -> Iterator[ProtoMessage]:
+        """Yield each message of the root, those inside others too."""
+        waiting = [(_within(file.package, one.name), one) for file in self._roots.values() for one in file.message_type]
+        while waiting:
+            name, one = waiting.pop(0)
+            waiting += [(_within(name, i.name), i) for i in one.nested_type if not i.options.map_entry]
+            yield self.message(name)
+
     def _made(self, descriptor: Any) -> ProtoMessage:
         made = self._messages.get(descriptor.full_name)
         if made is None:
@@ -141,8 +149,8 @@ def with_built_in(files: bytes) -> bytes:
 def _files(text: str) -> Sequence[FileDescriptorProto]:
     try:
         found = FileDescriptorSet.FromString(base64.b64decode(text, validate=True)).file
-    except (binascii.Error, ValueError, DecodeError) as error:
-        raise ProtoSchemaError(f"no Protobuf schema: not the base64 of a descriptor set: {error}"[:300]) from None
+    except (binascii.Error, ValueError, DecodeError):
+        raise ProtoSchemaError("no Protobuf schema: not the base64 of a descriptor set") from None
     if not found or not all(file.name for file in found):
         raise ProtoSchemaError("no Protobuf schema: not the base64 of a descriptor set: it has no file")
     if not all(isinstance(name, str) for file in found for name in (file.name, *file.dependency)):

@@ -10,17 +10,16 @@ The Kafka key is framed in the same way (a record of exactly the primary key, or
 
 from __future__ import annotations
 
-import io
 import math
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-import fastavro
-
-from catalog.avro_schema import AvroSchema, AvroType
+from catalog.avro_schema import AvroSchema
+from catalog.avro_type import AvroType
 from catalog.column_type import ColumnType, Kind
 from catalog.relation import Relation
+from connectors.avro_datum import NESTED, AvroDatums
 from connectors.binary_scalar import read_float, read_unscaled, whole_micros, within
 from connectors.canonical_key import CanonicalKey
 from connectors.dead_letter import RecordFault
@@ -51,26 +50,57 @@ class AvroFormat:
         return self._decoder.decode(records)
 
 
+class _Writer:
+    """A schema that wrote records, and how they are read for the columns of one table."""
+
+    def __init__(self, schema: AvroSchema, columns: Mapping[str, ColumnType]) -> None:
+        self.schema = schema
+        self._datums = AvroDatums(schema, columns)
+        self._absent: dict[str, Read] = dict.fromkeys(schema.fields, _nothing)
+        self._values = {
+            name: partial(_told, schema.label, type_, schema.fields[name])
+            for name, type_ in columns.items()
+            if name in schema.fields
+        }
+
+    def reads(self, data: bytes) -> Mapping[str, Read]:
+        """Return how to read the values of the record that `data` is, by field. Raises RecordFault."""
+        reads = self._absent.copy()
+        for name, value in self.record(data).items():
+            reads[name] = partial(self._values[name], value)
+        return reads
+
+    def record(self, data: bytes) -> Mapping[str, Any]:
+        """Return the fields that are columns. Raises RecordFault."""
+        try:
+            return self._datums.record(data)
+        except RecordFault as fault:
+            raise self._told(fault) from None
+
+    def whole(self, data: bytes) -> Any:
+        """Return a datum that is no record. Raises RecordFault."""
+        try:
+            return self._datums.whole(data)
+        except RecordFault as fault:
+            raise self._told(fault) from None
+
+    def _told(self, fault: RecordFault) -> RecordFault:
+        return RecordFault(fault.code, f"not a datum of its schema: {fault.message} ({self.schema.label})")
+
+
 class _Datums:
     def __init__(self, relation: Relation) -> None:
-        self._columns = {column.name: column for column in relation.columns}
+        self._types = {column.name: column.type for column in relation.columns}
         self._primary = [column for column in relation.columns if column.name in relation.key]
         self._key = CanonicalKey(relation)
-        self._schemas = WriterSchemas(relation, AvroSchema, avro_text)
+        self._schemas = WriterSchemas(relation, self._writer, avro_text)
         self._only = self._schemas.only
 
     def key(self, data: bytes) -> tuple[Coded, ...]:
         if not data.startswith(b"\0") or self._only is not None:
             return self._key.read(data)
         try:
-            schema, datum = self._read(data)
-            names = {column.name for column in self._primary}
-            if schema.is_record and schema.fields.keys() == names:
-                found = [_value(c.type, schema.fields[c.name], datum[c.name]) for c in self._primary]
-            elif not schema.is_record and len(self._primary) == 1:
-                found = [_value(self._primary[0].type, schema.whole, datum)]
-            else:
-                raise RecordFault("", f"expected exactly the primary key ({schema.label})")
+            found = self._key_values(data)
         except RecordFault as fault:
             code = fault.code if fault.code in ("unknown_schema", "malformed_frame") else "malformed_key"
             raise RecordFault(code, f"the Kafka key: {fault.message}") from None
@@ -78,45 +108,37 @@ class _Datums:
             raise RecordFault("malformed_key", "the Kafka key: a column of it is null")
         return tuple(value for value in found if value is not None)
 
-    def row(self, data: bytes) -> Mapping[str, Read]:
-        schema, datum = self._read(data) if self._only is None else (self._only, _datum(self._only, data))
-        if not schema.is_record:
-            raise RecordFault("not_an_object", f"expected a record, got another datum ({schema.label})")
-        reads: dict[str, Read] = dict.fromkeys(schema.fields, _nothing)
-        for name, column in self._columns.items():
-            if name in schema.fields:
-                reads[name] = partial(_told, schema, partial(_value, column.type, schema.fields[name], datum[name]))
-        return reads
-
-    def _read(self, data: bytes) -> tuple[AvroSchema, Any]:
+    def _key_values(self, data: bytes) -> list[Coded | None]:
         number, rest = unframe(data)
-        schema = self._schemas.of(number)
-        try:
-            return schema, _datum(schema, rest)
-        except RecordFault as fault:
-            raise RecordFault(fault.code, f"{fault.message} ({schema.label})") from None
+        writer = self._schemas.of(number)
+        schema = writer.schema
+        if schema.is_record and schema.fields.keys() == {column.name for column in self._primary}:
+            datum = writer.record(rest)
+            return [_value(c.type, schema.fields[c.name], datum[c.name]) for c in self._primary]
+        if not schema.is_record and len(self._primary) == 1:
+            return [_value(self._primary[0].type, schema.whole, writer.whole(rest))]
+        raise RecordFault("", f"expected exactly the primary key ({schema.label})")
+
+    def row(self, data: bytes) -> Mapping[str, Read]:
+        if self._only is not None:
+            writer = self._only
+        else:
+            number, data = unframe(data)
+            writer = self._schemas.of(number)
+        if not writer.schema.is_record:
+            raise RecordFault("not_an_object", f"expected a record, got another datum ({writer.schema.label})")
+        return writer.reads(data)
+
+    def _writer(self, text: str, label: str) -> _Writer:
+        return _Writer(AvroSchema(text, label), self._types)
 
 
-def _datum(schema: AvroSchema, data: bytes) -> Any:
-    """Return the one datum that `data` is. Raises RecordFault."""
-    stream = io.BytesIO(data)
-    try:
-        datum = fastavro.schemaless_reader(stream, schema.plain, None)
-    except UnicodeDecodeError as error:
-        raise RecordFault("invalid_utf8", f"a string is not UTF-8: {error.reason}") from None
-    except Exception as error:  # fastavro raises what it falls over: EOFError, IndexError, MemoryError, ...
-        raise RecordFault("malformed_avro", f"not a datum of its schema: {type(error).__name__}: {error}") from None
-    if stream.tell() != len(data):
-        raise RecordFault("malformed_avro", f"{len(data) - stream.tell()} bytes stand behind the datum")
-    return datum
-
-
-def _told(schema: AvroSchema, read: Read) -> Coded | None:
+def _told(label: str, type_: ColumnType, written: AvroType | None, value: Any) -> Coded | None:
     """Read a value; a refusal says which schema wrote it."""
     try:
-        return read()
+        return _value(type_, written, value)
     except RecordFault as fault:
-        raise RecordFault(fault.code, f"{fault.message} ({schema.label})") from None
+        raise RecordFault(fault.code, f"{fault.message} ({label})") from None
 
 
 def _nothing() -> None:
@@ -126,7 +148,7 @@ def _nothing() -> None:
 def _value(type_: ColumnType, written: AvroType | None, value: Any) -> Coded | None:
     if value is None:
         return None
-    if written is None:
+    if written is None or value is NESTED:
         raise RecordFault("wrong_type", f"expected {type_}, got a value of no single scalar type")
     return _READERS.get(type_.kind, _plain)(type_, written, value)
 

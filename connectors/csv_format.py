@@ -56,7 +56,7 @@ class _Lines:
         try:
             text = data.decode()
         except UnicodeDecodeError as error:
-            raise RecordFault("invalid_utf8", f"byte {error.start} is not UTF-8: {error.reason}") from None
+            raise RecordFault("invalid_utf8", f"byte {error.start} is not UTF-8") from None
         if text.startswith("\ufeff"):
             raise RecordFault("byte_order_mark", "the text begins with a byte order mark; send plain UTF-8")
         fields = self._fields(text.removesuffix("\n").removesuffix("\r") if text.endswith("\n") else text)

@@ -16,6 +16,7 @@ from connectors.dead_letter import RecordFault
 
 MAX_DEPTH = 64
 _SHOWN_CHARACTERS = 60
+_FRAME = 5
 _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
 _STRING_OR_BRACKET = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[\]{}]', re.DOTALL)
 
@@ -55,7 +56,7 @@ def parse_document(data: bytes) -> object:
     try:
         document: object = _DECODER.decode(text)
     except json.JSONDecodeError as error:
-        raise RecordFault("malformed_json", f"not a JSON text: {error}") from None
+        raise RecordFault("malformed_json", f"not a JSON text: {_framed(data) or _why(text, error)}") from None
     if _SURROGATE_ESCAPE.search(text):
         _check_surrogates(document)
     return document
@@ -79,10 +80,29 @@ def _text(data: bytes) -> str:
     try:
         text = str(data, "utf-8")
     except UnicodeDecodeError as error:
-        raise RecordFault("invalid_utf8", f"byte {error.start} is not UTF-8: {error.reason}") from None
+        what = f"byte {error.start} is not UTF-8"
+        raise RecordFault("invalid_utf8", ": ".join(filter(None, (what, _framed(data))))) from None
     if text.startswith("\ufeff"):
         raise RecordFault("byte_order_mark", "the text begins with a byte order mark; send plain UTF-8")
     return text
+
+
+def _why(text: str, error: json.JSONDecodeError) -> str:
+    """Say what is wrong in words of our own: Python's are others from one version of it to the next."""
+    if error.pos >= len(text):
+        return f"it ends too early, after {len(text)} characters"
+    if error.msg.startswith("Unterminated"):
+        return f"the string that begins at character {error.pos} does not end"
+    return f"character {error.pos}, {json.dumps(text[error.pos], ensure_ascii=False)}, was not expected there"
+
+
+def _framed(data: bytes) -> str:
+    """Say so if the bytes begin as a schema registry's serializers write them."""
+    if len(data) < _FRAME or data[0] != 0:
+        return ""
+    number = int.from_bytes(data[1:_FRAME])
+    what = f"it begins with a schema registry's framing (a byte 0, then the schema's id {number}): "
+    return what + "formats avro and protobuf take that, JSON has to be sent without"
 
 
 def _check_depth(text: str) -> None:

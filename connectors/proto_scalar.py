@@ -12,7 +12,9 @@
     google.protobuf.Int64Value and the like        as the value in it
     bytes, repeated, map, other messages           none
 
-A field with presence (`optional`, in a `oneof`, a message) that is absent is NULL; one without is its default.
+A field with presence (`optional`, in a `oneof`, a message) that is absent is NULL; one without is its default. Of the
+older syntax an enum is closed: a number that it has no name for leaves the field absent and stands among the fields
+that are not known. It is refused as any other number without a name is.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from collections.abc import Callable
 from typing import Any
 
 from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.unknown_fields import UnknownFieldSet
 
 from catalog.column_type import ColumnType, Kind
 from catalog.value_messages import DATE, DECIMAL, TIMESTAMP, UNSCALED, WRAPPERS
@@ -36,6 +39,7 @@ _INTEGERS = (FieldDescriptor.CPPTYPE_INT32, FieldDescriptor.CPPTYPE_INT64,
              FieldDescriptor.CPPTYPE_UINT32, FieldDescriptor.CPPTYPE_UINT64)  # fmt: skip
 _FLOATS = (FieldDescriptor.CPPTYPE_FLOAT, FieldDescriptor.CPPTYPE_DOUBLE)
 _NANOS = 1_000_000_000
+_VARINT = 0
 
 _Convert = Callable[[Any], Coded]
 
@@ -43,26 +47,40 @@ _Convert = Callable[[Any], Coded]
 class ProtoValue:
     """Reads one field for one column."""
 
-    __slots__ = ("_convert", "_label", "_name", "_presence")
+    __slots__ = ("_closed", "_convert", "_label", "_name", "_presence")
 
     def __init__(self, type_: ColumnType, field: Any, label: str) -> None:
         self._name: str = field.name
         self._presence: bool = field.has_presence
         self._label = label
         self._convert = _conversion(type_, field)
+        self._closed = field if field.enum_type is not None and field.enum_type.is_closed else None
 
     def read(self, message: Any) -> Coded | None:
         """Return the column's value in `message`; None is NULL.
 
         Cost: 0.5-2 us. Raises RecordFault; it says which schema wrote the message.
         """
-        # of the class: a field of the message may be called HasField
-        if self._presence and not type(message).HasField(message, self._name):
-            return None
         try:
+            if self._closed is not None:
+                _refuse_nameless(self._closed, message)
+            # of the class: a field of the message may be called HasField
+            if self._presence and not type(message).HasField(message, self._name):
+                return None
             return self._convert(getattr(message, self._name))
         except RecordFault as fault:
             raise RecordFault(fault.code, f"{fault.message} ({self._label})") from None
+
+
+def _refuse_nameless(field: Any, message: Any) -> None:
+    for one in UnknownFieldSet(message):
+        if one.field_number == field.number and one.wire_type == _VARINT:
+            number = (one.data + (1 << 31)) % (1 << 32) - (1 << 31)  # a negative one is written in 64 bits
+            raise _nameless(field.enum_type, number)
+
+
+def _nameless(enum: Any, number: int) -> RecordFault:
+    return RecordFault("malformed_value", f"enum {enum.full_name} has no name for {number}")
 
 
 def _conversion(type_: ColumnType, field: Any) -> _Convert:
@@ -114,7 +132,7 @@ def _of_enum(type_: ColumnType, enum: Any) -> _Convert:
     def name(number: int) -> Coded:
         found = enum.values_by_number.get(number)
         if found is None:
-            raise RecordFault("malformed_value", f"enum {enum.full_name} has no name for {number}")
+            raise _nameless(enum, number)
         return str(found.name)
 
     return name

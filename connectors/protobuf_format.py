@@ -5,7 +5,8 @@
     schema='<descriptor set>'     the message alone, always of this schema; `message` says which of it
 
 A field is read as the schema that wrote it says (`proto_scalar.py`); fields that are no columns, and those that the
-schema does not know, are ignored. The Kafka key is framed in the same way (a message of exactly the primary key), or
+schema does not know, are ignored. A message without a field that is required, at any depth, is none of its schema.
+The Kafka key is framed in the same way (a message of exactly the primary key), or
 JSON. Where records are framed, `message` refuses rows of any other one.
 """
 
@@ -49,6 +50,8 @@ class _Plan:
 
     def __init__(self, message: ProtoMessage, columns: Mapping[str, Column]) -> None:
         self.message = message
+        # the library could name what is missing, but ends the process over some messages of maps
+        self._required = [field.name for field in message.fields.values() if field.is_required]
         self._absent: dict[str, Read] = dict.fromkeys(message.fields, _nothing)
         self._values = {
             name: ProtoValue(column.type, message.fields[name], message.label)
@@ -60,10 +63,16 @@ class _Plan:
         """Return how to read the values of the message that `data` is, by field. Raises RecordFault."""
         try:
             message = self.message.read(data)
-        except DecodeError as error:
-            why = str(error).rstrip(".")[:200]
-            raise RecordFault("malformed_protobuf", f"no message of its schema: {why} ({self.message.label})") from None
+        except DecodeError:
+            raise self._fault("its bytes are no fields, or a string in it is not UTF-8") from None
+        kind = type(message)  # of the class: a field of the message may be called IsInitialized
+        if not kind.IsInitialized(message):
+            missing = [f"field `{name}`" for name in self._required if not kind.HasField(message, name)]
+            raise self._fault(f"{missing[0] if missing else 'a field of a message in it'} is required, and absent")
         return self._absent | {name: partial(value.read, message) for name, value in self._values.items()}
+
+    def _fault(self, why: str) -> RecordFault:
+        return RecordFault("malformed_protobuf", f"no message of its schema: {why} ({self.message.label})")
 
 
 class _Messages:

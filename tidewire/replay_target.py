@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import msgspec
 
-from catalog.ddl import apply_ddl, to_ddl
+from catalog.ddl import fold_ddl, to_ddl
 from catalog.relation import Catalog
 from connectors.kafka import KafkaProperties, Producer, Reader
 from connectors.log_cut import Cut, Place
@@ -132,6 +132,6 @@ class KafkaTarget:
         for relation in catalog.relations.values():
             if relation.topic in self._topics:
                 ddl = to_ddl(replace(relation, topic=self._into + relation.topic))
-                if apply_ddl(known, ddl, known.version + 1).relations != known.relations:
+                if fold_ddl(known, ddl, known.version + 1).relations != known.relations:
                     self._producer.send(OutRecord(topics.catalog, 0, None, ddl.encode()))
         self._producer.flush()

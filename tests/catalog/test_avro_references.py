@@ -31,6 +31,15 @@ def test_a_schema_becomes_whole(schema, others):
         AvroSchema(json.dumps(schema), "")
 
 
+def test_a_definition_of_the_same_short_name_nearby_is_meant():
+    own, other = SIDE | {"namespace": "shop", "symbols": ["OURS"]}, SIDE | {"namespace": "", "symbols": ["OTHER"]}
+    whole = AvroSchema(json.dumps(inlined(record(own, "Side"), {"Side": other})), "")
+    assert whole.fields["f1"].symbols == ("OURS",)
+    inside = {"type": "array", "items": own | {"namespace": None}}
+    whole = AvroSchema(json.dumps(inlined(record(inside, "Side"), {"Side": other})), "")
+    assert whole.fields["f1"].symbols == ("OURS",)
+
+
 def test_what_uses_nothing_stays():
     assert inlined(record("long"), {}) == record("long")
     assert inlined("a.E", {"a.E": "long"}) == "long"

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from catalog.ddl import apply_ddl, to_ddl
+from catalog.ddl import apply_ddl, fold_ddl, to_ddl
 from catalog.relation import Catalog, Relation
 from connectors.protobuf_format import ProtobufFormat
 from tests.connectors.proto_files import LATER, OLD, TRADE, frame, message, text_of
@@ -18,8 +18,8 @@ def table(type_: str, message: str = "", absent: str = "null", **schemas: str) -
     ddl = (
         f"CREATE TABLE t (id BIGINT PRIMARY KEY, v {type_}) WITH ('format'='protobuf', 'absent'='{absent}', {options})"
     )
-    found = apply_ddl(Catalog(), ddl, 0).relations["t"]
-    assert apply_ddl(Catalog(), to_ddl(found), 0).relations["t"] == found
+    found = fold_ddl(Catalog(), ddl, 0).relations["t"]
+    assert fold_ddl(Catalog(), to_ddl(found), 0).relations["t"] == found
     return found
 
 

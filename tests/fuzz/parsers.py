@@ -39,6 +39,7 @@ from tests.connectors.relations import records
 from tests.connectors.test_json_format import check_against_the_twin
 from tests.fuzz.mutation import mutated
 from tests.fuzz.numbers import NUMBERS, is_one_number
+from tests.fuzz.strict_decoders import STRICT
 from tests.overlay import odd_records, test_odd_records
 from tests.tidewire import test_publication, test_subscription_file
 from tests.tidewire.verification import test_declared, test_lives
@@ -175,6 +176,7 @@ SCHEMAS = st.recursive(
 )
 
 PARSERS: dict[str, tuple[st.SearchStrategy[Any], Callable[[Any], None]]] = {
+    **STRICT,
     "json": (st.integers(0, 2**60), against_the_json_twin),
     "json-bytes": (pairs_of(mutated(st.just(ROW)), KEYS), loses_nothing(JSON_TABLE)),
     "debezium": (

@@ -1,35 +1,53 @@
-"""Avro schemas by their text: how fastavro is to read a datum, and what the fields' values then are.
+"""Avro schemas by their text: every name written in full, and each definition found by it.
 
-A logical type that Avro's specification does not have for a type is none, as is a decimal without sound digits.
+A schema is rewritten as JSON, its names looked up while a record is read. Whether a record can have no byte, or none
+that end, comes out by counting the least bytes of each, over and over until nothing changes.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
-import fastavro
-
 from tidewire.verification.schema_fault import NoSchema
 
-_SCALARS = {"null", "boolean", "int", "long", "float", "double", "bytes", "string"}
-_NESTED = {"record", "array", "map", "error"}
+SCALARS = frozenset({"null", "boolean", "int", "long", "float", "double", "bytes", "string", "enum", "fixed"})
+_PRIMITIVES = SCALARS - {"enum", "fixed"}
+_RECORDS = ("record", "error")
 _LOGICAL = re.compile("int date|long (local-)?timestamp-(millis|micros|nanos)|(bytes|fixed) decimal")
+_SYMBOL = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 _MOST_SIZE = 1_500
 
 Type = Mapping[str, Any]
-"""A scalar type as a schema writes it."""
+"""A type as a schema writes it, names in full."""
 
 
 class Schema(NamedTuple):
-    """`plain` is what fastavro reads by; the scalar types of a record's fields, or of the `whole` (None: no scalar)."""
+    """`whole` is the type of a datum, `named` each definition by its full name; `fields` are those of a record."""
 
-    plain: Any
-    fields: dict[str, Type | None] | None
-    whole: Type | None
+    whole: Any
+    named: Mapping[str, Type]
+    fields: list[tuple[str, Any]] | None
+
+    def found(self, type: Any) -> Any:
+        """Return the definition of a type that is only named; a list is a union."""
+        if not isinstance(type, str):
+            return type
+        return {"type": type} if type in _PRIMITIVES else self.named[type]
+
+    def scalar(self, type: Any) -> Type | None:
+        """Return the type of values that are not null, None for a union of several and what is no scalar."""
+        found = self.found(type)
+        if isinstance(found, list):
+            rest = [one for one in found if isinstance(self.found(one), list) or self.found(one)["type"] != "null"]
+            return self.scalar(rest[0]) if len(rest) == 1 else None
+        if found["type"] not in SCALARS:
+            return None
+        return found if _is_logical(found) else {part: v for part, v in found.items() if part != "logicalType"}
 
 
 @cache
@@ -37,42 +55,109 @@ def avro_schema(text: str) -> Schema:
     """Return the schema of a text. Raises NoSchema."""
     try:
         document = json.loads(text)
-        plain = fastavro.parse_schema(_plain(document))
-        _bytes_of(plain, {})
-        return _read(document, plain)
-    except Exception as error:  # fastavro raises whatever it falls over
-        raise NoSchema(f"no Avro schema: {type(error).__name__}") from None
+        is_row = isinstance(document, dict) and document["type"] == "record"
+        names = _Names()
+        whole = names.written(document, "")
+    except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
+        raise NoSchema("no Avro schema") from None
+    least = _least_bytes(names.known)
+    if math.inf in least.values():
+        raise NoSchema("a record that holds itself")
+    if any(not _least(items, least) for items in names.items):
+        raise NoSchema("an array of nothing")
+    return Schema(whole, names.known, [(f["name"], f["type"]) for f in whole["fields"]] if is_row else None)
 
 
-def _read(document: Any, plain: Any) -> Schema:
-    named: dict[str, Type] = {}
-    if isinstance(document, dict) and document["type"] == "record":
-        return Schema(plain, {f["name"]: _type(f["type"], named) for f in document["fields"]}, None)
-    return Schema(plain, None, _type(document, named))
+class _Names:
+    """What is defined so far, and the types of all arrays' items."""
+
+    def __init__(self) -> None:
+        self.known: dict[str, Any] = {}
+        self.items: list[Any] = []
+
+    def written(self, schema: Any, space: str) -> Any:
+        """Return a type with its names in full; definitions stay where they are. Raises NoSchema, KeyError, ..."""
+        if isinstance(schema, list):
+            return [self.written(one, space) for one in schema]
+        if isinstance(schema, str):
+            return self._full(schema, space)
+        kind = schema["type"]
+        if not isinstance(kind, str):
+            raise NoSchema("a type without a name")
+        if kind in (*_RECORDS, "enum", "fixed"):
+            self._define(schema, space)
+        elif kind == "array":
+            schema["items"] = self.written(schema["items"], space)
+            self.items.append(schema["items"])
+        elif kind == "map":
+            schema["values"] = self.written(schema["values"], space)
+        elif kind not in _PRIMITIVES:
+            return self._full(kind, space)
+        else:
+            return {part: schema[part] for part in schema if part in ("type", "logicalType", "precision", "scale")}
+        return schema
+
+    def _full(self, name: str, space: str) -> str:
+        if name in _PRIMITIVES:
+            return name
+        full = ".".join(filter(None, (space, name))) if "." not in name else name
+        if full not in self.known:
+            raise NoSchema(f"nothing is named {full}")
+        return full
+
+    def _define(self, schema: dict[str, Any], space: str) -> None:
+        own = schema.pop("namespace", None)
+        if not isinstance(own, str | None):
+            raise NoSchema("a namespace that is none")
+        if not schema["name"]:
+            raise NoSchema("a definition without a name")
+        *spaces, short = schema["name"].split(".")
+        if not spaces:
+            spaces = [part for part in (space if own is None else own,) if part]
+        full = ".".join((*spaces, short))
+        if short in _PRIMITIVES or full in self.known:
+            raise NoSchema(f"{full} cannot be defined")
+        self.known[full] = schema
+        _check_parts(schema)
+        if schema["type"] in _RECORDS:
+            for one in schema["fields"]:
+                one["type"] = self.written(one["type"], ".".join(spaces))
 
 
-def _plain(schema: Any) -> Any:
-    """Return a schema without what fastavro would act upon beyond the bytes."""
-    if isinstance(schema, dict):
-        return {k: _plain(v) for k, v in schema.items() if k not in ("logicalType", "default", "aliases", "doc")}
-    return [_plain(one) for one in schema] if isinstance(schema, list) else schema
+def _check_parts(schema: Type) -> None:
+    """Refuse definitions without sound symbols, size or fields."""
+    if schema["type"] == "enum":
+        symbols = schema["symbols"]
+        sound = isinstance(symbols, list) and all(map(_SYMBOL.fullmatch, symbols)) and len(symbols) == len({*symbols})
+    elif schema["type"] == "fixed":
+        sound = type(schema["size"]) is int and schema["size"] >= 0
+    else:
+        sound = isinstance(schema["fields"], list) and all(isinstance(one["name"], str) for one in schema["fields"])
+    if not sound:
+        raise NoSchema(f"{schema['name']} is not sound")
 
 
-def _type(schema: Any, named: dict[str, Type]) -> Type | None:
-    """Return the type of values that are not null, None for a union of several and what is no scalar."""
-    if isinstance(schema, list):
-        rest = [one for one in schema if one != "null"]
-        return _type(rest[0], named) if len(rest) == 1 else None
-    if isinstance(schema, str):
-        return {"type": schema} if schema in _SCALARS else named.get(schema)
-    if not isinstance(schema["type"], str):
-        return _type(schema["type"], named)
-    if schema["type"] in _NESTED:
-        return None
-    found: Type = schema if _is_logical(schema) else {k: v for k, v in schema.items() if k != "logicalType"}
-    if schema["type"] not in _SCALARS:
-        named[schema["name"]] = found
-    return found
+def _least_bytes(named: Mapping[str, Type]) -> dict[str, float]:
+    """Return how many bytes a datum of each definition has at least; 1 stands for more, infinity for no end."""
+    least = dict.fromkeys(named, math.inf)
+    for _ in named:
+        before = dict(least)
+        for name, schema in named.items():
+            fields = [one["type"] for one in schema["fields"]] if schema["type"] in _RECORDS else [schema]
+            least[name] = max((_least(one, least) for one in fields), default=0)
+        if least == before:
+            break
+    return least
+
+
+def _least(type: Any, least: Mapping[str, float]) -> float:
+    if isinstance(type, str):
+        return least.get(type, type != "null")
+    if isinstance(type, dict) and type["type"] in _RECORDS:
+        return max((_least(one["type"], least) for one in type["fields"]), default=0)
+    if isinstance(type, dict) and type["type"] == "fixed":
+        return min(type["size"], 1)
+    return 0 if isinstance(type, dict) and type["type"] == "null" else 1
 
 
 def _is_logical(schema: Type) -> bool:
@@ -86,35 +171,4 @@ def _is_logical(schema: Type) -> bool:
         return False
     if schema["type"] == "bytes":
         return True
-    size = schema["size"]
-    return type(size) is int and size > 0 and precision < len(str(2 ** (8 * min(size, _MOST_SIZE) - 1)))
-
-
-def _bytes_of(schema: Any, named: dict[str, bool]) -> bool:
-    """Return whether every datum has a byte. Raises NoSchema for arrays of what may have none: they never end.
-
-    `schema` is as fastavro parsed it, with full names.
-    """
-    if isinstance(schema, list):
-        for one in schema:
-            _bytes_of(one, named)
-        return True
-    if isinstance(schema, str):
-        return named.get(schema, schema != "null")
-    kind = schema["type"]
-    if kind in ("record", "error"):
-        named[schema["name"]] = True
-        some = [_bytes_of(field["type"], named) for field in schema["fields"]]
-        named[schema["name"]] = any(some)
-    elif kind in ("enum", "fixed"):
-        named[schema["name"]] = kind == "enum" or bool(schema["size"])
-    elif kind == "array":
-        if not _bytes_of(schema["items"], named):
-            raise NoSchema("an array of nothing")
-        return True
-    elif kind == "map":
-        _bytes_of(schema["values"], named)
-        return True
-    else:
-        return _bytes_of(kind, named)
-    return named[schema["name"]]
+    return bool(schema["size"] > 0 and precision < len(str(2 ** (8 * min(schema["size"], _MOST_SIZE) - 1))))

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from google.protobuf.message import DecodeError
 from google.protobuf.message_factory import GetMessageClass
 
-from tidewire.verification.declared import Table
+from tidewire.verification.declared import Column, Table
 from tidewire.verification.decoding import Bad, Members, key_texts, scalar
 from tidewire.verification.framing import split_path, unframe
+from tidewire.verification.proto_older import check_names, is_whole
 from tidewire.verification.proto_schemas import proto_schema
 from tidewire.verification.proto_values import proto_value
 from tidewire.verification.schema_fault import NoSchema
@@ -24,8 +26,9 @@ def protobuf_members(table: Table, data: bytes) -> Members:
         descriptor, data = _framed(table, data)
         if expected not in ("", descriptor.full_name):
             raise Bad("another message")
-    fields, message = descriptor.fields_by_name, _message(descriptor, data)
-    return {c.name: proto_value(c.type, fields[c.name], message) for c in table.columns if c.name in fields}
+    fields = descriptor.fields_by_name
+    columns = [column for column in table.columns if column.name in fields]
+    return dict(zip([column.name for column in columns], _values(descriptor, columns, data), strict=True))
 
 
 def protobuf_key(table: Table, data: bytes) -> list[str]:
@@ -36,8 +39,7 @@ def protobuf_key(table: Table, data: bytes) -> list[str]:
     fields, columns = descriptor.fields_by_name, [column for column in table.columns if column.name in table.key]
     if set(fields.keys()) != {column.name for column in columns}:
         raise Bad("key has not the primary key's columns")
-    message = _message(descriptor, data)
-    values = [proto_value(column.type, fields[column.name], message) for column in columns]
+    values = _values(descriptor, columns, data)
     if None in values:
         raise Bad("null in the key")
     return [scalar(column.type, value) for column, value in zip(columns, values, strict=True)]
@@ -58,8 +60,18 @@ def _framed(table: Table, data: bytes) -> tuple[Any, bytes]:
     return descriptor, rest
 
 
-def _message(descriptor: Any, data: bytes) -> Any:
+def _values(descriptor: Any, columns: Sequence[Column], data: bytes) -> list[object]:
+    """Return what a message says for columns that it has fields for. Raises Bad."""
     try:
-        return GetMessageClass(descriptor).FromString(data)
+        message = GetMessageClass(descriptor).FromString(data)
     except DecodeError:
         raise Bad("no message") from None
+    if not is_whole(message):
+        raise Bad("without a required field")
+    values = []
+    for column in columns:
+        field = descriptor.fields_by_name[column.name]
+        if field.enum_type is not None and field.enum_type.is_closed:
+            check_names(field, data)
+        values.append(proto_value(column.type, field, message))
+    return values

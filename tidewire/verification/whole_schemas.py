@@ -65,7 +65,9 @@ def _written(schema: Any, waiting: dict[str, Any], names: set[str], space: str) 
     made = dict(schema)
     if made.get("type") in _NAMED:
         own = str(made.get("name", ""))
-        space = own.rpartition(".")[0] if "." in own else str(made.get("namespace", space))
+        stated = space if made.get("namespace") is None else str(made["namespace"])
+        space = own.rpartition(".")[0] if "." in own else stated
+        names.add(own if "." in own else ".".join(filter(None, (space, own))))
     else:
         made["type"] = _written(made["type"], waiting, names, space) if "type" in made else None
         if isinstance(schema.get("type"), str) and isinstance(made["type"], dict):

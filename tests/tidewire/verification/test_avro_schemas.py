@@ -5,9 +5,13 @@ from __future__ import annotations
 import json
 
 import pytest
+from hypothesis import given, settings
 
-from catalog.avro_schema import AvroSchema, AvroSchemaError
+from catalog.avro_names import AvroSchemaError
+from catalog.avro_schema import AvroSchema
 from tests.catalog.test_avro_schema import ENDLESS, array, tree
+from tests.connectors.avro_samples import Sample, samples
+from tests.effort import examples
 from tidewire.verification.avro_schemas import avro_schema
 from tidewire.verification.schema_fault import NoSchema
 
@@ -38,5 +42,19 @@ def test_the_product_takes_the_same_texts(text: str) -> None:
         with pytest.raises(NoSchema):
             avro_schema(text)
         return
-    assert set(avro_schema(text).fields or ()) == set(expected.fields)
-    assert (avro_schema(text).fields is not None) == expected.is_record
+    found = avro_schema(text)
+    assert {name for name, _ in found.fields or ()} == set(expected.fields)
+    assert (found.fields is not None) == expected.is_record
+
+
+@settings(max_examples=examples(200), deadline=None)
+@given(samples())
+def test_fields_are_of_the_same_types(sample: Sample) -> None:
+    text = json.dumps(sample.schema)
+    ours, product = avro_schema(text), AvroSchema(text, "")
+    for name, type_ in ours.fields or ():
+        found, expected = ours.scalar(type_), product.fields[name]
+        assert (found is None) == (expected is None)
+        if found is not None and expected is not None:
+            assert (found["type"], found.get("logicalType", "")) == (expected.name, expected.logical)
+            assert (tuple(found.get("symbols", ())), found.get("size", 0)) == (expected.symbols, expected.size)

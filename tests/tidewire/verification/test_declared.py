@@ -5,7 +5,7 @@ import contextlib
 import pytest
 from hypothesis import given, settings
 
-from catalog.ddl import apply_ddl
+from catalog.ddl import apply_ddl, fold_ddl
 from catalog.errors import CatalogError
 from catalog.format_options import unit_of
 from catalog.relation import Catalog
@@ -62,7 +62,7 @@ DEBEZIUM = "CREATE TABLE d (a INT PRIMARY KEY, b TIMESTAMP) WITH ('format'='debe
 def test_evolution_of_a_format(text: str) -> None:
     catalog = apply_ddl(Catalog(), DEBEZIUM, 0)
     with contextlib.suppress(TidewireError):
-        catalog = apply_ddl(catalog, text, 1)
+        catalog = fold_ddl(catalog, text, 1)
     table, relation = declared(DEBEZIUM, text).at(1)["d"], catalog.relations["d"]
     assert (table.format, table.options, len(table.columns)) == (
         relation.format,
@@ -118,7 +118,7 @@ TEXTS = [
 def test_it_applies_what_the_product_applies(text: str) -> None:
     catalog = apply_ddl(Catalog(), STOCK, 0)
     with contextlib.suppress(TidewireError):
-        catalog = apply_ddl(catalog, text, 1)
+        catalog = fold_ddl(catalog, text, 1)
     ours = declared(STOCK, text).at(1)
     assert set(ours) == set(catalog.relations)
     for name, relation in catalog.relations.items():

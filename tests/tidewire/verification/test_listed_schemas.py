@@ -8,7 +8,7 @@ import contextlib
 import pytest
 from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
 
-from catalog.ddl import apply_ddl
+from catalog.ddl import fold_ddl
 from catalog.relation import Catalog
 from state.errors import TidewireError
 from tests.connectors.proto_files import LATER, TRADE, text_of
@@ -43,7 +43,7 @@ def test_tables_with_schemas(format: str, options: str) -> None:
     text = ddl(format, options)
     catalog = Catalog()
     with contextlib.suppress(TidewireError):
-        catalog = apply_ddl(catalog, text, 0)
+        catalog = fold_ddl(catalog, text, 0)
     ours = declared(text).at(0)
     assert set(ours) == set(catalog.relations)
     assert [table.options for table in ours.values()] == [one.options for one in catalog.relations.values()]
@@ -59,9 +59,9 @@ STEPS = [
 @pytest.mark.parametrize("before", STEPS)
 def test_a_table_lists_more_schemas_later_and_changes_none(before: str) -> None:
     for after in STEPS:
-        catalog = apply_ddl(Catalog(), ddl("protobuf", before), 0)
+        catalog = fold_ddl(Catalog(), ddl("protobuf", before), 0)
         with contextlib.suppress(TidewireError):
-            catalog = apply_ddl(catalog, ddl("protobuf", after), 1)
+            catalog = fold_ddl(catalog, ddl("protobuf", after), 1)
         ours = declared(ddl("protobuf", before), ddl("protobuf", after)).at(1)["t"]
         assert ours.options == catalog.relations["t"].options, after
 

@@ -47,6 +47,7 @@ AVRO: list[tuple[Any, dict[str, Any]]] = [
      | {"Z": {"type": "fixed", "name": "Z", "size": 2}}),
     (["null", "a.U"], {"a.U": {"type": "map", "values": "a.V"}, "a.V": record("V", "long")}),
     (record("a.R", {"type": "a.D"}), {"a.D": {"type": "bytes", "logicalType": "decimal", "precision": 4, "scale": 1}}),
+    (record("a.R", [{"type": "enum", "name": "B", "symbols": ["OURS"]}], "B"), {"B": record("B", "int")}),
 ]  # fmt: skip
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from functools import cache
 
-from catalog.ddl import apply_ddl
+from catalog.ddl import fold_ddl
 from catalog.relation import Catalog
 from connectors.json_scalar import scalar_text
 from connectors.record_format import format_of
@@ -19,7 +19,7 @@ class TwoReaders:
     """Reads records of the table `t`, declared by `ddl`."""
 
     def __init__(self, ddl: str) -> None:
-        self.relation = apply_ddl(Catalog(), ddl, 0).relations["t"]
+        self.relation = fold_ddl(Catalog(), ddl, 0).relations["t"]
         self.table = declared(ddl).at(0)["t"]
         self._product = {keyless: format_of(self.relation, keyless) for keyless in (False, True)}
 
@@ -29,6 +29,12 @@ class TwoReaders:
         product = self._by_product(key, value, keyless)
         assert judge == product, (key, value)
         return judge
+
+    def refusal(self, key: bytes | None, value: bytes | None, keyless: bool = True) -> tuple[str, str] | None:
+        """Return the code and the text of the product's dead letter, the same each time; None of a row."""
+        first, again = (self._product[keyless].decode(records([(key, value)])).dead for _ in range(2))
+        assert first == again
+        return (first[0].code, first[0].message) if first else None
 
     def _by_product(self, key: bytes | None, value: bytes | None, keyless: bool) -> Row | None:
         decoded = self._product[keyless].decode(records([(key, value)]))
