@@ -35,6 +35,7 @@ _OPTIONS = {
 }
 _INTERNAL = "dead-letters|acks|batches|catalog|deliveries|edge-state|engines|notifications|registrations|subscriptions"
 _DELIMITER = re.compile(r'[^"\r\n]')
+_LONGEST_NAME = 255
 _LISTED = "schema."
 REGISTRY = "registry"
 _TAB = {r"\t": "\t"}
@@ -226,8 +227,8 @@ def _create(scratch: duckdb.DuckDBPyConnection, statement: str, version: int) ->
     key = tuple(column for _, column, *_ in columns if column in named)
     declared = tuple(Column(c, type, nullable and c not in key) for _, c, type, nullable, _ in columns)
     name = columns[0][0]
-    if not (name.isprintable() and _OPTIONS["topic"].fullmatch(options.get("topic", name))):
-        raise NotApplied(f"table {name!r}")
+    if not name.isprintable() or len(name) > _LONGEST_NAME:
+        raise NotApplied(f"table {name[:80]!r}")
     format, others = options.get("format", "json"), {n: v for n, v in options.items() if n not in _OPTIONS}
     table = Table(
         name, declared, key, options.get("topic", name), options.get("absent", "null"), version, format,
