@@ -314,7 +314,11 @@ def test_whatever_stands_in_registrations_the_batch_ends_and_good_ones_are_answe
     taken, results = records(mixed(GOOD), *values, mixed(GOOD, ve=1)), []
     for _ in range(2):
         shard = ShardState.open(RELATION, RELATION.shard, state().dump())
-        snapshots = take_registrations(shard, EPOCH, taken, 4)
+        try:
+            snapshots = take_registrations(shard, EPOCH, taken, 4)
+        except StateError as newer:  # damage that makes a record look like one of another format or kind
+            assert "a newer tidewire wrote" in str(newer)
+            return
         assert snapshots[3].version[0] == 0 and snapshots[3].answers.new[0] == 10
         assert snapshots[1].answers.new[-1] == 10 and set(snapshots) <= set(range(4))
         shard.operator.check()
