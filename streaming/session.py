@@ -88,11 +88,19 @@ def open_session(config: SessionConfig) -> SparkSession:
     spark = builder.getOrCreate()
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, handler)
+    _keep_quiet(spark)
     if "spark.sql.shuffle.partitions" not in config.spark:
         spark.conf.set("spark.sql.shuffle.partitions", str(spark.sparkContext.defaultParallelism))
     if not _LOCAL.match(config.master):
         _ship_rooms(spark)
     return spark
+
+
+def _keep_quiet(spark: SparkSession) -> None:
+    """Have no trace printed where a dying JVM hangs up on the server of accumulators; the engine says it in a line."""
+    server = getattr(spark.sparkContext, "_accumulatorServer", None)
+    if server is not None:
+        server.handle_error = lambda request, client_address: None
 
 
 def jvm_is_alive(patience: float = 1.0) -> bool:

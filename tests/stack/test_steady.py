@@ -59,7 +59,8 @@ def test_a_stack_that_was_ready_once_is_never_given_up(stack: LiveStack) -> None
     for process in told:
         print(process.name, process.restarts, *process.last, sep="\n  ")
     assert report.clean, (report, report.faults)
-    assert (report.publications, report.subscriptions) == (publisher.sent, SUBSCRIPTIONS)
+    assert report.subscriptions == SUBSCRIPTIONS
+    assert report.publications >= publisher.sent  # its client may write a record twice where the broker is killed
     assert len(storm.struck) >= 12 and sum(process.restarts for process in told) >= 6
     assert all(one.ready_after_s is not None for process in told for one in process.last)
     assert unforeseen(stack) == []

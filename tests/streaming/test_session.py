@@ -1,15 +1,19 @@
 from __future__ import annotations
 
 import signal
+import socket
+import socketserver
 import subprocess
 import sys
 import zipfile
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
-from streaming.session import ROOT, SessionConfig, session_settings, zip_rooms
+from streaming.session import ROOT, SessionConfig, _keep_quiet, session_settings, zip_rooms
 
 
 def test_a_local_session_stays_on_this_machine_and_uses_the_quick_checkpoint_files() -> None:
@@ -50,3 +54,16 @@ def test_a_session_has_as_many_shuffle_partitions_as_cores_and_leaves_ctrl_c_alo
     assert spark.conf.get("spark.sql.shuffle.partitions") == "2"
     inherited = signal.SIG_IGN, signal.default_int_handler  # a job in the background inherits the first
     assert signal.getsignal(signal.SIGINT) in inherited
+
+
+def test_a_connection_that_the_jvm_has_closed_prints_no_trace(capsys: pytest.CaptureFixture[str]) -> None:
+    server = socketserver.BaseServer(("", 0), socketserver.BaseRequestHandler)
+    session: Any = SimpleNamespace(sparkContext=SimpleNamespace(_accumulatorServer=server))
+    _keep_quiet(session)
+    try:
+        raise EOFError
+    except EOFError:
+        server.handle_error((b"", socket.socket()), ("127.0.0.1", 1))
+    assert capsys.readouterr().err == ""
+    session.sparkContext = SimpleNamespace()
+    _keep_quiet(session)
