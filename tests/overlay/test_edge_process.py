@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 
 import httpx
 import msgspec
 import pytest
 
-from connectors.kafka import Admin, KafkaProperties, Reader
+from connectors.kafka import Admin, KafkaProperties, Producer, Reader
 from connectors.partitioner import home_partition
+from connectors.record import OutRecord
 from connectors.topics import Topics
 from overlay.edge_config import EdgeConfig
 from overlay.edge_process import EdgeProcess
 from tests.conftest import TEST_VIRTUAL_EDGES
 from tests.overlay.hand_engine import HandEngine
+from tidewire.service import CANNOT_GO_ON
 
 pytestmark = pytest.mark.broker
 SECONDS = 120.0
+ROOT = Path(__file__).parents[2]
 
 
 @contextmanager
@@ -125,8 +132,7 @@ def test_old_state_is_trimmed_below_a_snapshot(kafka: KafkaProperties, topics: T
         engine = started(kafka, topics)
         serve(engine, *[f"s{i}" for i in range(20)])
         until(lambda: engine.run_batch(engine.value + 1) == 0 and process.answers.counters.snapshots > 1)
-        begins = Admin(kafka).begin_offsets(topics.edge_state)
-        assert any(begins.values())
+        until(lambda: any(Admin(kafka).begin_offsets(topics.edge_state).values()))
     with edge(kafka, topics) as again:
         address = url(again)
         until(lambda: _answer(address, "s3").get("answer") == engine.value)
@@ -153,6 +159,61 @@ def test_notifications_that_were_trimmed_make_it_register_again(kafka: KafkaProp
     ]
     assert kinds[0] == "snapshot"
     assert kinds.count("resync") == 1
+
+
+def test_a_notification_that_cannot_be_read_makes_it_register_again(kafka: KafkaProperties, topics: Topics) -> None:
+    with edge(kafka, topics) as process:
+        engine = started(kafka, topics)
+        serve(engine, "s")
+        address = url(process)
+        until(lambda: _answer(address, "s").get("answer") == engine.value)
+        write(kafka, topics.notifications, b"\xff\xff\xff\xffdamaged", None, b"{")
+        engine.run_batch(71)
+        until(lambda: engine.run_batch(72) == 1)
+        until(lambda: _answer(address, "s").get("answer") == 72)
+        counted = process.answers.health()[1]["virtual_edges"]
+        assert isinstance(counted, dict) and all(edge["losses"] == 3 for edge in counted.values())
+        engine.run_batch(73)
+        until(lambda: _answer(address, "s").get("answer") == 73)
+
+
+def test_what_a_newer_engine_wrote_and_damaged_state_end_it_with_one_sentence(
+    kafka: KafkaProperties, topics: Topics, tmp_path: Path
+) -> None:
+    with edge(kafka, topics) as process:
+        engine = started(kafka, topics)
+        serve(engine, "s")
+        until(lambda: _answer(url(process), "s").get("answer") == engine.value)
+    write(kafka, topics.notifications, b'{"kind":"progress","format":99}')
+    end = Admin(kafka).end_offsets(topics.notifications)
+    said = ended_alone(kafka, topics, tmp_path)
+    assert f"`{topics.notifications}` [" in said and "it has format 99, expected 1" in said, said
+    ends = {(topics.notifications, number): offset for number, offset in end.items()}
+    Admin(kafka).delete_records(ends)
+    write(kafka, topics.edge_state, b"\xffdamaged")
+    said = ended_alone(kafka, topics, tmp_path)
+    assert f"`{topics.edge_state}` [" in said and "cannot be taken: expected msgpack of format 2" in said, said
+
+
+def write(kafka: KafkaProperties, topic: str, *values: bytes | None) -> None:
+    """Write what no engine or edge writes to every partition."""
+    producer = Producer(kafka, linger=0)
+    for number in range(TEST_VIRTUAL_EDGES):
+        for value in values:
+            producer.send(OutRecord(topic, number, b"t/0", value))
+    producer.flush()
+
+
+def ended_alone(kafka: KafkaProperties, topics: Topics, folder: Path) -> str:
+    """Run `tidewire edge` until it ends by itself; return what it says last, which is one line."""
+    command = [sys.executable, "-m", "tidewire", "edge", "--http-port", "0"]
+    command += ["--bootstrap", kafka.bootstrap, "--prefix", topics.prefix]
+    path = os.environ | {"PYTHONPATH": str(ROOT)}
+    ran = subprocess.run(command, cwd=folder, env=path, capture_output=True, text=True, timeout=SECONDS, check=False)
+    assert ran.returncode == CANNOT_GO_ON and "Traceback" not in ran.stderr, ran.stderr
+    last = ran.stderr.splitlines()[-1]
+    assert last.startswith("tidewire: "), ran.stderr
+    return last
 
 
 def _status(address: str, name: str) -> int:
