@@ -90,7 +90,7 @@ def _text(data: bytes) -> str:
 def _why(text: str, error: json.JSONDecodeError) -> str:
     """Say what is wrong in words of our own: Python's are others from one version of it to the next."""
     if error.pos >= len(text):
-        return f"it ends too early, after {len(text)} characters"
+        return f"it ends too early, at character {len(text)}"
     if error.msg.startswith("Unterminated"):
         return f"the string that begins at character {error.pos} does not end"
     return f"character {error.pos}, {json.dumps(text[error.pos], ensure_ascii=False)}, was not expected there"

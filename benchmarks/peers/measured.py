@@ -105,8 +105,8 @@ class Worker:
         most, deadline = psutil.virtual_memory().total * SHARE, time.monotonic() + limits.setup
         is_ready = False
         while self.process.poll() is None:
-            time.sleep(0.1)
             self.peak = max(self.peak, self._memory())
+            time.sleep(0.1)
             if not is_ready and (self.folder / "ready").exists():
                 is_ready, deadline = True, time.monotonic() + limits.beyond(whole)
             if self.peak > most:

@@ -121,7 +121,7 @@ def test_the_message_that_rows_are() -> None:
 
 def test_a_recorded_text_keeps_its_other_tables() -> None:
     text = "CREATE TABLE u (id INT PRIMARY KEY); " + ddl("avro", "id INT PRIMARY KEY", schema=avro("idd"))
-    fold = CatalogFold()
+    fold = CatalogFold("tw.")
     assert fold.add(0, text.encode())
     assert set(fold.newest.relations) == {"t", "u"}
     with pytest.raises(CatalogError):

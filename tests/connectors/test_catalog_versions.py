@@ -48,13 +48,13 @@ def test_it_reads_on_when_a_newer_version_is_asked_for(kafka: KafkaProperties, t
 
 
 def test_a_text_that_nobody_has_foreseen_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    read = catalog_versions.apply_ddl
+    read = catalog_versions.fold_ddl
 
     def fails(catalog: Catalog, text: str, version: int) -> Catalog:
         if "odd" in text:
             raise AttributeError("a tree of another kind")
         return read(catalog, text, version)
 
-    monkeypatch.setattr(catalog_versions, "apply_ddl", fails)
-    fold = CatalogFold().add_all([(0, GOOD), (1, b"CREATE TABLE odd"), (2, ALSO)])
+    monkeypatch.setattr(catalog_versions, "fold_ddl", fails)
+    fold = CatalogFold("tw.").add_all([(0, GOOD), (1, b"CREATE TABLE odd"), (2, ALSO)])
     assert fold.at(1) == fold.at(0) and set(fold.newest.relations) > set(fold.at(0).relations)

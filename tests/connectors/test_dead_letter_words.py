@@ -92,8 +92,8 @@ def test_a_registrys_framing_is_named(name: str, rest: bytes) -> None:
 @pytest.mark.parametrize(
     ("value", "said"),
     [
-        (b'{"id":', "it ends too early, after 6 characters"),
-        (b"", "it ends too early, after 0 characters"),
+        (b'{"id":', "it ends too early, at character 6"),
+        (b"", "it ends too early, at character 0"),
         (b'{"id', "the string that begins at character 1 does not end"),
         (b'{"id":1}x', 'character 8, "x", was not expected there'),
         (b"{'id':1}", 'character 1, "\'", was not expected there'),

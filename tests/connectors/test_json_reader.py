@@ -89,8 +89,8 @@ def test_numbers_stay_as_they_were_written() -> None:
         (b'"\\ud800"', r"the escape \\ud800"),
         (b"[NaN]", "NaN is not a JSON value"),
         (b"-Infinity", "-Infinity is not a JSON value"),
-        (b"{", "line 1 column 2"),
-        (b"", "line 1 column 1"),
+        (b"{", "ends too early, at character 1"),
+        (b"", "ends too early, at character 0"),
         (b'"' + b"x" * MAX_BYTES + b'"', "longer than 2,097,152 bytes"),
     ],
 )

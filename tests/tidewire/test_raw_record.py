@@ -34,7 +34,7 @@ def test_lines(line, record):
         ('{"topic":"t","value":{"hex":"00"}}', "hex"),
         ('{"topic":"t","value":"v","partition":-1}', "partition"),
         ("[]", "Expected"),
-        ("{", "line 1 column 2"),
+        ("{", "ends too early, at character 1"),
         ('{"topic":"t","value":%s}' % ("[" * 30_000), "nested more than 64 deep"),
         ('{"topic":"t","value":{"json":%s}}' % ('{"a":' * 65 + "1" + "}" * 65), "nested more than 64 deep"),
         ('{"topic":"t","value":"\\ud800"}', "lacks the other half"),

@@ -25,7 +25,7 @@ def test_numbers_are_shown_as_they_were_written() -> None:
 
 
 def test_packed_records_by_their_header() -> None:
-    packed = pack_snapshot(Header("snapshot", 4, "t/0"), np.array([7]), Answers(np.array([1]), np.array([True]), {}))
+    packed = pack_snapshot(Header("snapshot", 4, "t/0", 1), np.array([7]), Answers(np.array([1]), np.array([True]), {}))
     found = readable(packed)
     assert (found["packed"]["kind"], found["packed"]["epoch"], found["entries"]) == ("snapshot", 4, 1)
     assert "unreadable" in readable(b"\xff\xff")["packed"]

@@ -27,7 +27,7 @@ _DROP = re.compile(rf"drop\s+table\s+(if\s+exists\s+)?({_NAME}(?:\s*,\s*{_NAME})
 _CREATE = re.compile(r"create\s+table\s+(if\s+not\s+exists\s+)?", re.IGNORECASE)
 _TYPES = re.compile(r"BOOLEAN|SMALLINT|INTEGER|BIGINT|FLOAT|DOUBLE|DECIMAL\(\d+,\d+\)|DATE|TIMESTAMP|VARCHAR")
 _OPTIONS = {
-    "topic": re.compile(r"[A-Za-z0-9._-]{1,249}"),
+    "topic": re.compile(r"(?!\.{1,2}$)[A-Za-z0-9._-]{1,249}"),
     "format": re.compile("json|debezium-json|avro|protobuf|csv", re.IGNORECASE),
     "absent": re.compile("null|error|keep", re.IGNORECASE),
     "buckets": re.compile("[0-9]{1,9}"),
@@ -227,11 +227,12 @@ def _create(scratch: duckdb.DuckDBPyConnection, statement: str, version: int) ->
     key = tuple(column for _, column, *_ in columns if column in named)
     declared = tuple(Column(c, type, nullable and c not in key) for _, c, type, nullable, _ in columns)
     name = columns[0][0]
-    if not name.isprintable() or len(name) > _LONGEST_NAME:
+    topic = options.get("topic", name)
+    if not name.isprintable() or len(name) > _LONGEST_NAME or not _OPTIONS["topic"].fullmatch(topic):
         raise NotApplied(f"table {name[:80]!r}")
     format, others = options.get("format", "json"), {n: v for n, v in options.items() if n not in _OPTIONS}
     table = Table(
-        name, declared, key, options.get("topic", name), options.get("absent", "null"), version, format,
+        name, declared, key, topic, options.get("absent", "null"), version, format,
         tuple(sorted(others.items())), *_buckets(options, format, key),
     )  # fmt: skip
     _check_options(table)

@@ -9,7 +9,7 @@ from tests.tidewire.verification.test_history import history
 from tidewire.verification.answers import Answers, RowAnswers, SetAnswers, answers_to
 from tidewire.verification.question import Query, Unreadable, parse
 
-DDL = 'CREATE TABLE "odd name" (k INTEGER PRIMARY KEY, m DECIMAL(6,2), d DOUBLE, v VARCHAR)'
+DDL = "CREATE TABLE \"odd name\" (k INTEGER PRIMARY KEY, m DECIMAL(6,2), d DOUBLE, v VARCHAR) WITH ('topic'='odd')"
 ROWS: list[Any] = [
     {"k": 1, "m": "1.50", "d": 0.1, "v": "b"},
     {"k": 2, "m": "2.00", "d": 0.2, "v": None},

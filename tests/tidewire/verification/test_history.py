@@ -9,7 +9,8 @@ from tidewire.verification.journal import Record
 from tidewire.verification.ordering import Sequence
 from tidewire.verification.rows import Rows
 
-DDL = 'CREATE TABLE "odd name" (k INTEGER PRIMARY KEY, m DECIMAL(6,2), at TIMESTAMP, r REAL)'
+DDL = "CREATE TABLE \"odd name\" (k INTEGER PRIMARY KEY, m DECIMAL(6,2), at TIMESTAMP, r REAL) WITH ('topic'='odd')"
+KEEP = DDL.replace("'odd')", "'odd', 'absent'='keep')")
 
 
 def history(rows: list[dict[str, Any] | int | str], ddl: str = DDL, measures: tuple[str, ...] = ("m",)) -> History:
@@ -37,16 +38,16 @@ def test_a_version_holds_until_the_next_of_its_row() -> None:
 
 def test_absent_members_keep_what_was_stored_in_this_life_of_the_row() -> None:
     rows: list[Any] = [{"k": 1, "m": 1}, {"k": 1}, {"k": 1, "m": None}, {"k": 1}, {"k": 1, "m": 2}, 1, {"k": 1}]
-    kept = history(rows, DDL + " WITH ('absent'='keep')")
+    kept = history(rows, KEEP)
     assert [float(m) if m is not None else None for *_, m in versions(kept, "m")] == [1, 1, None, None, 2, None]
     sent = history(rows)
     assert [m is None for *_, m in versions(sent, "m")] == [False, True, True, True, False, True]
 
 
 def test_a_key_that_only_the_kafka_key_says_is_the_rows_key() -> None:
-    made = history(["1"], DDL + " WITH ('absent'='keep')")
+    made = history(["1"], KEEP)
     assert versions(made, "k") == []
-    [table] = Declared([Record(0, 0, 0, None, f"{DDL} WITH ('absent'='keep')".encode())]).at(0).values()
+    [table] = Declared([Record(0, 0, 0, None, KEEP.encode())]).at(0).values()
     sequence = Sequence(1, table)
     sequence.add(0, table, [Record(0, 0, 0, b"1", b"{}")])
     assert versions(build(connect(), sequence, Rows(), ("k",)), "k, __rank_0") == [(1, FOREVER, 1, 1)]
