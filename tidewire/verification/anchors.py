@@ -1,4 +1,8 @@
-"""Where a life begins in each epoch, and the changes that were told from there on."""
+"""Where a life begins in each epoch, and anew where something was lost, and the changes that were told from there on.
+
+What was lost on the way to an edge is made up for by a resync within the epoch. Nobody can say which changes were to be
+told between the last one before it and the resync, which says the difference that they have made.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +17,20 @@ from tidewire.verification.lives import Life, Lives
 
 @dataclass(slots=True)
 class Anchor:
-    """Where a life begins in an epoch; `delivery` is None where it is known from elsewhere."""
+    """Where a life begins in an epoch; `delivery` is None where it is known from elsewhere.
+
+    `is_broken`: a resync of the same epoch makes up for what is lost behind the last of its changes.
+    """
 
     at: Position
     delivery: Delivery | None
     changes: list[Delivery] = field(default_factory=list)
+    is_broken: bool = False
+
+    @property
+    def known_until(self) -> int:
+        """The last batch that was surely told, of a broken one."""
+        return max((change.at.batch for change in self.changes), default=self.at.batch)
 
 
 class Anchors:
@@ -56,10 +69,12 @@ class Anchors:
             anchors.append(first)
         for d in delivered:
             if d.kind in ("snapshot", "resync"):
-                if any(anchor.at.epoch == d.at.epoch for anchor in anchors) or (d.kind == "snapshot" and anchors):
+                if anchors and (d.kind == "snapshot" or d.at.position <= anchors[-1].at):
                     self._findings.extra(life, d, f"a second {d.kind} in epoch {d.at.epoch}", duplicate=True)
-                else:
-                    anchors.append(Anchor(d.at.position, d))
+                    continue
+                if anchors:
+                    anchors[-1].is_broken = anchors[-1].at.epoch == d.at.epoch
+                anchors.append(Anchor(d.at.position, d))
             elif d.kind == "change":
                 self._assign(life, d, anchors, first)
         return anchors
@@ -98,4 +113,4 @@ class Anchors:
             return anchor
         kept = [d for d in anchor.changes if d.at.batch > floor]
         self._findings.report.unjudged += len(anchor.changes) - len(kept) + (anchor.delivery is not None)
-        return Anchor(Position(anchor.at.epoch, floor), None, kept)
+        return Anchor(Position(anchor.at.epoch, floor), None, kept, anchor.is_broken)

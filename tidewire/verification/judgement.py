@@ -126,7 +126,7 @@ class Judgement:
                 report.unjudged += len(anchor.changes) + (anchor.delivery is not None)
                 report.fault("unreadable", name(life), str(reason))
                 return
-            until = self._until(life, anchor.at.epoch, ended)
+            until = anchor.known_until if anchor.is_broken else self._until(life, anchor.at.epoch, ended)
             last = self._judge_epoch(life, anchor, recomputed, until, last, ended)
             last.table = recomputed.sequence.table
         if last.policy is not None:

@@ -97,7 +97,7 @@ def random_question(choose: random.Random) -> str:
     return f"SELECT {selected} FROM t {choose.choice(CONDITIONS)}{policy}{choose.choice(TTLS)}"
 
 
-def drive(seed: int) -> Judged:
+def drive(seed: int, losses: bool = False) -> Judged:
     choose = random.Random(seed)
     chain = Judged(virtual_edges=EDGES)
     chain.append("t", b"1", b"{}", 1)
@@ -124,6 +124,9 @@ def drive(seed: int) -> Judged:
             chain.restart()
         elif action < 0.98:
             chain.apply(choose.choice([WIDER, "DROP TABLE t; " + WIDER]) if "extra" not in str(relation) else WIDER)
+        if losses and choose.random() < 0.2:
+            topic, key = choose.choice([(chain.topics.notifications, b"t/0"), (chain.topics.registrations, b"t/0")])
+            chain.append(topic, key, b"\xff\xff\xff\xffdamaged", choose.randrange(EDGES))
         if choose.random() < 0.6:
             chain.settle()
     chain.settle()
@@ -134,6 +137,13 @@ def drive(seed: int) -> Judged:
 @given(st.integers(0, 10**9))
 def test_the_chain_is_clean(seed: int) -> None:
     report = verify(drive(seed).journal())
+    assert report.clean and report.unjudged == 0, report.faults
+
+
+@settings(max_examples=examples(15), deadline=None)
+@given(st.integers(0, 10**9))
+def test_what_was_lost_on_the_way_to_an_edge_is_made_up_for_by_resyncs(seed: int) -> None:
+    report = verify(drive(seed, losses=True).journal())
     assert report.clean and report.unjudged == 0, report.faults
 
 

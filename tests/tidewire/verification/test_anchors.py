@@ -47,3 +47,15 @@ def test_what_comes_after_the_end_is_extra() -> None:
     anchors, report = found([SNAPSHOT, ended, *CHANGES[1:]])
     assert anchors == [Anchor(Position(3, 0), SNAPSHOT, [])]
     assert report.extra == len(CHANGES) - 1
+
+
+def test_a_resync_within_an_epoch_begins_anew_and_what_came_before_is_known_up_to_its_last_change() -> None:
+    at = msgspec.structs.replace(CHANGES[1].at, topic=None, partition=None, offset=None)
+    resync = msgspec.structs.replace(CHANGES[1], kind="resync", at=at)
+    anchors, report = found([SNAPSHOT, CHANGES[0], resync, *CHANGES[2:]])
+    assert anchors == [
+        Anchor(Position(3, 0), SNAPSHOT, CHANGES[:1], is_broken=True),
+        Anchor(CHANGES[1].at.position, resync, CHANGES[2:]),
+    ]
+    assert anchors[0].known_until == CHANGES[0].at.batch and report == Report()
+    assert found([SNAPSHOT, resync, resync, *CHANGES[2:]])[1].duplicates == 1
