@@ -9,8 +9,10 @@ import contextlib
 import json
 import shutil
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from confluent_kafka.admin import AdminClient, NewPartitions
 
@@ -18,6 +20,7 @@ from connectors.kafka import Admin, Producer, Reader
 from connectors.partitioner import home_partition
 from connectors.record import OutRecord
 from state.order_code import INT64_MAX, INT64_MIN
+from tests.stack import odd_input
 from tests.stack.live_stack import PATIENCE, LiveStack, eventually
 from tidewire import cli
 from tidewire.client import Client
@@ -279,6 +282,67 @@ def test_partitions_may_be_added_and_rows_that_move_are_counted(world: World, st
     assert counters(seen, "thing")["moved_partitions"] == 1
     assert counters(seen, "thing")["dead"] == len(BAD) + 2
     assert any("1 rows came from another partition than before" in warning for warning in seen["warnings"])
+
+
+def test_odd_things_at_every_door_end_nothing_and_an_honest_answer_comes_after_them(
+    world: World, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    address, topics = world.stack.settings.address, world.stack.topics
+    world.client.apply(odd_input.TABLES, PATIENCE, partitions=1)
+    for table in ("odd", "odd_csv", "odd_bin", "odd_cdc"):
+        world.send(table, *odd_input.rows())
+    world.send(topics.catalog, *[(None, text) for text in odd_input.CATALOG_TEXTS])
+    homes = [(f"odd {i}".encode(), body) for i, body in enumerate(odd_input.requests())]
+    homes += [(key, odd_input.requests()[0]) for key in odd_input.KEYS]
+    for home in range(2):
+        world.send(
+            topics.subscriptions, *[pair for pair in homes if home_partition(pair[0], 2) == home], partition=home
+        )
+    assert not {status for status in over_http(world) if not 200 <= status < 500}
+    lines = tmp_path / "rows.jsonl"
+    lines.write_text("\n".join(odd_input.LINES))
+    assert cli.run(["publish", "odd", str(lines), "--skip-bad", "--bootstrap", address]) == 0
+    asked = tmp_path / "asked.jsonl"
+    asked.write_text("\n".join(odd_input.SUBSCRIPTION_LINES))
+    assert cli.run(["subscribe", "--file", str(asked), "--bootstrap", address, "--timeout", "120"]) == 0
+    world.client.subscribe("honest", "SELECT MAX(price) FROM odd WHERE id = 77")
+    world.client.publish("odd", [{"id": 77, "name": "good", "size": 1, "price": "7.25"}])
+    world.await_answer("honest", "7.25")
+    capsys.readouterr()
+    assert_nothing_unforeseen(world)
+
+
+def over_http(world: World) -> Iterator[int]:
+    """Send every odd body, and some odd targets, to the edge; yield the status of each answer."""
+    running = world.stack.directory.read_status()
+    assert running is not None
+    with httpx.Client(base_url=running["http"][0], timeout=60) as client:
+        for body in odd_input.requests():
+            yield client.post("/subscriptions", content=body, headers={"content-type": "application/json"}).status_code
+        for key in odd_input.KEYS:
+            path = "".join(f"%{byte:02x}" for byte in key[:900])
+            yield client.get(f"/subscriptions/{path}").status_code
+            yield client.delete(f"/subscriptions/{path or '%00'}").status_code
+        assert client.get("/health").status_code == 200
+
+
+def assert_nothing_unforeseen(world: World) -> None:
+    """No process has died, and no log tells of an error that was not foreseen."""
+    running = world.stack.directory.read_status()
+    assert running is not None and not [child for child in running["children"] if child["restarts"]]
+    for log in world.stack.directory.logs.glob("*.log"):
+        text = log.read_text(errors="replace")
+        for sign in ("Traceback", "unforeseen", "not one of the errors", "the compiler failed"):
+            assert sign not in text, f"{log.name} says {sign!r}: {text[max(0, text.index(sign) - 500) :][:3000]}"
+
+
+def test_a_notification_that_cannot_be_read_is_made_up_for(world: World, status: Status) -> None:
+    """What tidewire itself wrote is never passed over: each virtual edge registers all again, and misses nothing."""
+    for number in range(2):
+        world.send(world.stack.topics.notifications, (b"thing/0", b"\xff\xff\xff\xffdamaged"), partition=number)
+    eventually(lambda: any("could not read" in warning for warning in status()["warnings"]), "the loss to be told")
+    world.send("thing", (b'{"id":9}', b'{"id":9,"big":-9}'), partition=1)
+    world.await_answer("least", -9)
 
 
 def test_all_of_it_is_verified(world: World) -> None:
