@@ -5,14 +5,17 @@
     GET /subscriptions/{id}/events     the answer as it changes (`connectors/http_stream.py`), also as a WebSocket
     GET /events?id=a&id=b              several on one stream
     POST, DELETE                       `connectors/http_desk.py`
-    GET /health                        200 or 503, with what the edge is doing
+    GET /health                        200 or 503, with what the edge is doing; with tenants and without a token
+                                       only that it lives
 
 Who may ask for what: `connectors/http_rules.py`. An id is written percent-encoded in a path.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib.resources import files
 
@@ -27,7 +30,7 @@ from starlette.routing import BaseRoute, Route, WebSocketRoute
 from connectors.http_answer import Answers, NotNow, as_json, respond
 from connectors.http_desk import Desk, SubscriptionDesk
 from connectors.http_header_limit import HeaderLimit
-from connectors.http_rules import MAX_HEADER_BYTES, HttpRules
+from connectors.http_rules import MAX_HEADER_BYTES, HttpRules, token_of
 from connectors.http_stream import EventStreams, Streams
 from state.errors import TidewireError
 
@@ -66,7 +69,7 @@ def edge_app(edge: Edge, rules: HttpRules | None = None) -> Starlette:
         ]
     routes += [
         Route("/subscriptions/{identifier:path}", _current(edge.answers, rules), methods=["GET"]),
-        Route("/health", _health(edge.answers), methods=["GET"]),
+        Route("/health", _health(edge.answers, rules), methods=["GET"]),
     ]
     app = Starlette(routes=routes, middleware=_middleware(rules))
     app.router.redirect_slashes = False  # an id may end with one
@@ -117,9 +120,20 @@ def _current(answers: Answers, rules: HttpRules) -> Callable[[Request], Response
     return current
 
 
-def _health(answers: Answers) -> Callable[[Request], Response]:
-    def health(request: Request) -> Response:
-        well, body = answers.health()
+def _health(answers: Answers, rules: HttpRules) -> Callable[[Request], Awaitable[Response]]:
+    """Return what serves `/health`, in a thread that questions about subscriptions cannot take from it."""
+    thread = ThreadPoolExecutor(1, "health")
+
+    def look() -> tuple[bool, Mapping[str, object]]:
+        try:
+            return answers.health()
+        except TidewireError as error:
+            return False, {"state": str(error)}
+
+    async def health(request: Request) -> Response:
+        well, body = await asyncio.get_running_loop().run_in_executor(thread, look)
+        if rules.tenants and rules.tenant_of(token_of(request) or "") is None:
+            body = {"state": body["state"]}
         return as_json(200 if well else 503, body)
 
     return health

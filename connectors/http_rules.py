@@ -38,14 +38,20 @@ class HttpRules:
     Args:
         tenants: name -> SHA-256 of a token in hexadecimal; several, separated by blanks, while tokens are changed.
         origins: pages of these origins (`https://example.org`) may ask from a browser; `*` allows all.
-        connections: most connections at a time, streams included.
+        connections: most connections that are served at a time, streams included.
         stream_subscriptions: most subscriptions on one stream.
+        address_connections: most of those connections from one address.
+        tenant_streams: most streams of one tenant.
+        request_seconds: how long a request's headers, its body, and a connection's next request may take to come.
     """
 
     tenants: Mapping[str, str] = field(default_factory=dict, repr=False)
     origins: Sequence[str] = ()
     connections: int = 10_000
     stream_subscriptions: int = 100
+    address_connections: int = 5_000
+    tenant_streams: int = 2_000
+    request_seconds: float = 10.0
 
     def tenant_of(self, token: str) -> str | None:
         """Return whose token it is. Cost: one hash, and a comparison for each tenant."""

@@ -1,24 +1,41 @@
 """The HTTP server of an edge: an application (`connectors/http_app.py`) in a thread of its own.
 
-Limits stand here where they concern bytes and sockets: headers of at most 16 kB, a stated number of connections, and
-small send buffers, so that a reader that has stopped holds back little of the past and nobody else.
+Limits stand here where they concern bytes and sockets: headers of at most 16 kB, and small send buffers, so that a
+reader that has stopped holds back little of the past and nobody else. How many wait, and how long, is limited in
+`connectors/http_waiting.py`, how many are served in `connectors/http_crowd.py`, and what is logged of others' doing in
+`connectors/http_log.py`.
 """
 
 from __future__ import annotations
 
+import asyncio
 import resource
 import socket
 import threading
+import time
 from contextlib import suppress
+from functools import partial
+from typing import cast
 
 import uvicorn
 from starlette.applications import Starlette
 
+from connectors.http_crowd import CrowdLimit
+from connectors.http_log import limit_logs
+from connectors.http_protocol import TimedHttp, TimedWebSocket, WaitingConnection
 from connectors.http_rules import MAX_HEADER_BYTES, HttpRules
+from connectors.http_waiting import WaitingRoom
 from state.errors import UserError
 
 _STOP_SECONDS = 5.0
 _BACKLOG = 1_024
+"""Connections that the system holds until they are accepted."""
+_ACCEPTED_AT_ONCE = 16
+"""Readers have their turn after so many newcomers."""
+_WAITING = 2_048
+"""More than come before one of them can be read: who sends its request at once is never turned away for others."""
+_UNTAKEN_BYTES = 64 << 20
+_LOOK_SECONDS = 0.25
 _SEND_BUFFER = 131_072
 _GONE_MS = 300_000
 _SPARE_FILES = 512
@@ -47,12 +64,15 @@ class HttpServer:
     """
 
     def __init__(self, app: Starlette, host: str = "127.0.0.1", port: int = 0, rules: HttpRules | None = None) -> None:
-        connections = (rules or HttpRules()).connections
-        allow_files(connections + _SPARE_FILES)
+        rules = rules or HttpRules()
+        files = allow_files(rules.connections + _WAITING + _SPARE_FILES)
+        served = max(1, min(rules.connections, files - _WAITING - _SPARE_FILES))
         self._socket = _listen(host, port)
         self.host = host
         self.port = int(self._socket.getsockname()[1])
-        self._server = uvicorn.Server(_configuration(app, connections))
+        limit_logs()
+        room = WaitingRoom(_WAITING, _UNTAKEN_BYTES, rules.request_seconds, time.monotonic)
+        self._server = _Server(CrowdLimit(app, served, rules.address_connections), room)
         self._thread = threading.Thread(target=self._server.run, args=([self._socket],), name="http", daemon=True)
         self._thread.start()
 
@@ -68,6 +88,29 @@ class HttpServer:
         self._socket.close()
 
 
+class _Server(uvicorn.Server):
+    """uvicorn's, with a waiting room."""
+
+    def __init__(self, app: CrowdLimit, room: WaitingRoom) -> None:
+        super().__init__(_configuration(app, room))
+        self._room = room
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to accept."""
+        await super().startup(sockets)
+        for one in sockets or ():
+            one.listen(_BACKLOG)  # what the event loop accepts at once is less than what may wait for it
+        self._look()
+
+    def _look(self) -> None:
+        """See to those whose time is over."""
+        self._room.expire()
+        for connection in list(self.server_state.connections):
+            cast(WaitingConnection, connection).linger()
+        if not self.should_exit:
+            asyncio.get_running_loop().call_later(_LOOK_SECONDS, self._look)
+
+
 def allow_files(wanted: int) -> int:
     """Raise this process's limit of open files to `wanted`, or as far as it may; return the limit."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -78,16 +121,16 @@ def allow_files(wanted: int) -> int:
     return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
 
 
-def _configuration(app: Starlette, connections: int) -> uvicorn.Config:
+def _configuration(app: CrowdLimit, room: WaitingRoom) -> uvicorn.Config:
     return uvicorn.Config(
         app,
-        http="h11",  # the one that limits headers
-        ws="websockets-sansio",
+        http=partial(TimedHttp, room),  # type: ignore[arg-type]  # on h11, the one that limits headers
+        ws=partial(TimedWebSocket, room),  # type: ignore[arg-type]
         ws_max_size=_MAX_WEBSOCKET_BYTES,
         ws_per_message_deflate=False,  # costs 100 kB a connection, and time of everybody else
         ws_ping_interval=None,  # a reader that has stopped for a minute is not gone
         h11_max_incomplete_event_size=MAX_HEADER_BYTES,
-        limit_concurrency=connections + 1,
+        backlog=_ACCEPTED_AT_ONCE,
         log_config=None,
         access_log=False,
         lifespan="off",

@@ -177,7 +177,11 @@ async def _websocket(socket: WebSocket, opened: Stream | Response) -> None:
     if isinstance(opened, Response):
         await socket.send_denial_response(opened)
         return
-    await socket.accept(SUBPROTOCOL if SUBPROTOCOL in socket.scope.get("subprotocols", ()) else None)
+    try:
+        await socket.accept(SUBPROTOCOL if SUBPROTOCOL in socket.scope.get("subprotocols", ()) else None)
+    except BaseException:
+        opened.close()
+        raise
     sending = asyncio.ensure_future(_send_all(socket, opened))
     leaving = asyncio.ensure_future(_until_it_leaves(socket))
     try:

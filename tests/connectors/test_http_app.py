@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
+from connectors.bearer_token import hash_of
 from connectors.http_answer import Answer, Elsewhere, Found, NotNow, Unknown
 from connectors.http_app import Edge, edge_app
 from connectors.http_rules import HttpRules
@@ -32,7 +33,7 @@ class Fixed:
         return answers.get(identifier, Unknown())
 
     def health(self) -> tuple[bool, Mapping[str, object]]:
-        return self.well, {"state": "running" if self.well else "waiting"}
+        return self.well, {"state": "running" if self.well else "waiting", "readers": 0}
 
 
 class NoDesk:
@@ -125,3 +126,26 @@ def test_the_page_needs_nothing_from_elsewhere() -> None:
     assert "default-src 'none'" in page.headers["content-security-policy"]
     parts = page.text + get("/page.css").text + get("/page.js").text
     assert "//" not in parts.replace("http://www.w3.org/2000/svg", "").replace("// ", "")
+
+
+def test_with_tenants_health_tells_only_that_the_edge_lives_unless_a_token_is_shown() -> None:
+    rules = HttpRules({"acme": hash_of("t")})
+    for well, status in ((True, 200), (False, 503)):
+        for headers in ({}, {"Authorization": "Bearer wrong"}):
+            response = get("/health", well, rules, headers=headers)
+            assert (response.status_code, list(response.json())) == (status, ["state"])
+        assert len(get("/health", well, rules, headers={"Authorization": "Bearer t"}).json()) > 1
+
+
+def test_health_of_an_edge_that_is_busy_is_an_answer() -> None:
+    class Busy(Fixed):
+        def health(self) -> tuple[bool, Mapping[str, object]]:
+            raise TidewireError("in the middle of a step")
+
+    async def ask() -> httpx.Response:
+        transport = httpx.ASGITransport(edge_app(Edge(Busy())))
+        async with httpx.AsyncClient(transport=transport, base_url="http://edge") as client:
+            return await client.get("/health")
+
+    response = asyncio.run(ask())
+    assert (response.status_code, response.json()) == (503, {"state": "in the middle of a step"})
