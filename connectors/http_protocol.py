@@ -197,10 +197,11 @@ class TimedWebSocket(WaitingConnection, WebSocketsSansIOProtocol):
             await super().send(message)
             return
         try:
-            *others, last = fragments
-            for number, fragment in enumerate(others):
-                await self._send_fragment(fragment, number == 0, fin=False)
-            await self._send_fragment(last, not others, fin=True)
+            begun = False
+            for fragment in fragments:
+                await self._send_fragment(fragment, first=not begun, fin=False)
+                begun = True
+            await self._send_fragment(b"", first=not begun, fin=True)
         except InvalidState:
             raise ClientDisconnected from None
 

@@ -8,13 +8,16 @@
     Last-Event-ID        (or ?last_event_id=) the mark of the last message that was seen, to go on from there
 
 What is told is decided behind `Streams` (`overlay/push_board.py`); here it is put on the wire. A reader that does not
-take what it is sent holds up its own coroutine and nothing else; after `STALLED_SECONDS` it is given up.
+take what it is sent holds up its own coroutine and nothing else; after `STALLED_SECONDS` it is given up. What is large
+goes out in pieces, the next one when the last one is taken: so a reader has little of its own in memory, and messages
+that many are told stand there once.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections import Counter
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
@@ -26,10 +29,12 @@ from starlette.responses import RedirectResponse, Response
 from starlette.types import Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from connectors.http_answer import Answer, Elsewhere, refusal, respond
+from connectors.http_answer import Answer, Elsewhere, NotNow, refusal, respond
+from connectors.http_protocol import FRAGMENTS
 from connectors.http_rules import SUBPROTOCOL, HttpRules
 
 STALLED_SECONDS = 300.0
+PIECE_BYTES = 65_536
 LONGEST_PROGRESS = 3_600.0
 SERVICE_RESTART = 1012
 """The WebSocket close code that says: come back."""
@@ -78,6 +83,7 @@ class EventStreams:
     def __init__(self, streams: Streams, rules: HttpRules) -> None:
         self._streams = streams
         self._rules = rules
+        self._of_tenant: Counter[str] = Counter()
 
     async def one_by_sse(self, request: Request) -> Response:
         """Serve `GET /subscriptions/{identifier}/events`."""
@@ -103,7 +109,7 @@ class EventStreams:
         if progress is None:
             return refusal(400, "malformed", f"`progress` must be 0 to {LONGEST_PROGRESS:g} seconds")
         mark = asked.headers.get("last-event-id") or asked.query_params.get("last_event_id") or None
-        opened = await self._streams.open(ids, mark, progress, single)
+        opened = await self._open_of(self._rules.own_prefix(asked), ids, mark, progress, single)
         if not isinstance(opened, Answer):
             return opened
         query = asked.scope["query_string"].decode("latin-1")
@@ -112,6 +118,25 @@ class EventStreams:
         if isinstance(opened, Elsewhere):
             return RedirectResponse(f"http://{opened.address}/events?{query}", 307)
         return respond("", opened)
+
+    async def _open_of(
+        self, tenant: str, ids: list[str], mark: str | None, progress: float, single: bool
+    ) -> Stream | Answer:
+        """Open a stream that counts as its tenant's until it is closed."""
+        most = self._rules.tenant_streams
+        if self._rules.tenants and self._of_tenant[tenant] >= most:
+            return NotNow(f"this tenant has {most} streams at this edge already (`http_tenant_streams`)")
+        counted = _OfTenant(self._of_tenant, tenant)
+        try:
+            opened = await self._streams.open(ids, mark, progress, single)
+        except BaseException:
+            counted.close()
+            raise
+        if isinstance(opened, Answer):
+            counted.close()
+            return opened
+        counted.stream = opened
+        return counted
 
     def _refuse(self, asked: HTTPConnection, ids: Sequence[str]) -> Response | None:
         most = self._rules.stream_subscriptions
@@ -122,6 +147,29 @@ class EventStreams:
             message = "pages of this origin may not ask here. Add it to the setting `http_origins`."
             return refusal(403, "origin", message)
         return None
+
+
+class _OfTenant:
+    """A stream that is counted from now on until it is closed."""
+
+    def __init__(self, counts: Counter[str], tenant: str) -> None:
+        self.stream: Stream | None = None
+        self._counts: Counter[str] | None = counts
+        self._tenant = tenant
+        counts[tenant] += 1
+
+    async def take(self) -> Portion:
+        """See Stream."""
+        assert self.stream is not None
+        return await self.stream.take()
+
+    def close(self) -> None:
+        """See Stream."""
+        if self._counts is not None:
+            self._counts[self._tenant] -= 1
+            self._counts = None
+        if self.stream is not None:
+            self.stream.close()
 
 
 def sse_frame(portion: Portion) -> bytes:
@@ -138,6 +186,41 @@ def sse_frame(portion: Portion) -> bytes:
     elif portion.retry_ms is None:
         frames = b": still here\n\n"
     return frames if portion.retry_ms is None else b"retry: %d\n\n" % portion.retry_ms + frames
+
+
+def sse_pieces(portion: Portion) -> Iterator[bytes]:
+    """Yield the bytes of `sse_frame`, at most `PIECE_BYTES` at a time."""
+    if sum(map(len, portion.lines)) <= PIECE_BYTES:
+        yield sse_frame(portion)
+        return
+    *others, last = portion.lines
+    mark = b"id: " + portion.mark.encode() + b"\n" if portion.mark else b""
+    if portion.retry_ms is not None:
+        yield b"retry: %d\n\n" % portion.retry_ms
+    yield from _pieces([(b"data: ", line, b"\n\n") for line in others] + [(mark + b"data: ", last, b"\n\n")])
+
+
+def ws_pieces(portion: Portion) -> Iterator[bytes]:
+    """Yield the bytes of `ws_frame`, at most `PIECE_BYTES` at a time."""
+    first, *others = portion.lines
+    yield from _pieces([(b"", first, b"")] + [(b"\n", line, b"") for line in others])
+
+
+def _pieces(messages: Iterable[tuple[bytes, bytes, bytes]]) -> Iterator[bytes]:
+    """Yield what messages have before, in and behind their lines; only lines that are too long are cut."""
+    gathered = bytearray()
+    for before, line, behind in messages:
+        if gathered and len(gathered) + len(line) > PIECE_BYTES:
+            yield bytes(gathered)
+            gathered.clear()
+        gathered += before + line[:PIECE_BYTES]
+        if len(line) > PIECE_BYTES:
+            yield bytes(gathered)
+            yield from (line[start : start + PIECE_BYTES] for start in range(PIECE_BYTES, len(line), PIECE_BYTES))
+            gathered.clear()
+        gathered += behind
+    if gathered:
+        yield bytes(gathered)
 
 
 def ws_frame(portion: Portion) -> str:
@@ -169,7 +252,8 @@ async def _frames(stream: Stream) -> AsyncIterator[bytes]:
     while retry_ms is None:
         portion = await stream.take()
         retry_ms = portion.retry_ms
-        yield sse_frame(portion)
+        for piece in sse_pieces(portion):
+            yield piece
 
 
 async def _websocket(socket: WebSocket, opened: Stream | Response) -> None:
@@ -198,10 +282,17 @@ async def _send_all(socket: WebSocket, stream: Stream) -> None:
         while True:
             portion = await stream.take()
             async with asyncio.timeout(STALLED_SECONDS):
-                await socket.send_text(ws_frame(portion))
+                await _send(socket, portion)
             if portion.retry_ms is not None:
                 await socket.close(SERVICE_RESTART)
                 return
+
+
+async def _send(socket: WebSocket, portion: Portion) -> None:
+    if FRAGMENTS in socket.scope["extensions"] and sum(map(len, portion.lines)) > PIECE_BYTES:
+        await socket.send({"type": "websocket.send", "fragments": ws_pieces(portion)})
+    else:
+        await socket.send_text(ws_frame(portion))
 
 
 async def _until_it_leaves(socket: WebSocket) -> None:

@@ -29,8 +29,9 @@ from connectors.record import OutRecord
 from connectors.topics import Topics
 from overlay.delivery import PROGRESS_KEY
 from overlay.packed_deliveries import PACKED_KEY, lines_of
+from overlay.push_answers import SharedAnswers
 from overlay.push_message import Told, read_all, read_at
-from overlay.push_stream import PushStream
+from overlay.push_stream import Look, PushStream
 from state.errors import TidewireError
 
 PULSE_SECONDS = 1.0
@@ -39,8 +40,6 @@ SPOKES = 20
 
 _K = TypeVar("_K")
 _V = TypeVar("_V")
-Look = Callable[[Sequence[str]], Sequence[Answer]]
-"""Answers as they are committed; called in a thread of its own, since it waits for the end of a step."""
 
 
 @dataclass(slots=True)
@@ -63,6 +62,7 @@ class PushBoard:
         self._deliveries, self._acks = topics.deliveries, topics.acks
         self._rules = rules
         self._look = look
+        self._answers = SharedAnswers()
         self._epoch = epoch
         self.partitions = 0
         self._watched: dict[bytes, dict[PushStream, int]] = {}
@@ -157,7 +157,9 @@ class PushBoard:
 
     def _watch(self, identifiers: Sequence[str], mark: str | None, progress: float) -> PushStream:
         loop = self._loop = asyncio.get_running_loop()
-        stream = PushStream(identifiers, mark, self.partitions, progress, loop.time, self._unwatch)
+        stream = PushStream(
+            identifiers, mark, self.partitions, progress, loop.time, self._unwatch, self._look, self._answers.message
+        )
         for number, key in enumerate(stream.keys):
             self._watched.setdefault(key, {})[stream] = number
         for home in stream.homes:

@@ -2,7 +2,8 @@
 
 A reader that keeps up hears every delivery, in order. While it does not take what it was sent (`take` is not asked
 again), the mailbox holds for each subscription what stands for all that is new (`Missed`), and never more: a stopped
-reader costs the same after a minute as after a day, and nobody waits for it.
+reader costs the same after a minute as after a day, and nobody waits for it. Where that has more than `MOST_BYTES` in
+all, it is let go (`lost`), and the reader has to be told the newest answers in its place.
 
 For the event loop only.
 """
@@ -17,6 +18,7 @@ from overlay.push_mark import Heard, mark_text
 from overlay.push_message import Missed, Told
 
 MOST_WAITING = 20_000
+MOST_BYTES = 262_144
 HEARTBEAT_SECONDS = 15.0
 NOWHERE = (-1, -1)
 _SLACK = 0.1
@@ -39,6 +41,7 @@ class Mailbox:
         self._heard = list(heard)
         self._waiting: list[bytes] = []
         self._missed: dict[int, Missed] = {}
+        self._missed_bytes = 0
         self._busy = False
         self._bell = asyncio.Event()
         self._end: tuple[int, bytes] | None = None
@@ -56,13 +59,35 @@ class Mailbox:
     def put(self, subscription: int, told: Sequence[Told]) -> None:
         """Add messages of one subscription, in order. Cost: 0.1 us each for a reader that keeps up, else 1 us."""
         if self._busy or self._missed or len(self._waiting) >= MOST_WAITING:
-            missed = self._missed.setdefault(subscription, Missed())
-            for one in told:
-                missed.add(one)
+            self._miss(subscription, told)
         else:
             self._waiting += [one.line for one in told]
             self._heard[subscription] = told[-1].mark
         self._bell.set()
+
+    @property
+    def lost(self) -> list[int]:
+        """The subscriptions whose newest answer must be put before the reader takes more, see `find`."""
+        return [subscription for subscription, missed in self._missed.items() if missed.lost]
+
+    def find(self, lost: Iterable[int]) -> None:
+        """Let messages of these subscriptions follow again, beginning with a newest answer."""
+        self._busy = False
+        for subscription in lost:
+            self._missed.pop(subscription, None)
+        self._catch_up()
+
+    def _miss(self, subscription: int, told: Sequence[Told]) -> None:
+        missed = self._missed.setdefault(subscription, Missed())
+        before = missed.size
+        for one in told:
+            missed.add(one)
+        self._missed_bytes += missed.size - before
+        if self._missed_bytes > MOST_BYTES:
+            for one_missed in self._missed.values():
+                if one_missed.size:
+                    one_missed.lose()
+            self._missed_bytes = 0
 
     def say(self, line: bytes) -> None:
         """Add a message that is about no answer."""
@@ -109,11 +134,13 @@ class Mailbox:
         return self._progress is not None and self._silent >= self._progress_seconds - _SLACK
 
     def _catch_up(self) -> None:
-        """Turn what was missed into messages."""
-        for subscription, missed in self._missed.items():
-            self._waiting += missed.lines()
-            self._heard[subscription] = missed.mark or self._heard[subscription]
-        self._missed.clear()
+        """Turn what was missed into messages; what is lost stays so."""
+        for subscription, missed in list(self._missed.items()):
+            if not missed.lost:
+                self._waiting += missed.lines()
+                self._heard[subscription] = missed.mark or self._heard[subscription]
+                del self._missed[subscription]
+        self._missed_bytes = 0
 
     def _portion(self) -> Portion:
         lines, self._waiting = self._waiting, []

@@ -122,12 +122,15 @@ def plain_message(kind: str, **members: object) -> bytes:
 
 
 class Missed:
-    """What a reader that is behind has not heard of one subscription. Its size does not grow with their number.
+    """What a reader that is behind has not heard of one subscription: at most two messages, or that they are lost.
 
-    At most two messages: one that stands alone, and one for all changes since.
+    One message stands alone, and one is for all changes since. Of old and new values the first and the last are kept.
+    Differences of a DISTINCT are kept as they came, and are not copied for each reader; `size` is what those behind the
+    first one have in bytes. Whoever finds that too much lets them be `lost`: then what the reader has to hear is the
+    newest answer, and until a message stands alone nothing else is kept.
     """
 
-    __slots__ = ("_added", "_alone", "_changes", "_first", "_last", "_removed")
+    __slots__ = ("_alone", "_changes", "_differences", "_first", "_last", "lost", "size")
 
     def __init__(self) -> None:
         self._forget()
@@ -137,33 +140,29 @@ class Missed:
         self._first: Told | None = None
         self._last: Told | None = None
         self._changes = 0
-        self._removed: dict[object, None] = {}
-        self._added: dict[object, None] = {}
+        self._differences: list[Told] = []
+        self.size = 0
+        self.lost = False
+
+    def lose(self) -> None:
+        """Keep nothing."""
+        self._forget()
+        self.lost = True
 
     def add(self, told: Told) -> None:
-        """Take the next message in. Cost: O(1), for a DISTINCT O(values that came or went)."""
+        """Take the next message in. Cost: O(1)."""
         if told.stands_alone:
             self._forget()
             self._alone = told
             return
+        if self.lost:
+            return
         self._first = self._first or told
         self._last = told
         self._changes += told.changes
-        if told.added is not UNSET and told.removed is not UNSET:
-            self._compose(msgspec.json.decode(told.removed), msgspec.json.decode(told.added))
-
-    def _compose(self, removed: Iterable[object], added: Iterable[object]) -> None:
-        """Make one difference of that so far and the next: what came and went again was never there."""
-        for value in removed:
-            if value in self._added:
-                del self._added[value]
-            else:
-                self._removed[value] = None
-        for value in added:
-            if value in self._removed:
-                del self._removed[value]
-            else:
-                self._added[value] = None
+        if told.added is not UNSET:
+            self.size += len(told.line) if self._differences else 0
+            self._differences.append(told)
 
     def lines(self) -> list[bytes]:
         """Return what the reader has to hear."""
@@ -179,9 +178,22 @@ class Missed:
         return newest.mark if newest is not None else None
 
     def _conflated(self, first: Told, last: Told) -> bytes:
-        if last.added is UNSET:
-            body: dict[str, object] = {"old": first.old, "new": last.new}
-        else:
-            body = {"removed": list(self._removed), "added": list(self._added)}
+        body: dict[str, object] = {"old": first.old, "new": last.new}
+        if last.added is not UNSET:
+            body = _composed(self._differences)
         head = {"id": last.id, "kind": last.kind, "version": last.version, "n": last.n}
         return msgspec.json.encode({**head, **body, "at": last.at, "changes": self._changes, "conflated": True})
+
+
+def _composed(differences: Iterable[Told]) -> dict[str, object]:
+    """Return one difference for all of these: what came and went again was never there. Cost: O(values)."""
+    removed: dict[object, None] = {}
+    added: dict[object, None] = {}
+    for told in differences:
+        for value in msgspec.json.decode(told.removed if told.removed is not UNSET else b"[]"):
+            if added.pop(value, removed) is removed:
+                removed[value] = None
+        for value in msgspec.json.decode(told.added if told.added is not UNSET else b"[]"):
+            if removed.pop(value, added) is added:
+                added[value] = None
+    return {"removed": list(removed), "added": list(added)}

@@ -5,13 +5,17 @@ that it has missed more than this one, behind a `reset` where the mark is of ano
 made-up mark): then nothing the reader holds can be trusted. What was committed while the answers were read is held
 back until they are sent.
 
+A reader that is so far behind that nothing stands for what it has missed is told the current answers in the same way,
+marked `conflated`.
+
 For the event loop only.
 """
 
 from __future__ import annotations
 
+import asyncio
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from urllib.parse import quote
 
 from connectors.http_answer import Answer, Elsewhere, Found, Unknown
@@ -20,10 +24,15 @@ from connectors.partitioner import home_partition
 from overlay.push_mailbox import Mailbox
 from overlay.push_mark import read_mark
 from overlay.push_message import Told, answer_message, plain_message
+from state.errors import TidewireError
 
 RETRY_MS = (500, 5_000)
 """Readers whose streams end come back at any time in between, and not all at once."""
 NEVER = (-1, -1)
+
+Look = Callable[[Sequence[str]], Sequence[Answer]]
+"""Answers as they are committed; called in a thread of its own, since it waits for the end of a step."""
+AnswerMessage = Callable[[Mapping[str, object], bool], Told]
 
 
 class PushStream:
@@ -34,6 +43,8 @@ class PushStream:
         progress_seconds: see Mailbox.
         clock: seconds.
         on_close: called once, when the reader is gone.
+        look: reads the current answers for a reader that is too far behind; without it, its stream ends.
+        message: makes the message of a current answer.
     """
 
     def __init__(
@@ -44,6 +55,8 @@ class PushStream:
         progress_seconds: float,
         clock: Callable[[], float],
         on_close: Callable[[PushStream], None],
+        look: Look | None = None,
+        message: AnswerMessage = answer_message,
     ) -> None:
         self.keys = [identifier.encode() for identifier in identifiers]
         self.homes = [home_partition(key, partitions) for key in self.keys]
@@ -55,6 +68,9 @@ class PushStream:
         self._held: list[tuple[int, list[Told]]] | None = []
         self._box = Mailbox(self._mark.heard if self._mark else [None] * len(self._ids), progress_seconds, clock)
         self._on_close: Callable[[PushStream], None] | None = on_close
+        self._look = look
+        self._message = message
+        self._taken_up = False
 
     def begin(self, answers: Sequence[Answer], epoch: int) -> None:
         """Send the current answers, then what was held back and is newer.
@@ -88,13 +104,14 @@ class PushStream:
     def make_good(self, number: int, answer: Answer | None) -> None:
         """Tell what the log holds of a subscription, if that is news."""
         if self._held is not None:
+            self._taken_up = True
             return
         told = self._told[number]
         if isinstance(answer, Unknown) and told != NEVER:
             self._told[number] = NEVER
             self._box.say(plain_message("unknown", id=self._ids[number]))
         elif isinstance(answer, Found) and mark_of(answer) > told:
-            self.put(number, [answer_message(answer.body, jumped(told, mark_of(answer)))])
+            self.put(number, [self._message(answer.body, jumped(told, mark_of(answer)))])
 
     def progress(self, home: int, at: tuple[int, int], line: bytes) -> None:
         """See Mailbox."""
@@ -111,7 +128,41 @@ class PushStream:
 
     async def take(self) -> Portion:
         """Return what the reader is to be sent next; waits until there is something."""
+        lost = self._box.lost
+        if lost and self._held is None:
+            await self._tell_newest(lost)
         return await self._box.take()
+
+    async def _tell_newest(self, numbers: Sequence[int]) -> None:
+        """Tell the current answers of subscriptions, in place of what was lost."""
+        held = self._held = []
+        answers = await self._newest([self._ids[number] for number in numbers])
+        self._held = None
+        if answers is None:
+            self.end()
+            return
+        self._box.find(numbers)
+        for number, answer in zip(numbers, answers, strict=True):
+            if isinstance(answer, Found):
+                self._told[number] = mark_of(answer)
+                self._box.put(number, [self._message(answer.body, True)])
+            else:
+                self._told[number] = NEVER
+                self._box.put(number, [Told("unknown", *NEVER, line=plain_message("unknown", id=self._ids[number]))])
+        for number, told in held:
+            self.put(number, told)
+
+    async def _newest(self, names: Sequence[str]) -> Sequence[Answer] | None:
+        """Return answers that are at least as new as what was lost, None if there are none now."""
+        while self._look is not None:
+            self._taken_up = False
+            try:
+                answers = await asyncio.to_thread(self._look, names)
+            except TidewireError:
+                return None
+            if not self._taken_up:
+                return answers if all(isinstance(answer, Found | Unknown) for answer in answers) else None
+        return None
 
     def close(self) -> None:
         """Forget the reader."""
@@ -127,7 +178,7 @@ class PushStream:
             if heard is not None and heard > mark:
                 self._box.say(plain_message("reset", id=name))
                 heard = None
-            self.put(number, [answer_message(answer.body, heard is not None and jumped(heard, mark))])
+            self.put(number, [self._message(answer.body, heard is not None and jumped(heard, mark))])
         elif isinstance(answer, Elsewhere):
             url = f"http://{answer.address}/subscriptions/{quote(name, safe='')}/events"
             self._box.say(plain_message("elsewhere", id=name, url=url))

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import socket
+import time
 from collections.abc import Sequence
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
+from websockets.sync.client import connect
 
 from connectors.bearer_token import hash_of
 from connectors.http_answer import Answer, NotNow
 from connectors.http_app import Edge, edge_app
 from connectors.http_rules import HttpRules
-from connectors.http_stream import Portion, Stream, sse_frame, ws_frame
+from connectors.http_server import HttpServer
+from connectors.http_stream import PIECE_BYTES, Portion, Stream, sse_frame, sse_pieces, ws_frame, ws_pieces
 from tests.connectors.test_http_app import Fixed
 
 RULES = HttpRules({"acme": hash_of("t")})
@@ -118,3 +125,111 @@ def test_a_page_of_another_origin_opens_no_websocket() -> None:
         pass
     assert getattr(refused.value, "status_code", None) == 403
     assert script.asked == []
+
+
+LINES = st.lists(st.integers(0, 3 * PIECE_BYTES).map(lambda size: b"{%s}" % (b"x" * size)), min_size=1, max_size=8)
+
+
+@given(LINES, st.sampled_from(["", "0:1.2"]), st.sampled_from([None, 700]))
+def test_pieces_are_the_same_bytes_and_none_is_large(lines: list[bytes], mark: str, retry_ms: int | None) -> None:
+    portion = Portion(lines, mark, retry_ms)
+    for pieces, whole in ((sse_pieces(portion), sse_frame(portion)), (ws_pieces(portion), ws_frame(portion).encode())):
+        told = list(pieces)
+        assert b"".join(told) == whole
+        assert max(map(len, told)) <= PIECE_BYTES + 50
+
+
+def test_no_message_that_fits_into_a_piece_is_cut() -> None:
+    pieces = list(sse_pieces(Portion([b"x" * 999] * 500, "m")))
+    assert len(pieces) > 1
+    assert all(piece.endswith(b"\n\n") for piece in pieces)
+
+
+class Endless:
+    """A stream that has one portion again and again, and counts who reads it."""
+
+    def __init__(self) -> None:
+        self.open_streams = 0
+
+    async def open(
+        self, identifiers: Sequence[str], mark: str | None, progress: float, single: bool
+    ) -> Stream | Answer:
+        if identifiers[0].endswith("/none"):
+            return NotNow("moving")
+        self.open_streams += 1
+        return self
+
+    async def take(self) -> Portion:
+        await asyncio.sleep(0.05)
+        return Portion([b'{"v":"%s"}' % (b"x" * 200_000)])
+
+    def close(self) -> None:
+        self.open_streams -= 1
+
+
+def test_a_tenant_has_so_many_streams_and_another_one_has_its_own() -> None:
+    tokens = {"acme": hash_of("t"), "bob": hash_of("b"), "*": hash_of("r")}
+    endless = Endless()
+    rules = HttpRules(tokens, tenant_streams=2)
+    server = HttpServer(edge_app(Edge(Fixed(), endless), rules), rules=rules)
+
+    def ask(tenant: str, token: str, path: str = "a/events") -> socket.socket:
+        one = socket.create_connection((server.host, server.port), timeout=30)
+        target = f"/subscriptions/{tenant}/{path}"
+        one.sendall(f"GET {target} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n\r\n".encode())
+        return one
+
+    def status(one: socket.socket) -> int:
+        return int(one.recv(100).split()[1])
+
+    for _ in range(3):
+        assert status(ask("acme", "t", "none/events")) == 503  # what is refused is not counted
+    held = [ask("acme", "t") for _ in range(2)]
+    assert [status(one) for one in held] == [200, 200]
+    assert status(ask("acme", "t")) == 503
+    others = [ask("bob", "b"), ask("acme", "r"), ask("acme", "r")]
+    assert [status(one) for one in others] == [200, 200, 200]
+    assert status(ask("acme", "r")) == 503
+    held[0].close()
+    until = time.monotonic() + 20
+    while (again := status(ask("acme", "t"))) != 200:
+        assert again == 503
+        assert time.monotonic() < until
+    server.close()
+
+
+def test_large_messages_reach_a_websocket_whole() -> None:
+    server = HttpServer(edge_app(Edge(Fixed(), Endless()), HttpRules()))
+    with connect(f"ws://{server.address}/subscriptions/a/events") as socket:
+        for _ in range(3):
+            assert json.loads(socket.recv(timeout=30)) == {"v": "x" * 200_000}
+    server.close()
+
+
+@pytest.mark.parametrize("pause", [0.0, 0.005, 0.02, 0.1])
+def test_a_websocket_that_leaves_at_any_moment_is_forgotten(pause: float) -> None:
+    class Slow(Endless):
+        async def open(
+            self, identifiers: Sequence[str], mark: str | None, progress: float, single: bool
+        ) -> Stream | Answer:
+            await asyncio.sleep(0.05)
+            return await super().open(identifiers, mark, progress, single)
+
+    slow = Slow()
+    server = HttpServer(edge_app(Edge(Fixed(), slow), HttpRules()))
+    asked = (
+        "GET /subscriptions/a/events HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+        "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
+    )
+    for _ in range(5):
+        one = socket.create_connection((server.host, server.port), timeout=30)
+        one.sendall(asked.encode())
+        time.sleep(pause)
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+        one.close()
+    until = time.monotonic() + 20
+    time.sleep(0.3)
+    while slow.open_streams or server._server.server_state.connections:
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    server.close()

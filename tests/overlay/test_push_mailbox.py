@@ -9,8 +9,8 @@ import msgspec
 
 from connectors.http_stream import Portion
 from overlay.delivery import Position, delivery, moved
-from overlay.push_mailbox import HEARTBEAT_SECONDS, Mailbox
-from overlay.push_message import Told, read_told
+from overlay.push_mailbox import HEARTBEAT_SECONDS, MOST_BYTES, Mailbox
+from overlay.push_message import Told, answer_message, read_told
 
 
 class Clock:
@@ -135,5 +135,41 @@ def test_the_end_comes_last() -> None:
         mail.end(700, b'{"kind":"moved","n":0}')
         portion = await mail.take()
         assert (told(portion), portion.retry_ms) == ([2, 0], 700)
+
+    run(scene)
+
+
+def difference(n: int, size: int = 1_000) -> Told:
+    return read_told(delivery('"s"', "change", 1, n, f'"removed":[],"added":["{n}-{"x" * size}"]', Position(0, 0).text))
+
+
+def test_what_is_too_much_is_lost_until_a_message_stands_alone() -> None:
+    async def scene(clock: Clock) -> None:
+        mail = box(clock, 2)
+        mail.put(0, [change(2)])
+        await mail.take()
+        mail.put(1, [change(5)])
+        for n in range(3, 2_000):
+            mail.put(0, [difference(n)])
+            held = sum(len(told.line) for missed in mail._missed.values() for told in missed._differences)
+            assert held <= MOST_BYTES + 1_100
+            assert mail._missed_bytes == sum(missed.size for missed in mail._missed.values())
+        assert mail.lost == [0]
+        mail.put(0, [answer_message({"id": "s", "version": 1, "n": 1_999, "answer": []}, True)])
+        mail.put(0, [difference(2_000)])
+        assert mail.lost == []
+        assert sorted(told(await mail.take())) == [5, 1_999, 2_000]
+
+    run(scene)
+
+
+def test_one_message_is_never_too_much() -> None:
+    async def scene(clock: Clock) -> None:
+        mail = box(clock)
+        mail.put(0, [change(2)])
+        await mail.take()
+        mail.put(0, [difference(3, 2 * MOST_BYTES)])
+        assert mail.lost == []
+        assert told(await mail.take()) == [3]
 
     run(scene)
