@@ -56,7 +56,7 @@ class PushEdge:
         self._edge = VirtualEdge(0, 1, TOPICS, lambda version: Catalog(version, {"t": TABLE}))
         self._view = CommittedView()
         answers = EdgeAnswers(self._view, Ownership(list, TOPICS.subscriptions))
-        rules = HttpRules(connections=connections)
+        rules = HttpRules(connections=connections, address_connections=connections)
         self.board = PushBoard(TOPICS, rules, answers.look, answers.epoch)
         self.board.partitions = 1
         self._batch, self._last = -1, 0

@@ -72,7 +72,8 @@ class WaitingRoom:
         while self._bytes > self._most_bytes:
             self._give_up(next(iter(self._untaken)))
         while len(self._since) > self._most:
-            self._give_up(next(iter(max(self._of_address.values(), key=len))))
+            crowd = max(self._of_address, key=lambda address: len(self._of_address[address]))
+            self._give_up(next(iter(self._of_address[crowd])))
 
     def leave(self, guest: Guest) -> None:
         """Forget a connection, if it is here."""

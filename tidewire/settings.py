@@ -57,6 +57,9 @@ class Settings(BaseSettings):
     http_port: int = Field(ge=0, le=65535, description="a port number; 0 takes free ones")
     http_origins: list[str] = Field(description="a list of origins such as https://example.org")
     http_connections: int = Field(ge=1, le=1_000_000, description="a whole number from 1 to 1000000")
+    http_address_connections: int = Field(ge=1, le=1_000_000, description="a whole number from 1 to 1000000")
+    http_tenant_streams: int = Field(ge=1, le=1_000_000, description="a whole number from 1 to 1000000")
+    http_request_seconds: float = Field(gt=0, le=3_600, description="seconds, more than 0 and at most 3600")
     http_stream_subscriptions: int = Field(ge=1, le=10_000, description="a whole number from 1 to 10000")
     http_token: str | None = Field(None, pattern=r"^[!-~]+$", repr=False, description="a token of `tidewire token`")
     master: str = Field(min_length=1, description="a Spark master, such as local[*] or spark://host:7077")
@@ -111,7 +114,15 @@ class Settings(BaseSettings):
         """Who may ask the edges for what over HTTP."""
         from connectors.http_rules import HttpRules  # with a web framework, which most commands do without
 
-        return HttpRules(self.tenants, self.http_origins, self.http_connections, self.http_stream_subscriptions)
+        return HttpRules(
+            self.tenants,
+            self.http_origins,
+            self.http_connections,
+            self.http_stream_subscriptions,
+            address_connections=self.http_address_connections,
+            tenant_streams=self.http_tenant_streams,
+            request_seconds=self.http_request_seconds,
+        )
 
     @property
     def schema_registry(self) -> Registry | None:

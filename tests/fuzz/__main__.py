@@ -1,5 +1,5 @@
-"""Fuzzing of every parser of outside bytes, and of records of our own: `python -m tests.fuzz [MINUTES] [NAME...]`, by
-default five minutes each.
+"""Fuzzing of every parser of outside bytes, of records of our own, and of the edge's HTTP server:
+`python -m tests.fuzz [MINUTES] [NAME...]`, by default five minutes each.
 
 A parser raises nothing but its declared refusal, loses no record, and says what its twin says. A finding is shown in
 its smallest form; it becomes a test of the parser's own, and is then fixed.
@@ -14,6 +14,7 @@ from collections.abc import Callable
 from hypothesis import HealthCheck, given, settings
 from hypothesis.strategies import SearchStrategy
 
+from tests.fuzz.http_doors import HTTP_DOORS
 from tests.fuzz.own_records import OWN_RECORDS
 from tests.fuzz.parsers import PARSERS
 
@@ -41,7 +42,7 @@ def fuzz(name: str, strategy: SearchStrategy, check: Callable[[object], None], s
 
 def main(arguments: list[str]) -> None:
     minutes = float(arguments[0]) if arguments else 5.0
-    pieces = PARSERS | OWN_RECORDS
+    pieces = PARSERS | OWN_RECORDS | HTTP_DOORS
     for name in arguments[1:] or pieces:
         print(f"{name}: ", end="", flush=True)
         drawn = fuzz(name, *pieces[name], seconds=minutes * 60)
