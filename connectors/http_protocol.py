@@ -6,8 +6,10 @@ A connection is in the waiting room (`connectors/http_waiting.py`) whenever it i
     body      they are, the body is not
     idle      the answer is written, and the peer has not taken all of it, or has not begun its next request
     stuck     the next answer cannot be written, since the peer has not taken the one before (pipelining)
+    health    it has asked how the edge is, which is answered outside all limits of what is served
 
-and is not there while the application has its turn: so each of these has its own time, however slowly bytes drip.
+and is not there while the application has its turn: so each of these has its own time, however slowly bytes drip. Where
+tokens are asked for, a connection that has shown none is told so at once, so it has its place there as well.
 
 Readers of WebSockets have nothing to say, so what they say is dropped unread. What is sent to them in fragments, each
 once there is room for it, is not copied as a whole for each reader.
@@ -24,6 +26,7 @@ from uvicorn.protocols.utils import ClientDisconnected
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.exceptions import InvalidState
 
+from connectors.http_crowd import HEALTH
 from connectors.http_waiting import WaitingRoom, neighbourhood
 
 FRAGMENTS = "tidewire.fragments"
@@ -63,7 +66,7 @@ class WaitingConnection:
 
     def linger(self) -> None:
         """Limit how long a connection that is closed waits for its peer to take what was written."""
-        if self.transport.is_closing() and not self._untaken:
+        if self.transport.is_closing() and self not in self._room:
             self.wait()
 
 
@@ -124,6 +127,11 @@ class TimedHttp(WaitingConnection, H11Protocol):
     def _answering(self) -> bool:
         return self.cycle is not None and self.cycle.response_started
 
+    def _in_progress(self) -> str:
+        if self.flow.write_paused and not self.cycle.response_started:
+            return "stuck"
+        return "health" if self.scope["path"] == HEALTH else ""
+
     def _settle(self, between: str) -> None:
         """Enter or leave the waiting room; `between`: what it is where no request is in progress."""
         if self.transport.get_protocol() is not self:
@@ -134,7 +142,7 @@ class TimedHttp(WaitingConnection, H11Protocol):
         elif not in_progress:
             phase = between
         else:
-            phase = "stuck" if self.flow.write_paused and not self.cycle.response_started else ""
+            phase = self._in_progress()
         if phase != self._phase or phase == "idle":
             self._phase = phase
             if phase:

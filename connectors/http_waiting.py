@@ -61,6 +61,9 @@ class WaitingRoom:
     def __len__(self) -> int:
         return len(self._since)
 
+    def __contains__(self, guest: Guest) -> bool:
+        return guest in self._since
+
     def enter(self, guest: Guest, untaken: int = 0) -> None:
         """Let a connection wait from now on; `untaken`: bytes of its answer that it has not taken."""
         self.leave(guest)

@@ -37,6 +37,8 @@ async def _large(request: Request) -> Response:
 
 
 async def _health(request: Request) -> Response:
+    if "slow" in request.query_params:
+        await asyncio.sleep(60)
     return PlainTextResponse("well")
 
 
@@ -126,6 +128,8 @@ def until_closed(server: HttpServer, seconds: float = 20.0) -> float:
         b"GET /large HTTP/1.1\r\nHost: x\r\n\r\n",
         b"GET /large HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
         b"GET /large HTTP/1.1\r\nHost: x\r\n\r\n" * 5,
+        b"GET /health?slow HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET /health HTTP/1.1\r\nHost: x\r\n\r\nGET /large HTTP/1.1\r\nConnection: close\r\nHost: x\r\n\r\n",
     ],
 )
 def test_whoever_does_not_go_on_is_closed(server: HttpServer, said: bytes) -> None:
