@@ -15,6 +15,7 @@ from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 from websockets.sync.client import connect
 
+from connectors import http_stream
 from connectors.bearer_token import hash_of
 from connectors.http_answer import Answer, NotNow
 from connectors.http_app import Edge, edge_app
@@ -232,4 +233,32 @@ def test_a_websocket_that_leaves_at_any_moment_is_forgotten(pause: float) -> Non
     while slow.open_streams or server._server.server_state.connections:
         assert time.monotonic() < until
         time.sleep(0.02)
+    server.close()
+
+
+@pytest.mark.parametrize("upgrade", [False, True])
+def test_a_reader_that_never_reads_is_let_go(upgrade: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The connection, too, though what was written is never taken."""
+    monkeypatch.setattr(http_stream, "STALLED_SECONDS", 0.5)
+    endless, rules = Endless(), HttpRules(request_seconds=0.5)
+    server = HttpServer(edge_app(Edge(Fixed(), endless), rules), rules=rules)
+    more = (
+        "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+        "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n"
+    )
+    readers = []
+    for _ in range(5):
+        one = socket.socket()
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+        one.connect((server.host, server.port))
+        one.sendall(f"GET /subscriptions/a/events HTTP/1.1\r\nHost: x\r\n{more if upgrade else ''}\r\n".encode())
+        readers.append(one)
+    until = time.monotonic() + 30
+    time.sleep(0.3)
+    assert endless.open_streams == 5
+    while endless.open_streams or server._server.server_state.connections:
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    for one in readers:
+        one.close()
     server.close()
