@@ -12,15 +12,19 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import io
+import json
 import logging
 import random
 import socket
 import struct
+import subprocess
+import sys
+import tempfile
 import threading
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 
 import httpx
 import psutil
@@ -100,15 +104,24 @@ CLIENTS = st.builds(
 )  # fmt: skip
 
 
-@dataclass
 class Doors:
-    """The server, a reader that must not wait, and what was logged."""
+    """The server, in a process of its own, and what it logs."""
 
-    edge: LiveEdge
-    log: io.StringIO = field(default_factory=io.StringIO)
-    seen: int = 0
-    began: float = field(default_factory=time.monotonic)
-    memory: int = 0
+    def __init__(self) -> None:
+        self._log = Path(tempfile.mkdtemp()) / "log"
+        with self._log.open("w") as log:
+            command = [sys.executable, "-m", "tests.fuzz.http_doors"]
+            pipe = subprocess.PIPE
+            self._server = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=log, text=True)
+        self._port = self._state()["port"]
+        self._began, self._seen, self._memory = time.monotonic(), 0, 0
+        atexit.register(self._server.kill)
+
+    def _state(self) -> dict[str, int]:
+        assert self._server.stdin is not None and self._server.stdout is not None
+        print(file=self._server.stdin, flush=True)
+        state: dict[str, int] = json.loads(self._server.stdout.readline())
+        return state
 
     def crowd(self, clients: list[Client]) -> None:
         """Let clients come at the same time; check what must hold."""
@@ -119,13 +132,14 @@ class Doors:
         for thread in threads:
             thread.join()
         self._lives()
-        self.seen += 1
-        if self.seen % 200 == 0:
+        self._seen += 1
+        if self._seen % 200 == 0:
             self._is_bounded()
-        assert "Traceback" not in self.log.getvalue(), self.log.getvalue()
+        text = self._log.read_text()
+        assert "Traceback" not in text, text[-5_000:]
 
     def _client(self, client: Client) -> None:
-        address = self.edge.server.host, self.edge.server.port
+        address = "127.0.0.1", self._port
         with contextlib.suppress(OSError), socket.create_connection(address, timeout=0.5) as one:
             for part in client.parts:
                 one.sendall(part)
@@ -143,35 +157,45 @@ class Doors:
                 time.sleep(random.random() * 0.3)
 
     def _lives(self) -> None:
-        assert httpx.get(f"{self.edge.url}/health", timeout=10).status_code == 200
-        headers = {"Authorization": "Bearer t"}
-        with httpx.stream("GET", f"{self.edge.url}/subscriptions/acme%2Fs/events", headers=headers, timeout=10) as told:
+        url, headers = f"http://127.0.0.1:{self._port}", {"Authorization": "Bearer t"}
+        assert httpx.get(f"{url}/health", timeout=10).status_code == 200
+        with httpx.stream("GET", f"{url}/subscriptions/acme%2Fs/events", headers=headers, timeout=10) as told:
             assert told.status_code == 200
             assert next(told.iter_lines())
 
     def _is_bounded(self) -> None:
         until = time.monotonic() + 30 * _DEADLINE
-        while self.edge.server._server.server_state.connections:
-            assert time.monotonic() < until, "a connection outlives its deadline"
+        while (state := self._state())["connections"] or state["readers"]:
+            assert time.monotonic() < until, f"something outlives its deadline: {state}"
             time.sleep(0.05)
-        assert self.edge.board.readers == 0
-        memory = psutil.Process().memory_info().rss
-        self.memory = self.memory or memory
-        assert memory - self.memory < GROWN_BYTES, f"{(memory - self.memory) >> 20} MB more"
-        lines = self.log.getvalue().count("\n")
-        allowed = _KINDS * LINES * (1 + (time.monotonic() - self.began) / SECONDS)
+        memory = psutil.Process(self._server.pid).memory_info().rss
+        self._memory = self._memory or memory
+        assert memory - self._memory < GROWN_BYTES, f"{(memory - self._memory) >> 20} MB more"
+        lines = self._log.read_text().count("\n")
+        allowed = _KINDS * LINES * (1 + (time.monotonic() - self._began) / SECONDS)
         assert lines < allowed, f"{lines} lines in the log"
+        print(f"[{self._seen} crowds: {(memory - self._memory) / 1e6:+.1f} MB, {lines} lines]", end=" ", flush=True)
 
 
 @cache
 def doors() -> Doors:
     """Start the server, once."""
-    made = Doors(LiveEdge(HttpRules({"acme": hash_of("t")}, request_seconds=_DEADLINE)))
-    made.edge.subscribe("acme/s", "acme/t")
-    handler = logging.StreamHandler(made.log)
-    logging.getLogger().addHandler(handler)
-    atexit.register(made.edge.close)
-    return made
+    return Doors()
+
+
+def serve() -> None:
+    """Be the server: tell its state for each line of standard input."""
+    logging.basicConfig(level=logging.WARNING)
+    edge = LiveEdge(HttpRules({"acme": hash_of("t")}, request_seconds=_DEADLINE))
+    edge.subscribe("acme/s", "acme/t")
+    for _ in sys.stdin:
+        open_now = len(edge.server._server.server_state.connections)
+        state = {"port": edge.server.port, "connections": open_now, "readers": edge.board.readers}
+        print(json.dumps(state), flush=True)
+    edge.close()
 
 
 HTTP_DOORS = {"http-doors": (st.lists(CLIENTS, min_size=1, max_size=6), lambda clients: doors().crowd(clients))}
+
+if __name__ == "__main__":
+    serve()
