@@ -7,7 +7,8 @@
     POST, DELETE                       `connectors/http_desk.py`
     GET /health                        200 or 503, with what the edge is doing
 
-Who may ask for what: `connectors/http_rules.py`. An id is written percent-encoded in a path.
+Who may come in at all: `connectors/http_doorkeeper.py`; who may ask for what: `connectors/http_rules.py`. An id is
+written percent-encoded in a path.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from starlette.routing import BaseRoute, Route, WebSocketRoute
 
 from connectors.http_answer import Answers, NotNow, as_json, respond
 from connectors.http_desk import Desk, SubscriptionDesk
+from connectors.http_doorkeeper import Doorkeeper
 from connectors.http_header_limit import HeaderLimit
 from connectors.http_rules import MAX_HEADER_BYTES, HttpRules
 from connectors.http_stream import EventStreams, Streams
@@ -126,9 +128,9 @@ def _health(answers: Answers) -> Callable[[Request], Response]:
 
 
 def _middleware(rules: HttpRules) -> list[Middleware]:
-    limit = Middleware(HeaderLimit, most=MAX_HEADER_BYTES)
+    first = [Middleware(Doorkeeper, rules=rules), Middleware(HeaderLimit, most=MAX_HEADER_BYTES)]
     if not rules.origins:
-        return [limit]
+        return first
     cors = Middleware(
         CORSMiddleware,
         allow_origins=list(rules.origins),
@@ -136,4 +138,4 @@ def _middleware(rules: HttpRules) -> list[Middleware]:
         allow_headers=["Authorization", "Content-Type", "Last-Event-ID"],
         expose_headers=["Location", "Retry-After"],
     )
-    return [limit, cors]
+    return [*first, cors]

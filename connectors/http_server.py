@@ -15,6 +15,7 @@ import uvicorn
 from starlette.applications import Starlette
 
 from connectors.http_rules import MAX_HEADER_BYTES, HttpRules
+from connectors.strict_http import StrictHttp
 from state.errors import UserError
 
 _STOP_SECONDS = 5.0
@@ -81,7 +82,7 @@ def allow_files(wanted: int) -> int:
 def _configuration(app: Starlette, connections: int) -> uvicorn.Config:
     return uvicorn.Config(
         app,
-        http="h11",  # the one that limits headers
+        http=StrictHttp,  # h11, the one that limits headers
         ws="websockets-sansio",
         ws_max_size=_MAX_WEBSOCKET_BYTES,
         ws_per_message_deflate=False,  # costs 100 kB a connection, and time of everybody else

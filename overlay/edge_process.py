@@ -50,7 +50,8 @@ class EdgeProcess:
             TidewireError: what trying again does not mend; nothing uncommitted was made visible.
         """
         http = self._listen()
-        address = self._config.advertised or http.address
+        advertised = self._config.rules.served.advertised
+        address = advertised.label if advertised else http.address
         self._log = self._log.bind(edge=address)
         self._log.info("listening", http=http.address)
         if self._config.rules.is_open_at(self._config.http_host):

@@ -20,6 +20,7 @@ from typing import Any
 import msgspec
 
 import tidewire
+from connectors.http_address import HttpAddress
 from connectors.kafka import Admin, KafkaFailure, KafkaProperties
 from connectors.topics import Topics
 from tidewire.settings import ENV_PREFIX, Settings
@@ -61,6 +62,7 @@ class EmbeddedStack:
         self._broker: Broker | None = None
         first = settings.http_port
         self._http_ports = [first + i if first else free_port() for i in range(settings.edges)]
+        self._advertised = [settings.advertised(number) for number in range(settings.edges)]
         self._disk_checked = 0.0
 
     def run(self, on_ready: Callable[[dict[str, Any]], None]) -> None:
@@ -97,7 +99,7 @@ class EmbeddedStack:
             "data_dir": str(self.directory.path),
             "bootstrap": self.bootstrap,
             "prefix": self.settings.prefix,
-            "http": [f"http://{self.settings.http_host}:{port}" for port in self._http_ports],
+            "http": [HttpAddress("http", self.settings.http_host, port).url for port in self._http_ports],
             "children": msgspec.to_builtins(supervisor.describe()),
         }
 
@@ -243,7 +245,8 @@ class EmbeddedStack:
 
     def _edge(self, number: int) -> Service:
         name, port = f"edge-{number}", self._http_ports[number]
-        command = ["edge", "--http-port", str(port)]
+        advertised = self._advertised[number]
+        command = ["edge", "--http-port", str(port), *(["--advertised", advertised.url] if advertised else [])]
         host = self.settings.http_host
         return Service(name, lambda: self._child(name, command, {}), lambda child: is_healthy(host, port))
 
