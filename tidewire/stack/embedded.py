@@ -32,6 +32,7 @@ from tidewire.stack.failure import PortInUseError
 from tidewire.stack.jars import jar_directories, read_jar_sets, require_jars, user_cache
 from tidewire.stack.java import Java, find_java
 from tidewire.stack.port import free_port, require_free
+from tidewire.stack.private_files import Closing, kept_private
 from tidewire.stack.supervisor import Service, Supervisor
 from tidewire.stack.user import require_named_user
 
@@ -76,7 +77,8 @@ class EmbeddedStack:
         with self.directory.held():
             java, jars = self._prepare()
             self._name_the_last_one(new)
-            with Supervisor(self._say) as supervisor:
+            with kept_private(self.directory.path) as closing, Supervisor(self._say) as supervisor:
+                self._say_what_was_open(closing, new)
                 try:
                     self._start(supervisor, java, jars)
                     self._keep_running(supervisor, on_ready)
@@ -126,6 +128,14 @@ class EmbeddedStack:
             before = remember(self.directory.path, user_cache())
             if new and before is not None:
                 self._say(f"`{self.directory.path}` is a new data directory; the last one used was `{before}`")
+
+    def _say_what_was_open(self, closing: Closing, new: bool) -> None:
+        """What we have just made ourselves is no news."""
+        if closing.closed and not new:
+            self._say(f"other users could read what is in `{self.directory.path}`; it is closed to them now")
+        if closing.open:
+            named = ", ".join(f"`{place}`" for place in closing.open[:3])
+            self._say(f"other users may read {named}, and we cannot close it: `chmod go=` by its owner does")
 
     def _require_ports(self) -> None:
         settings = self.settings
