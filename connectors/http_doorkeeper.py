@@ -1,5 +1,6 @@
 """Turn away, before anything else is looked at, what is not meant for this edge or contradicts itself.
 
+    400             a token in the URL
     400 and close   two `Host`, `Authorization` or `Origin` (of lengths, `connectors/strict_http.py` sees to it); a
                     `Host` that is none; a target that is no path; two different tokens
     421             a `Host` that is not among `connectors/served_addresses.py`
@@ -37,6 +38,9 @@ class Doorkeeper:
         """Pass on or refuse. *Cost*: O(headers)."""
         request = HTTPConnection(scope)
         refused = _contradiction(request) or self._misdirected(request) or self._foreign(request)
+        if refused is None and self._rules.has_token_in_url(request):
+            message = "a token never belongs in a URL. Send `Authorization: Bearer <token>`."
+            refused = refusal(400, "token_in_url", message)
         if refused is None:
             await self._app(scope, receive, send)
         else:

@@ -176,6 +176,14 @@ def test_a_target_is_a_path(doors: dict[str, HttpServer], target: str) -> None:
     assert send(door, f"GET {target.replace('PORT', str(door.port))}", "Host: localhost:PORT")[0] == 400
 
 
+@pytest.mark.parametrize("route", ROUTES)
+@pytest.mark.parametrize("query", ["api_key=x", "k=secret-2", "k=Bearer%20secret-%31", "secret-1"])
+def test_no_route_takes_a_token_in_its_url(doors: dict[str, HttpServer], route: str, query: str) -> None:
+    asked = route + ("&" if "?" in route else "?") + query
+    status, said, _ = send(doors["tenants"], asked, "Host: localhost:PORT", "Authorization: Bearer secret-1")
+    assert status == 400 and ("token_in_url" in said or route.startswith("HEAD"))
+
+
 def test_a_handshake_has_no_body(doors: dict[str, HttpServer]) -> None:
     for length in ("Content-Length: 2", "Transfer-Encoding: chunked"):
         assert send(doors["open"], "WS /events?id=a", "Host: localhost:PORT", length)[0] == 400
