@@ -100,6 +100,19 @@ def origin_of(text: str) -> tuple[str, str, int] | str:
     return text.lower()
 
 
+def as_browsers_write(origin: str) -> str:
+    """Return an origin as a browser sends it: in small letters, without the port that its scheme means.
+
+    >>> as_browsers_write("https://Example.org:443"), as_browsers_write("http://a:8085"), as_browsers_write("*")
+    ('https://example.org', 'http://a:8085', '*')
+    """
+    found = origin_of(origin)
+    if isinstance(found, str):
+        return found
+    scheme, host, port = found
+    return HttpAddress(scheme, host, None if port == _PORTS[scheme] else port).url
+
+
 def canonical_host(text: str) -> str:
     """Return a name in small letters or an IP address in its one form; an IPv4 address within IPv6 as IPv4."""
     try:

@@ -25,6 +25,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 
+from connectors.http_address import as_browsers_write
 from connectors.http_answer import Answers, NotNow, as_json, respond
 from connectors.http_desk import Desk, SubscriptionDesk
 from connectors.http_doorkeeper import Doorkeeper
@@ -133,7 +134,7 @@ def _middleware(rules: HttpRules) -> list[Middleware]:
         return first
     cors = Middleware(
         CORSMiddleware,
-        allow_origins=list(rules.origins),
+        allow_origins=list(map(as_browsers_write, rules.origins)),
         allow_methods=["GET", "POST", "DELETE"],
         allow_headers=["Authorization", "Content-Type", "Last-Event-ID"],
         expose_headers=["Location", "Retry-After"],

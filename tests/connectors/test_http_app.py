@@ -121,6 +121,8 @@ def test_only_listed_origins_may_ask_from_a_browser() -> None:
     assert get("/subscriptions", rules=rules, method="OPTIONS", headers=asked | ours).status_code == 200
     assert get("/subscriptions", rules=rules, method="OPTIONS", headers=asked | theirs).status_code == 403
     assert get("/health", rules=rules, headers=ours).headers["access-control-allow-origin"] == "https://ours.example"
+    written = HttpRules(origins=["HTTPS://Ours.Example:443"])
+    assert "access-control-allow-origin" in get("/health", rules=written, headers=ours).headers
     for refused in (get("/health", rules=rules, headers=theirs), get("/health", headers=ours)):
         assert refused.status_code == 403
         assert "access-control-allow-origin" not in refused.headers
