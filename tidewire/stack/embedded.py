@@ -32,7 +32,7 @@ from tidewire.stack.failure import PortInUseError
 from tidewire.stack.jars import jar_directories, read_jar_sets, require_jars, user_cache
 from tidewire.stack.java import Java, find_java
 from tidewire.stack.port import free_port, require_free
-from tidewire.stack.private_files import Closing, kept_private
+from tidewire.stack.private_files import Closing, close_to_others, kept_private
 from tidewire.stack.supervisor import Service, Supervisor
 from tidewire.stack.user import require_named_user
 
@@ -203,6 +203,7 @@ class EmbeddedStack:
 
     def _keep_running(self, supervisor: Supervisor, on_ready: Callable[[dict[str, Any]], None]) -> None:
         self._await_all(supervisor)
+        close_to_others(self.directory.path)  # Hadoop may give its folders a mode of its own
         self._state = "ready"
         supervisor.keep_for_ever()
         self._write_status(supervisor)
