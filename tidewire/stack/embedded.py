@@ -131,7 +131,7 @@ class EmbeddedStack:
 
     def _say_what_was_open(self, closing: Closing, new: bool) -> None:
         """What we have just made ourselves is no news."""
-        if closing.closed and not new:
+        if closing.closed and closing.within_reach and not new:
             self._say(f"other users could read what is in `{self.directory.path}`; it is closed to them now")
         if closing.open:
             named = ", ".join(f"`{place}`" for place in closing.open[:3])

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,10 +21,14 @@ _FILES_CLOSED = ("broker", "logs", "run")
 
 @dataclass(slots=True)
 class Closing:
-    """What was open to other users: `closed` now, or still `open`, since it is another user's."""
+    """What was open to other users: `closed` now, or still `open`, since it is another user's.
+
+    `within_reach`: whether other users could get to what is closed now, through the folder that it is in.
+    """
 
     closed: list[Path] = field(default_factory=list)
     open: list[Path] = field(default_factory=list)
+    within_reach: bool = False
 
 
 @contextmanager
@@ -35,6 +39,8 @@ def kept_private(folder: Path) -> Iterator[Closing]:
     """
     before = os.umask(_OTHERS)
     try:
+        with suppress(OSError):  # what stands in its way is for Spark to say
+            (folder / "log").mkdir(exist_ok=True)  # made by Spark it would be open to all
         yield close_to_others(folder)
     finally:
         os.umask(before)
@@ -45,13 +51,22 @@ def close_to_others(folder: Path) -> Closing:
 
     *Cost*: a look at each file directly in a folder of ours that holds settings or logs.
     """
+    folder = folder.resolve()
     ours = [folder / name for name in (*OURS, "lock")]
-    whole = [folder] if {entry.name for entry in folder.iterdir()} <= {one.name for one in ours} else []
-    files = [file for name in _FILES_CLOSED if (folder / name).is_dir() for file in (folder / name).iterdir()]
-    done = Closing()
+    whole = [folder] if {entry.name for entry in _entries(folder)} <= {one.name for one in ours} else []
+    files = [file for name in _FILES_CLOSED for file in _entries(folder / name)]
+    done = Closing(within_reach=_is_open(folder))
     for place in filter(_is_open, (*whole, *ours, *files)):
         (done.closed if _close(place) else done.open).append(place)
     return done
+
+
+def _entries(folder: Path) -> list[Path]:
+    """Return what lies in a folder; nothing where it is not there, or not for us to see."""
+    try:
+        return [] if folder.is_symlink() else list(folder.iterdir())
+    except OSError:
+        return []
 
 
 def _is_open(place: Path) -> bool:

@@ -37,7 +37,10 @@ def test_what_an_earlier_version_left_is_closed(tmp_path: Path) -> None:
     assert folder in done.closed and folder / "logs" / "file" in done.closed and done.open == []
     assert [mode(folder / name) for name in ("", *OURS)] == [0o700] * (1 + len(OURS))
     assert [mode(folder / name) for name in ("lock", "broker/file", "logs/file", "run/file")] == [0o600] * 4
+    assert done.within_reach
     assert close_to_others(folder) == Closing(), "a second time changes nothing"
+    (folder / "checkpoint").chmod(0o755)
+    assert close_to_others(folder) == Closing([folder / "checkpoint"]), "nobody could get to it"
 
 
 @pytest.mark.parametrize("other", ["notes.txt", ".hidden", "Broker"])
@@ -56,6 +59,21 @@ def test_what_is_behind_a_link_is_not_ours(tmp_path: Path) -> None:
     (folder / "checkpoint").symlink_to(elsewhere)
     assert close_to_others(folder).open == []
     assert (mode(elsewhere), mode(folder)) == (0o755, 0o700)
+
+
+@pytest.mark.parametrize("name", ["log", "logs", "broker"])
+def test_a_file_or_a_lost_link_where_a_folder_should_be_is_for_others_to_say(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).symlink_to(tmp_path / "nowhere")
+    (tmp_path / "run").touch()
+    with kept_private(tmp_path) as closing:
+        assert closing.open == []
+
+
+def test_a_data_directory_may_be_named_by_a_link(tmp_path: Path) -> None:
+    folder = wide(tmp_path / "d", "logs")
+    (tmp_path / "link").symlink_to(folder)
+    assert close_to_others(tmp_path / "link").closed[0] == folder
+    assert mode(folder) == 0o700
 
 
 @given(st.integers(0, 0o777).map(lambda bits: bits | 0o700))
