@@ -42,7 +42,8 @@ class Reader(asyncio.Protocol):
         more = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: "
         more = more + "AAAAAAAAAAAAAAAAAAAAAA==\r\n" if self._websocket else ""
         path = f"/subscriptions/{self._identifier}/events"
-        transport.write(f"GET {path} HTTP/1.1\r\nHost: edge\r\n{more}\r\n".encode())
+        host, port = transport.get_extra_info("peername")[:2]
+        transport.write(f"GET {path} HTTP/1.1\r\nHost: {host}:{port}\r\n{more}\r\n".encode())
 
     def data_received(self, data: bytes) -> None:
         """Find values; a message that is not whole yet waits."""

@@ -10,6 +10,8 @@ from urllib.parse import quote
 import msgspec
 from starlette.responses import RedirectResponse, Response
 
+from connectors.http_address import parse_address
+
 
 @dataclass(frozen=True, slots=True)
 class Found:
@@ -20,9 +22,14 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Elsewhere:
-    """Another edge has it; `address` is its `host:port`."""
+    """Another edge has it; `address` is its `host:port`, or its URL where that is not plain HTTP."""
 
     address: str
+
+    @property
+    def url(self) -> str:
+        """The URL of that edge, without a slash at the end."""
+        return parse_address(self.address).url
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +64,9 @@ def respond(identifier: str, answer: Answer, below: str = "", query: str = "") -
     match answer:
         case Found(body):
             return as_json(200, body)
-        case Elsewhere(address):
+        case Elsewhere():
             path = f"/subscriptions/{quote(identifier, safe='')}{below}"
-            return RedirectResponse(f"http://{address}{path}{'?' + query if query else ''}", 307)
+            return RedirectResponse(f"{answer.url}{path}{'?' + query if query else ''}", 307)
         case NotNow(reason):
             return as_json(503, {"id": identifier, "error": "not_now", "message": reason}, {"Retry-After": "1"})
         case Unknown():

@@ -8,7 +8,8 @@
     GET /health                        200 or 503, with what the edge is doing; with tenants and without a token
                                        only that it lives
 
-Who may ask for what: `connectors/http_rules.py`. An id is written percent-encoded in a path.
+Who may come in at all: `connectors/http_doorkeeper.py`; who may ask for what: `connectors/http_rules.py`. An id is
+written percent-encoded in a path.
 """
 
 from __future__ import annotations
@@ -27,8 +28,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 
+from connectors.http_address import as_browsers_write
 from connectors.http_answer import Answers, NotNow, as_json, respond
 from connectors.http_desk import Desk, SubscriptionDesk
+from connectors.http_doorkeeper import Doorkeeper
 from connectors.http_header_limit import HeaderLimit
 from connectors.http_rules import MAX_HEADER_BYTES, HttpRules, token_of
 from connectors.http_stream import EventStreams, Streams
@@ -140,14 +143,14 @@ def _health(answers: Answers, rules: HttpRules) -> Callable[[Request], Awaitable
 
 
 def _middleware(rules: HttpRules) -> list[Middleware]:
-    limit = Middleware(HeaderLimit, most=MAX_HEADER_BYTES)
+    first = [Middleware(Doorkeeper, rules=rules), Middleware(HeaderLimit, most=MAX_HEADER_BYTES)]
     if not rules.origins:
-        return [limit]
+        return first
     cors = Middleware(
         CORSMiddleware,
-        allow_origins=list(rules.origins),
+        allow_origins=list(map(as_browsers_write, rules.origins)),
         allow_methods=["GET", "POST", "DELETE"],
         allow_headers=["Authorization", "Content-Type", "Last-Event-ID"],
         expose_headers=["Location", "Retry-After"],
     )
-    return [limit, cors]
+    return [*first, cors]

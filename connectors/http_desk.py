@@ -54,7 +54,10 @@ class SubscriptionDesk:
         self._rules = rules
 
     async def submit(self, request: Request) -> Response:
-        """Serve `POST /subscriptions`."""
+        """Serve `POST /subscriptions`. Who may not ask is not read."""
+        refused = self._rules.admit(request, [])
+        if refused is not None:
+            return refused
         fields = await _fields(request)
         if isinstance(fields, Response):
             return fields
@@ -67,10 +70,10 @@ class SubscriptionDesk:
         except TidewireError as error:
             return refusal(503, "not_now", str(error), {"Retry-After": "1"})
         if isinstance(said, Elsewhere):
-            return RedirectResponse(f"http://{said.address}/subscriptions", 307)
+            return RedirectResponse(f"{said.url}/subscriptions", 307)
         if isinstance(said, Answer):
             return respond(identifier or "", said)
-        where = {"Location": f"/subscriptions/{quote(str(said['id']), safe='')}"}
+        where = {"Location": f"{self._rules.served.base}/subscriptions/{quote(str(said['id']), safe='')}"}
         return as_json(_STATUS.get(str(said["status"]), 202), said, where)
 
     async def withdraw(self, request: Request) -> Response:

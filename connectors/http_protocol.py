@@ -21,13 +21,13 @@ import asyncio
 from typing import Any
 
 import h11
-from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.utils import ClientDisconnected
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.exceptions import InvalidState
 
 from connectors.http_crowd import HEALTH
 from connectors.http_waiting import WaitingRoom, neighbourhood
+from connectors.strict_http import StrictHttp
 
 FRAGMENTS = "tidewire.fragments"
 """An extension of a WebSocket's scope: a message may have `fragments`, bytes of UTF-8, in place of `text`."""
@@ -70,7 +70,7 @@ class WaitingConnection:
             self.wait()
 
 
-class TimedHttp(WaitingConnection, H11Protocol):
+class TimedHttp(WaitingConnection, StrictHttp):
     """HTTP/1.1."""
 
     def __init__(self, room: WaitingRoom, **server: Any) -> None:

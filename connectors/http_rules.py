@@ -1,12 +1,13 @@
 """Who may ask an edge for what over HTTP: tenants by bearer token, origins of pages, limits, ids.
 
     Authorization: Bearer <token>                       every request
-    Sec-WebSocket-Protocol: tidewire, bearer.<token>    where a browser opens a WebSocket: it can set no other header
+    Sec-WebSocket-Protocol: tidewire, bearer.<token>    where a browser opens a WebSocket, and nowhere else: it can set
+                                                        no other header there
 
 A tenant `acme` may read and write the subscriptions whose ids begin with `acme/`, the tenant `*` all of them. The
 edge knows only SHA-256 hashes of tokens (`tidewire token` makes a token and its hash). Without tenants, whoever reaches
 the port may do everything: it listens on the loopback interface unless told otherwise. A token in a URL would end up in
-logs and histories, so a request that carries one there is refused.
+logs and histories, so a request that carries one there is refused: under a name that says so, or a token that is known.
 """
 
 from __future__ import annotations
@@ -20,14 +21,18 @@ from starlette.requests import HTTPConnection
 from starlette.responses import Response
 
 from connectors.bearer_token import hash_of, matches
+from connectors.http_address import origin_of
 from connectors.http_answer import refusal
+from connectors.served_addresses import ServedAddresses
 
 EVERYONE = "*"
+EVERY_ORIGIN = "*"
 SUBPROTOCOL = "tidewire"
 MAX_ID_BYTES = 1_024
 MAX_HEADER_BYTES = 16_384
 _BEARER = "bearer."
-_TELLTALE = ("token", "access_token", "bearer", "authorization")
+_BEARER_WORD = re.compile(r"^bearer[\s.:]+", re.IGNORECASE)
+_TELLTALE = {"token", "access_token", "auth_token", "api_token", "api_key", "apikey", "bearer", "authorization"}
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
@@ -43,6 +48,7 @@ class HttpRules:
         address_connections: most of those connections from one address.
         tenant_streams: most streams of one tenant.
         request_seconds: how long a request's headers, its body, and a connection's next request may take to come.
+        served: the addresses at which the edge is served.
     """
 
     tenants: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -52,6 +58,7 @@ class HttpRules:
     address_connections: int = 5_000
     tenant_streams: int = 2_000
     request_seconds: float = 10.0
+    served: ServedAddresses = field(default_factory=ServedAddresses)
 
     def tenant_of(self, token: str) -> str | None:
         """Return whose token it is. Cost: one hash, and a comparison for each tenant."""
@@ -67,18 +74,17 @@ class HttpRules:
         return not self.tenants and not private
 
     def admit(self, request: HTTPConnection, identifiers: Sequence[str]) -> Response | None:
-        """Return why this request for `identifiers` is refused, None if it is not."""
-        if any(name.lower() in _TELLTALE for name in request.query_params):
-            return refusal(400, "token_in_url", "a token never belongs in a URL. Send `Authorization: Bearer <token>`.")
-        wrong = next((reason for reason in map(wrong_id, identifiers) if reason is not None), None)
-        if wrong is not None:
-            return refusal(400, "malformed_id", wrong)
-        if not self.tenants:
-            return None
-        tenant = self.tenant_of(token_of(request) or "")
+        """Return why this request for `identifiers` is refused, None if it is not.
+
+        A token is looked at first: without one, nobody learns what else would be wrong.
+        """
+        tenant = self.tenant_of(token_of(request) or "") if self.tenants else EVERYONE
         if tenant is None:
             message = "this edge asks for a token. Send `Authorization: Bearer <token>` with one that it knows."
             return refusal(401, "unauthorized", message, {"WWW-Authenticate": "Bearer"})
+        wrong = next((reason for reason in map(wrong_id, identifiers) if reason is not None), None)
+        if wrong is not None:
+            return refusal(400, "malformed_id", wrong)
         foreign = next((one for one in identifiers if not owns(tenant, one)), None)
         if foreign is None:
             return None
@@ -90,12 +96,26 @@ class HttpRules:
         tenant = self.tenant_of(token_of(request) or "") if self.tenants else EVERYONE
         return "" if tenant in (None, EVERYONE) else f"{tenant}/"
 
-    def allows_origin(self, request: HTTPConnection) -> bool:
-        """Whether a page of the request's origin may open a WebSocket, which no browser asks us about beforehand."""
-        origin = request.headers.get("origin")
-        if origin is None or "*" in self.origins or origin in self.origins:
+    def allows_origin(self, origin: str, own: tuple[str, int]) -> bool:
+        """Whether a page of this origin may ask, on a connection that came in at `own`."""
+        if EVERY_ORIGIN in self.origins:
             return True
-        return origin.partition("://")[2] == request.headers.get("host")
+        named = origin_of(origin)
+        return named in map(origin_of, self.origins) or named in self.served.origins(own)
+
+    def has_token_in_url(self, request: HTTPConnection) -> bool:
+        """Whether a parameter is called as tokens are, or a part of the URL is a token that we know.
+
+        *Cost*: with tenants, a hash for each part of the URL.
+        """
+        asked = request.query_params.multi_items()
+        if any(name.lower().replace("-", "_") in _TELLTALE for name, _ in asked):
+            return True
+        if not self.tenants:
+            return False
+        known = {one for hashes in self.tenants.values() for one in hashes.lower().split()}
+        parts = [part for pair in asked for part in pair] + request.scope["path"].split("/")
+        return any(hash_of(_BEARER_WORD.sub("", part.strip())) in known for part in parts)
 
 
 def owns(tenant: str, identifier: str) -> bool:
@@ -120,8 +140,14 @@ def wrong_id(identifier: str) -> str | None:
 
 def token_of(request: HTTPConnection) -> str | None:
     """Return the bearer token of a request, None if there is none."""
+    return next(iter(tokens_of(request)), None)
+
+
+def tokens_of(request: HTTPConnection) -> list[str]:
+    """Return every token that a request shows in its headers; that there is only one is `Doorkeeper`'s to see to."""
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
-    if scheme.lower() == "bearer" and token.strip():
-        return token.strip()
-    offered = (one.strip() for one in request.headers.get("sec-websocket-protocol", "").split(","))
-    return next((one[len(_BEARER) :] for one in offered if one.startswith(_BEARER)), None)
+    shown = [token.strip()] if scheme.lower() == "bearer" and token.strip() else []
+    if request.scope["type"] == "websocket":
+        offered = (one.strip() for line in request.headers.getlist("sec-websocket-protocol") for one in line.split(","))
+        shown += [one[len(_BEARER) :] for one in offered if one.startswith(_BEARER)]
+    return shown

@@ -116,7 +116,7 @@ class EventStreams:
         if single:
             return respond(ids[0], opened, "/events", query)
         if isinstance(opened, Elsewhere):
-            return RedirectResponse(f"http://{opened.address}/events?{query}", 307)
+            return RedirectResponse(f"{opened.url}/events?{query}", 307)
         return respond("", opened)
 
     async def _open_of(
@@ -143,9 +143,6 @@ class EventStreams:
         if not 0 < len(ids) <= most:
             message = f"a stream has 1 to {most} subscriptions, got {len(ids)}. Name them as `?id=a&id=b`."
             return refusal(400, "subscriptions", message)
-        if asked.scope["type"] == "websocket" and not self._rules.allows_origin(asked):
-            message = "pages of this origin may not ask here. Add it to the setting `http_origins`."
-            return refusal(403, "origin", message)
         return None
 
 

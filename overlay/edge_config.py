@@ -21,9 +21,8 @@ class EdgeConfig:
         topics: the names under the prefix.
         http_host: where to listen for HTTP.
         http_port: 0 takes a free one.
-        advertised: `host:port` that other edges redirect to, if it is not where we listen.
         session_seconds: after how long without a sign of life its virtual edges move to others.
-        rules: who may ask for what over HTTP, and limits.
+        rules: who may ask for what over HTTP, limits, and the address that is advertised.
         processes: how the processes of its stack are, if it belongs to one; told by `/health`.
         snapshot_floor: bytes of `edge-state` of a virtual edge below which no snapshot is written.
     """
@@ -32,7 +31,6 @@ class EdgeConfig:
     topics: Topics
     http_host: str = "127.0.0.1"
     http_port: int = 0
-    advertised: str | None = None
     rules: HttpRules = field(default_factory=HttpRules)
     processes: Callable[[], Sequence[Mapping[str, object]]] = tuple
     session_seconds: float = 6.0

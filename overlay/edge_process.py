@@ -9,6 +9,7 @@ import threading
 
 import structlog
 
+from connectors.http_address import HttpAddress, canonical_host
 from connectors.http_app import Edge, edge_app
 from connectors.http_server import HttpServer
 from connectors.kafka import Admin, KafkaFailure, Reader
@@ -50,7 +51,8 @@ class EdgeProcess:
             TidewireError: what trying again does not mend; nothing uncommitted was made visible.
         """
         http = self._listen()
-        address = self._config.advertised or http.address
+        listens = HttpAddress("http", canonical_host(http.host), http.port)
+        address = (self._config.rules.served.advertised or listens).label
         self._log = self._log.bind(edge=address)
         self._log.info("listening", http=http.address)
         if self._config.rules.is_open_at(self._config.http_host):

@@ -1,7 +1,8 @@
 """Which edge process owns a virtual edge, and where it answers HTTP.
 
-Edges are members of one consumer group. Each puts the address of its HTTP server into its client id, so the group's
-description on the broker is the directory, and there is nothing else to keep in step with it.
+Edges are members of one consumer group. Each puts the address that it advertises into its client id, so the group's
+description on the broker is the directory, and there is nothing else to keep in step with it. An address of plain HTTP
+is written `host:port`, as edges of every version read it; any other as a URL.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 
+from connectors.http_address import parse_address
 from connectors.kafka_admin import Member
 from connectors.topics import Topics
 
@@ -18,7 +20,7 @@ CACHE_SECONDS = 3.0
 
 
 def client_id(address: str) -> str:
-    """Return the client id of an edge whose HTTP server answers at `address` (`host:port`)."""
+    """Return the client id of an edge that others find at `address`, the label of an `HttpAddress`."""
     return _MARK + address
 
 
@@ -28,8 +30,13 @@ def edge_group(topics: Topics) -> str:
 
 
 def edge_address(member: Member) -> str | None:
-    """Return `host:port` of a member of the edges' group, None where it is no edge."""
-    return member.client_id.removeprefix(_MARK) if member.client_id.startswith(_MARK) else None
+    """Return the address of a member of the edges' group as `client_id` was given it, None where it is no edge."""
+    if not member.client_id.startswith(_MARK):
+        return None
+    try:
+        return parse_address(member.client_id.removeprefix(_MARK)).label
+    except ValueError:
+        return None
 
 
 class Ownership:
@@ -46,7 +53,7 @@ class Ownership:
         self._until = float("-inf")
 
     def address(self, virtual_edge: int) -> str | None:
-        """Return `host:port` of the owner, None while it has none (partitions are moving).
+        """Return the address of the owner, None while it has none (partitions are moving).
 
         *Raises* KafkaFailure. *Cost*: a round trip to the broker when the last answer is too old.
         """

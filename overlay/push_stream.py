@@ -180,7 +180,7 @@ class PushStream:
                 heard = None
             self.put(number, [self._message(answer.body, heard is not None and jumped(heard, mark))])
         elif isinstance(answer, Elsewhere):
-            url = f"http://{answer.address}/subscriptions/{quote(name, safe='')}/events"
+            url = f"{answer.url}/subscriptions/{quote(name, safe='')}/events"
             self._box.say(plain_message("elsewhere", id=name, url=url))
         else:
             self._box.say(plain_message("unknown", id=name))

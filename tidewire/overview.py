@@ -22,12 +22,14 @@ import msgspec
 
 from catalog.relation import Catalog, Relation
 from connectors.catalog_versions import CatalogFold
+from connectors.http_address import parse_address
 from connectors.kafka import KafkaFailure, KafkaRecord, Reader
 from connectors.kafka_failure import TopicUnknown
 from connectors.topics import Topics
 from operators.control import Offsets, Progress, control_at
 from operators.counters import ShardCounters, summed
-from overlay.ownership import edge_group
+from overlay.ownership import edge_address, edge_group
+from tidewire.edge_connection import connect
 from tidewire.headroom import Headroom, HeadroomRuler
 from tidewire.stack.process_state import ProcessState, processes_in
 
@@ -266,8 +268,9 @@ class Observer:
         states: list[EdgeState] = []
         for member in self._admin.members(edge_group(self._topics)):
             owned = sorted(number for topic, number in member.owns if topic == self._topics.subscriptions)
-            address = member.client_id.rpartition("@")[2]
-            states.append(EdgeState(address, owned, read_health(address)))
+            address = edge_address(member)
+            if address is not None:
+                states.append(EdgeState(address, owned, read_health(address)))
         return sorted(states, key=lambda state: state.address)
 
 
@@ -280,9 +283,10 @@ def _read(value: bytes | None) -> ShardCounters | Claim | Trimmed | LogState | N
 
 def read_health(address: str, seconds: float = _HEALTH_SECONDS) -> dict[str, object] | None:
     """Return the answer of an edge's `GET /health`, None when it cannot be reached. No proxy is asked."""
-    connection = http.client.HTTPConnection(address, timeout=seconds)
+    edge = parse_address(address)
+    connection = connect(edge, seconds)
     try:
-        connection.request("GET", "/health")
+        connection.request("GET", f"{edge.path}/health")
         return _HEALTH.decode(connection.getresponse().read())
     except (OSError, http.client.HTTPException, msgspec.DecodeError):
         return None

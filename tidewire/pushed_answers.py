@@ -11,14 +11,16 @@ import http.client
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, urljoin, urlsplit
 
 import msgspec
 
 from catalog.notify import PUSH, OptionRefused, read_options
+from connectors.http_address import HttpAddress, parse_address
 from connectors.kafka_admin import Member
 from overlay.ownership import edge_address
 from state.errors import TidewireError, UserError
+from tidewire.edge_connection import connect
 from tidewire.members import members_after
 from tidewire.records import Delivery, Progress
 
@@ -52,7 +54,7 @@ def is_pushed(value: bytes) -> bool:
 
 
 def edge_addresses(members: Sequence[Member]) -> list[str]:
-    """Return `host:port` of the edges among the members of their group."""
+    """Return the addresses of the edges among the members of their group."""
     return sorted(address for member in members if (address := edge_address(member)) is not None)
 
 
@@ -61,9 +63,9 @@ class PushedAnswers(Iterator[Delivery | Progress]):
 
     Args:
         id: the subscription.
-        edges: returns the addresses (`host:port`) of the edges as they are now; asked before each connection.
+        edges: returns the addresses (`host:port` or URLs) of the edges as they are now; asked before each connection.
         version: what an older version of the subscription is told is left out.
-        token: sent as bearer token to every edge.
+        token: sent as bearer token to every edge; never over plain HTTP because an edge behind TLS says so.
         patience: seconds without any stream after which PushUnreachable is raised.
     """
 
@@ -119,10 +121,10 @@ class PushedAnswers(Iterator[Delivery | Progress]):
             time.sleep(self._pause)
 
     def _unreachable(self, doors: Sequence[str], why: str) -> str:
-        place = doors[0] if doors else "<edge's host:port>"
+        place = parse_address(doors[0]).url if doors else "http://<edge's host:port>"
         return (
             f"`{self._id}` is told over HTTP alone, and no edge tells it to us ({why}); it stays registered. "
-            f"Its answers can be read at http://{place}{self._path}, see `tidewire status` for the edges."
+            f"Its answers can be read at {place}{self._path}, see `tidewire status` for the edges."
         )
 
     def _listen(self, address: str) -> Iterator[Delivery | Progress | None]:
@@ -141,18 +143,18 @@ class PushedAnswers(Iterator[Delivery | Progress]):
 
     def _open(self, address: str) -> http.client.HTTPResponse:
         """Return the stream, wherever it is. Raises _Broken, UserError, OSError and HTTPException."""
-        path = self._path
+        edge = parse_address(address)
+        target = edge.path + self._path
         for _ in range(_MOST_REDIRECTS):
             self.close()
-            self._connection = http.client.HTTPConnection(address, timeout=SILENCE_SECONDS)
-            self._connection.request("GET", path, headers=self._headers())
+            self._connection = connect(edge, SILENCE_SECONDS)
+            self._connection.request("GET", target, headers=self._headers())
             answer = self._connection.getresponse()
             if answer.status == 200:
                 return answer
             if answer.status != 307:
-                self._refuse(address, answer)
-            there = urlsplit(answer.headers["Location"])
-            address, path = there.netloc, there.path + (f"?{there.query}" if there.query else "")
+                self._refuse(edge.label, answer)
+            edge, target = _redirected(edge, target, answer.headers.get("Location", ""))
         raise _Broken(f"more than {_MOST_REDIRECTS} edges in turn say that another one has it")
 
     def _headers(self) -> dict[str, str]:
@@ -214,6 +216,21 @@ class PushedAnswers(Iterator[Delivery | Progress]):
             return None
         self._held = mark
         return told
+
+
+def _redirected(edge: HttpAddress, target: str, location: str) -> tuple[HttpAddress, str]:
+    """Return the edge, and what to ask it for. Raises _Broken, and UserError where it would be asked in clear."""
+    there = urlsplit(urljoin(f"{edge.scheme}://{edge.authority}{target}", location))
+    try:
+        next_edge = parse_address(f"{there.scheme}://{there.netloc}")
+    except ValueError:
+        raise _Broken(f"{edge.label} sends us to {location!r}, which is no edge") from None
+    if edge.scheme == "https" and next_edge.scheme != "https":
+        raise UserError(
+            f"the edge at {edge.label} sends us to {next_edge.url}, without TLS: we do not go there. "
+            "Give every edge an `https://` address in `http_advertised`."
+        )
+    return next_edge, there.path + (f"?{there.query}" if there.query else "")
 
 
 def _after(answer: Any, told: Delivery) -> Any:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import difflib
 import json
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from importlib.resources import files
@@ -21,7 +22,9 @@ from pydantic import Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, EnvSettingsSource, SettingsConfigDict, SettingsError
 
 from connectors.bearer_token import are_hashes
+from connectors.http_address import HttpAddress, parse_address
 from connectors.schema_registry import Registry
+from connectors.served_addresses import ServedAddresses
 from state.errors import UserError
 
 if TYPE_CHECKING:
@@ -31,6 +34,7 @@ ENV_PREFIX = "TIDEWIRE_"
 _PATHS = ("data_dir", "jars_dir", "ivy_settings")
 _PLACES = ("checkpoint", "log_table")
 _SECRET = ("tenants", "http_token", "registry", "registry_credentials")
+_ORIGIN = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://[^\s/?#@]+")
 _ADDRESS = r"^\S+:\d{1,5}(,\S+:\d{1,5})*$"
 
 
@@ -55,6 +59,12 @@ class Settings(BaseSettings):
     edges: int = Field(ge=0, le=64, description="a whole number from 0 to 64")
     http_host: str = Field(min_length=1, description="an address of this machine")
     http_port: int = Field(ge=0, le=65535, description="a port number; 0 takes free ones")
+    http_names: list[str] = Field(
+        description="a list of names such as edge.example.org or https://edge.example.org:8443"
+    )
+    http_advertised: str | list[str] = Field(
+        description="the address of the edge such as https://edge.example.org, or a list of one for each edge"
+    )
     http_origins: list[str] = Field(description="a list of origins such as https://example.org")
     http_connections: int = Field(ge=1, le=1_000_000, description="a whole number from 1 to 1000000")
     http_address_connections: int = Field(ge=1, le=1_000_000, description="a whole number from 1 to 1000000")
@@ -99,6 +109,21 @@ class Settings(BaseSettings):
             raise ValueError("no hash")
         return value
 
+    @field_validator("http_names", "http_advertised")
+    @classmethod
+    def _are_addresses(cls, value: str | list[str]) -> str | list[str]:
+        for text in [value] if isinstance(value, str) and value else value:
+            parse_address(text)
+        return value
+
+    @field_validator("http_origins")
+    @classmethod
+    def _are_origins(cls, value: list[str]) -> list[str]:
+        """A browser writes none that ends with a slash, or has a path."""
+        if not all(text in ("*", "null") or _ORIGIN.fullmatch(text) for text in value):
+            raise ValueError("no origin")
+        return value
+
     @property
     def embedded(self) -> bool:
         """Whether `tidewire up` runs an own broker."""
@@ -114,6 +139,7 @@ class Settings(BaseSettings):
         """Who may ask the edges for what over HTTP."""
         from connectors.http_rules import HttpRules  # with a web framework, which most commands do without
 
+        served = ServedAddresses(self.http_host, tuple(map(parse_address, self.http_names)), self.advertised())
         return HttpRules(
             self.tenants,
             self.http_origins,
@@ -122,7 +148,32 @@ class Settings(BaseSettings):
             address_connections=self.http_address_connections,
             tenant_streams=self.http_tenant_streams,
             request_seconds=self.http_request_seconds,
+            served=served,
         )
+
+    def advertised(self, number: int | None = None) -> HttpAddress | None:
+        """Return the address that an edge advertises, None where it is the one where it listens.
+
+        `number` is the edge's among those of one `tidewire up`; None: it runs alone.
+
+        Raises:
+            SettingError: there is no address for that edge, or it is not certain which is its own.
+        """
+        said = self.http_advertised
+        listed = [said] if isinstance(said, str) else said
+        if not any(listed):
+            return None
+        if number is None and len(listed) > 1:
+            raise SettingError(
+                f"setting `http_advertised`: expected the address of this edge, got {said!r}. "
+                "Say by `--advertised` which of them it is."
+            )
+        if number is not None and number >= len(listed):
+            raise SettingError(
+                f"setting `http_advertised`: expected a list of one address for each of the {self.edges} edges, got "
+                f"{said!r}. Correct it there."
+            )
+        return parse_address(listed[number or 0])
 
     @property
     def schema_registry(self) -> Registry | None:

@@ -28,6 +28,7 @@ class Fixed:
         answers: dict[str, Answer] = {
             "cheap/1 é": Found({"id": "cheap/1 é", "answer": "10.25", "n": 3}),
             "far /1": Elsewhere("other:9"),
+            "tls": Elsewhere("https://edge-2.example:8443/base"),
             "moving": NotNow("moving between edges"),
         }
         return answers.get(identifier, Unknown())
@@ -50,7 +51,7 @@ class NoStreams:
     """Everything is elsewhere."""
 
     async def open(self, identifiers: Sequence[str], mark: str | None, progress: float, single: bool) -> Answer:
-        return Elsewhere("other:9")
+        return Elsewhere("https://edge-2.example:8443/base" if "tls" in identifiers else "other:9")
 
 
 def get(path: str, well: bool = True, rules: HttpRules | None = None, **options: Any) -> httpx.Response:
@@ -85,6 +86,11 @@ def test_another_edge_has_it() -> None:
     assert response.headers["location"] == "http://other:9/subscriptions/far%20%2F1"
 
 
+@pytest.mark.parametrize("path", ["/subscriptions/tls", "/subscriptions/tls/events?progress=3", "/events?id=tls"])
+def test_another_edge_is_behind_tls(path: str) -> None:
+    assert get(path).headers["location"] == "https://edge-2.example:8443/base" + path
+
+
 @pytest.mark.parametrize(("name", "why"), [("moving", "moving between edges"), ("broken", "the broker is gone")])
 def test_ask_again(name: str, why: str) -> None:
     response = get("/subscriptions/" + name)
@@ -114,10 +120,13 @@ def test_only_listed_origins_may_ask_from_a_browser() -> None:
     asked = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization"}
     ours, theirs = ({"Origin": f"https://{name}.example"} for name in ("ours", "theirs"))
     assert get("/subscriptions", rules=rules, method="OPTIONS", headers=asked | ours).status_code == 200
-    assert get("/subscriptions", rules=rules, method="OPTIONS", headers=asked | theirs).status_code == 400
+    assert get("/subscriptions", rules=rules, method="OPTIONS", headers=asked | theirs).status_code == 403
     assert get("/health", rules=rules, headers=ours).headers["access-control-allow-origin"] == "https://ours.example"
-    assert "access-control-allow-origin" not in get("/health", rules=rules, headers=theirs).headers
-    assert "access-control-allow-origin" not in get("/health", headers=ours).headers
+    written = HttpRules(origins=["HTTPS://Ours.Example:443"])
+    assert "access-control-allow-origin" in get("/health", rules=written, headers=ours).headers
+    for refused in (get("/health", rules=rules, headers=theirs), get("/health", headers=ours)):
+        assert refused.status_code == 403
+        assert "access-control-allow-origin" not in refused.headers
 
 
 def test_the_page_needs_nothing_from_elsewhere() -> None:

@@ -12,11 +12,13 @@ from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
 from connectors.bearer_token import hash_of
+from connectors.http_address import parse_address
 from connectors.http_answer import Answer, Elsewhere, NotNow
 from connectors.http_app import Edge, edge_app
 from connectors.http_desk import MAX_BODY_BYTES
 from connectors.http_rules import HttpRules
 from connectors.json_reader import read_json
+from connectors.served_addresses import ServedAddresses
 from state.errors import TidewireError
 from tests.connectors import test_http_fuzz as http
 from tests.connectors.test_http_app import Fixed
@@ -58,6 +60,12 @@ def test_the_record_is_passed_on_as_it_is() -> None:
     assert response.status_code == 201
     assert response.headers["location"] == "/subscriptions/acme%2Fa%20b"
     assert desk.asked == [("acme/a b", "acme/", b'{"template":"SELECT ?","params":[1.10, 12345678901234567890]}')]
+
+
+def test_the_location_is_where_the_edge_is_advertised() -> None:
+    rules = HttpRules(served=ServedAddresses(advertised=parse_address("https://edge-1:8443/base")))
+    response = ask(Desk({"id": "a b", "status": "live"}), '{"sql":"SELECT"}', rules)
+    assert response.headers["location"] == "https://edge-1:8443/base/subscriptions/a%20b"
 
 
 @pytest.mark.parametrize(

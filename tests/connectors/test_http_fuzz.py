@@ -30,7 +30,19 @@ NAMES = st.sampled_from(
     [b"authorization", b"last-event-id", b"sec-websocket-protocol", b"origin", b"host", b"content-type", b"x"]
 )
 VALUES = st.binary(max_size=60) | st.sampled_from(
-    [b"Bearer t", b"bearer", b"Bearer  ", b"0:1.2", b"0:" + b"9" * 400 + b".1", b"application/json", b"null"]
+    [
+        b"Bearer t",
+        b"bearer",
+        b"Bearer  ",
+        b"0:1.2",
+        b"0:" + b"9" * 400 + b".1",
+        b"application/json",
+        b"null",
+        b"edge:1",
+        b"http://edge:1",
+        b"localhost:1",
+        b"evil:1",
+    ]
 )
 ROUTES = st.sampled_from([b"/", b"/events", b"/subscriptions/", b"/subscriptions", b"/health", b"/page.js"])
 RESTS = TARGET | st.sampled_from(
@@ -44,7 +56,9 @@ QUERIES = TARGET | st.sampled_from(
 async def ask(
     app: Any, kind: str, method: str, path: bytes, query: bytes, headers: list[Any], body: bytes
 ) -> list[Message]:
-    """Send one request, and leave after it; return what was answered."""
+    """Send one request, to `edge:1` if it says no other, and leave after it; return what was answered."""
+    if all(name != b"host" for name, _ in headers):
+        headers = [*headers, (b"host", b"edge:1")]
     sent: list[Message] = []
     first = {"type": "websocket.connect"} if kind == "websocket" else {"type": "http.request", "body": body}
     incoming = [first, {"type": f"{kind}.disconnect", "code": 1000}]

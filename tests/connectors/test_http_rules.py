@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import msgspec
 import pytest
 from starlette.requests import HTTPConnection
 
@@ -72,18 +71,42 @@ def test_an_edge_open_to_the_network_is_known(host: str, is_open: bool) -> None:
     assert not RULES.is_open_at(host)
 
 
-@pytest.mark.parametrize("query", ["token=x", "id=a&access_token=x", "BEARER=x"])
+def in_url(request: HTTPConnection, rules: HttpRules = RULES) -> bool:
+    return rules.has_token_in_url(request)
+
+
+@pytest.mark.parametrize(
+    "query", ["token=x", "id=a&access_token=x", "BEARER=x", "api-key=x", "apiKey=", "Authorization"]
+)
 def test_a_token_in_the_url_is_refused(query: str) -> None:
-    refused = HttpRules().admit(asked(query), ["a"])
-    assert refused is not None
-    assert msgspec.json.decode(refused.body)["error"] == "token_in_url"
+    assert in_url(asked(query), HttpRules())
+
+
+@pytest.mark.parametrize("token", ["old", "new", "root"])
+@pytest.mark.parametrize(
+    "query",
+    ["k={}", "id=a&k=&k={}", "{}", "{}=1", "k=Bearer%20{}", "k=bearer.{}", "last_event_id={}", "id={}", "progress=+{}"],
+)
+def test_a_known_token_in_the_url_is_refused_under_any_name(query: str, token: str) -> None:
+    assert in_url(asked(query.format(token)))
+    assert in_url(asked(query.format("".join(f"%{ord(character):02x}" for character in token))))
+    assert not in_url(asked(query.format("unknown")))
+    assert not in_url(asked(query.format(token)), HttpRules())
+
+
+def test_a_known_token_in_the_path_is_refused() -> None:
+    scope = {"type": "http", "headers": [], "query_string": b""}
+    assert in_url(HTTPConnection({**scope, "path": "/subscriptions/new/events"}))
+    assert not in_url(HTTPConnection({**scope, "path": "/subscriptions/newer"}))
 
 
 def test_where_a_token_stands() -> None:
     assert token_of(bearer(" x ")) == "x"
     assert token_of(asked(authorization="Basic x")) is None
-    assert token_of(asked(sec_websocket_protocol="tidewire, bearer.x")) == "x"
     assert token_of(asked()) is None
+    offered = {"headers": [(b"sec-websocket-protocol", b"tidewire, bearer.x")], "query_string": b"", "path": "/"}
+    assert token_of(HTTPConnection({"type": "websocket", **offered})) == "x"
+    assert token_of(HTTPConnection({"type": "http", **offered})) is None
 
 
 @pytest.mark.parametrize(
@@ -92,6 +115,7 @@ def test_where_a_token_stands() -> None:
 def test_ids_that_are_refused(identifier: str) -> None:
     assert wrong_id(identifier) is not None
     assert outcome(asked(), identifier, rules=HttpRules()) == 400
+    assert outcome(asked(), identifier) == 401
 
 
 @pytest.mark.parametrize("identifier", ["a", "a/b c", "é\u200d", "x" * 1024, "a@b"])
@@ -99,10 +123,24 @@ def test_ids_that_are_taken(identifier: str) -> None:
     assert wrong_id(identifier) is None
 
 
-def test_origins_of_websockets() -> None:
-    assert RULES.allows_origin(asked())
-    assert RULES.allows_origin(asked(origin="https://ours.example", host="edge:1"))
-    assert RULES.allows_origin(asked(origin="http://edge:1", host="edge:1"))
-    assert not RULES.allows_origin(asked(origin="https://theirs.example", host="edge:1"))
-    assert not RULES.allows_origin(asked(origin="null", host="edge:1"))
-    assert HttpRules(origins=["*"]).allows_origin(asked(origin="https://theirs.example"))
+OWN = ("10.0.0.7", 8085)
+
+
+@pytest.mark.parametrize(
+    ("origin", "ours", "all_others"),
+    [
+        ("https://ours.example", True, True),
+        ("https://ours.example:443", True, True),
+        ("http://ours.example", False, True),
+        ("http://localhost:8085", True, True),
+        ("http://10.0.0.7:8085", True, True),
+        ("https://localhost:8085", False, True),
+        ("http://localhost", False, True),
+        ("https://theirs.example", False, True),
+        ("null", False, True),
+    ],
+)
+def test_origins(origin: str, ours: bool, all_others: bool) -> None:
+    assert RULES.allows_origin(origin, OWN) is ours
+    assert HttpRules(origins=["*"]).allows_origin(origin, OWN) is all_others
+    assert HttpRules(origins=["null"]).allows_origin("null", OWN)

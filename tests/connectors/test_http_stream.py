@@ -177,7 +177,9 @@ def test_a_tenant_has_so_many_streams_and_another_one_has_its_own() -> None:
     def ask(tenant: str, token: str, path: str = "a/events") -> socket.socket:
         one = socket.create_connection((server.host, server.port), timeout=30)
         target = f"/subscriptions/{tenant}/{path}"
-        one.sendall(f"GET {target} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n\r\n".encode())
+        one.sendall(
+            f"GET {target} HTTP/1.1\r\nHost: {server.address}\r\nAuthorization: Bearer {token}\r\n\r\n".encode()
+        )
         return one
 
     def status(one: socket.socket) -> int:

@@ -16,9 +16,12 @@ import httpx
 import msgspec
 import pytest
 
+from connectors.http_address import parse_address
+from connectors.http_rules import HttpRules
 from connectors.kafka import Admin, KafkaProperties, Producer, Reader
 from connectors.partitioner import home_partition
 from connectors.record import OutRecord
+from connectors.served_addresses import ServedAddresses
 from connectors.topics import Topics
 from overlay.edge_config import EdgeConfig
 from overlay.edge_process import EdgeProcess
@@ -112,6 +115,20 @@ def test_another_edge_is_where_it_says(kafka: KafkaProperties, topics: Topics) -
             until(lambda name=name: _answer(addresses[0], name).get("n", 0) >= 1)  # type: ignore[misc]
             until(lambda name=name: _answer(addresses[1], name).get("id") == name)  # type: ignore[misc]
         until(lambda: sorted(_status(addresses[0], name) for name in names) == [200, 200, 307, 307])
+
+
+def test_another_edge_is_where_it_advertises(kafka: KafkaProperties, topics: Topics) -> None:
+    """Its scheme and its path travel through the group's description on the broker."""
+    far = HttpRules(served=ServedAddresses(advertised=parse_address("https://far.example:8443/base")))
+    with edge(kafka, topics) as here, edge(kafka, topics, rules=far) as there:
+        started(kafka, topics)
+        until(lambda: all(len(edge.answers.health()[1].get("virtual_edges", ())) == 2 for edge in (here, there)))
+        owned = dict(there.answers.health()[1]["virtual_edges"])
+        name = next(f"s{i}" for i in range(99) if home_partition(f"s{i}".encode(), 4) == int(next(iter(owned))))
+        asked = f"{url(here)}/subscriptions/{name}/events?progress=3"
+        until(lambda: httpx.get(asked, timeout=60).status_code == 307)
+        told = httpx.get(asked, timeout=60).headers["location"]
+        assert told == f"https://far.example:8443/base/subscriptions/{name}/events?progress=3"
 
 
 def test_apply_then_subscribe_is_never_refused(kafka: KafkaProperties, topics: Topics) -> None:

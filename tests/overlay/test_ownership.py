@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
+from connectors.http_address import parse_address
 from connectors.kafka_admin import Member
-from overlay.ownership import CACHE_SECONDS, Ownership, client_id
+from overlay.ownership import CACHE_SECONDS, Ownership, client_id, edge_address
 
 
 class Directory:
@@ -33,3 +36,25 @@ def test_the_owner_is_found_and_remembered_for_a_while() -> None:
     directory.now = CACHE_SECONDS
     assert ownership.address(0) is None
     assert directory.asked == 2
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("a:1", "tidewire-edge@a:1"),
+        ("http://a:1", "tidewire-edge@a:1"),
+        ("[::1]:1", "tidewire-edge@[::1]:1"),
+        ("https://a:1/b", "tidewire-edge@https://a:1/b"),
+        ("http://a:1/b", "tidewire-edge@http://a:1/b"),
+    ],
+)
+def test_plain_addresses_are_written_as_edges_before_did(written: str, read: str) -> None:
+    """An edge of the version before writes and reads `tidewire-edge@host:port`."""
+    address = parse_address(written)
+    assert client_id(address.label) == read
+    assert parse_address(edge_address(Member(read, "h", frozenset())) or "") == address
+
+
+@pytest.mark.parametrize("named", ["tidewire-edge@", "tidewire-edge@a b", "tidewire-edge@a:1\r\nX: y", "x@a:1"])
+def test_who_gives_no_address_is_no_edge(named: str) -> None:
+    assert edge_address(Member(named, "h", frozenset())) is None

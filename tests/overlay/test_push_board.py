@@ -295,7 +295,7 @@ def test_a_stopped_reader_delays_nobody_and_ends_with_the_right_answer(edge: Liv
     quick, slow = sse("/subscriptions/s/events"), socket.socket()
     slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65_536)
     slow.connect((edge.server.host, edge.server.port))
-    slow.sendall(b"GET /subscriptions/s/events HTTP/1.1\r\nHost: x\r\n\r\n")
+    slow.sendall(f"GET /subscriptions/s/events HTTP/1.1\r\nHost: {edge.server.address}\r\n\r\n".encode())
     until(lambda: edge.board.readers == 2)
     for batch in range(10):
         edge.publish(*range(1000 * batch, 1000 * batch + 600))

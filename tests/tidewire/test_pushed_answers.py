@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import socket
+import ssl
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from threading import Thread
 from types import SimpleNamespace
 from typing import Any, ClassVar
@@ -17,12 +19,14 @@ from connectors.http_rules import HttpRules
 from connectors.kafka_admin import Member
 from overlay.ownership import client_id
 from state.errors import UserError
+from tests.connectors.certificates import Authority
 from tests.overlay.hand_engine import SQL
 from tests.overlay.push_world import LiveEdge
 from tidewire import pushed_answers
 from tidewire.cli import run
 from tidewire.client import subscription_value
 from tidewire.commands import subscribe as command
+from tidewire.overview import read_health
 from tidewire.pushed_answers import PushedAnswers, PushUnreachable, edge_addresses, is_pushed
 from tidewire.records import Ack, Delivery, Progress
 
@@ -166,6 +170,62 @@ def test_the_owner_is_asked_in_its_place_with_the_same_token(edge: LiveEdge, scr
         assert told(answers).id == "s/é"
     assert Script.asked[0]["path"] == "/subscriptions/s%2F%C3%A9/events"
     assert Script.asked[0]["authorization"] == "Bearer t"
+
+
+@pytest.fixture
+def tls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The scripted edge behind TLS, with a certificate that this process trusts."""
+    authority = Authority(tmp_path, "ca")
+    certificate, key = authority.sign("edge", "IP:127.0.0.1")
+    monkeypatch.setenv("SSL_CERT_FILE", str(authority.ca))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    Script.answers, Script.asked = [], []
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Script)
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+    yield f"https://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.mark.parametrize("location", ["{0}/base/subscriptions/s/events", "/base/subscriptions/s/events"])
+def test_an_edge_behind_tls_is_asked_there(tls: str, location: str) -> None:
+    Script.answers = [(307, {"Location": location.format(tls)}, ""), events(answer(1, "1.0"))]
+    with PushedAnswers("s", lambda: [f"{tls}/first"], token="t") as answers:
+        assert told(answers).new == "1.0"
+    assert [asked["path"] for asked in Script.asked] == [
+        "/first/subscriptions/s/events",
+        "/base/subscriptions/s/events",
+    ]
+    assert all(asked["authorization"] == "Bearer t" for asked in Script.asked)
+
+
+@pytest.mark.parametrize("scheme", ["http", "HTTP"])
+@pytest.mark.parametrize("token", [None, "t"])
+def test_no_edge_behind_tls_sends_us_out_of_it(tls: str, scheme: str, token: str | None) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as plain:
+        plain.setblocking(False)
+        there = f"{scheme}://127.0.0.1:{plain.getsockname()[1]}/subscriptions/s/events"
+        Script.answers = [(307, {"Location": there}, "")]
+        with PushedAnswers("s", lambda: [tls], token=token) as answers, pytest.raises(UserError, match="without TLS"):
+            next(answers)
+        with pytest.raises(BlockingIOError):
+            plain.accept()
+
+
+@pytest.mark.parametrize("location", ["", "ftp://a/b", "https://", "http://a b/", "https://u@a/"])
+def test_what_is_no_edge_is_not_followed(script: str, location: str) -> None:
+    Script.answers = [(307, {"Location": location}, "")] * 5
+    with PushedAnswers("s", lambda: [script], patience=0) as answers, pytest.raises(PushUnreachable):
+        next(answers)
+    assert all(asked["path"] == "/subscriptions/s/events" for asked in Script.asked)
+
+
+def test_the_health_of_an_edge_behind_tls_is_read(tls: str) -> None:
+    Script.answers = [(200, {}, '{"state":"running"}')]
+    assert read_health(f"{tls}/base") == {"state": "running"}
+    assert Script.asked[0]["path"] == "/base/health"
 
 
 def test_an_edge_asks_for_a_token() -> None:

@@ -151,3 +151,45 @@ def test_a_registry_has_its_credentials_apart(monkeypatch: pytest.MonkeyPatch) -
         with pytest.raises(SettingError, match="got something else") as refused:
             load_settings(**wrong)
         assert "s3cret" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("line", "names"),
+    [
+        ('http_names = ["edge.example", "https://edge.example:8443"]', "http_names"),
+        ('http_advertised = "https://edge.example/base"', "http_advertised"),
+        ('http_advertised = ["a:1", "b:1"]', "http_advertised"),
+        ('http_origins = ["https://a", "*", "null", "chrome-extension://abc"]', "http_origins"),
+    ],
+)
+def test_addresses_are_taken(tmp_path: Path, line: str, names: str) -> None:
+    assert getattr(load_settings(write(tmp_path / "t.toml", line)), names)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'http_names = ["a b"]', 'http_names = ["*"]', 'http_names = ["ftp://a"]', 'http_names = [""]',
+        'http_advertised = "a/b?c"', 'http_advertised = ["a:1", "x y"]', 'http_advertised = "a:0"',
+        'http_origins = ["https://a/"]', 'http_origins = ["a.example"]', 'http_origins = ["https://a b"]',
+    ],
+)  # fmt: skip
+def test_what_is_no_address_is_named(tmp_path: Path, line: str) -> None:
+    name = line.partition(" ")[0]
+    with pytest.raises(SettingError, match=f"setting `{name}.*expected .*https://.*got .*Correct it there"):
+        load_settings(write(tmp_path / "t.toml", line))
+
+
+def test_each_edge_advertises_its_own_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert load_settings().advertised() is load_settings().advertised(5) is None
+    settings = load_settings(write(tmp_path / "t.toml", 'edges = 3\nhttp_advertised = ["a:1", "https://b"]'))
+    assert [str(one and one.url) for one in map(settings.advertised, (0, 1))] == ["http://a:1", "https://b"]
+    with pytest.raises(SettingError, match="one address for each of the 3 edges"):
+        settings.advertised(2)
+    with pytest.raises(SettingError, match="--advertised"):
+        settings.advertised()
+    monkeypatch.setenv("TIDEWIRE_HTTP_ADVERTISED", "https://c")
+    served = load_settings().http_rules.served
+    assert served.advertised is not None and served.advertised.url == "https://c"
+    monkeypatch.setenv("TIDEWIRE_HTTP_ADVERTISED", '["https://c", "https://d"]')
+    assert load_settings(http_advertised="https://d").http_rules.served.base == "https://d"

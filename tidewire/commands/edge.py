@@ -21,7 +21,8 @@ def edge(
     http_host: Annotated[str | None, typer.Option(help="Where to listen for HTTP.")] = None,
     http_port: Annotated[int | None, typer.Option(help="Where to listen for HTTP; 0 takes a free port.")] = None,
     advertised: Annotated[
-        str | None, typer.Option(help="host:port that other edges redirect to, if it is not where this one listens.")
+        str | None,
+        typer.Option(help="Where others are sent for what this edge has, e.g. https://edge-1.example.org:8443."),
     ] = None,
     config: ConfigOption = None,
     data_dir: DataDirOption = None,
@@ -30,7 +31,8 @@ def edge(
     json: JsonOption = False,
 ) -> None:
     """Run an edge until SIGTERM or Ctrl-C; edges share the subscriptions as members of one consumer group."""
-    settings = find_stack(config, data_dir, bootstrap, prefix, http_host=http_host, http_port=http_port)
+    said = {"http_host": http_host, "http_port": http_port, "http_advertised": advertised}
+    settings = find_stack(config, data_dir, bootstrap, prefix, **said)
     configure_logs(settings.log_level, json)
     if settings.http_port:
         require_free(settings.http_port, "the edge's HTTP", "http_port", settings.http_host)
@@ -43,7 +45,6 @@ def edge(
         topics=Topics(settings.prefix),
         http_host=settings.http_host,
         http_port=settings.http_port,
-        advertised=advertised,
         rules=settings.http_rules,
         processes=lambda: told_beside(directory, os.getpid()),
     )

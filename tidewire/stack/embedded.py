@@ -20,6 +20,7 @@ from typing import Any
 import msgspec
 
 import tidewire
+from connectors.http_address import HttpAddress
 from connectors.kafka import Admin, KafkaFailure, KafkaProperties
 from connectors.topics import Topics
 from tidewire.settings import ENV_PREFIX, Settings
@@ -31,6 +32,7 @@ from tidewire.stack.failure import PortInUseError
 from tidewire.stack.jars import jar_directories, read_jar_sets, require_jars, user_cache
 from tidewire.stack.java import Java, find_java
 from tidewire.stack.port import free_port, require_free
+from tidewire.stack.private_files import Closing, close_to_others, kept_private
 from tidewire.stack.supervisor import Service, Supervisor
 from tidewire.stack.user import require_named_user
 
@@ -61,6 +63,7 @@ class EmbeddedStack:
         self._broker: Broker | None = None
         first = settings.http_port
         self._http_ports = [first + i if first else free_port() for i in range(settings.edges)]
+        self._advertised = [settings.advertised(number) for number in range(settings.edges)]
         self._disk_checked = 0.0
 
     def run(self, on_ready: Callable[[dict[str, Any]], None]) -> None:
@@ -74,7 +77,8 @@ class EmbeddedStack:
         with self.directory.held():
             java, jars = self._prepare()
             self._name_the_last_one(new)
-            with Supervisor(self._say) as supervisor:
+            with kept_private(self.directory.path) as closing, Supervisor(self._say) as supervisor:
+                self._say_what_was_open(closing, new)
                 try:
                     self._start(supervisor, java, jars)
                     self._keep_running(supervisor, on_ready)
@@ -97,7 +101,7 @@ class EmbeddedStack:
             "data_dir": str(self.directory.path),
             "bootstrap": self.bootstrap,
             "prefix": self.settings.prefix,
-            "http": [f"http://{self.settings.http_host}:{port}" for port in self._http_ports],
+            "http": [HttpAddress("http", self.settings.http_host, port).url for port in self._http_ports],
             "children": msgspec.to_builtins(supervisor.describe()),
         }
 
@@ -124,6 +128,14 @@ class EmbeddedStack:
             before = remember(self.directory.path, user_cache())
             if new and before is not None:
                 self._say(f"`{self.directory.path}` is a new data directory; the last one used was `{before}`")
+
+    def _say_what_was_open(self, closing: Closing, new: bool) -> None:
+        """What we have just made ourselves is no news."""
+        if closing.closed and closing.within_reach and not new:
+            self._say(f"other users could read what is in `{self.directory.path}`; it is closed to them now")
+        if closing.open:
+            named = ", ".join(f"`{place}`" for place in closing.open[:3])
+            self._say(f"other users may read {named}, and we cannot close it: `chmod go=` by its owner does")
 
     def _require_ports(self) -> None:
         settings = self.settings
@@ -191,6 +203,7 @@ class EmbeddedStack:
 
     def _keep_running(self, supervisor: Supervisor, on_ready: Callable[[dict[str, Any]], None]) -> None:
         self._await_all(supervisor)
+        close_to_others(self.directory.path)  # Hadoop may give its folders a mode of its own
         self._state = "ready"
         supervisor.keep_for_ever()
         self._write_status(supervisor)
@@ -243,7 +256,8 @@ class EmbeddedStack:
 
     def _edge(self, number: int) -> Service:
         name, port = f"edge-{number}", self._http_ports[number]
-        command = ["edge", "--http-port", str(port)]
+        advertised = self._advertised[number]
+        command = ["edge", "--http-port", str(port), *(["--advertised", advertised.url] if advertised else [])]
         host = self.settings.http_host
         return Service(name, lambda: self._child(name, command, {}), lambda child: is_healthy(host, port))
 

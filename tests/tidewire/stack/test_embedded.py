@@ -115,6 +115,20 @@ def test_sigkill_leaves_nothing_and_the_directory_can_be_used_again(up: Callable
     assert second.status["pid"] == second.process.pid
 
 
+def test_a_directory_that_was_open_is_closed_and_that_is_said_once(up: Callable[..., Up], tmp_path: Path) -> None:
+    for folder in (tmp_path / "d", tmp_path / "d" / "checkpoint"):
+        folder.mkdir()
+        folder.chmod(0o755)
+    for expected in (
+        f"other users could read what is in `{tmp_path / 'd'}`; it is closed to them now\nstopping",
+        "stopping",
+    ):
+        running = up().await_ready()
+        assert not [one for one in (tmp_path / "d").rglob("*") if one.stat().st_mode & 0o077]
+        running.process.send_signal(signal.SIGTERM)
+        assert running.end()[1].strip() == expected
+
+
 def test_a_dead_child_is_swept_and_started_again(up: Callable[..., Up]) -> None:
     running = up().await_ready()
     engine = running.child("engine")
