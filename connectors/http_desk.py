@@ -20,6 +20,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from connectors.http_answer import Answer, Elsewhere, as_json, refusal, respond
+from connectors.http_identifier import identifier_in_path
 from connectors.http_rules import HttpRules
 from connectors.json_reader import JsonReader, UnreadableJson
 from state.errors import TidewireError
@@ -75,7 +76,7 @@ class SubscriptionDesk:
 
     async def withdraw(self, request: Request) -> Response:
         """Serve `DELETE /subscriptions/{identifier}`."""
-        identifier = request.path_params["identifier"]
+        identifier = identifier_in_path(request)
         refused = self._rules.admit(request, [identifier])
         if refused is not None:
             return refused

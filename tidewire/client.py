@@ -31,7 +31,7 @@ from tidewire.catalog_log import CatalogLog
 from tidewire.delivery_stream import DeliveryStream
 from tidewire.packed_deliveries import PACKED_KEY, unpack_deliveries
 from tidewire.records import Ack, Delivery, Refused, read_ack
-from tidewire.subscription_record import record_key, record_value
+from tidewire.subscription_record import ending_key, record_key, record_value
 from tidewire.table_topic import partitions_of
 
 EMBEDDED_BROKER = "127.0.0.1:19092"
@@ -138,8 +138,12 @@ class Client:
             reader.close()
 
     def unsubscribe(self, id: str) -> None:
-        """End the subscription; its last delivery is `ended`. An unknown id is no error."""
-        self._kafka.send(self.topics.subscriptions, [(record_key(id), None)])
+        """Ask that the subscription ends, and return once the broker has it; its last delivery is `ended`.
+
+        What does not exist is no error, so that it can be called again: `DELETE` at an edge answers 404, and the
+        command `tidewire unsubscribe` fails. Raises UserError where nothing can be called `id`, and NotAllWritten.
+        """
+        self._kafka.send(self.topics.subscriptions, [(ending_key(id), None)])
 
     def deliveries(
         self,
@@ -153,6 +157,7 @@ class Client:
 
         With `from_beginning`, over all that Kafka still has; without `follow`, only up to now. With
         `progress`, `Progress` records come too: after one, silence up to its position means "no change".
+        Raises UserError where nothing can be called as one of `ids` says.
         """
         return DeliveryStream(
             self._kafka.reader(), self.topics, ids, follow=follow, from_beginning=from_beginning, progress=progress
@@ -171,7 +176,7 @@ class Client:
 
     def _newest(self, id: str) -> dict[str, object] | None:
         """Return the last object among the deliveries of `id`, which may be the last part of one."""
-        key, reader = id.encode(), self._kafka.reader()
+        key, reader = record_key(id), self._kafka.reader()
         try:
             partitions = reader.partitions(self.topics.deliveries)
             if not partitions:

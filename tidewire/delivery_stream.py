@@ -11,6 +11,7 @@ from connectors.topics import Topics
 from tidewire.delivery_reader import DeliveryReader
 from tidewire.packed_deliveries import PACKED_KEY
 from tidewire.records import PROGRESS_KEY, Delivery, Progress
+from tidewire.subscription_record import record_key
 
 
 class DeliveryStream(Iterator[Delivery | Progress]):
@@ -31,7 +32,7 @@ class DeliveryStream(Iterator[Delivery | Progress]):
         progress: bool,
     ) -> None:
         self._reader = reader
-        self._keys = None if ids is None else {id.encode() for id in ids}
+        self._keys = None if ids is None else {record_key(id) for id in ids}
         self._deliveries = DeliveryReader()
         self._progress = progress
         reader.assign(topics.deliveries, self._partitions(topics), at_end=follow and not from_beginning)

@@ -19,6 +19,7 @@ from tidewire.explanation import explain as explain_compiled
 from tidewire.explanation import lines_of
 from tidewire.options import BootstrapOption, ConfigOption, DataDirOption, JsonOption, PrefixOption
 from tidewire.settings import Settings, load_settings
+from tidewire.subscription_record import record_key
 from tidewire.terminal import Terminal, table
 from tidewire.text_input import read_text
 
@@ -42,6 +43,8 @@ def explain(
     With --json a refusal is an object, too: what its acknowledgement would say, and the line and column.
     """
     asked = subscription_value(sql, template, read_params(params))
+    if id is not None:
+        record_key(id)
     find = load_settings if catalog is not None else find_stack
     settings = find(config, data_dir=data_dir, bootstrap=bootstrap, prefix=prefix)
     try:
