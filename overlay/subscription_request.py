@@ -10,7 +10,7 @@ from catalog.notify import FORMS, MAX_TTL_SECONDS, PACKED, PUSH, RECORDS, read_p
 from catalog.subscription_id import unknowable_id, wrong_id
 from connectors.json_reader import JsonReader, UnreadableJson
 from connectors.partitioner import home_partition
-from overlay.ack import Refusal
+from overlay.ack import WRONG_PARTITION, Refusal
 
 MAX_REQUEST_BYTES = 65_536
 _SHOWN_CHARACTERS = 40
@@ -78,9 +78,8 @@ def refuse_id(key: bytes, number: int, partitions: int, ends: bool = False) -> R
     if home == number:
         return None
     message = f"`{key.decode()}` belongs in partition {home} of {partitions}, its record came in partition {number}"
-    return Refusal(
-        "wrong_partition", message, "partition by murmur2 of the key (librdkafka: partitioner=murmur2_random)"
-    )
+    hint = "partition by murmur2 of the key (librdkafka: partitioner=murmur2_random)"
+    return Refusal(WRONG_PARTITION, message, hint)
 
 
 def _cut(text: str) -> str:

@@ -132,8 +132,7 @@ class Client:
             reader.assign(self.topics.acks, at_end=True)
             records = [(record_key(id), value) for id, value in values.items()]
             written = self._kafka.send(self.topics.subscriptions, records)
-            versions = {id: offset for id, (_, offset) in zip(values, written, strict=True)}
-            return _final_acks(reader, versions, timeout)
+            return _final_acks(reader, dict(zip(values, written, strict=True)), timeout)
         finally:
             reader.close()
 
@@ -282,22 +281,22 @@ def key_of(relation: Relation, key: object) -> Mapping[str, object]:
     return {relation.key[0]: key}
 
 
-def _final_acks(reader: LightReader, versions: dict[str, int], timeout: float) -> dict[str, Ack]:
+def _final_acks(reader: LightReader, written: dict[str, tuple[int, int]], timeout: float) -> dict[str, Ack]:
+    """Wait for the last word on each record; its ack stands in the partition where it was written itself."""
     until, found, seen = time.monotonic() + timeout, dict[str, Ack](), 0
-    while time.monotonic() < until and len(found) < len(versions):
+    while time.monotonic() < until and len(found) < len(written):
         for record in reader.poll():
             ack = read_ack(record.value) if record.value is not None else None
-            if ack is not None and versions.get(ack.id) == ack.version:
+            if ack is not None and written.get(ack.id) == (record.partition, ack.version):
                 seen += 1
                 if ack.status != "accepted":
                     found[ack.id] = ack
-    if len(found) < len(versions):
-        raise NotAnswered(_unanswered(versions, found, seen > len(found), timeout))
+    if len(found) < len(written):
+        raise NotAnswered(_unanswered([id for id in written if id not in found], seen > len(found), timeout))
     return found
 
 
-def _unanswered(versions: dict[str, int], found: dict[str, Ack], accepted: bool, timeout: float) -> str:
-    waiting = [id for id in versions if id not in found]
+def _unanswered(waiting: Sequence[str], accepted: bool, timeout: float) -> str:
     who = "an edge accepted, but no engine has answered" if accepted else "no edge has answered"
     return (
         f"{len(waiting)} subscription(s), `{waiting[0]}` first, are not live after {timeout:g} s: {who}. "
