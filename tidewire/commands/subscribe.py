@@ -23,7 +23,15 @@ from tidewire.bulk_subscription import BulkSubscription
 from tidewire.client import Client, NotAnswered, subscription_value
 from tidewire.connection import find_stack, kafka_properties, open_client, topics_of
 from tidewire.log_moment import parse_moment
-from tidewire.options import BootstrapOption, ConfigOption, DataDirOption, JsonOption, LogTableOption, PrefixOption
+from tidewire.options import (
+    BootstrapOption,
+    ConfigOption,
+    DataDirOption,
+    JsonOption,
+    LogTableOption,
+    PrefixOption,
+    path_of,
+)
 from tidewire.pushed_answers import PushedAnswers, edge_addresses, is_pushed
 from tidewire.records import Ack, Answer, Delivery, Progress, Refused
 from tidewire.resume_point import ResumePoint, source_of
@@ -38,7 +46,10 @@ def subscribe(
     id: Annotated[str | None, typer.Argument(help="The subscription's id; one that exists is replaced.")] = None,
     sql: Annotated[str | None, typer.Argument(help="The question, e.g. SELECT MIN(price) FROM stock.")] = None,
     file: Annotated[
-        Path | None, typer.Option("--file", help="Instead of ID: a .jsonl, .csv or .parquet file of many.")
+        Path | None,
+        typer.Option(
+            "--file", parser=path_of, metavar="PATH", help="Instead of ID: a .jsonl, .csv or .parquet file of many."
+        ),
     ] = None,
     template: Annotated[str | None, typer.Option(help="Instead of SQL: SQL with ? for the constants.")] = None,
     params: Annotated[str, typer.Option(help="The template's constants, a JSON array.")] = "[]",
@@ -57,7 +68,10 @@ def subscribe(
     progress: Annotated[bool, typer.Option("--progress", help="With --follow, print progress too.")] = False,
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help="With --file: until all are live or refused.")] = True,
     resume: Annotated[
-        Path | None, typer.Option(help="With --file: where to note how far it is; FILE.resume without it.")
+        Path | None,
+        typer.Option(
+            parser=path_of, metavar="PATH", help="With --file: where to note how far it is; FILE.resume without it."
+        ),
     ] = None,
     timeout: Annotated[float, typer.Option(help="Seconds to wait for an answer to become live.")] = 60,
     config: ConfigOption = None,
