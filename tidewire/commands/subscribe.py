@@ -21,7 +21,7 @@ from tidewire.backtest import Told, relation_of
 from tidewire.bulk_progress import BulkProgress, lines_of, summary
 from tidewire.bulk_subscription import BulkSubscription
 from tidewire.client import Client, NotAnswered, subscription_value
-from tidewire.connection import find_stack, kafka_properties, open_client, topics_of
+from tidewire.connection import find_stack, kafka_properties, open_client, reach, topics_of
 from tidewire.log_moment import parse_moment
 from tidewire.options import (
     BootstrapOption,
@@ -38,6 +38,7 @@ from tidewire.resume_point import ResumePoint, source_of
 from tidewire.settings import Settings
 from tidewire.subscription_file import Defaults, SubscriptionFile
 from tidewire.terminal import Terminal
+from tidewire.waiting import waiting_for
 
 _SHOWN_CHARACTERS = 80
 
@@ -161,6 +162,7 @@ def _subscribe_file(
     file: SubscriptionFile, settings: Settings, resume: Path | None, timeout: float | None, terminal: Terminal
 ) -> None:
     """Register a file's subscriptions; with a `timeout`, wait for them. Raises NotAnswered."""
+    reach(settings)
     point = ResumePoint(resume or file.path.with_name(file.path.name + ".resume"))
     kafka = kafka_properties(settings)
     with BulkProgress(terminal, file) as bar:
@@ -177,7 +179,8 @@ def _subscribe_file(
 
 
 def _subscribe(client: Client, id: str, value: bytes, timeout: float, terminal: Terminal) -> Ack:
-    ack = client.subscribe_all({id: value}, timeout)[id]
+    with waiting_for(f"an edge and the engine to make `{id}` live, for {timeout:g} s at most", terminal.say):
+        ack = client.subscribe_all({id: value}, timeout)[id]
     if ack.status == "refused":
         if terminal.as_json:
             terminal.answer(msgspec.to_builtins(ack))

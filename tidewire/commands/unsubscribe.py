@@ -38,9 +38,9 @@ def unsubscribe(
     """End the subscription ID; its last delivery says `ended`. Exit 2, and nothing is written, where there is none."""
     ending_key(id)
     settings = find_stack(config, data_dir, bootstrap, prefix)
-    found = Registry(Reader(kafka_properties(settings)), topics_of(settings)).find(id)
-    if found is None or found.status == "ended":
-        raise NoSubscription(id, None if found is None else found.reason)
     with open_client(settings) as client:
+        found = Registry(Reader(kafka_properties(settings)), topics_of(settings)).find(id)
+        if found is None or found.status == "ended":
+            raise NoSubscription(id, None if found is None else found.reason)
         client.unsubscribe(id)
     Terminal(json).answer({"id": id, "status": "unsubscribing"}, f"{id}: asked to end; its last delivery says so")
