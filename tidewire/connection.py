@@ -71,7 +71,7 @@ def topics_of(settings: Settings) -> Topics:
 def open_client(settings: Settings) -> Client:
     """Return a client for the cluster that the settings name, once that has answered (20 ms where it does).
 
-    After 2 s it says on standard error what it waits for; after 10 s it raises KafkaFailure with the reason.
+    After 1 s it says on standard error what it waits for; after 10 s it raises KafkaFailure with the reason.
     """
     reach(settings)
     return Client(settings.address, settings.prefix, **settings.kafka)

@@ -6,12 +6,12 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-SILENT_SECONDS = 2.0
+SILENT_SECONDS = 1.0
 
 
 @contextmanager
 def waiting_for(what: str, say: Callable[[str], None], silent: float | None = None) -> Iterator[None]:
-    """Run a block; if it is still running after `silent` seconds (2), say once "waiting for `what`".
+    """Run a block; if it is still running after `silent` seconds (1), say once "waiting for `what`".
 
     *Cost*: a thread, 60 us.
     """
