@@ -127,10 +127,10 @@ class Client:
     def subscribe_all(self, queries: Mapping[str, str | bytes], timeout: float = 60.0) -> dict[str, Ack]:
         """Register many queries at once; return each one's last word, `live` or `refused`."""
         values = {id: query if isinstance(query, bytes) else subscription_value(query) for id, query in queries.items()}
+        records = [(record_key(id), value) for id, value in values.items()]
         reader = self._kafka.reader()
         try:
             reader.assign(self.topics.acks, at_end=True)
-            records = [(record_key(id), value) for id, value in values.items()]
             written = self._kafka.send(self.topics.subscriptions, records)
             return _final_acks(reader, dict(zip(values, written, strict=True)), timeout)
         finally:
@@ -158,8 +158,9 @@ class Client:
         `progress`, `Progress` records come too: after one, silence up to its position means "no change".
         Raises UserError where nothing can be called as one of `ids` says.
         """
+        keys = None if ids is None else {record_key(id) for id in ids}
         return DeliveryStream(
-            self._kafka.reader(), self.topics, ids, follow=follow, from_beginning=from_beginning, progress=progress
+            self._kafka.reader(), self.topics, keys, follow=follow, from_beginning=from_beginning, progress=progress
         )
 
     def answer(self, id: str) -> Delivery | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Set
 
 from connectors.kafka_record import KafkaRecord
 from connectors.light_kafka import LightReader
@@ -11,7 +11,6 @@ from connectors.topics import Topics
 from tidewire.delivery_reader import DeliveryReader
 from tidewire.packed_deliveries import PACKED_KEY
 from tidewire.records import PROGRESS_KEY, Delivery, Progress
-from tidewire.subscription_record import record_key
 
 
 class DeliveryStream(Iterator[Delivery | Progress]):
@@ -25,14 +24,14 @@ class DeliveryStream(Iterator[Delivery | Progress]):
         self,
         reader: LightReader,
         topics: Topics,
-        ids: Iterable[str] | None,
+        keys: Set[bytes] | None,
         *,
         follow: bool,
         from_beginning: bool,
         progress: bool,
     ) -> None:
         self._reader = reader
-        self._keys = None if ids is None else {record_key(id) for id in ids}
+        self._keys = keys
         self._deliveries = DeliveryReader()
         self._progress = progress
         reader.assign(topics.deliveries, self._partitions(topics), at_end=follow and not from_beginning)
