@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import socket
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -99,3 +100,21 @@ def test_a_broker_that_is_silent_is_said_to_be_waited_for(
     told = capsys.readouterr().err.splitlines()
     assert told[0] == f"waiting for a Kafka broker at `{address}` to answer" + (f" ({security})" if security else "")
     assert "no Kafka broker answers" in told[1] and len(told) == 2
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        lambda id: ["subscribe", id, "SELECT COUNT(*) FROM t"],
+        lambda id: ["unsubscribe", id],
+        lambda id: ["explain", "SELECT COUNT(*) FROM t", "--id", id],
+    ],
+    ids=["subscribe", "unsubscribe", "explain"],
+)
+@pytest.mark.parametrize("id", ["", "@a", "x" * 1_025, "\udcff"])
+def test_an_id_that_nothing_can_have_is_refused_before_anybody_is_asked(
+    here: Path, capsys: pytest.CaptureFixture[str], command: Callable[[str], list[str]], id: str
+) -> None:
+    assert run([*command(id), "--bootstrap", "127.0.0.1:1"]) == 2
+    told = capsys.readouterr().err
+    assert ("a subscription's id" in told or "are reserved" in told) and "waiting" not in told

@@ -37,6 +37,7 @@ from tidewire.records import Ack, Answer, Delivery, Progress, Refused
 from tidewire.resume_point import ResumePoint, source_of
 from tidewire.settings import Settings
 from tidewire.subscription_file import Defaults, SubscriptionFile
+from tidewire.subscription_record import record_key
 from tidewire.terminal import Terminal
 from tidewire.waiting import waiting_for
 
@@ -97,6 +98,7 @@ def subscribe(
         return
     if id is None:
         raise UserError("name an ID and a question, or a --file of many.")
+    record_key(id)
     settings = find_stack(config, data_dir, bootstrap, prefix, log_table=log_table)
     with open_client(settings) as client:
         value = subscription_value(sql, template, read_params(params), notify=notify, ttl=ttl, deliver=deliver)
