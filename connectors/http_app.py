@@ -33,6 +33,7 @@ from connectors.http_answer import Answers, NotNow, as_json, respond
 from connectors.http_desk import Desk, SubscriptionDesk
 from connectors.http_doorkeeper import Doorkeeper
 from connectors.http_header_limit import HeaderLimit
+from connectors.http_identifier import IN_PATH, identifier_in_path, register_identifiers
 from connectors.http_rules import MAX_HEADER_BYTES, HttpRules, token_of
 from connectors.http_stream import EventStreams, Streams
 from state.errors import TidewireError
@@ -60,6 +61,7 @@ class Edge:
 def edge_app(edge: Edge, rules: HttpRules | None = None) -> Starlette:
     """Return the application."""
     rules = rules or HttpRules()
+    register_identifiers()
     routes: list[BaseRoute] = []
     if edge.streams is not None:
         routes += _stream_routes(edge, edge.streams, rules)
@@ -67,11 +69,11 @@ def edge_app(edge: Edge, rules: HttpRules | None = None) -> Starlette:
         desk = SubscriptionDesk(edge.desk, rules)
         routes += [
             Route("/subscriptions", desk.submit, methods=["POST"]),
-            Route("/subscriptions/{identifier:path}", desk.withdraw, methods=["DELETE"]),
+            Route(IN_PATH, desk.withdraw, methods=["DELETE"]),
             *_page_routes(),
         ]
     routes += [
-        Route("/subscriptions/{identifier:path}", _current(edge.answers, rules), methods=["GET"]),
+        Route(IN_PATH, _current(edge.answers, rules), methods=["GET"]),
         Route("/health", _health(edge.answers, rules), methods=["GET"]),
     ]
     app = Starlette(routes=routes, middleware=_middleware(rules))
@@ -84,16 +86,15 @@ def _stream_routes(edge: Edge, streams: Streams, rules: HttpRules) -> list[BaseR
 
     async def one(request: Request) -> Response:
         """An id may itself end in "/events", percent-encoded: then its answer is asked for."""
-        if request.scope.get("raw_path", b"").endswith(_EVENTS.encode()):
+        if request.scope["raw_path"].endswith(_EVENTS.encode()):
             return await events.one_by_sse(request)
-        request.path_params["identifier"] += _EVENTS
         return await run_in_threadpool(current, request)
 
     return [
         Route(_EVENTS, events.several_by_sse, methods=["GET"]),
-        Route("/subscriptions/{identifier:path}" + _EVENTS, one, methods=["GET"]),
+        Route(IN_PATH + _EVENTS, one, methods=["GET"]),
         WebSocketRoute(_EVENTS, events.several_by_websocket),
-        WebSocketRoute("/subscriptions/{identifier:path}" + _EVENTS, events.one_by_websocket),
+        WebSocketRoute(IN_PATH + _EVENTS, events.one_by_websocket),
     ]
 
 
@@ -110,7 +111,7 @@ def _page_routes() -> list[BaseRoute]:
 
 def _current(answers: Answers, rules: HttpRules) -> Callable[[Request], Response]:
     def current(request: Request) -> Response:
-        identifier = request.path_params["identifier"]
+        identifier = identifier_in_path(request)
         refused = rules.admit(request, [identifier])
         if refused is not None:
             return refused

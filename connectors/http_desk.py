@@ -2,11 +2,12 @@
 
     POST /subscriptions            {"sql": "SELECT ..."[, "id": ..., "notify": ..., "ttl": ...]}
                                    201 accepted, 422 refused with the reason, 202 written but not answered yet
-    DELETE /subscriptions/{id}     202: it ends with its last delivery, `ended`
+    DELETE /subscriptions/{id}     202: it ends with its last delivery, `ended`; 404 there is none
 
-The body but for `id` becomes the record in the topic `subscriptions`, as it is; what is no JSON object within the
-bounds of `connectors/json_reader.py` is answered 400 and written nowhere. Without an `id` one is made up that lives at
-this edge. The body must be called `application/json`: pages of other origins cannot send that unasked.
+Either is 307 where another edge has the id, and 503 while nobody can say. The body but for `id` becomes the record in
+the topic `subscriptions`, as it is; what is no JSON object within the bounds of `connectors/json_reader.py` is answered
+400 and written nowhere. Without an `id` one is made up that lives at this edge. The body must be called
+`application/json`: pages of other origins cannot send that unasked.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from connectors.http_answer import Answer, Elsewhere, as_json, refusal, respond
+from connectors.http_answer import Answer, Elsewhere, Found, Unknown, as_json, refusal, respond
+from connectors.http_identifier import identifier_in_path
 from connectors.http_rules import HttpRules
 from connectors.json_reader import JsonReader, UnreadableJson
 from state.errors import TidewireError
@@ -41,8 +43,8 @@ class Desk(Protocol):
         """
         ...
 
-    async def withdraw(self, identifier: str) -> None:
-        """Unsubscribe."""
+    async def withdraw(self, identifier: str) -> Answer:
+        """Unsubscribe; return the answer that ends, or why none is known here."""
         ...
 
 
@@ -78,15 +80,22 @@ class SubscriptionDesk:
 
     async def withdraw(self, request: Request) -> Response:
         """Serve `DELETE /subscriptions/{identifier}`."""
-        identifier = request.path_params["identifier"]
+        identifier = identifier_in_path(request)
         refused = self._rules.admit(request, [identifier])
         if refused is not None:
             return refused
         try:
-            await self._desk.withdraw(identifier)
+            said = await self._desk.withdraw(identifier)
         except TidewireError as error:
             return refusal(503, "not_now", str(error), {"Retry-After": "1"})
-        return as_json(202, {"id": identifier, "status": "ending"})
+        match said:
+            case Found():
+                return as_json(202, {"id": identifier, "status": "ending"})
+            case Unknown():
+                message = f"there is no such subscription: `{identifier}`. `tidewire subscriptions` lists all."
+                return as_json(404, {"id": identifier, "error": "unknown_subscription", "message": message})
+            case _:
+                return respond(identifier, said)
 
 
 async def _fields(request: Request) -> tuple[str | None, bytes] | Response:

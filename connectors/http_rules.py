@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from starlette.requests import HTTPConnection
 from starlette.responses import Response
 
+from catalog.subscription_id import wrong_name
 from connectors.bearer_token import hash_of, matches
 from connectors.http_address import origin_of
 from connectors.http_answer import refusal
@@ -28,12 +29,10 @@ from connectors.served_addresses import ServedAddresses
 EVERYONE = "*"
 EVERY_ORIGIN = "*"
 SUBPROTOCOL = "tidewire"
-MAX_ID_BYTES = 1_024
 MAX_HEADER_BYTES = 16_384
 _BEARER = "bearer."
 _BEARER_WORD = re.compile(r"^bearer[\s.:]+", re.IGNORECASE)
 _TELLTALE = {"token", "access_token", "auth_token", "api_token", "api_key", "apikey", "bearer", "authorization"}
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +81,7 @@ class HttpRules:
         if tenant is None:
             message = "this edge asks for a token. Send `Authorization: Bearer <token>` with one that it knows."
             return refusal(401, "unauthorized", message, {"WWW-Authenticate": "Bearer"})
-        wrong = next((reason for reason in map(wrong_id, identifiers) if reason is not None), None)
+        wrong = next((reason for reason in map(wrong_name, identifiers) if reason is not None), None)
         if wrong is not None:
             return refusal(400, "malformed_id", wrong)
         foreign = next((one for one in identifiers if not owns(tenant, one)), None)
@@ -121,21 +120,6 @@ class HttpRules:
 def owns(tenant: str, identifier: str) -> bool:
     """Whether a subscription is the tenant's."""
     return tenant == EVERYONE or identifier.startswith(f"{tenant}/")
-
-
-def wrong_id(identifier: str) -> str | None:
-    """Say what is wrong with a subscription's id, None if nothing is."""
-    try:
-        size = len(identifier.encode())
-    except UnicodeEncodeError:
-        return "a subscription's id must be Unicode text"
-    if not 0 < size <= MAX_ID_BYTES:
-        return f"a subscription's id must have 1 to {MAX_ID_BYTES} bytes, got {size}"
-    if _CONTROL.search(identifier):
-        return f"a subscription's id must not hold control characters, got {identifier[:100]!r}"
-    if identifier.startswith("@"):
-        return f"ids that begin with `@` are reserved, got {identifier[:100]!r}"
-    return None
 
 
 def token_of(request: HTTPConnection) -> str | None:

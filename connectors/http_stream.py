@@ -30,6 +30,7 @@ from starlette.types import Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from connectors.http_answer import Answer, Elsewhere, NotNow, refusal, respond
+from connectors.http_identifier import identifier_in_path, identifiers_in_query
 from connectors.http_protocol import FRAGMENTS
 from connectors.http_rules import SUBPROTOCOL, HttpRules
 
@@ -87,19 +88,19 @@ class EventStreams:
 
     async def one_by_sse(self, request: Request) -> Response:
         """Serve `GET /subscriptions/{identifier}/events`."""
-        return _sse(await self._open(request, [request.path_params["identifier"]], single=True))
+        return _sse(await self._open(request, [identifier_in_path(request, "/events")], single=True))
 
     async def several_by_sse(self, request: Request) -> Response:
         """Serve `GET /events?id=a&id=b`."""
-        return _sse(await self._open(request, _ids(request), single=False))
+        return _sse(await self._open(request, identifiers_in_query(request), single=False))
 
     async def one_by_websocket(self, socket: WebSocket) -> None:
         """Serve the same to a WebSocket."""
-        await _websocket(socket, await self._open(socket, [socket.path_params["identifier"]], single=True))
+        await _websocket(socket, await self._open(socket, [identifier_in_path(socket, "/events")], single=True))
 
     async def several_by_websocket(self, socket: WebSocket) -> None:
         """Serve the same to a WebSocket."""
-        await _websocket(socket, await self._open(socket, _ids(socket), single=False))
+        await _websocket(socket, await self._open(socket, identifiers_in_query(socket), single=False))
 
     async def _open(self, asked: HTTPConnection, ids: list[str], *, single: bool) -> Stream | Response:
         refused = self._rules.admit(asked, ids) or self._refuse(asked, ids)
@@ -295,10 +296,6 @@ async def _send(socket: WebSocket, portion: Portion) -> None:
 async def _until_it_leaves(socket: WebSocket) -> None:
     while (await socket.receive())["type"] != "websocket.disconnect":
         pass
-
-
-def _ids(asked: HTTPConnection) -> list[str]:
-    return list(dict.fromkeys(asked.query_params.getlist("id")))
 
 
 def _seconds(text: str) -> float | None:

@@ -112,7 +112,7 @@ def explain(problem: KafkaException | KafkaError, doing: str, bootstrap: str) ->
     if code in _UNAVAILABLE:
         return BrokerUnavailable(
             f"{doing} failed: no Kafka broker answers at `{bootstrap}` ({reason}). "
-            "Start it (`tidewire up` starts one), or set `bootstrap` to where it is."
+            "Start it (`tidewire up` starts one), or say where it is by --bootstrap (setting `bootstrap`)."
         )
     if code in _UNKNOWN:
         return TopicUnknown(f"{doing} failed: the cluster at `{bootstrap}` does not have that topic ({reason}).")

@@ -235,7 +235,7 @@ class _named:  # noqa: N801 - reads as a phrase where it is used
         if isinstance(error, _UNREACHABLE):
             raise BrokerUnavailable(
                 f"{self._doing} failed: no Kafka broker answers ({said}). "
-                "Start it (`tidewire up` starts one), or set `bootstrap` to where it is."
+                "Start it (`tidewire up` starts one), or say where it is by --bootstrap (setting `bootstrap`)."
             ) from error
         failure = KafkaFailure(f"{self._doing} failed: {said}. See the broker's log for the reason.")
         failure.retry_helps = bool(getattr(error, "retriable", False))

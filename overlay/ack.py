@@ -17,6 +17,9 @@ import msgspec
 
 from overlay.delivery import json_text
 
+WRONG_PARTITION = "wrong_partition"
+"""The code of a record's refusal outside its id's home. The ack stands where the record does, and so does `version`."""
+
 
 @dataclass(frozen=True, slots=True)
 class Refusal:

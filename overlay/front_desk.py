@@ -14,11 +14,12 @@ from concurrent.futures import Future
 
 import msgspec
 
-from connectors.http_answer import Answer, Elsewhere, NotNow
+from connectors.http_answer import Answer, Elsewhere, Found, NotNow, Unknown
 from connectors.kafka import KafkaProperties, Producer
 from connectors.partitioner import home_partition
 from connectors.record import OutRecord
 from connectors.topics import Topics
+from overlay.ack import WRONG_PARTITION
 from overlay.edge_answers import EdgeAnswers
 from overlay.push_board import PushBoard
 
@@ -62,9 +63,18 @@ class FrontDesk:
         finally:
             self._board.forget_acks(key, hear)
 
-    async def withdraw(self, identifier: str) -> None:
-        """Unsubscribe; an unknown id is no error. Raises KafkaFailure."""
-        await self._write(identifier.encode(), None)
+    async def withdraw(self, identifier: str) -> Answer:
+        """Unsubscribe; return the answer that ends, or Unknown, Elsewhere, NotNow where none is known here.
+
+        What is unknown is ended all the same: its record may be on its way to this edge. Raises KafkaFailure and
+        EdgeBusy.
+        """
+        if not self._board.partitions:
+            return NotNow("the edge is starting")
+        where = (await asyncio.to_thread(self._answers.look, [identifier]))[0]
+        if isinstance(where, Found | Unknown):
+            await self._write(identifier.encode(), None)
+        return where
 
     def _make_up(self, prefix: str) -> str | None:
         """Return a new id whose home is here, so that its stream is here as well."""
@@ -106,7 +116,7 @@ async def _first_ack(acks: asyncio.Queue[bytes], version: int, otherwise: Mappin
         async with asyncio.timeout(ANSWER_SECONDS):
             while True:
                 ack: dict[str, object] = msgspec.json.decode(await acks.get())
-                if ack["version"] == version:
+                if ack["version"] == version and ack.get("code") != WRONG_PARTITION:
                     return ack
     except TimeoutError:
         return otherwise

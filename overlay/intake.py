@@ -23,6 +23,7 @@ import numpy as np
 
 from catalog.compiler import Compiled
 from catalog.relation import Relation
+from catalog.subscription_id import MAX_ID_BYTES
 from overlay import ack
 from overlay.admission import Admission, Judged
 from overlay.delivery import json_names
@@ -33,10 +34,12 @@ from overlay.key_kernels import homes
 from overlay.newcomers import Newcomers
 from overlay.outbox import Outbox
 from overlay.roster import Roster
-from overlay.subscription_request import MAX_ID_BYTES, refuse_id
+from overlay.subscription_request import refuse_id
 from overlay.text_arena import sizes_of
 
 _RESERVED = ord("@")
+_FIRST_PRINTABLE, _DELETE = 0x20, 0x7F
+"""Of ASCII, what is before the one and the other itself are control characters."""
 _LONGEST_ANSWERED = 65_536
 """Bytes of an id whose refusal names it whole. Escaped, longer ones might make an ack that no broker takes."""
 _AT_ONCE = 10_000
@@ -70,7 +73,7 @@ class Intake:
         ]
         self.counters.ignored += len(offsets) - len(keyed)
         doubtful = self._doubtful([key for _, key, _ in keyed])
-        refused = {i: refusal for i in doubtful if (refusal := refuse_id(keyed[i][1], self.number, self.partitions))}
+        refused = {i: refusal for i in doubtful if (refusal := self._refuse_id(keyed[i]))}
         for i in sorted(refused):
             self._refuse(keyed[i][1], keyed[i][0], refused[i])
         if refused:
@@ -80,6 +83,10 @@ class Intake:
             if over:
                 self.unsubscribe([offset for offset, _ in over], [key for _, key in over])
             self._judge([Held(offset, key, value) for offset, key, value in records if value is not None])
+
+    def _refuse_id(self, record: _Record[bytes | None]) -> ack.Refusal | None:
+        _, key, value = record
+        return refuse_id(key, self.number, self.partitions, ends=value is None)
 
     def admit(self, records: Iterable[Held], final: bool = False) -> None:
         """Judge records that are held back, in the order of their versions; `final`: none of them may wait on."""
@@ -157,6 +164,8 @@ class Intake:
         if not flat.isascii() or not sizes.all():
             return set(range(len(keys)))
         bytes_, starts = np.frombuffer(flat, np.uint8), np.cumsum(sizes) - sizes
+        if len(flat) and (bytes_.min() < _FIRST_PRINTABLE or bytes_.max() == _DELETE):
+            return set(range(len(keys)))
         home = np.empty(len(keys), np.int64)
         homes(bytes_, starts, sizes, self.partitions, home)
         wrong = (home != self.number) | (sizes > MAX_ID_BYTES) | (bytes_[starts] == _RESERVED)

@@ -7,11 +7,11 @@ from typing import Any
 import msgspec
 
 from catalog.notify import FORMS, MAX_TTL_SECONDS, PACKED, PUSH, RECORDS, read_policy
+from catalog.subscription_id import unknowable_id, wrong_id
 from connectors.json_reader import JsonReader, UnreadableJson
 from connectors.partitioner import home_partition
-from overlay.ack import Refusal
+from overlay.ack import WRONG_PARTITION, Refusal
 
-MAX_ID_BYTES = 1_024
 MAX_REQUEST_BYTES = 65_536
 _SHOWN_CHARACTERS = 40
 
@@ -66,31 +66,20 @@ def _with_options(request: Request) -> Request | Refusal:
     return request
 
 
-def wrong_id(key: bytes) -> Refusal | None:
-    """Say why no subscription can have this id, or None if one can."""
-    if not key or len(key) > MAX_ID_BYTES:
-        return Refusal("malformed", f"a subscription's id must have 1 to {MAX_ID_BYTES} bytes, got {len(key)}")
-    try:
-        key.decode()
-    except UnicodeDecodeError as error:
-        return Refusal("malformed", f"a subscription's id must be UTF-8, got {key[:100]!r}: {error.reason}")
-    if key[:1] == b"@":
-        return Refusal("malformed", f"ids that begin with `@` are reserved, got {key[:100]!r}")
-    return None
+def refuse_id(key: bytes, number: int, partitions: int, ends: bool = False) -> Refusal | None:
+    """Say why a record with this key cannot be taken from partition `number`, or None if it can.
 
-
-def refuse_id(key: bytes, number: int, partitions: int) -> Refusal | None:
-    """Say why a record with this key cannot be taken from partition `number`, or None if it can."""
-    wrong = wrong_id(key)
+    `ends`: the record is a tombstone, which may end what an earlier version has taken.
+    """
+    wrong = unknowable_id(key) if ends else wrong_id(key)
     if wrong is not None:
-        return wrong
+        return Refusal("malformed", wrong, "choose another id")
     home = home_partition(key, partitions)
     if home == number:
         return None
     message = f"`{key.decode()}` belongs in partition {home} of {partitions}, its record came in partition {number}"
-    return Refusal(
-        "wrong_partition", message, "partition by murmur2 of the key (librdkafka: partitioner=murmur2_random)"
-    )
+    hint = "partition by murmur2 of the key (librdkafka: partitioner=murmur2_random)"
+    return Refusal(WRONG_PARTITION, message, hint)
 
 
 def _cut(text: str) -> str:

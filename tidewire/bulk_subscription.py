@@ -18,6 +18,7 @@ import msgspec
 from connectors.kafka import KafkaRecord, Producer, Reader
 from connectors.record import OutRecord
 from connectors.topics import Topics
+from overlay.ack import WRONG_PARTITION
 from tidewire.records import Ack, read_ack
 from tidewire.resume_point import Reached, ResumePoint
 from tidewire.subscription_file import Entry
@@ -180,7 +181,7 @@ class BulkSubscription:
         if version is None or record.value is None:
             return False
         ack = read_ack(record.value)
-        if ack.status == "accepted" or ack.version < version:
+        if ack.status == "accepted" or ack.version < version or ack.code == WRONG_PARTITION:
             return False
         del self._waiting[record.key or b""]
         self._count(ack)

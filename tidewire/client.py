@@ -31,7 +31,7 @@ from tidewire.catalog_log import CatalogLog
 from tidewire.delivery_stream import DeliveryStream
 from tidewire.packed_deliveries import PACKED_KEY, unpack_deliveries
 from tidewire.records import Ack, Delivery, Refused, read_ack
-from tidewire.subscription_record import record_key, record_value
+from tidewire.subscription_record import ending_key, record_key, record_value
 from tidewire.table_topic import partitions_of
 
 EMBEDDED_BROKER = "127.0.0.1:19092"
@@ -127,19 +127,22 @@ class Client:
     def subscribe_all(self, queries: Mapping[str, str | bytes], timeout: float = 60.0) -> dict[str, Ack]:
         """Register many queries at once; return each one's last word, `live` or `refused`."""
         values = {id: query if isinstance(query, bytes) else subscription_value(query) for id, query in queries.items()}
+        records = [(record_key(id), value) for id, value in values.items()]
         reader = self._kafka.reader()
         try:
             reader.assign(self.topics.acks, at_end=True)
-            records = [(record_key(id), value) for id, value in values.items()]
             written = self._kafka.send(self.topics.subscriptions, records)
-            versions = {id: offset for id, (_, offset) in zip(values, written, strict=True)}
-            return _final_acks(reader, versions, timeout)
+            return _final_acks(reader, dict(zip(values, written, strict=True)), timeout)
         finally:
             reader.close()
 
     def unsubscribe(self, id: str) -> None:
-        """End the subscription; its last delivery is `ended`. An unknown id is no error."""
-        self._kafka.send(self.topics.subscriptions, [(record_key(id), None)])
+        """Ask that the subscription ends, and return once the broker has it; its last delivery is `ended`.
+
+        What does not exist is no error, so that it can be called again: `DELETE` at an edge answers 404, and the
+        command `tidewire unsubscribe` fails. Raises UserError where nothing can be called `id`, and NotAllWritten.
+        """
+        self._kafka.send(self.topics.subscriptions, [(ending_key(id), None)])
 
     def deliveries(
         self,
@@ -153,9 +156,11 @@ class Client:
 
         With `from_beginning`, over all that Kafka still has; without `follow`, only up to now. With
         `progress`, `Progress` records come too: after one, silence up to its position means "no change".
+        Raises UserError where nothing can be called as one of `ids` says.
         """
+        keys = None if ids is None else {record_key(id) for id in ids}
         return DeliveryStream(
-            self._kafka.reader(), self.topics, ids, follow=follow, from_beginning=from_beginning, progress=progress
+            self._kafka.reader(), self.topics, keys, follow=follow, from_beginning=from_beginning, progress=progress
         )
 
     def answer(self, id: str) -> Delivery | None:
@@ -171,7 +176,7 @@ class Client:
 
     def _newest(self, id: str) -> dict[str, object] | None:
         """Return the last object among the deliveries of `id`, which may be the last part of one."""
-        key, reader = id.encode(), self._kafka.reader()
+        key, reader = record_key(id), self._kafka.reader()
         try:
             partitions = reader.partitions(self.topics.deliveries)
             if not partitions:
@@ -277,22 +282,22 @@ def key_of(relation: Relation, key: object) -> Mapping[str, object]:
     return {relation.key[0]: key}
 
 
-def _final_acks(reader: LightReader, versions: dict[str, int], timeout: float) -> dict[str, Ack]:
+def _final_acks(reader: LightReader, written: dict[str, tuple[int, int]], timeout: float) -> dict[str, Ack]:
+    """Wait for the last word on each record; its ack stands in the partition where it was written itself."""
     until, found, seen = time.monotonic() + timeout, dict[str, Ack](), 0
-    while time.monotonic() < until and len(found) < len(versions):
+    while time.monotonic() < until and len(found) < len(written):
         for record in reader.poll():
             ack = read_ack(record.value) if record.value is not None else None
-            if ack is not None and versions.get(ack.id) == ack.version:
+            if ack is not None and written.get(ack.id) == (record.partition, ack.version):
                 seen += 1
                 if ack.status != "accepted":
                     found[ack.id] = ack
-    if len(found) < len(versions):
-        raise NotAnswered(_unanswered(versions, found, seen > len(found), timeout))
+    if len(found) < len(written):
+        raise NotAnswered(_unanswered([id for id in written if id not in found], seen > len(found), timeout))
     return found
 
 
-def _unanswered(versions: dict[str, int], found: dict[str, Ack], accepted: bool, timeout: float) -> str:
-    waiting = [id for id in versions if id not in found]
+def _unanswered(waiting: Sequence[str], accepted: bool, timeout: float) -> str:
     who = "an edge accepted, but no engine has answered" if accepted else "no edge has answered"
     return (
         f"{len(waiting)} subscription(s), `{waiting[0]}` first, are not live after {timeout:g} s: {who}. "

@@ -8,12 +8,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from connectors.kafka import KafkaProperties
+from connectors.kafka import Admin, KafkaProperties
 from connectors.topics import Topics
 from state.errors import UserError
 from tidewire.client import Client
 from tidewire.settings import Settings, load_settings
 from tidewire.stack.data_directory import DataDirectory
+from tidewire.terminal import Terminal
+from tidewire.waiting import waiting_for
+
+REACH_SECONDS = 10.0
 
 
 class NoStack(UserError):
@@ -65,5 +69,17 @@ def topics_of(settings: Settings) -> Topics:
 
 
 def open_client(settings: Settings) -> Client:
-    """Return a client for the cluster that the settings name."""
+    """Return a client for the cluster that the settings name, once that has answered (20 ms where it does).
+
+    After 1 s it says on standard error what it waits for; after 10 s it raises KafkaFailure with the reason.
+    """
+    reach(settings)
     return Client(settings.address, settings.prefix, **settings.kafka)
+
+
+def reach(settings: Settings) -> None:
+    """Wait until the cluster answers, saying so where it takes long. Raises KafkaFailure after 10 s."""
+    by = settings.kafka.get("security.protocol", "")
+    what = f"a Kafka broker at `{settings.address}` to answer{f' ({by})' if by else ''}"
+    with waiting_for(what, Terminal().say):
+        Admin(kafka_properties(settings), REACH_SECONDS).topics()

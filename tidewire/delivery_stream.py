@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Set
 
 from connectors.kafka_record import KafkaRecord
 from connectors.light_kafka import LightReader
@@ -24,14 +24,14 @@ class DeliveryStream(Iterator[Delivery | Progress]):
         self,
         reader: LightReader,
         topics: Topics,
-        ids: Iterable[str] | None,
+        keys: Set[bytes] | None,
         *,
         follow: bool,
         from_beginning: bool,
         progress: bool,
     ) -> None:
         self._reader = reader
-        self._keys = None if ids is None else {id.encode() for id in ids}
+        self._keys = keys
         self._deliveries = DeliveryReader()
         self._progress = progress
         reader.assign(topics.deliveries, self._partitions(topics), at_end=follow and not from_beginning)

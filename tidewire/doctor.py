@@ -19,8 +19,9 @@ from typing import Any
 import psutil
 
 from state.errors import TidewireError
+from tidewire.option_name import option_of
 from tidewire.settings import Settings, unknown_variables
-from tidewire.stack.data_directory import DataDirectory
+from tidewire.stack.data_directory import DataDirectory, not_a_directory
 from tidewire.stack.disk import free_megabytes
 from tidewire.stack.failure import StackError
 from tidewire.stack.jars import find_jars, jar_directories, missing, read_jar_sets, require_jars, user_cache
@@ -178,8 +179,12 @@ def _data_directory(settings: Settings) -> Iterator[Finding]:
         yield Finding(
             "data directory", Verdict.WARN, f"`{path}` is in use by process {running['pid']}", "It runs already."
         )
+    elif (blocking := not_a_directory(path)) is not None:
+        what = f"`{blocking}` is a file, not a directory"
+        yield Finding("data directory", Verdict.FAIL, what, f"Choose another {option_of('data_dir')}.")
     elif not _can_write(path):
-        yield Finding("data directory", Verdict.FAIL, f"`{path}` cannot be written", "Choose another `data_dir`.")
+        what = f"`{path}` cannot be written"
+        yield Finding("data directory", Verdict.FAIL, what, f"Choose another {option_of('data_dir')}.")
     elif directory.is_new:
         yield Finding("data directory", Verdict.OK, f"{path}, new")
     else:
@@ -189,7 +194,7 @@ def _data_directory(settings: Settings) -> Iterator[Finding]:
             "data directory",
             Verdict.WARN,
             f"`{path}` is below the system's temporary folder, which cleaners empty",
-            "Choose another `data_dir` for what you want to keep.",
+            f"Choose another {option_of('data_dir')} for what you want to keep.",
         )
 
 
@@ -219,13 +224,15 @@ def _ports(settings: Settings) -> Iterator[Finding]:
 
 def _can_write(path: Path) -> bool:
     """Return whether a file can be made in `path` or, where it does not exist yet, in its nearest parent."""
-    while not path.exists() and path != path.parent:
-        path = path.parent
-    try:
-        with tempfile.TemporaryFile(dir=path):
-            return True
-    except OSError:
-        return False
+    for place in (path, *path.parents):
+        try:
+            with tempfile.TemporaryFile(dir=place):
+                return True
+        except FileNotFoundError:
+            continue
+        except OSError:
+            return False
+    return False
 
 
 def _split(error: TidewireError) -> tuple[str, str]:

@@ -7,15 +7,32 @@ from typing import Annotated
 
 import typer
 
+
+def path_of(text: str) -> Path:
+    """Return the path that an option names; an empty one would be the working directory, which nobody means."""
+    if not text.strip():
+        raise typer.BadParameter(f"expected a path, got {text!r}")
+    return Path(text)
+
+
 ConfigOption = Annotated[
-    Path | None, typer.Option("--config", help="A configuration file; conf/settings.toml shows what can be set.")
+    Path | None,
+    typer.Option(
+        "--config",
+        parser=path_of,
+        metavar="PATH",
+        help="A configuration file, such as conf/settings.toml.",
+    ),
 ]
 BootstrapOption = Annotated[
     str | None,
     typer.Option("--bootstrap", help="host:port of your Kafka; without it, the embedded broker."),
 ]
 PrefixOption = Annotated[str | None, typer.Option("--prefix", help="Of the topics that tidewire keeps for itself.")]
-DataDirOption = Annotated[Path | None, typer.Option("--data-dir", help="Where `tidewire up` keeps its data.")]
+DataDirOption = Annotated[
+    Path | None,
+    typer.Option("--data-dir", parser=path_of, metavar="PATH", help="Where `tidewire up` keeps its data."),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, one object a line.")]
 LogTableOption = Annotated[
     str | None,

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from catalog.relation import Relation
@@ -30,6 +30,7 @@ _OPEN_MOST = 50_000
 _SERVE_SECONDS = 0.2
 _EVERY_SECONDS = 0.02
 _LEAVE_SECONDS = 5.0
+_SHOWN_CHARACTERS = 80
 
 
 class PublicationStopped(TidewireError):
@@ -209,7 +210,23 @@ def _from(first: int, lines: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
 
 def _record(relation: Relation, document: object, delete: bool) -> OutRecord:
     if delete:
-        return OutRecord(relation.topic, None, encode_key(relation, key_of(relation, document)), None)
+        key = key_of(relation, document)
+        return OutRecord(relation.topic, None, _key(relation, key), None)
     if not isinstance(document, dict):
         raise ValueError("expected a JSON object, a row of the table")
-    return OutRecord(relation.topic, None, encode_key(relation, document), encode_row(relation, document))
+    return OutRecord(relation.topic, None, _key(relation, document), encode_row(relation, document))
+
+
+def _key(relation: Relation, members: Mapping[str, object]) -> bytes:
+    """Return the key of a row. Raises ValueError: where a column is missing, a wrong name is the likely reason."""
+    try:
+        return encode_key(relation, members)
+    except ValueError:
+        columns = [column.name for column in relation.columns]
+        unknown = next((name for name in members if name not in columns), None)
+        if unknown is None:
+            raise
+        raise ValueError(
+            f"table `{relation.name}` has the columns {', '.join(columns)}, got `{unknown[:_SHOWN_CHARACTERS]}`; "
+            "correct the name"
+        ) from None

@@ -14,6 +14,7 @@ import msgspec
 
 from connectors.json_reader import UnreadableJson, read_json
 from connectors.kafka import Reader
+from connectors.partitioner import home_partition
 from connectors.topics import Topics
 from tidewire.delivery_reader import DeliveryReader
 from tidewire.members import members_after
@@ -70,6 +71,25 @@ class Registry:
         for edge in sorted({edge for _, edge, _ in chosen}):
             self._add_states(edge, {id: one for id, home, one in chosen if home == edge})
         return [one for _, _, one in chosen], count
+
+    def find(self, id: str) -> Registered | None:
+        """Return the subscription `id`, None where nobody asked for it or it was unsubscribed.
+
+        One that has ended by itself is there with the status `ended`, and why, as long as its record is kept.
+        *Cost*: reads `subscriptions` and `acks` of its virtual edge, 5 us a record.
+        """
+        key, newest = id.encode(), None
+        home = home_partition(key, len(self._edges()))
+        for record in self.reader.read_to_end(self.topics.subscriptions, [home]):
+            if record.key == key:
+                newest = record
+        if newest is None or newest.value is None:
+            return None
+        found = Registered(id, "unanswered", newest.offset, query_text(newest.value))
+        for record in self.reader.read_to_end(self.topics.acks, [home]):
+            if record.key == key and record.value is not None:
+                _acknowledge(found, read_ack(record.value))
+        return found
 
     def _edges(self) -> range:
         return range(self.reader.admin.partitions(self.topics.subscriptions))

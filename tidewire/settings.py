@@ -26,6 +26,7 @@ from connectors.http_address import HttpAddress, parse_address
 from connectors.schema_registry import Registry
 from connectors.served_addresses import ServedAddresses
 from state.errors import UserError
+from tidewire.option_name import option_of
 
 if TYPE_CHECKING:
     from connectors.http_rules import HttpRules
@@ -35,6 +36,7 @@ _PATHS = ("data_dir", "jars_dir", "ivy_settings")
 _PLACES = ("checkpoint", "log_table")
 _SECRET = ("tenants", "http_token", "registry", "registry_credentials")
 _ORIGIN = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://[^\s/?#@]+")
+_COMMAND_LINE = "the command line"
 _ADDRESS = r"^\S+:\d{1,5}(,\S+:\d{1,5})*$"
 
 
@@ -91,6 +93,14 @@ class Settings(BaseSettings):
     kafka: dict[str, str] = Field(description="a table of Kafka client properties")
     spark: dict[str, str] = Field(description="a table of Spark properties")
     broker: dict[str, str] = Field(description="a table of broker properties")
+
+    @field_validator("data_dir", "jars_dir", "ivy_settings", mode="before")
+    @classmethod
+    def _is_a_path(cls, value: Any) -> Any:
+        """An empty text would be the working directory, which nobody means."""
+        if value is not None and (not str(value).strip() or "\0" in str(value)):
+            raise ValueError("no path")
+        return value
 
     @field_validator("kafka", "spark", "broker", mode="before")
     @classmethod
@@ -221,7 +231,7 @@ def load_settings(config: Path | None = None, **overrides: object) -> Settings:
     if config is not None:
         layers.append((f"`{config}`", _read_file(config)))
     layers.append(("the environment", _read_environment()))
-    layers.append(("the command line", {name: value for name, value in overrides.items() if value is not None}))
+    layers.append((_COMMAND_LINE, {name: value for name, value in overrides.items() if value is not None}))
     values, origins = _merge(layers)
     try:
         settings = Settings(**values)
@@ -232,7 +242,12 @@ def load_settings(config: Path | None = None, **overrides: object) -> Settings:
             f"setting `edges`: expected at most as many as `virtual_edges` ({settings.virtual_edges}), got "
             f"{settings.edges}, set in {origins['edges']}. Correct it there."
         )
-    return settings.model_copy(update=_absolute_paths(settings))
+    try:
+        return settings.model_copy(update=_absolute_paths(settings))
+    except FileNotFoundError:
+        raise SettingError("the working directory is no longer there. Change to another one.") from None
+    except RuntimeError as error:
+        raise SettingError(f"a path of the settings begins with `~`, and: {error} Write the whole path.") from None
 
 
 def _absolute_paths(settings: Settings) -> dict[str, object]:
@@ -277,7 +292,7 @@ def _relative_to(folder: Path, values: dict[str, Any]) -> dict[str, Any]:
     """Resolve the paths of a configuration file, also those of certificates among the Kafka properties."""
     for name in (*_PATHS, *_PLACES):
         value = values.get(name)
-        if isinstance(value, str) and "://" not in value:
+        if isinstance(value, str) and value.strip() and "://" not in value:
             values[name] = str(folder / Path(value).expanduser())
     if isinstance(values.get("kafka"), dict):
         kafka = dict(_flatten(values["kafka"]))
@@ -314,4 +329,5 @@ def _explain(error: ValidationError, origins: Mapping[str, str]) -> str:
         return f"unknown setting `{name}` in {origin}. {hint}"
     expected = Settings.model_fields[name].description
     got = "something else" if name in _SECRET else repr(first["input"])
-    return f"setting `{inner}`: expected {expected}, got {got}, set in {origin}. Correct it there."
+    what = option_of(name) if origin == _COMMAND_LINE else f"setting `{inner}`"
+    return f"{what}: expected {expected}, got {got}, set in {origin}. Correct it there."

@@ -12,7 +12,7 @@ from decimal import Decimal
 
 import msgspec
 
-from overlay.subscription_request import wrong_id
+from catalog.subscription_id import unknowable_id, wrong_name
 from state.errors import UserError
 
 _ENCODER = msgspec.json.Encoder(decimal_format="number")
@@ -20,14 +20,21 @@ _ENCODER = msgspec.json.Encoder(decimal_format="number")
 
 def record_key(id: str) -> bytes:
     """Return the key of the subscription `id`. Raises UserError where no subscription can have it."""
+    wrong = wrong_name(id)
+    if wrong is not None:
+        raise UserError(f"{wrong}. Choose another id.")
+    return id.encode()
+
+
+def ending_key(id: str) -> bytes:
+    """Return the key of a tombstone for `id`; ids that an earlier version has taken can be ended. Raises UserError."""
     try:
         key = id.encode()
-    except UnicodeEncodeError as error:
-        what = f"{id[:100]!r} has half of a character at place {error.start + 1}"
-        raise UserError(f"a subscription's id must be Unicode text: {what}. Choose another id.") from None
-    wrong = wrong_id(key)
+    except UnicodeEncodeError:
+        return record_key(id)
+    wrong = unknowable_id(key)
     if wrong is not None:
-        raise UserError(f"{wrong.message}. Choose another id.")
+        raise UserError(f"{wrong}. Name the id of a subscription.")
     return key
 
 

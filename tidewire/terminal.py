@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -10,13 +12,15 @@ import typer
 from rich.console import Console, RenderableType
 from rich.table import Table
 
+_WIDEST = 100_000
+
 
 class Terminal:
     """Where a command prints. With `as_json`, standard output holds JSON objects, one a line, and nothing else."""
 
     def __init__(self, as_json: bool = False) -> None:
         self.as_json = as_json
-        self.console = Console(highlight=False, soft_wrap=True)
+        self.console = Console(highlight=False, soft_wrap=True, width=_width())
         self.remarks = Console(stderr=True, highlight=False, soft_wrap=True)
 
     def answer(self, record: Mapping[str, Any], human: RenderableType | None = None) -> None:
@@ -32,6 +36,14 @@ class Terminal:
     def say(self, text: str) -> None:
         """Print a remark for a person: progress, a warning. Never part of the answer."""
         self.remarks.print(text, markup=False)
+
+
+def _width() -> int | None:
+    """Return how wide a table may be: a pipe takes lines of any length, so only a screen (None) folds them.
+
+    `COLUMNS` has the say where it is set.
+    """
+    return None if sys.stdout.isatty() or os.environ.get("COLUMNS") else _WIDEST
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str | None = None) -> Table:

@@ -43,7 +43,7 @@ class NoDesk:
     async def submit(self, identifier: str | None, prefix: str, value: bytes) -> Answer:
         return NotNow("closed")
 
-    async def withdraw(self, identifier: str) -> None:
+    async def withdraw(self, identifier: str) -> Answer:
         raise TidewireError("closed")
 
 

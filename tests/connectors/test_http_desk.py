@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 
 from connectors.bearer_token import hash_of
 from connectors.http_address import parse_address
-from connectors.http_answer import Answer, Elsewhere, NotNow
+from connectors.http_answer import Answer, Elsewhere, Found, NotNow, Unknown
 from connectors.http_app import Edge, edge_app
 from connectors.http_desk import MAX_BODY_BYTES
 from connectors.http_rules import HttpRules
@@ -44,8 +44,11 @@ class Desk:
             raise self.said
         return self.said
 
-    async def withdraw(self, identifier: str) -> None:
+    async def withdraw(self, identifier: str) -> Answer:
         self.withdrawn.append(identifier)
+        if isinstance(self.said, Exception):
+            raise self.said
+        return self.said if isinstance(self.said, Answer) else Unknown()
 
 
 def ask(desk: Desk, body: str, rules: HttpRules = RULES, **headers: str) -> Any:
@@ -134,9 +137,32 @@ def test_any_body_is_answered_and_only_what_an_edge_can_read_is_passed_on(body: 
     check(body)
 
 
-def test_ending_one() -> None:
-    desk = Desk({})
+@pytest.mark.parametrize(
+    ("said", "status", "error"),
+    [
+        (Found({"id": "a b"}), 202, None),
+        (Unknown(), 404, "unknown_subscription"),
+        (Elsewhere("b:2"), 307, None),
+        (NotNow("moving"), 503, "not_now"),
+        (TidewireError("no broker"), 503, "not_now"),
+    ],
+)
+def test_ending_one(said: Answer | Exception, status: int, error: str | None) -> None:
+    desk = Desk(said)
+    client = TestClient(edge_app(Edge(Fixed(), None, desk), RULES), follow_redirects=False)
+    response = client.delete("/subscriptions/acme%2Fa%20b", headers=TOKEN)
+    assert response.status_code == status and desk.withdrawn == ["acme/a b"]
+    if error is not None:
+        assert response.json()["error"] == error
+    if status == 404:
+        assert "there is no such subscription: `acme/a b`" in response.json()["message"]
+    if status == 307:
+        assert response.headers["location"] == "http://b:2/subscriptions/acme%2Fa%20b"
+
+
+def test_what_is_not_ones_own_is_not_ended() -> None:
+    desk = Desk(Found({}))
     client = TestClient(edge_app(Edge(Fixed(), None, desk), RULES))
-    assert client.delete("/subscriptions/acme%2Fa%20b", headers=TOKEN).status_code == 202
     assert client.delete("/subscriptions/other", headers=TOKEN).status_code == 403
-    assert desk.withdrawn == ["acme/a b"]
+    assert client.delete("/subscriptions/acme%2Fa").status_code == 401
+    assert desk.withdrawn == []

@@ -221,7 +221,7 @@ def test_a_websocket_that_leaves_at_any_moment_is_forgotten(pause: float) -> Non
     slow = Slow()
     server = HttpServer(edge_app(Edge(Fixed(), slow), HttpRules()))
     asked = (
-        "GET /subscriptions/a/events HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+        f"GET /subscriptions/a/events HTTP/1.1\r\nHost: {server.address}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
         "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
     )
     for _ in range(5):
@@ -253,7 +253,9 @@ def test_a_reader_that_never_reads_is_let_go(upgrade: bool, monkeypatch: pytest.
         one = socket.socket()
         one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
         one.connect((server.host, server.port))
-        one.sendall(f"GET /subscriptions/a/events HTTP/1.1\r\nHost: x\r\n{more if upgrade else ''}\r\n".encode())
+        one.sendall(
+            f"GET /subscriptions/a/events HTTP/1.1\r\nHost: {server.address}\r\n{more if upgrade else ''}\r\n".encode()
+        )
         readers.append(one)
     until = time.monotonic() + 30
     time.sleep(0.3)

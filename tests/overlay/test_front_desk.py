@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import httpx
+import msgspec
 import pytest
 
 from connectors.kafka_failure import BrokerUnavailable
 from connectors.partitioner import home_partition
 from connectors.record import OutRecord
+from overlay import front_desk
 from tests.overlay.hand_engine import SQL
-from tests.overlay.push_world import LiveEdge
+from tests.overlay.push_world import TOPICS, LiveEdge
 from tests.overlay.test_push_board import AT_HOME, Sse
 
 
@@ -66,6 +69,47 @@ def test_refused_with_the_reason(edge: LiveEdge) -> None:
 def test_another_edge_takes_its_own(edge: LiveEdge) -> None:
     response = post(edge, id=AT_HOME[1], sql=SQL)
     assert (response.status_code, response.headers["location"]) == (307, "http://far:1/subscriptions")
+
+
+def test_what_does_not_exist_is_not_ended(edge: LiveEdge) -> None:
+    here, there = (f"{edge.url}/subscriptions/{name}" for name in AT_HOME)
+    answer = httpx.delete(here)
+    assert (answer.status_code, answer.json()["error"]) == (404, "unknown_subscription")
+    assert httpx.delete(there).headers["location"] == f"http://far:1/subscriptions/{AT_HOME[1]}"
+    assert post(edge, id=AT_HOME[0], sql="SELECT MIN(w) FROM t").status_code == 422
+    assert httpx.delete(here).status_code == 404
+    assert post(edge, id=AT_HOME[0], sql=SQL).status_code == 201
+    assert httpx.delete(here).status_code == 202
+    deadline = time.monotonic() + 30
+    while httpx.get(here).status_code != 404 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert httpx.delete(here).status_code == 404
+    edge.board.partitions = 0
+    assert httpx.delete(here).status_code == 503
+
+
+def test_what_this_edge_has_not_read_yet_is_ended_all_the_same(edge: LiveEdge) -> None:
+    name = AT_HOME[0].encode()
+    with edge.view.changing():
+        edge.log.send(OutRecord(TOPICS.subscriptions, 0, name, msgspec.json.encode({"sql": SQL})))
+        with ThreadPoolExecutor(1) as pool:
+            answer = pool.submit(httpx.delete, f"{edge.url}/subscriptions/{AT_HOME[0]}", timeout=60)
+            time.sleep(0.1)
+    assert answer.result().status_code in (404, 202)
+    assert [record.value for record in edge.log.records[TOPICS.subscriptions, 0] if record.key == name][-1] is None
+
+
+def test_an_ack_of_a_stray_record_is_not_taken_for_ones_own() -> None:
+    async def first() -> Mapping[str, object]:
+        acks: asyncio.Queue[bytes] = asyncio.Queue()
+        for ack in (
+            {"version": 3, "status": "refused", "code": "wrong_partition"},
+            {"version": 3, "status": "accepted"},
+        ):
+            acks.put_nowait(msgspec.json.encode(ack))
+        return await front_desk._first_ack(acks, 3, {})
+
+    assert asyncio.run(first())["status"] == "accepted"
 
 
 class SlowProducer:

@@ -29,7 +29,7 @@ def record(sql: str | None) -> bytes | None:
     return None if sql is None else msgspec.json.encode({"sql": sql})
 
 
-keys = st.sampled_from([b"a", b"b", b"c", b"@x", b"", b"\xff", None])
+keys = st.sampled_from([b"a", b"b", b"c", b"@x", b"", b"\xff", b"a\n", b"\x7f", "\u2028".encode(), None])
 records = st.lists(st.tuples(keys, st.sampled_from([*map(record, VALUES), b"{"])), max_size=12)
 
 
@@ -218,3 +218,16 @@ def test_statements_with_options_come_back_as_written() -> None:
     bench.edge.subscribe_all(range(8), [b"s%d" % i for i in range(8)], [record(sql) for sql in asked])
     bench.take()
     assert [view.sql for view in bench.again().subscriptions()] == asked
+
+
+@pytest.mark.parametrize("key", [b"a\nb", b"\x7f", b"\0", "\u2028".encode(), b"\xc2\x85"])
+@pytest.mark.parametrize("beside", [b"plain", "é".encode()])
+def test_control_characters_are_refused_and_what_once_was_called_so_can_be_ended(key: bytes, beside: bytes) -> None:
+    bench = Bench()
+    bench.edge.subscribe_all([0, 1], [key, beside], [record(ASK), record(ASK)])
+    refused, accepted = bench.lines("acks")
+    assert (refused["id"], refused["code"]) == (key.decode(), "malformed") and "control" in refused["message"]
+    assert (accepted["id"], accepted["status"]) == (beside.decode(), "accepted")
+    bench.edge._intake.admit([Held(2, key, record(ASK) or b"")])
+    bench.edge.subscription(3, key, None)
+    assert [ack["status"] for ack in bench.lines("acks")] == ["accepted", "ended"]

@@ -16,8 +16,10 @@ from typing import Any
 
 import pytest
 
-from connectors.kafka import KafkaProperties
+from connectors.kafka import KafkaProperties, Reader
+from connectors.partitioner import home_partition
 from connectors.topics import Topics
+from tests.conftest import TEST_VIRTUAL_EDGES
 from tests.overlay.hand_engine import SQL, HandEngine
 from tests.overlay.test_edge_process import edge, started
 from tidewire.stack.failure import RequirementError
@@ -194,15 +196,33 @@ def test_it_registers_hears_and_unsubscribes(any_client: Any, kafka: KafkaProper
     assert (last["kind"], last["reason"]) == ("ended", "unsubscribed")
 
 
-def test_a_client_with_another_partitioner_is_told(kafka: KafkaProperties, topics: Topics) -> None:
-    from confluent_kafka import Producer
+def test_a_client_with_another_partitioner_is_told_where_its_record_was_written(
+    kafka: KafkaProperties, topics: Topics
+) -> None:
+    from confluent_kafka import Message, Producer
+
+    written: dict[str, tuple[int, int]] = {}
+
+    def note(_: object, message: Message) -> None:
+        written[(message.key() or b"").decode()] = message.partition() or 0, message.offset() or 0
 
     with edge(kafka, topics):
         started(kafka, topics)
         producer = Producer({"bootstrap.servers": kafka.bootstrap})
         for number in range(8):
-            producer.produce(topics.subscriptions, json.dumps({"sql": SQL}).encode(), f"crc-{number}".encode())
+            value = json.dumps({"sql": SQL}).encode()
+            producer.produce(topics.subscriptions, value, f"crc-{number}".encode(), on_delivery=note)
         producer.flush(30)
+        said: dict[str, str] = {}
         deadline = time.monotonic() + 60
-        while not any(b"wrong_partition" in value for _, value in KafkaPython(kafka.bootstrap).read(topics.acks)):
+        while said.keys() != written.keys():
             assert time.monotonic() < deadline
+            for record in Reader(kafka).read_to_end(topics.acks):
+                ack = json.loads(record.value or b"")
+                if written.get(ack["id"]) == (record.partition, ack["version"]):
+                    said[ack["id"]] = ack.get("code", ack["status"])
+        homes = {id: home_partition(id.encode(), TEST_VIRTUAL_EDGES) for id in written}
+        assert said == {
+            id: "wrong_partition" if partition != homes[id] else said[id] for id, (partition, _) in written.items()
+        }
+        assert "wrong_partition" in said.values()

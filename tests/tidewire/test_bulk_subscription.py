@@ -39,6 +39,7 @@ class Broker:
         if on_offset is not None:
             on_offset(0, len(self.sent) - 1)
         id, version = (record.key or b"").decode(), len(self.sent) - 1
+        self.ack(id, 10**6, "refused", code="wrong_partition", message="of a record elsewhere")
         self.ack(id, version, "accepted")
         if id.startswith("bad"):
             self.ack(id, version, "refused", code="syntax", message="no")

@@ -162,6 +162,9 @@ def test_subscriptions_are_listed_with_what_became_of_them(
     assert [one["id"] for one in tidewire("subscriptions", "--limit", "1")[1]] == ["s"]
     assert [one["id"] for one in tidewire("subscriptions", "--search", "WHERE PRICE")[1]] == ["t"]
     assert tidewire("unsubscribe", "t")[0] == 0
+    for id in ("t", "nothere"):
+        code, nothing, remark = tidewire("unsubscribe", id)
+        assert (code, nothing) == (2, []) and f"there is no such subscription: `{id}`" in remark
     assert [one["id"] for one in tidewire("subscriptions", "--no-answers")[1]] == ["s"]
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
+import socket
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tidewire import connection, waiting
 from tidewire.cli import run
 from tidewire.connection import NoStack, find_stack
 from tidewire.stack.data_directory import DEFAULT_DIRECTORY, DataDirectory
@@ -75,3 +79,42 @@ def test_every_command_says_so(here: Path, capsys: pytest.CaptureFixture[str], c
     words = ["f.jsonl" if word == "FILE" else word for word in command]
     assert run([*words, "--data-dir", "elsewhere"]) == 2
     assert f"no stack runs in the data directory `{here / 'elsewhere'}`" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "command", [["subscribe", "a", "SELECT MIN(price) FROM stock"], ["unsubscribe", "a"], ["tail"], ["status"]]
+)
+@pytest.mark.parametrize("security", ["", "SASL_PLAINTEXT"])
+def test_a_broker_that_is_silent_is_said_to_be_waited_for(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, command: list[str], security: str
+) -> None:
+    """Somebody listens, and says nothing: worse than nobody, which a client hears of at once."""
+    if security:
+        said = {"security.protocol": security, "sasl.mechanism": "PLAIN", "sasl.username": "u", "sasl.password": "p"}
+        monkeypatch.setenv("TIDEWIRE_KAFKA", json.dumps(said))
+    monkeypatch.setattr(connection, "REACH_SECONDS", 0.5)
+    monkeypatch.setattr(waiting, "SILENT_SECONDS", 0.05)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"127.0.0.1:{silent.getsockname()[1]}"
+        assert run([*command, "--bootstrap", address]) == 1
+    told = capsys.readouterr().err.splitlines()
+    assert told[0] == f"waiting for a Kafka broker at `{address}` to answer" + (f" ({security})" if security else "")
+    assert "no Kafka broker answers" in told[1] and len(told) == 2
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        lambda id: ["subscribe", id, "SELECT COUNT(*) FROM t"],
+        lambda id: ["unsubscribe", id],
+        lambda id: ["explain", "SELECT COUNT(*) FROM t", "--id", id],
+    ],
+    ids=["subscribe", "unsubscribe", "explain"],
+)
+@pytest.mark.parametrize("id", ["", "@a", "x" * 1_025, "\udcff"])
+def test_an_id_that_nothing_can_have_is_refused_before_anybody_is_asked(
+    here: Path, capsys: pytest.CaptureFixture[str], command: Callable[[str], list[str]], id: str
+) -> None:
+    assert run([*command(id), "--bootstrap", "127.0.0.1:1"]) == 2
+    told = capsys.readouterr().err
+    assert ("a subscription's id" in told or "are reserved" in told) and "waiting" not in told

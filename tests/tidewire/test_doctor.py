@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import socket
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -139,3 +141,30 @@ def test_the_command_prints_a_table_or_json_and_its_exit_code_says_it_all(
     record = json.loads(capsys.readouterr().out)
     assert record["ok"] is False
     assert {"check", "verdict", "found", "remedy"} == set(record["findings"][0])
+
+
+@pytest.mark.parametrize("name", ["HOME", "XDG_CACHE_HOME", "data_dir"])
+@pytest.mark.parametrize("why", ["locked", "too long", "a file"])
+def test_a_folder_that_cannot_be_looked_into_is_a_finding(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, why: str
+) -> None:
+    """Root may look everywhere, so here a locked folder is one whose `stat` fails as it does for others."""
+    file = tmp_path / "file"
+    file.touch()
+    place = {"locked": tmp_path / "locked" / "d", "too long": tmp_path / ("x" * 300), "a file": file / "d"}[why]
+    stat = os.stat
+
+    def locked(path: Any, *more: Any, **named: Any) -> os.stat_result:
+        if str(path).startswith(str(tmp_path / "locked")):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        return stat(path, *more, **named)
+
+    monkeypatch.setattr(os, "stat", locked)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    if name != "data_dir":
+        monkeypatch.setenv(name, str(place))
+    findings = examine(settings(tmp_path, **({"data_dir": place} if name == "data_dir" else {})))
+    about = {finding.check: finding for finding in findings if finding.check in ("home", "data directory")}
+    if why != "locked":
+        told = about["data directory" if name == "data_dir" else "home"]
+        assert told.verdict is not Verdict.OK, findings

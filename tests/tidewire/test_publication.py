@@ -110,6 +110,21 @@ def test_every_kind_of_bad_line_is_one(line: bytes) -> None:
         publish([line])
 
 
+@pytest.mark.parametrize("delete", [False, True])
+@pytest.mark.parametrize("line", [b'{"SYMBOL":"A"}', b'{"price":1,"SYMBOL":"A"}', b'{"SYMBOL":"A","symbol":null}'])
+def test_a_name_that_no_column_has_is_named(delete: bool, line: bytes) -> None:
+    with pytest.raises(BadLine, match="`SYMBOL`; correct the name"):
+        publish([line], delete)
+
+
+@pytest.mark.parametrize("line", [b'{"symbol":"A"', b'{"symbol":"A",}', b'{"symbol" "A"}', b"x", b'{"symbol":"\n"}'])
+def test_broken_json_has_one_line_number(line: bytes) -> None:
+    with pytest.raises(BadLine) as error:
+        publish([b'{"symbol":"A"}', line])
+    first = str(error.value).splitlines()[0]
+    assert first.startswith("line 2: ") and first.count("line") == 1
+
+
 def test_bad_lines_can_be_left_out() -> None:
     told: list[tuple[int, str]] = []
     kept, done = publish(BAD, skip=lambda line, why: told.append((line, why)))

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from connectors.kafka import KafkaRecord
+from connectors.partitioner import home_partition
 from connectors.topics import Topics
 from tidewire.registry import Registry
 
@@ -81,3 +82,28 @@ def test_search_is_of_newest_questions_and_ids() -> None:
     assert [one.id for one in registry(log(), "SELECT T").all()] == ["b"]
     assert registry(log(), "select 1").first(9) == ([], 0)
     assert [one.id for one in registry(log(), "C", answers=False).first(9)[0]] == ["a", "b", "c"]
+
+
+def test_one_by_its_id() -> None:
+    made = log()
+    home = home_partition(b"a", 2)
+    for id, status in (("x", "ended"), ("y", "live"), ("z", None)):
+        edge = home_partition(id.encode(), 2)
+        made.write(TOPICS.subscriptions, edge, id, {"sql": f"SELECT '{id}'"})
+        version = len(made.logs[TOPICS.subscriptions, edge]) - 1
+        if status is not None:
+            made.write(TOPICS.acks, edge, id, {"id": id, "version": version, "status": status, "reason": "expired"})
+    find = registry(made).find
+    found = {id: find(id) for id in ("x", "y", "z", "gone", "nobody")}
+    assert {id: one and (one.status, one.query) for id, one in found.items()} == {
+        "x": ("ended", "SELECT 'x'"),
+        "y": ("live", "SELECT 'y'"),
+        "z": ("unanswered", "SELECT 'z'"),
+        "gone": None,
+        "nobody": None,
+    }
+    assert found["x"] is not None and found["x"].reason == "expired"
+    made.write(TOPICS.subscriptions, home, "a", {"sql": "SELECT 4"})
+    made.write(TOPICS.subscriptions, 1 - home, "a", {"sql": "in the wrong partition"})
+    again = find("a")
+    assert again is not None and (again.status, again.query) == ("unanswered", "SELECT 4")

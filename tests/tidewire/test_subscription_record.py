@@ -8,7 +8,7 @@ import pytest
 
 from overlay.subscription_request import Request, read_request
 from state.errors import UserError
-from tidewire.subscription_record import record_key, record_value
+from tidewire.subscription_record import ending_key, record_key, record_value
 
 
 def test_numbers_arrive_as_they_were_given() -> None:
@@ -36,7 +36,7 @@ def test_what_json_cannot_say_is_refused(param: object, said: str) -> None:
         record_value({"template": "T", "params": [1, param]})
 
 
-@pytest.mark.parametrize("id", ["", "@progress", "x" * 1_025, "é" * 600, "\ud800"])
+@pytest.mark.parametrize("id", ["", "@progress", "x" * 1_025, "é" * 600, "\ud800", "a\r\n", "\u2028"])
 def test_ids_that_no_subscription_has(id: str) -> None:
     with pytest.raises(UserError, match=r"a subscription's id|are reserved"):
         record_key(id)
@@ -46,3 +46,10 @@ def test_sql_must_be_text_with_bytes() -> None:
     with pytest.raises(UserError, match=r"must be Unicode text, got 'SELECT \\udcff'"):
         record_value({"sql": "SELECT \udcff"})
     assert record_key("é") == "é".encode()
+
+
+def test_what_an_earlier_version_has_taken_can_be_ended() -> None:
+    assert ending_key("a\nb") == b"a\nb"
+    for id in ("", "@progress", "x" * 1_025, "\ud800"):
+        with pytest.raises(UserError, match=r"a subscription's id|are reserved"):
+            ending_key(id)

@@ -16,7 +16,7 @@ from tidewire.backtest import Backtest, relation_of
 from tidewire.catalog_log import read_catalog
 from tidewire.client import subscription_value
 from tidewire.commands.subscribe import describe_told, read_params
-from tidewire.connection import find_stack
+from tidewire.connection import find_stack, reach
 from tidewire.log_moment import cut_through, parse_moment
 from tidewire.options import BootstrapOption, ConfigOption, DataDirOption, JsonOption, LogTableOption, PrefixOption
 from tidewire.terminal import Terminal
@@ -39,6 +39,7 @@ def backtest(
 ) -> None:
     """Print what the question would have told since --as-of, and how often. Nothing is registered."""
     settings = find_stack(config, data_dir, bootstrap, prefix, log_table=log_table)
+    reach(settings)
     reader, topics = Reader(KafkaProperties(settings.address, settings.kafka)), Topics(settings.prefix)
     value = subscription_value(sql, template, read_params(params), notify=notify)
     relation = relation_of(read_catalog(reader, topics), value)

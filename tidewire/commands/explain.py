@@ -17,8 +17,9 @@ from tidewire.commands.subscribe import read_params
 from tidewire.connection import find_stack, open_client
 from tidewire.explanation import explain as explain_compiled
 from tidewire.explanation import lines_of
-from tidewire.options import BootstrapOption, ConfigOption, DataDirOption, JsonOption, PrefixOption
+from tidewire.options import BootstrapOption, ConfigOption, DataDirOption, JsonOption, PrefixOption, path_of
 from tidewire.settings import Settings, load_settings
+from tidewire.subscription_record import record_key
 from tidewire.terminal import Terminal, table
 from tidewire.text_input import read_text
 
@@ -29,7 +30,12 @@ def explain(
     template: Annotated[str | None, typer.Option(help="Instead of SQL: SQL with ? for the constants.")] = None,
     params: Annotated[str, typer.Option(help="The template's constants, a JSON array.")] = "[]",
     catalog: Annotated[
-        Path | None, typer.Option(help="Compile against this file of CREATE TABLE statements, without a broker.")
+        Path | None,
+        typer.Option(
+            parser=path_of,
+            metavar="PATH",
+            help="Compile against this file of CREATE TABLE statements, without a broker.",
+        ),
     ] = None,
     config: ConfigOption = None,
     data_dir: DataDirOption = None,
@@ -42,6 +48,8 @@ def explain(
     With --json a refusal is an object, too: what its acknowledgement would say, and the line and column.
     """
     asked = subscription_value(sql, template, read_params(params))
+    if id is not None:
+        record_key(id)
     find = load_settings if catalog is not None else find_stack
     settings = find(config, data_dir=data_dir, bootstrap=bootstrap, prefix=prefix)
     try:

@@ -14,7 +14,7 @@ import typer
 from connectors.kafka import Admin, KafkaProperties, Producer
 from connectors.kafka_failure import TopicUnknown
 from tidewire.connection import find_stack, kafka_properties, open_client
-from tidewire.options import BootstrapOption, ConfigOption, DataDirOption, JsonOption, PrefixOption
+from tidewire.options import BootstrapOption, ConfigOption, DataDirOption, JsonOption, PrefixOption, path_of
 from tidewire.publication import (
     Line,
     PublicationStopped,
@@ -35,7 +35,12 @@ def publish(
     delete: Annotated[bool, typer.Option("--delete", help="The lines are keys of rows to delete.")] = False,
     raw: Annotated[
         Path | None,
-        typer.Option("--raw", help='Records as they are: lines of {"topic", "key", "value"}, text or {"base64": ...}.'),
+        typer.Option(
+            "--raw",
+            parser=path_of,
+            metavar="PATH",
+            help='Records as they are: lines of {"topic", "key", "value"}, text or {"base64": ...}.',
+        ),
     ] = None,
     rate: Annotated[float | None, typer.Option(min=0.001, help="At most so many rows a second.")] = None,
     skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Leave bad lines out instead of stopping.")] = False,

@@ -14,7 +14,7 @@ from connectors.log_cut import Cut
 from connectors.publication_log import PublicationLog
 from connectors.topics import Topics
 from tidewire.catalog_log import read_catalog
-from tidewire.connection import find_stack
+from tidewire.connection import find_stack, reach
 from tidewire.log_moment import cut_before, cut_through, parse_moment
 from tidewire.options import BootstrapOption, ConfigOption, DataDirOption, JsonOption, LogTableOption, PrefixOption
 from tidewire.replay import Pace, Replayed
@@ -39,6 +39,7 @@ def replay(
 ) -> None:
     """Publish again what the log holds, in order, into topics of another prefix; one that was interrupted goes on."""
     settings = find_stack(config, data_dir, bootstrap, prefix, log_table=log_table)
+    reach(settings)
     kafka = KafkaProperties(settings.address, settings.kafka)
     log = PublicationLog(settings.log_location)
     target = KafkaTarget(kafka, into)

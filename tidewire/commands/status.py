@@ -11,7 +11,7 @@ from rich.text import Text
 
 from connectors.kafka import KafkaFailure, KafkaProperties, Reader
 from connectors.topics import Topics
-from tidewire.connection import find_stack
+from tidewire.connection import find_stack, reach
 from tidewire.headroom import in_words
 from tidewire.options import BootstrapOption, ConfigOption, DataDirOption, JsonOption, PrefixOption
 from tidewire.overview import EdgeState, Observer, Overview, TableState
@@ -40,6 +40,7 @@ def status(
     settings = find_stack(config, data_dir, bootstrap, prefix)
     processes, terminal = _local_processes(settings), Terminal(json)
     try:
+        reach(settings)
         overview = _look(settings, processes)
     except KafkaFailure:
         if processes:

@@ -21,15 +21,25 @@ from tidewire.backtest import Told, relation_of
 from tidewire.bulk_progress import BulkProgress, lines_of, summary
 from tidewire.bulk_subscription import BulkSubscription
 from tidewire.client import Client, NotAnswered, subscription_value
-from tidewire.connection import find_stack, kafka_properties, open_client, topics_of
+from tidewire.connection import find_stack, kafka_properties, open_client, reach, topics_of
 from tidewire.log_moment import parse_moment
-from tidewire.options import BootstrapOption, ConfigOption, DataDirOption, JsonOption, LogTableOption, PrefixOption
+from tidewire.options import (
+    BootstrapOption,
+    ConfigOption,
+    DataDirOption,
+    JsonOption,
+    LogTableOption,
+    PrefixOption,
+    path_of,
+)
 from tidewire.pushed_answers import PushedAnswers, edge_addresses, is_pushed
 from tidewire.records import Ack, Answer, Delivery, Progress, Refused
 from tidewire.resume_point import ResumePoint, source_of
 from tidewire.settings import Settings
 from tidewire.subscription_file import Defaults, SubscriptionFile
+from tidewire.subscription_record import record_key
 from tidewire.terminal import Terminal
+from tidewire.waiting import waiting_for
 
 _SHOWN_CHARACTERS = 80
 
@@ -38,7 +48,10 @@ def subscribe(
     id: Annotated[str | None, typer.Argument(help="The subscription's id; one that exists is replaced.")] = None,
     sql: Annotated[str | None, typer.Argument(help="The question, e.g. SELECT MIN(price) FROM stock.")] = None,
     file: Annotated[
-        Path | None, typer.Option("--file", help="Instead of ID: a .jsonl, .csv or .parquet file of many.")
+        Path | None,
+        typer.Option(
+            "--file", parser=path_of, metavar="PATH", help="Instead of ID: a .jsonl, .csv or .parquet file of many."
+        ),
     ] = None,
     template: Annotated[str | None, typer.Option(help="Instead of SQL: SQL with ? for the constants.")] = None,
     params: Annotated[str, typer.Option(help="The template's constants, a JSON array.")] = "[]",
@@ -57,7 +70,10 @@ def subscribe(
     progress: Annotated[bool, typer.Option("--progress", help="With --follow, print progress too.")] = False,
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help="With --file: until all are live or refused.")] = True,
     resume: Annotated[
-        Path | None, typer.Option(help="With --file: where to note how far it is; FILE.resume without it.")
+        Path | None,
+        typer.Option(
+            parser=path_of, metavar="PATH", help="With --file: where to note how far it is; FILE.resume without it."
+        ),
     ] = None,
     timeout: Annotated[float, typer.Option(help="Seconds to wait for an answer to become live.")] = 60,
     config: ConfigOption = None,
@@ -82,6 +98,7 @@ def subscribe(
         return
     if id is None:
         raise UserError("name an ID and a question, or a --file of many.")
+    record_key(id)
     settings = find_stack(config, data_dir, bootstrap, prefix, log_table=log_table)
     with open_client(settings) as client:
         value = subscription_value(sql, template, read_params(params), notify=notify, ttl=ttl, deliver=deliver)
@@ -147,6 +164,7 @@ def _subscribe_file(
     file: SubscriptionFile, settings: Settings, resume: Path | None, timeout: float | None, terminal: Terminal
 ) -> None:
     """Register a file's subscriptions; with a `timeout`, wait for them. Raises NotAnswered."""
+    reach(settings)
     point = ResumePoint(resume or file.path.with_name(file.path.name + ".resume"))
     kafka = kafka_properties(settings)
     with BulkProgress(terminal, file) as bar:
@@ -163,7 +181,8 @@ def _subscribe_file(
 
 
 def _subscribe(client: Client, id: str, value: bytes, timeout: float, terminal: Terminal) -> Ack:
-    ack = client.subscribe_all({id: value}, timeout)[id]
+    with waiting_for(f"an edge and the engine to make `{id}` live, for {timeout:g} s at most", terminal.say):
+        ack = client.subscribe_all({id: value}, timeout)[id]
     if ack.status == "refused":
         if terminal.as_json:
             terminal.answer(msgspec.to_builtins(ack))

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from connectors.kafka import Reader
-from tidewire.connection import find_stack, kafka_properties, topics_of
+from tidewire.connection import find_stack, kafka_properties, reach, topics_of
 from tidewire.options import BootstrapOption, ConfigOption, DataDirOption, JsonOption, PrefixOption
 from tidewire.registry import Registered, Registry
 from tidewire.terminal import Terminal, table
@@ -31,6 +31,7 @@ def subscriptions(
     """List the subscriptions that are registered: live, accepted, refused (with the reason) or unanswered yet."""
     terminal = Terminal(json)
     settings = find_stack(config, data_dir, bootstrap, prefix)
+    reach(settings)
     registry = Registry(Reader(kafka_properties(settings)), topics_of(settings), search, answers)
     if json and limit is None:
         for one in registry.all():

@@ -18,7 +18,7 @@ def up(
     data_dir: DataDirOption = None,
     bootstrap: BootstrapOption = None,
     prefix: PrefixOption = None,
-    edges: Annotated[int | None, typer.Option(help="How many edge processes.")] = None,
+    edges: Annotated[int | None, typer.Option(help="How many edge processes; 0: they run elsewhere.")] = None,
     broker_port: Annotated[int | None, typer.Option(help="Of the embedded broker; 0 takes a free one.")] = None,
     http_port: Annotated[int | None, typer.Option(help="Of the first edge; 0 takes free ones.")] = None,
     master: Annotated[str | None, typer.Option(help="Spark master.")] = None,
@@ -47,5 +47,7 @@ def _interrupt(number: int, frame: object) -> None:
 
 
 def _ready_line(status: dict[str, Any]) -> str:
-    http = ", ".join(status["http"]) or "no edges"
-    return f"ready: bootstrap {status['bootstrap']}, http {http}, data {status['data_dir']}; Ctrl-C stops it"
+    http = f"http {', '.join(status['http'])}"
+    if not status["http"]:
+        http = "no edge: nobody gets answers until `tidewire edge` runs somewhere"
+    return f"ready: bootstrap {status['bootstrap']}, {http}, data {status['data_dir']}; Ctrl-C stops it"

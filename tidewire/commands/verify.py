@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
-from tidewire.connection import find_stack, kafka_properties, topics_of
+from tidewire.connection import find_stack, kafka_properties, reach, topics_of
 from tidewire.options import BootstrapOption, ConfigOption, DataDirOption, JsonOption, PrefixOption
 from tidewire.terminal import Terminal, table
 from tidewire.verification.reading import verify_kafka
@@ -29,6 +29,7 @@ def verify(
 ) -> None:
     """Recompute every delivery with DuckDB from what stands in Kafka; exit 0 only if all is right."""
     settings = find_stack(config, data_dir, bootstrap, prefix)
+    reach(settings)
     registry = Registry(settings.registry, settings.registry_credentials or "") if settings.registry else None
     report = verify_kafka(kafka_properties(settings), topics_of(settings), wait, Sample(sample), registry)
     terminal = Terminal(json)

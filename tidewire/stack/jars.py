@@ -29,6 +29,7 @@ from importlib.resources import files
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
+from tidewire.stack.disk import is_there
 from tidewire.stack.failure import NoPermissionError, RequirementError
 from tidewire.stack.java import Java, find_java, proxy_flags
 
@@ -93,7 +94,7 @@ def checksum(path: Path) -> str | None:
 def find_jars(jars: JarSet, directories: Iterable[Path]) -> list[Path] | None:
     """Return the files of the set from the first directory that holds all of them intact, or None."""
     for directory in directories:
-        if directory.is_dir() and not missing(jars, directory):
+        if is_there(directory) and not missing(jars, directory):
             return [directory / name for name in jars.sha256]
     return None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import socket
 
+from tidewire.option_name import option_of
 from tidewire.stack.failure import NoPermissionError, PortInUseError
 
 LOOPBACK = "127.0.0.1"
@@ -29,10 +30,11 @@ def require_free(port: int, purpose: str, setting: str, host: str = LOOPBACK) ->
         try:
             listener.bind((host, port))
         except OSError as error:
+            option = option_of(setting)
             where = f"port {port} on {host}, needed for {purpose}"
             if error.errno == errno.EADDRINUSE:
-                raise PortInUseError(f"{where}, is in use by another process. Stop it, or set `{setting}`.") from error
-            raise NoPermissionError(f"{where}, cannot be used: {error.strerror}. Set `{setting}`.") from error
+                raise PortInUseError(f"{where}, is in use by another process. Stop it, or set {option}.") from error
+            raise NoPermissionError(f"{where}, cannot be used: {error.strerror}. Set {option}.") from error
 
 
 def is_listening(port: int, host: str = LOOPBACK) -> bool:

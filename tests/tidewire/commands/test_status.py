@@ -27,8 +27,7 @@ def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
     """What `up` would have written; nobody listens at its address."""
     monkeypatch.chdir(tmp_path)
     directory = DataDirectory(tmp_path / "tidewire-data")
-    with directory.held():
-        pass
+    directory.run.mkdir(parents=True)
     status = {"pid": os.getpid(), "bootstrap": f"127.0.0.1:{free_port()}", "prefix": "tw.", "children": [BROKER]}
     directory.write_status(status)
     return status

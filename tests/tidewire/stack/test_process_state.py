@@ -19,8 +19,7 @@ EDGE = ProcessState(name="edge-0", state="ready", pid=os.getpid(), log="/home/yo
 @pytest.fixture
 def directory(tmp_path: Path) -> DataDirectory:
     made = DataDirectory(tmp_path / "d")
-    with made.held():
-        pass
+    made.run.mkdir(parents=True)
     made.write_status({"pid": os.getpid(), "children": msgspec.to_builtins([ENGINE, EDGE])})
     return made
 
