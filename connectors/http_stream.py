@@ -5,6 +5,7 @@
     the same with `Upgrade: websocket`            a text message holds one message or more, one on each line
 
     ?progress=SECONDS    at most one progress message in so many seconds while nothing changes (default 1)
+    ?redirect=no         what one other edge has is told as `elsewhere`, for browsers: they follow no WebSocket
     Last-Event-ID        (or ?last_event_id=) the mark of the last message that was seen, to go on from there
 
 What is told is decided behind `Streams` (`overlay/push_board.py`); here it is put on the wire. A reader that does not
@@ -63,11 +64,12 @@ class Streams(Protocol):
     """Opens streams. For the server's event loop only."""
 
     async def open(
-        self, identifiers: Sequence[str], mark: str | None, progress: float, single: bool
+        self, identifiers: Sequence[str], mark: str | None, progress: float, single: bool, redirect: bool
     ) -> Stream | Answer:
         """Return a stream of `identifiers`, or what is to be answered in its place.
 
-        `single`: an unknown subscription is an answer (404), and not a message.
+        `single`: an unknown subscription is an answer (404), and not a message. `redirect`: so is another edge that has
+        all of them.
         """
         ...
 
@@ -103,7 +105,8 @@ class EventStreams:
         if progress is None:
             return refusal(400, "malformed", f"`progress` must be 0 to {LONGEST_PROGRESS:g} seconds")
         mark = asked.headers.get("last-event-id") or asked.query_params.get("last_event_id") or None
-        opened = await self._streams.open(ids, mark, progress, single)
+        redirect = single or asked.query_params.get("redirect") != "no"
+        opened = await self._streams.open(ids, mark, progress, single, redirect)
         if not isinstance(opened, Answer):
             return opened
         query = asked.scope["query_string"].decode("latin-1")
@@ -177,8 +180,16 @@ async def _websocket(socket: WebSocket, opened: Stream | Response) -> None:
     if isinstance(opened, Response):
         await socket.send_denial_response(opened)
         return
-    await socket.accept(SUBPROTOCOL if SUBPROTOCOL in socket.scope.get("subprotocols", ()) else None)
-    sending = asyncio.ensure_future(_send_all(socket, opened))
+    try:
+        with suppress(WebSocketDisconnect, OSError):  # it may leave before it is let in
+            await socket.accept(SUBPROTOCOL if SUBPROTOCOL in socket.scope.get("subprotocols", ()) else None)
+            await _until_over(socket, opened)
+    finally:
+        opened.close()
+
+
+async def _until_over(socket: WebSocket, stream: Stream) -> None:
+    sending = asyncio.ensure_future(_send_all(socket, stream))
     leaving = asyncio.ensure_future(_until_it_leaves(socket))
     try:
         await asyncio.wait({sending, leaving}, return_when=asyncio.FIRST_COMPLETED)
@@ -186,7 +197,6 @@ async def _websocket(socket: WebSocket, opened: Stream | Response) -> None:
         for task in (sending, leaving):
             task.cancel()
         await asyncio.gather(sending, leaving, return_exceptions=True)
-        opened.close()
 
 
 async def _send_all(socket: WebSocket, stream: Stream) -> None:

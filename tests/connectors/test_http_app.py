@@ -48,7 +48,9 @@ class NoDesk:
 class NoStreams:
     """Everything is elsewhere."""
 
-    async def open(self, identifiers: Sequence[str], mark: str | None, progress: float, single: bool) -> Answer:
+    async def open(
+        self, identifiers: Sequence[str], mark: str | None, progress: float, single: bool, redirect: bool
+    ) -> Answer:
         return Elsewhere("other:9")
 
 
