@@ -34,7 +34,7 @@ export class Streams {
     clearInterval(this.checking);
     clearTimeout(this.soon);
     for (const share of this.shares) share.close();
-    this.tell = this.changed = () => {};
+    this.tell = this.changed = this.planSoon = () => {};  // a share may still be finding out why it was refused
   }
 
   /** Returns how the connections of `ids` stand: the worst of them. */
