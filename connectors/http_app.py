@@ -39,10 +39,10 @@ from connectors.http_stream import EventStreams, Streams
 from state.errors import TidewireError
 
 _EVENTS = "/events"
-_PAGE = {"page.html": "text/html", "page.css": "text/css", "page.js": "text/javascript"}
+_PAGE_TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript"}
 _PAGE_HEADERS = {
-    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
-    "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; worker-src 'self'; style-src 'self'; "
+    "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-cache",
@@ -99,13 +99,17 @@ def _stream_routes(edge: Edge, streams: Streams, rules: HttpRules) -> list[BaseR
 
 
 def _page_routes() -> list[BaseRoute]:
-    def serve(name: str, media_type: str) -> Callable[[Request], Response]:
-        content = (files("connectors") / name).read_bytes()
+    def serve(content: bytes, media_type: str) -> Callable[[Request], Response]:
         return lambda request: Response(content, headers=_PAGE_HEADERS, media_type=media_type)
 
+    parts = [part for part in files("connectors").iterdir() if part.name.startswith("page.")]
     return [
-        Route("/" if name == "page.html" else f"/{name}", serve(name, media_type), methods=["GET"])
-        for name, media_type in _PAGE.items()
+        Route(
+            "/" if part.name == "page.html" else f"/{part.name}",
+            serve(part.read_bytes(), _PAGE_TYPES[part.name.rpartition(".")[2]]),
+            methods=["GET"],
+        )
+        for part in parts
     ]
 
 

@@ -5,6 +5,7 @@
     the same with `Upgrade: websocket`            a text message holds one message or more, one on each line
 
     ?progress=SECONDS    at most one progress message in so many seconds while nothing changes (default 1)
+    ?redirect=no         what one other edge has is told as `elsewhere`, for browsers: they follow no WebSocket
     Last-Event-ID        (or ?last_event_id=) the mark of the last message that was seen, to go on from there
 
 What is told is decided behind `Streams` (`overlay/push_board.py`); here it is put on the wire. A reader that does not
@@ -69,11 +70,12 @@ class Streams(Protocol):
     """Opens streams. For the server's event loop only."""
 
     async def open(
-        self, identifiers: Sequence[str], mark: str | None, progress: float, single: bool
+        self, identifiers: Sequence[str], mark: str | None, progress: float, single: bool, redirect: bool
     ) -> Stream | Answer:
         """Return a stream of `identifiers`, or what is to be answered in its place.
 
-        `single`: an unknown subscription is an answer (404), and not a message.
+        `single`: an unknown subscription is an answer (404), and not a message. `redirect`: so is another edge that has
+        all of them.
         """
         ...
 
@@ -110,7 +112,8 @@ class EventStreams:
         if progress is None:
             return refusal(400, "malformed", f"`progress` must be 0 to {LONGEST_PROGRESS:g} seconds")
         mark = asked.headers.get("last-event-id") or asked.query_params.get("last_event_id") or None
-        opened = await self._open_of(self._rules.own_prefix(asked), ids, mark, progress, single)
+        redirect = single or asked.query_params.get("redirect") != "no"
+        opened = await self._open_of(self._rules.own_prefix(asked), ids, mark, progress, single, redirect)
         if not isinstance(opened, Answer):
             return opened
         query = asked.scope["query_string"].decode("latin-1")
@@ -121,7 +124,7 @@ class EventStreams:
         return respond("", opened)
 
     async def _open_of(
-        self, tenant: str, ids: list[str], mark: str | None, progress: float, single: bool
+        self, tenant: str, ids: list[str], mark: str | None, progress: float, single: bool, redirect: bool
     ) -> Stream | Answer:
         """Open a stream that counts as its tenant's until it is closed."""
         most = self._rules.tenant_streams
@@ -129,7 +132,7 @@ class EventStreams:
             return NotNow(f"this tenant has {most} streams at this edge already (`http_tenant_streams`)")
         counted = _OfTenant(self._of_tenant, tenant)
         try:
-            opened = await self._streams.open(ids, mark, progress, single)
+            opened = await self._streams.open(ids, mark, progress, single, redirect)
         except BaseException:
             counted.close()
             raise
@@ -260,11 +263,15 @@ async def _websocket(socket: WebSocket, opened: Stream | Response) -> None:
         await socket.send_denial_response(opened)
         return
     try:
-        await socket.accept(SUBPROTOCOL if SUBPROTOCOL in socket.scope.get("subprotocols", ()) else None)
-    except BaseException:
+        with suppress(WebSocketDisconnect, OSError):  # it may leave before it is let in
+            await socket.accept(SUBPROTOCOL if SUBPROTOCOL in socket.scope.get("subprotocols", ()) else None)
+            await _until_over(socket, opened)
+    finally:
         opened.close()
-        raise
-    sending = asyncio.ensure_future(_send_all(socket, opened))
+
+
+async def _until_over(socket: WebSocket, stream: Stream) -> None:
+    sending = asyncio.ensure_future(_send_all(socket, stream))
     leaving = asyncio.ensure_future(_until_it_leaves(socket))
     try:
         await asyncio.wait({sending, leaving}, return_when=asyncio.FIRST_COMPLETED)
@@ -272,7 +279,6 @@ async def _websocket(socket: WebSocket, opened: Stream | Response) -> None:
         for task in (sending, leaving):
             task.cancel()
         await asyncio.gather(sending, leaving, return_exceptions=True)
-        opened.close()
 
 
 async def _send_all(socket: WebSocket, stream: Stream) -> None:

@@ -1,14 +1,14 @@
-// The page of an edge: asks questions, and shows answers as one stream of events tells them.
-"use strict";
+// The page of an edge: asks questions, and shows answers as they change. All tabs of a browser share a connection.
 
-const KEPT_CHANGES = 20, LATE_MS = 5000, AGAIN_MS = 2000, PROCESSES_MS = 5000;
+import { after } from "./page.answer.js";
+import { Link } from "./page.link.js";
+import { headers, refusal } from "./page.stream.js";
+
+const KEPT_CHANGES = 20, LATE_MS = 5000, PROCESSES_MS = 5000;
 const at = (id) => document.getElementById(id);
 const cards = new Map();
-let stream = null, mark = "", token = sessionStorage.getItem("tidewire-token") || "";
-
-function headers(more) {
-  return token ? { ...more, Authorization: `Bearer ${token}` } : { ...more };
-}
+let token = sessionStorage.getItem("tidewire-token") || "";
+const link = new Link(hear);
 
 // -- asking ----------------------------------------------------------------------------------------------------------
 
@@ -18,12 +18,11 @@ at("ask").addEventListener("submit", async (event) => {
   button.disabled = true;
   try {
     const reply = await fetch("subscriptions", {
-      method: "POST", headers: headers({ "Content-Type": "application/json" }), body: JSON.stringify({ sql }),
+      method: "POST", headers: headers(token, { "Content-Type": "application/json" }), body: JSON.stringify({ sql }),
     });
-    const said = await reply.json();
-    if (reply.ok) accepted(said, sql); else refused(said, reply.status);
+    if (reply.ok) accepted(await reply.json(), sql); else refused(await refusal(reply));
   } catch (error) {
-    refused({ message: `The edge does not answer: ${error.message}.` }, 0);
+    refused({ message: `The edge does not answer: ${error.message}.` });
   }
   button.disabled = false;
 });
@@ -46,9 +45,15 @@ function accepted(said, sql) {
   watch(said.id, sql);
 }
 
-function refused(said, status) {
-  verdict("refused", `Refused${said.code || said.error ? ": " + (said.code || said.error) : ""}`, said.message, said.hint);
-  if (status === 401) { at("more").open = true; at("token").focus(); }
+function refused(said) {
+  const word = said.code || said.error;
+  verdict("refused", word ? `Refused: ${word}` : "Refused", said.message, said.hint);
+  if (said.status === 401) askForToken();
+}
+
+function askForToken() {
+  at("more").open = true;
+  at("token").focus();
 }
 
 at("watch").addEventListener("submit", (event) => {
@@ -59,11 +64,16 @@ at("watch").addEventListener("submit", (event) => {
 
 at("access").addEventListener("submit", (event) => {
   event.preventDefault();
-  token = at("token").value;
-  sessionStorage.setItem("tidewire-token", token);
+  const given = at("token").value.trim();
   at("token").value = "";
+  if (/[^!-~]/.test(given)) {
+    refused({ message: "A token has no blanks, and no characters but those of ASCII." });
+    return;
+  }
+  token = given;
+  sessionStorage.setItem("tidewire-token", token);
   at("verdict").hidden = true;
-  listen();
+  link.show(token, [...cards.keys()]);
 });
 
 // -- cards -----------------------------------------------------------------------------------------------------------
@@ -77,14 +87,17 @@ function element(name, text, className) {
 
 function watch(id, sql) {
   if (!id || cards.has(id)) return;
+  if (/\p{Surrogate}/u.test(id)) {
+    refused({ message: `\`${id}\` is no Unicode text, as the id of a subscription must be.` });
+    return;
+  }
   const node = at("card").content.firstElementChild.cloneNode(true);
-  const card = { id, node, sql, answer: undefined, distinct: false, n: 0, version: -1, seen: 0, position: null };
+  const card = { id, node, known: { kind: "waiting", sql }, seen: 0, position: null };
   node.querySelector(".id").textContent = id;
   node.querySelector(".hide").addEventListener("click", () => hide(id));
   node.querySelector(".end").addEventListener("click", () => end(id));
   cards.set(id, card);
   at("answers").prepend(node);
-  status(card, "waiting");
   show(card, false);
   remember();
 }
@@ -96,35 +109,48 @@ function hide(id) {
 }
 
 function end(id) {
-  fetch(`subscriptions/${encodeURIComponent(id)}`, { method: "DELETE", headers: headers({}) })
-    .then(async (reply) => { if (!reply.ok) refused(await reply.json(), reply.status); })
-    .catch((error) => refused({ message: error.message }, 0));
+  fetch(`subscriptions/${encodeURIComponent(id)}`, { method: "DELETE", headers: headers(token) })
+    .then(async (reply) => { if (!reply.ok) refused(await refusal(reply)); })
+    .catch((error) => refused({ message: `The edge does not answer: ${error.message}.` }));
 }
 
 function remember() {
   history.replaceState(null, "", "#" + [...cards.keys()].reverse().map(encodeURIComponent).join("&"));
   at("empty").hidden = cards.size > 0;
-  listen();
+  link.show(token, [...cards.keys()]);
 }
 
-function status(card, text) {
-  const place = card.node.querySelector(".status");
-  place.textContent = text;
-  place.className = `status ${text}`;
-}
+/** What a card says in place of an answer, by the kind of the message that was heard last. */
+const instead = {
+  waiting: () => "waiting for the first answer",
+  reset: () => "waiting for the first answer",
+  ended: ({ reason }) => reason,
+  unknown: () => "there is no such subscription",
+  refused: ({ message }) => message,
+  elsewhere: ({ id, url }) => {
+    const edge = url.slice(0, url.lastIndexOf("/subscriptions/"));
+    const made = element("a", `another edge has it: ${new URL(url).host}`);
+    made.href = `${edge}/#${encodeURIComponent(id)}`;
+    return made;
+  },
+};
 
 function show(card, changed) {
-  card.node.querySelector(".sql").textContent = card.sql;
-  const place = card.node.querySelector(".answer");
-  place.classList.toggle("none", card.answer === null || card.answer === undefined);
-  if (card.answer === undefined) place.textContent = "waiting for the first answer";
-  else if (card.answer === null) place.textContent = "no value";
-  else if (Array.isArray(card.answer)) {
-    place.replaceChildren(...card.answer.map((value) => element("span", text(value), "value")));
-    if (!card.answer.length) place.textContent = "none";
-  } else place.textContent = text(card.answer);
+  const { known } = card, place = card.node.querySelector(".answer"), state = card.node.querySelector(".status");
+  card.node.querySelector(".sql").textContent = known.sql;
+  state.textContent = known.kind === "answer" ? known.status : known.kind === "reset" ? "waiting" : known.kind;
+  state.className = `status ${state.textContent}`;
+  place.classList.toggle("none", known.answer === null || known.answer === undefined);
+  place.replaceChildren(...content(known));
   place.classList.remove("changed");
   if (changed) { void place.offsetWidth; place.classList.add("changed"); }
+}
+
+function content(known) {
+  if (known.kind !== "answer") return [instead[known.kind](known)];
+  if (known.answer === undefined) return [instead.waiting()];
+  if (!Array.isArray(known.answer)) return [text(known.answer)];
+  return known.answer.length ? known.answer.map((value) => element("span", text(value), "value")) : ["none"];
 }
 
 function text(value) {
@@ -139,139 +165,51 @@ function note(card, message) {
   while (list.children.length > KEPT_CHANGES) list.lastChild.remove();
 }
 
-/** Returns `values` without `removed`, each of which takes one like it away. */
-function without(values, removed) {
-  const gone = new Map();
-  for (const mark of removed.map((value) => JSON.stringify(value))) gone.set(mark, (gone.get(mark) || 0) + 1);
-  return values.filter((value) => {
-    const mark = gone.size ? JSON.stringify(value) : "";
-    const times = gone.get(mark) || 0;
-    if (times) gone.set(mark, times - 1);
-    return !times;
-  });
-}
-
 // -- messages --------------------------------------------------------------------------------------------------------
 
-const messages = {
-  answer(card, message) {
-    card.answer = message.status === "live" ? message.answer : undefined;
-    card.sql = message.sql || card.sql;
-    status(card, message.status);
-    show(card, false);
-  },
-  snapshot(card, message) {
-    card.sql = message.sql || card.sql;
-    card.answer = message.added ? message.added : message.new;
-    status(card, "live");
-    show(card, true);
-  },
-  change(card, message) {
-    if (message.added) {
-      card.answer = [...without(card.answer || [], message.removed), ...message.added];
-    } else card.answer = message.new;
-    note(card, message);
-    show(card, true);
-  },
-  resync(card, message) { messages.change(card, message); },
-  ended(card, message) {
-    status(card, "ended");
-    card.answer = undefined;
-    show(card, false);
-    card.node.querySelector(".answer").textContent = message.reason;
-  },
-  unknown(card) {
-    status(card, "unknown");
-    card.node.querySelector(".answer").textContent = "there is no such subscription";
-  },
-  elsewhere(card, message) {
-    status(card, "elsewhere");
-    const edge = new URL(message.url), link = element("a", `another edge has it: ${edge.host}`);
-    link.href = `${edge.origin}/#${encodeURIComponent(card.id)}`;
-    card.node.querySelector(".answer").replaceChildren(link);
-  },
-};
+function hear(messages) {
+  for (const message of messages) {
+    if (message.kind === "progress") progress(message);
+    else if (message.kind === "connection") connection(message);
+    else if (cards.has(message.id)) learn(cards.get(message.id), message);
+  }
+}
 
-function hear(message) {
-  if (message.kind === "progress") return progress(message);
-  if (message.kind === "moved") return undefined;
-  const card = cards.get(message.id);
-  if (card && messages[message.kind]) messages[message.kind](card, message);
-  return undefined;
+function learn(card, message) {
+  const changes = message.kind === "change" || message.kind === "resync";
+  card.known = after(card.known, message);
+  if (card.known.kind !== "answer") card.position = null;
+  if (changes) note(card, message);
+  show(card, changes || message.kind === "snapshot");
+  tick();
 }
 
 function progress(message) {
-  for (const card of cards.values()) { card.position = message; card.seen = Date.now(); }
+  const cardsOf = message.ids.map((id) => cards.get(id)).filter((card) => card && card.known.kind === "answer");
+  for (const card of cardsOf) { card.position = message; card.seen = Date.now(); }
   tick();
+}
+
+/** Says how the connection stands. A question about the token is gone when the connection is there. */
+function connection({ state, said, status }) {
+  const idle = cards.size ? "nothing to follow" : "not watching anything yet", before = at("connection").dataset.status;
+  at("connection").dataset.state = state;
+  at("connection").dataset.status = status;
+  at("connection").textContent = state === "idle" ? idle : said;
+  if (status === 401) refused({ status, error: "unauthorized", message: said });
+  else if (before === "401" && state === "live") at("verdict").hidden = true;
 }
 
 function tick() {
   for (const card of cards.values()) {
     const place = card.node.querySelector(".place"), age = Date.now() - card.seen;
-    if (!card.position) continue;
-    const late = age > LATE_MS;
+    const late = card.position !== null && age > LATE_MS;
     place.classList.toggle("late", late);
-    place.textContent = `complete to epoch ${card.position.epoch}, batch ${card.position.batch}` +
-      (late ? `; nothing newer for ${Math.round(age / 1000)} s` : "");
+    place.textContent = card.position === null ? "" : `complete to epoch ${card.position.epoch}, batch ` +
+      `${card.position.batch}${late ? `; nothing newer for ${Math.round(age / 1000)} s` : ""}`;
   }
 }
 setInterval(tick, 1000);
-
-// -- the stream ------------------------------------------------------------------------------------------------------
-
-function connection(state, said) {
-  at("connection").dataset.state = state;
-  at("connection").textContent = said;
-}
-
-function listen() {
-  if (stream) stream.abort();
-  stream = null;
-  mark = "";
-  if (cards.size) follow(stream = new AbortController());
-  else connection("idle", "not watching anything yet");
-}
-
-async function follow(mine) {
-  const query = [...cards.keys()].map((id) => `id=${encodeURIComponent(id)}`).join("&");
-  while (!mine.signal.aborted) {
-    let wait = AGAIN_MS;
-    try {
-      const reply = await fetch(`events?${query}`, {
-        headers: headers(mark ? { "Last-Event-ID": mark } : {}), signal: mine.signal, cache: "no-store",
-      });
-      if (reply.ok) {
-        connection("live", "live");
-        wait = await read(reply.body.getReader());
-      } else {
-        const said = await reply.json();
-        if (reply.status === 401 || reply.status === 403) { connection("waiting", said.message); return refused(said, reply.status); }
-        connection("waiting", said.message);
-      }
-    } catch (error) {
-      if (mine.signal.aborted) return undefined;
-    }
-    if (at("connection").dataset.state === "live") connection("waiting", "connecting again");
-    await new Promise((done) => setTimeout(done, wait));
-  }
-  return undefined;
-}
-
-async function read(reader) {
-  const decoder = new TextDecoder();
-  let rest = "", wait = AGAIN_MS;
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) return wait;
-    const lines = (rest + decoder.decode(value, { stream: true })).split("\n");
-    rest = lines.pop();
-    for (const line of lines) {
-      if (line.startsWith("data: ")) hear(JSON.parse(line.slice(6)));
-      else if (line.startsWith("id: ")) mark = line.slice(4);
-      else if (line.startsWith("retry: ")) wait = Number(line.slice(7));
-    }
-  }
-}
 
 // -- the processes of the edge's stack -------------------------------------------------------------------------------
 
@@ -286,7 +224,7 @@ async function processes() {
   if (document.visibilityState !== "visible") return;
   let told = [];
   try {
-    told = (await (await fetch("health", { cache: "no-store" })).json()).processes || [];
+    told = (await (await fetch("health", { headers: headers(token), cache: "no-store" })).json()).processes || [];
   } catch (error) { /* the stream says that the edge does not answer */ }
   const ill = told.filter((process) => process.state !== "ready" && process.last && process.last.length);
   at("processes").replaceChildren(...ill.map((process) => element("li", trouble(process))));
@@ -295,4 +233,13 @@ async function processes() {
 processes();
 setInterval(processes, PROCESSES_MS);
 
-for (const part of location.hash.slice(1).split("&")) if (part) watch(decodeURIComponent(part), "");
+/** Returns an id of the address; what no browser can have written there is taken as it is. */
+function decoded(part) {
+  try {
+    return decodeURIComponent(part);
+  } catch (error) {
+    return part;
+  }
+}
+
+for (const part of location.hash.slice(1).split("&")) watch(decoded(part), "");

@@ -122,7 +122,7 @@ class PushBoard:
     # -- the server's event loop ----------------------------------------------------------------------------------
 
     async def open(
-        self, identifiers: Sequence[str], mark: str | None, progress: float, single: bool
+        self, identifiers: Sequence[str], mark: str | None, progress: float, single: bool, redirect: bool
     ) -> Stream | Answer:
         """Return a stream, or the answer in its place: none is here, or the edge is full."""
         if len(self._streams) >= self._rules.connections:
@@ -137,7 +137,7 @@ class PushBoard:
         except BaseException:
             stream.close()
             raise
-        instead = _instead(answers, single)
+        instead = _instead(answers, single, redirect)
         if instead is not None:
             stream.close()
             return instead
@@ -231,10 +231,10 @@ def _forget(readers_of: dict[_K, dict[PushStream, _V]], names: Iterable[_K], str
             readers_of.pop(name, None)
 
 
-def _instead(answers: Sequence[Answer], single: bool) -> Answer | None:
+def _instead(answers: Sequence[Answer], single: bool, redirect: bool) -> Answer | None:
     """Return what is to be answered in place of a stream, if nothing of it is here or something is moving."""
     for answer in answers:
         if isinstance(answer, NotNow) or (single and isinstance(answer, Unknown)):
             return answer
     first = answers[0]
-    return first if isinstance(first, Elsewhere) and all(answer == first for answer in answers) else None
+    return first if redirect and isinstance(first, Elsewhere) and all(answer == first for answer in answers) else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from importlib.resources import files
 from typing import Any
 
 import httpx
@@ -50,7 +51,9 @@ class NoDesk:
 class NoStreams:
     """Everything is elsewhere."""
 
-    async def open(self, identifiers: Sequence[str], mark: str | None, progress: float, single: bool) -> Answer:
+    async def open(
+        self, identifiers: Sequence[str], mark: str | None, progress: float, single: bool, redirect: bool
+    ) -> Answer:
         return Elsewhere("https://edge-2.example:8443/base" if "tls" in identifiers else "other:9")
 
 
@@ -133,7 +136,12 @@ def test_the_page_needs_nothing_from_elsewhere() -> None:
     page = get("/")
     assert page.headers["content-type"].startswith("text/html")
     assert "default-src 'none'" in page.headers["content-security-policy"]
-    parts = page.text + get("/page.css").text + get("/page.js").text
+    scripts = sorted(part.name for part in files("connectors").iterdir() if part.name.endswith(".js"))
+    assert {"page.js", "page.worker.js"} < set(scripts)
+    served = [get(f"/{name}") for name in scripts]
+    assert {script.headers["content-type"] for script in served} == {"text/javascript; charset=utf-8"}
+    assert {script.headers["content-security-policy"] for script in served} == {page.headers["content-security-policy"]}
+    parts = page.text + get("/page.css").text + "".join(script.text for script in served)
     assert "//" not in parts.replace("http://www.w3.org/2000/svg", "").replace("// ", "")
 
 

@@ -33,14 +33,14 @@ class Script:
 
     def __init__(self, answer: Answer | None = None) -> None:
         self.answer = answer
-        self.asked: list[tuple[Sequence[str], str | None, float, bool]] = []
+        self.asked: list[tuple[Sequence[str], str | None, float, bool, bool]] = []
         self.closed = 0
         self._portions = [Portion([b'{"n":1}', b'{"n":2}'], "0:1.2"), Portion([]), Portion([b'{"n":3}'], "0:1.3", 700)]
 
     async def open(
-        self, identifiers: Sequence[str], mark: str | None, progress: float, single: bool
+        self, identifiers: Sequence[str], mark: str | None, progress: float, single: bool, redirect: bool
     ) -> Stream | Answer:
-        self.asked.append((identifiers, mark, progress, single))
+        self.asked.append((identifiers, mark, progress, single, redirect))
         return self.answer or self
 
     async def take(self) -> Portion:
@@ -75,8 +75,22 @@ def test_a_stream_from_beginning_to_end() -> None:
         'data: {"n":1}\n\nid: 0:1.2\ndata: {"n":2}\n\n: still here\n\nretry: 700\n\nid: 0:1.3\ndata: {"n":3}\n\n'
     )
     assert response.headers["cache-control"] == "no-store"
-    assert script.asked == [(["acme/a", "acme/b"], "0:1.1,-", 2.5, False)]
+    assert script.asked == [(["acme/a", "acme/b"], "0:1.1,-", 2.5, False, True)]
     assert script.closed == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "redirected"),
+    [
+        ("/events?id=acme/a&redirect=no", False),
+        ("/events?id=acme/a", True),
+        ("/subscriptions/acme/a/events?redirect=no", True),
+    ],
+)
+def test_a_reader_of_several_may_be_told_of_other_edges(path: str, redirected: bool) -> None:
+    script = Script()
+    client(script).get(path, headers=TOKEN)
+    assert [redirect for *_, redirect in script.asked] == [redirected]
 
 
 def test_a_websocket_from_beginning_to_end() -> None:
@@ -89,7 +103,7 @@ def test_a_websocket_from_beginning_to_end() -> None:
         with pytest.raises(WebSocketDisconnect) as closed:
             socket.receive_text()
         assert closed.value.code == 1012
-    assert script.asked == [(["acme/a"], "0:1.1", 1.0, True)]
+    assert script.asked == [(["acme/a"], "0:1.1", 1.0, True, True)]
     assert script.closed == 1
 
 
@@ -153,7 +167,7 @@ class Endless:
         self.open_streams = 0
 
     async def open(
-        self, identifiers: Sequence[str], mark: str | None, progress: float, single: bool
+        self, identifiers: Sequence[str], mark: str | None, progress: float, single: bool, redirect: bool
     ) -> Stream | Answer:
         if identifiers[0].endswith("/none"):
             return NotNow("moving")
@@ -213,15 +227,16 @@ def test_large_messages_reach_a_websocket_whole() -> None:
 def test_a_websocket_that_leaves_at_any_moment_is_forgotten(pause: float) -> None:
     class Slow(Endless):
         async def open(
-            self, identifiers: Sequence[str], mark: str | None, progress: float, single: bool
+            self, identifiers: Sequence[str], mark: str | None, progress: float, single: bool, redirect: bool
         ) -> Stream | Answer:
             await asyncio.sleep(0.05)
-            return await super().open(identifiers, mark, progress, single)
+            return await super().open(identifiers, mark, progress, single, redirect)
 
     slow = Slow()
     server = HttpServer(edge_app(Edge(Fixed(), slow), HttpRules()))
     asked = (
-        f"GET /subscriptions/a/events HTTP/1.1\r\nHost: {server.address}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+        f"GET /subscriptions/a/events HTTP/1.1\r\nHost: {server.address}\r\n"
+        "Connection: Upgrade\r\nUpgrade: websocket\r\n"
         "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
     )
     for _ in range(5):

@@ -2,88 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import threading
-import time
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from connectors.bearer_token import hash_of
 from connectors.http_rules import HttpRules
+from tests.connectors.page_world import Beating, ask, opened, shot
 from tests.overlay.hand_engine import SQL
-from tests.overlay.push_world import LiveEdge
 
 pytestmark = pytest.mark.stack
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-SHOTS = os.environ.get("TIDEWIRE_SCREENSHOTS")
-"""A folder for screenshots, to be looked at."""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install playwright")
-    found = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if found is None:
-        pytest.skip(f"no browser is installed, looked for {', '.join(BROWSERS)}: apt-get install chromium")
-    with api.sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=found, args=["--no-sandbox", "--disable-gpu"])
-        yield running
-        running.close()
-
-
-class Beating:
-    """An edge that takes steps by itself, with an engine that says so every 50 ms."""
-
-    def __init__(self, rules: HttpRules | None = None) -> None:
-        self.edge = LiveEdge(rules)
-        self._values: list[int] = []
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run)
-        self._thread.start()
-
-    def publish(self, value: int) -> None:
-        self._values.append(value)
-
-    def _run(self) -> None:
-        while not self._stop.is_set():
-            values, self._values = self._values, []
-            self.edge.publish(*values)
-            time.sleep(0.05)
-
-    def close(self) -> None:
-        self._stop.set()
-        self._thread.join()
-        self.edge.close()
-
-
-@pytest.fixture
-def beating() -> Iterator[Beating]:
-    running = Beating()
-    yield running
-    running.close()
-
-
-def opened(browser: Any, url: str, **options: Any) -> Any:
-    page = browser.new_context(viewport={"width": 820, "height": 900}, **options).new_page()
-    page.set_default_timeout(15_000)
-    page.errors = []
-    page.on("pageerror", lambda error: page.errors.append(str(error)))
-    page.goto(url)
-    return page
-
-
-def shot(page: Any, name: str) -> None:
-    if SHOTS:
-        page.screenshot(path=str(Path(SHOTS) / f"{name}.png"), full_page=True)
-
-
-def ask(page: Any, sql: str) -> None:
-    page.get_by_label("A standing question").fill(sql)
-    page.get_by_role("button", name="Ask").click()
 
 
 def test_refused_accepted_and_watched(browser: Any, beating: Beating) -> None:

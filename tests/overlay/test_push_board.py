@@ -234,6 +234,20 @@ def test_an_unknown_mark_is_a_reset(edge: LiveEdge, sse: Callable[..., Sse], mar
     assert [stream.next()["kind"] for _ in range(2)] == ["reset", "answer"]
 
 
+@pytest.mark.parametrize("upgrade", ["Upgrade: websocket\r\nConnection: Upgrade\r\n", ""], ids=["websocket", "sse"])
+@pytest.mark.parametrize("stays", [0, 0.001, 0.01])
+def test_a_reader_that_leaves_before_it_is_let_in_is_forgotten(edge: LiveEdge, upgrade: str, stays: float) -> None:
+    edge.subscribe("s")
+    host = edge.server.address
+    key = "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n"
+    for _ in range(10):
+        with socket.create_connection((edge.server.host, edge.server.port)) as leaving:
+            leaving.sendall(f"GET /events?id=s HTTP/1.1\r\nHost: {host}\r\n{upgrade}{key}\r\n".encode())
+            time.sleep(stays)
+    time.sleep(0.3)
+    until(lambda: not edge.server._server.server_state.connections and not edge.board.readers)
+
+
 def test_what_is_not_here(edge: LiveEdge) -> None:
     assert httpx.get(f"{edge.url}/subscriptions/x/events").status_code == 404
     with pytest.raises(InvalidStatus) as refused:
@@ -251,6 +265,9 @@ def test_another_edge_has_it() -> None:
         assert response.headers["location"] == f"http://far:1/subscriptions/{theirs}/events?progress=3"
         response = httpx.get(f"{edge.url}/events?id={theirs}")
         assert response.headers["location"] == f"http://far:1/events?id={theirs}"
+        told = Sse(f"{edge.url}/events?id={theirs}&redirect=no")
+        assert told.next() == {"kind": "elsewhere", "id": theirs, "url": f"http://far:1/subscriptions/{theirs}/events"}
+        told.close()
         stream = Sse(f"{edge.url}/events?id={AT_HOME[0]}&id={theirs}")
         assert [stream.next()["kind"] for _ in range(2)] == ["answer", "elsewhere"]
         stream.close()
