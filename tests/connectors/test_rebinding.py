@@ -11,7 +11,7 @@ import pytest
 from connectors.http_address import parse_address
 from connectors.http_rules import HttpRules
 from connectors.served_addresses import ServedAddresses
-from tests.connectors.test_page import BROWSERS
+from tests.connectors.page_world import BROWSERS
 from tests.overlay.hand_engine import SQL
 from tests.overlay.push_world import LiveEdge
 
