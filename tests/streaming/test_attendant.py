@@ -221,7 +221,8 @@ def test_a_topic_that_gets_more_partitions_is_known_from_the_next_batch_on(stage
     assert stage.runs[0].stopped
 
 
-def test_a_planned_batch_keeps_its_catalog(stage: Stage) -> None:
+def test_a_planned_batch_keeps_its_catalog(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(attendant, "STOP_SECONDS", 0.2)
     stage.cluster.create("s")
     stage.create("s")
     stage.start()

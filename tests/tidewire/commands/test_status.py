@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tidewire import cli
+from tidewire import cli, connection
 from tidewire.stack.data_directory import DataDirectory
 from tidewire.stack.port import free_port
 
@@ -26,6 +26,7 @@ BROKER = {
 def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
     """What `up` would have written; nobody listens at its address."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(connection, "REACH_SECONDS", 1.0)
     directory = DataDirectory(tmp_path / "tidewire-data")
     directory.run.mkdir(parents=True)
     status = {"pid": os.getpid(), "bootstrap": f"127.0.0.1:{free_port()}", "prefix": "tw.", "children": [BROKER]}
