@@ -118,16 +118,30 @@ def _deliver(lives: dict[tuple[str, int], Life], partition: int, delivery: Deliv
         life.query = Query(delivery.sql, whole=False)
 
 
+class _Beyond:
+    """Stands for a number that nobody can hold; a later member of the same name may take its place."""
+
+
+_NO_PARAMETER = (list, dict, _Beyond)
+
+
+def _number(text: str) -> int | Decimal | _Beyond:
+    try:
+        return int(text) if text.lstrip("-").isdigit() else Decimal(text)
+    except (ValueError, ArithmeticError):
+        return _Beyond()
+
+
 def read_query(value: bytes) -> Query | None:
     """Return what a subscription record asks; None if it is malformed (then it is refused), whatever its bytes are."""
     try:
-        body = json.loads(value.decode(), parse_float=Decimal)
-    except (ValueError, ArithmeticError, RecursionError):
+        body = json.loads(value.decode(), parse_float=_number, parse_int=_number)
+    except (ValueError, RecursionError):
         return None
     if not isinstance(body, dict) or not all(isinstance(body.get(name), form) for name, form in _FORMS.items()):
         return None
     sql, params = (body["template"], body.get("params")) if "template" in body else (body.get("sql"), [])
-    if not isinstance(sql, str) or not isinstance(params, list) or any(isinstance(p, list | dict) for p in params):
+    if not isinstance(sql, str) or not isinstance(params, list) or any(isinstance(p, _NO_PARAMETER) for p in params):
         return None
     return Query(sql, tuple(params), body.get("notify"), body.get("ttl"), body.get("deliver"))
 

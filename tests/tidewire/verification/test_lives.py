@@ -83,6 +83,8 @@ def check(value: bytes) -> None:
 @given(odd_records.records)
 @example(b'{"template":"?","params":[1e99999999999999999999]}')
 @example(b'{"sql":"x","x":' + b"[" * 30_000)
+@example(b'{"sql":"x","ttl":0e9999999999999999999,"ttl":60}')
+@example(b'{"sql":"x","ttl":' + b"9" * 5_000 + b',"ttl":60}')
 @example(b'{"sql":"push TTL ' + b"9" * 5_000 + b'","deliver":"push"}')
 def test_whatever_an_edge_takes_is_read_alike_and_nothing_stops_the_reading(value: bytes) -> None:
     check(value)
