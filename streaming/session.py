@@ -7,6 +7,7 @@ the worker's daemon needs before that on its `PYTHONPATH`.
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import re
 import signal
@@ -23,6 +24,7 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from streaming.checkpoint_files import is_local_path
+from streaming.failure import JVM_GONE
 
 ROOMS = ("state", "catalog", "operators", "connectors", "streaming")
 ROOMS_ZIP = "tidewire-rooms.zip"
@@ -97,10 +99,20 @@ def open_session(config: SessionConfig) -> SparkSession:
 
 
 def _keep_quiet(spark: SparkSession) -> None:
-    """Have no trace printed where a dying JVM hangs up on the server of accumulators; the engine says it in a line."""
+    """Have no trace printed where a JVM dies; the engine says it in a line.
+
+    It hangs up on the server of accumulators, and py4j logs, with no logger's name, the call that it was amid.
+    """
+    logging.getLogger().addFilter(_without_trace)
     server = getattr(spark.sparkContext, "_accumulatorServer", None)
     if server is not None:
         server.handle_error = lambda request, client_address: None
+
+
+def _without_trace(record: logging.LogRecord) -> bool:
+    """Let a record pass unless it is py4j's of a JVM that is gone."""
+    error = record.exc_info[1] if record.exc_info else None
+    return not (record.module == "java_gateway" and isinstance(error, JVM_GONE))
 
 
 def jvm_is_alive(patience: float = 1.0) -> bool:

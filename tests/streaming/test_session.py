@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import logging
 import signal
 import socket
 import socketserver
@@ -11,6 +12,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from py4j import java_gateway
+from py4j.protocol import Py4JNetworkError
 from pyspark.sql import SparkSession
 
 from streaming.session import ROOT, SessionConfig, _keep_quiet, session_settings, zip_rooms
@@ -67,3 +70,14 @@ def test_a_connection_that_the_jvm_has_closed_prints_no_trace(capsys: pytest.Cap
     assert capsys.readouterr().err == ""
     session.sparkContext = SimpleNamespace()
     _keep_quiet(session)
+
+
+def test_a_call_that_a_dying_jvm_did_not_answer_leaves_no_trace_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    _keep_quiet(SimpleNamespace(sparkContext=SimpleNamespace()))  # type: ignore[arg-type]
+    for error in (Py4JNetworkError("Answer from Java side is empty"), ConnectionRefusedError(), ValueError("ours")):
+        source, text = java_gateway.__file__, "Exception while sending command."
+        logging.getLogger().handle(logging.makeLogRecord({
+            "name": "root", "levelno": logging.ERROR, "pathname": source, "module": "java_gateway", "msg": text,
+            "exc_info": (type(error), error, None),
+        }))  # fmt: skip
+    assert [str(record.exc_info and record.exc_info[1]) for record in caplog.records] == ["ours"]
