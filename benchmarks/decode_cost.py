@@ -25,8 +25,8 @@ from decimal import Decimal
 import msgspec
 import numpy as np
 
-from catalog.ddl import apply_ddl
-from catalog.relation import Catalog
+from catalog.schema.ddl import apply_ddl
+from catalog.schema.relation import Catalog
 from connectors.byte_layout import ByteLayout, equal_strings
 from connectors.json_columns import read_columns
 from connectors.json_format import JsonFormat, warm

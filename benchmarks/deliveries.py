@@ -21,7 +21,7 @@ import numpy as np
 
 from benchmarks.bench import Bench
 from benchmarks.edge_cost import CHANNEL, STOCK, TOPICS, control
-from catalog.relation import Catalog
+from catalog.schema.relation import Catalog
 from connectors.kafka import Admin, GroupConsumer, KafkaProperties, TransactionalProducer
 from connectors.kafka_admin import Place
 from connectors.record import OutRecord

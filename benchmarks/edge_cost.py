@@ -21,9 +21,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from catalog.column_type import ColumnType, Kind
-from catalog.relation import Catalog, Column, Relation
-from catalog.shape import Channel
+from catalog.query.shape import Channel
+from catalog.schema.relation import Catalog, Column, Relation
+from catalog.types.column_type import ColumnType, Kind
 from connectors.partitioner import home_partition
 from connectors.topics import Topics
 from operators.answer import Members, Parts, Tally

@@ -88,7 +88,7 @@ def _rates(bench: Bench, spark: SparkSession, publisher: Publisher) -> dict[str,
 
 
 def _nothing() -> Any:
-    from catalog.relation import Catalog
+    from catalog.schema.relation import Catalog
 
     return Catalog()
 

@@ -21,9 +21,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from catalog.column_type import ColumnType, Kind
-from catalog.relation import Column, Relation
-from catalog.shape import Channel, Output, Region, Shape, group_key
+from catalog.query.shape import Channel, Output, Region, Shape, group_key
+from catalog.schema.relation import Column, Relation
+from catalog.types.column_type import ColumnType, Kind
 from operators.range_questions import RangeQuestions, warm
 from state.change_batch import I64, Bool, ChangeBatch
 from state.order_code import codes_of_doubles

@@ -24,9 +24,9 @@ from typing import Any
 import numpy as np
 import psutil
 
-from catalog.column_type import ColumnType, Kind
-from catalog.relation import Catalog, Column, Relation
-from catalog.shape import Channel
+from catalog.query.shape import Channel
+from catalog.schema.relation import Catalog, Column, Relation
+from catalog.types.column_type import ColumnType, Kind
 from connectors.http_app import Edge, edge_app
 from connectors.http_rules import HttpRules
 from connectors.http_server import HttpServer

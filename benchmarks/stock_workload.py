@@ -16,9 +16,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from catalog.ddl import apply_ddl
-from catalog.relation import Catalog, Relation
-from catalog.shape import Output, Region, Shape, group_key
+from catalog.query.shape import Output, Region, Shape, group_key
+from catalog.schema.ddl import apply_ddl
+from catalog.schema.relation import Catalog, Relation
 from connectors.partitioner import home_partition
 from connectors.record import OutRecord
 from connectors.topics import Topics

@@ -13,8 +13,8 @@ import struct
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
-from catalog.avro_schema import AvroSchema
-from catalog.avro_type import AvroRecord
+from catalog.schema.avro_schema import AvroSchema
+from catalog.schema.avro_type import AvroRecord
 from connectors.dead_letter import RecordFault
 from connectors.json_document import MAX_DEPTH
 
@@ -170,7 +170,7 @@ def _record(type_: Any, data: bytes, at: int, depth: int) -> tuple[object, int]:
 
 
 def _blocks(type_: Any, data: bytes, at: int, depth: int) -> tuple[object, int]:
-    """Pass over an array or a map: each item has a byte at least, for `catalog/avro_names.py` refuses other arrays."""
+    """Pass over an array or a map: each item has a byte at least, for `catalog/schema/avro_names.py` refuses other arrays."""
     depth = _deeper(depth)
     items, read, named = type_.items, _READS[type_.items.name], type_.name == "map"
     while True:

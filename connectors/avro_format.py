@@ -15,10 +15,10 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from catalog.avro_schema import AvroSchema
-from catalog.avro_type import AvroType
-from catalog.column_type import ColumnType, Kind
-from catalog.relation import Relation
+from catalog.schema.avro_schema import AvroSchema
+from catalog.schema.avro_type import AvroType
+from catalog.schema.relation import Relation
+from catalog.types.column_type import ColumnType, Kind
 from connectors.avro_datum import NESTED, AvroDatums
 from connectors.binary_scalar import read_float, read_unscaled, whole_micros, within
 from connectors.canonical_key import CanonicalKey

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from catalog.column_type import ColumnType, Kind
+from catalog.types.column_type import ColumnType, Kind
 from connectors.dead_letter import RecordFault
 from connectors.json_document import Number, shown
 from connectors.json_scalar import Coded, read_scalar

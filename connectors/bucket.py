@@ -19,8 +19,8 @@ from zlib import crc32
 import msgspec
 import numpy as np
 
-from catalog.column_type import ColumnType, Kind
-from catalog.relation import Column, Relation
+from catalog.schema.relation import Column, Relation
+from catalog.types.column_type import ColumnType, Kind
 from connectors.byte_layout import ByteLayout
 from connectors.canonical_key import CanonicalKey
 from connectors.dead_letter import RecordFault

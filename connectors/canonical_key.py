@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from catalog.relation import Column, Relation
+from catalog.schema.relation import Column, Relation
 from connectors.dead_letter import RecordFault
 from connectors.json_document import Members, other_case, parse_document, shown
 from connectors.json_scalar import Coded, expected, read_scalar, scalar_text

@@ -10,8 +10,8 @@ import bisect
 import logging
 from collections.abc import Iterable
 
-from catalog.ddl import fold_ddl
-from catalog.relation import Catalog
+from catalog.schema.ddl import fold_ddl
+from catalog.schema.relation import Catalog
 from connectors.kafka_failure import KafkaFailure
 from connectors.kafka_reader import Reader
 from connectors.topics import Topics

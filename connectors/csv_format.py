@@ -13,9 +13,9 @@ import re
 from collections.abc import Mapping
 from functools import partial
 
-from catalog.column_type import ColumnType, Kind
-from catalog.format_options import DELIMITER
-from catalog.relation import Relation
+from catalog.schema.format_options import DELIMITER
+from catalog.schema.relation import Relation
+from catalog.types.column_type import ColumnType, Kind
 from connectors.canonical_key import CanonicalKey
 from connectors.dead_letter import RecordFault
 from connectors.decoded import Decoded

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from catalog.relation import Relation
+from catalog.schema.relation import Relation
 from connectors.dead_letter import DeadLetter, RecordFault
 from connectors.debezium_record import DebeziumChange, DebeziumRecordDecoder
 from connectors.decoded import Decoded, sample_names

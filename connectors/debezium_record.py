@@ -21,8 +21,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from catalog.format_options import PLACEHOLDER, UNITS, unit_of
-from catalog.relation import Column, Relation
+from catalog.schema.format_options import PLACEHOLDER, UNITS, unit_of
+from catalog.schema.relation import Column, Relation
 from connectors.canonical_key import CanonicalKey
 from connectors.connect_schema import FieldSchema, SchemaReader
 from connectors.dead_letter import MAX_RECORD_BYTES, RecordFault

@@ -28,7 +28,7 @@ import math
 import re
 from collections.abc import Callable
 
-from catalog.column_type import ColumnType, Kind
+from catalog.types.column_type import ColumnType, Kind
 from connectors.connect_schema import FieldSchema
 from connectors.dead_letter import RecordFault
 from connectors.json_document import Members, Number, shown

@@ -12,7 +12,7 @@ from typing import Any
 from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
 from google.protobuf.message import DecodeError
 
-from catalog.avro_references import inlined
+from catalog.schema.avro_references import inlined
 from connectors.proto_compiler import ProtoTextError, compile_texts
 from connectors.schema_registry import NoSchema, Registry
 

@@ -1,7 +1,7 @@
 """Which subscription a request names, in its path or its query: the bytes that were sent, and no others.
 
 A server decodes percent-escapes leniently: bytes that are no UTF-8 become U+FFFD, so that `%ff` and `%fe` would name
-one subscription. Here they become halves of characters, which `catalog/subscription_id.py` refuses.
+one subscription. Here they become halves of characters, which `catalog/query/subscription_id.py` refuses.
 """
 
 from __future__ import annotations

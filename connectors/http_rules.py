@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from starlette.requests import HTTPConnection
 from starlette.responses import Response
 
-from catalog.subscription_id import wrong_name
+from catalog.query.subscription_id import wrong_name
 from connectors.bearer_token import hash_of, matches
 from connectors.http_address import origin_of
 from connectors.http_answer import refusal

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from catalog.column_type import ColumnType
-from catalog.relation import Column
+from catalog.schema.relation import Column
+from catalog.types.column_type import ColumnType
 from connectors.byte_layout import ByteLayout
 from connectors.dead_letter import RecordFault
 from connectors.json_kernel import ABSENT, CODE, CODED, SPAN, START, STATE, STOP, scan_records

@@ -22,8 +22,8 @@ from typing import TypeVar, cast
 
 import numpy as np
 
-from catalog.column_type import ColumnType, Kind
-from catalog.relation import Column, Relation
+from catalog.schema.relation import Column, Relation
+from catalog.types.column_type import ColumnType, Kind
 from connectors.byte_layout import ByteLayout, equal_strings
 from connectors.dead_letter import MAX_RECORD_BYTES, DeadLetter, RecordFault
 from connectors.decoded import Decoded, sample_names

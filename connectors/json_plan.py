@@ -9,8 +9,8 @@ from enum import IntEnum
 
 import numpy as np
 
-from catalog.column_type import MAX_CODED_PRECISION, Kind
-from catalog.relation import Column, Relation
+from catalog.schema.relation import Column, Relation
+from catalog.types.column_type import MAX_CODED_PRECISION, Kind
 from connectors.json_scalar import INTEGER_BOUNDS
 from connectors.json_scan import U8
 from state.change_batch import I64

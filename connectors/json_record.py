@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from catalog.relation import Column, Relation
+from catalog.schema.relation import Column, Relation
 from connectors.canonical_key import CanonicalKey
 from connectors.dead_letter import MAX_RECORD_BYTES, RecordFault
 from connectors.json_document import Members, other_case, parse_document, shown

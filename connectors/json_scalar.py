@@ -22,7 +22,7 @@ import re
 from collections.abc import Callable
 from typing import NoReturn
 
-from catalog.column_type import ColumnType, Kind
+from catalog.types.column_type import ColumnType, Kind
 from connectors.dead_letter import RecordFault
 from connectors.json_document import Number, shown
 from state.nearest_float import nearest_double, nearest_real

@@ -16,8 +16,8 @@ from decimal import Decimal
 from functools import lru_cache
 from json.encoder import encode_basestring
 
-from catalog.column_type import Kind
-from catalog.relation import Column, Relation
+from catalog.schema.relation import Column, Relation
+from catalog.types.column_type import Kind
 from connectors.dead_letter import MAX_RECORD_BYTES, RecordFault
 from connectors.json_document import Number
 from connectors.json_scalar import INTEGER_BOUNDS, expected, read_scalar, scalar_text

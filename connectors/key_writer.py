@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 
-from catalog.relation import Column
+from catalog.schema.relation import Column
 from connectors.byte_layout import ByteLayout
 from connectors.json_plan import JsonKind, kind_of
 from connectors.json_scan import BACKSLASH, MINUS, POINT, QUOTE, U8, ZERO, compiled

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 
-from catalog.proto_schema import with_built_in
+from catalog.schema.proto_schema import with_built_in
 from state.errors import UserError
 
 _SECONDS = 60

@@ -27,8 +27,8 @@ from typing import Any
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.unknown_fields import UnknownFieldSet
 
-from catalog.column_type import ColumnType, Kind
-from catalog.value_messages import DATE, DECIMAL, TIMESTAMP, UNSCALED, WRAPPERS
+from catalog.types.column_type import ColumnType, Kind
+from catalog.types.value_messages import DATE, DECIMAL, TIMESTAMP, UNSCALED, WRAPPERS
 from connectors.binary_scalar import read_float, read_unscaled, whole_micros
 from connectors.dead_letter import RecordFault
 from connectors.json_document import Number

@@ -17,8 +17,8 @@ from functools import partial
 
 from google.protobuf.message import DecodeError
 
-from catalog.proto_schema import ProtoMessage, ProtoSchema, ProtoSchemaError
-from catalog.relation import Column, Relation
+from catalog.schema.proto_schema import ProtoMessage, ProtoSchema, ProtoSchemaError
+from catalog.schema.relation import Column, Relation
 from connectors.canonical_key import CanonicalKey
 from connectors.dead_letter import RecordFault
 from connectors.decoded import Decoded

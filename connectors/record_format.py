@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Protocol
 
-from catalog.relation import Relation
+from catalog.schema.relation import Relation
 from connectors.avro_format import AvroFormat
 from connectors.csv_format import CsvFormat
 from connectors.debezium_format import DebeziumFormat

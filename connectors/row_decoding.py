@@ -12,7 +12,7 @@ from typing import Protocol
 
 import numpy as np
 
-from catalog.relation import Column, Relation
+from catalog.schema.relation import Column, Relation
 from connectors.canonical_key import CanonicalKey
 from connectors.dead_letter import MAX_RECORD_BYTES, DeadLetter, RecordFault
 from connectors.decoded import Decoded, sample_names

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from catalog.internal_topics import DEFAULT_PREFIX
+from catalog.schema.internal_topics import DEFAULT_PREFIX
 
 VIRTUAL_EDGES = 16
 _DAY_MS = 86_400_000

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-from catalog.format_options import REGISTRY
-from catalog.relation import Relation
+from catalog.schema.format_options import REGISTRY
+from catalog.schema.relation import Relation
 from connectors.dead_letter import RecordFault
 from connectors.schema_registry import NoSchema, Registry, RegistryFailure, registry_in_use
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from catalog.column_type import Kind
-from catalog.relation import Relation
-from catalog.shape import Channel
+from catalog.query.shape import Channel
+from catalog.schema.relation import Relation
+from catalog.types.column_type import Kind
 from operators.unit import is_summable
 from state.errors import TidewireError
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import msgspec
 
-from catalog.shape import Channel
+from catalog.query.shape import Channel
 from operators.record_error import Number, RecordError, newer_than_we
 
 Offsets = dict[str, dict[str, int]]

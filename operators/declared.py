@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from catalog.relation import Relation
+from catalog.schema.relation import Relation
 from state.errors import StateError
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from catalog.column_type import ColumnType, Kind
+from catalog.types.column_type import ColumnType, Kind
 from operators.unit import unit_of
 from state.change_batch import I64, Bool
 from state.order_code import doubles_of_codes

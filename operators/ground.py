@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 import msgspec
 import numpy as np
 
-from catalog.column_type import Kind
-from catalog.order_key import text_of_key
-from catalog.relation import Relation
-from catalog.shape import Region, group_key
+from catalog.query.shape import Region, group_key
+from catalog.schema.relation import Relation
+from catalog.types.column_type import Kind
+from catalog.types.order_key import text_of_key
 from operators.bound_channel import OrderingKey
 from state.change_batch import I64
 from state.ordering import Layout, Ordering

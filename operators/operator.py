@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from catalog.shape import Channel, Region, Shape
+from catalog.query.shape import Channel, Region, Shape
 from operators.answer import Parts
 from state.change_batch import I32, I64, Bool, ChangeBatch
 

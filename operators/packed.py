@@ -32,7 +32,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from catalog.shape import Channel, Region, Shape
+from catalog.query.shape import Channel, Region, Shape
 from operators.answer import Parts, decode_parts, encode_parts
 from operators.operator import Answers, Messages
 from operators.record_error import Number, RecordError, newer_than_we

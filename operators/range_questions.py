@@ -1,7 +1,7 @@
 """Range questions over one relation: rows change, and the ranges whose answers change are named.
 
 A subscription is `SELECT <outputs> FROM r WHERE e1 = .. AND e2 = .. AND x BETWEEN lo AND hi`; without its constants it
-is a shape, which is made from channels (catalog/shape.py). What is kept, and what is made for a batch and forgotten:
+is a shape, which is made from channels (catalog/query/shape.py). What is kept, and what is made for a batch and forgotten:
 
     kept       row store (state/row_store.py)   one ordering per (e1, e2; x) (state/ordering.py)   the channels
     a batch    replay of versions          ->   layout of slots                              ->   messages a channel
@@ -30,9 +30,9 @@ import msgspec
 import numpy as np
 from numba.core.dispatcher import Dispatcher
 
-from catalog.column_type import ColumnType, Kind
-from catalog.relation import Column, Relation
-from catalog.shape import Channel, Output, Region, Shape, group_key
+from catalog.query.shape import Channel, Output, Region, Shape, group_key
+from catalog.schema.relation import Column, Relation
+from catalog.types.column_type import ColumnType, Kind
 from operators import extremum, presence, row_changes
 from operators.answer import Extremum, Members, Part, Tally
 from operators.bound_channel import BoundChannel, ChannelError, OrderingKey

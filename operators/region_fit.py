@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from catalog.relation import Relation
-from catalog.shape import Region, Shape, group_key
+from catalog.query.shape import Region, Shape, group_key
+from catalog.schema.relation import Relation
 from operators.bound_channel import BoundChannel, ChannelError
 from state.order_code import INT64_MAX, INT64_MIN
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from catalog.column_type import JsonValue
-from catalog.relation import Relation
-from catalog.value import json_of_code
+from catalog.schema.relation import Relation
+from catalog.types.column_type import JsonValue
+from catalog.types.value import json_of_code
 from state.row_store import RowStore
 
 

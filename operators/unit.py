@@ -9,7 +9,7 @@ A total of doubles in units has up to about 2,130 bits: 0.1 us to add to, exact 
 
 from __future__ import annotations
 
-from catalog.column_type import ColumnType, Kind
+from catalog.types.column_type import ColumnType, Kind
 from state.order_code import double_of_code
 
 _INTEGERS = frozenset({Kind.SMALLINT, Kind.INTEGER, Kind.BIGINT, Kind.DECIMAL})

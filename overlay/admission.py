@@ -15,12 +15,12 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from catalog.bulk_compiler import FEW, Alike, compile_all
-from catalog.compiler import MAX_TEMPLATES, Compiled, Compiler, check_policy
-from catalog.errors import SubscriptionError
-from catalog.notify import EVERY_CHANGE, RECORDS, read_policy
-from catalog.recent import Recent
-from catalog.relation import Catalog
+from catalog.bulk.bulk_compiler import FEW, Alike, compile_all
+from catalog.query.compiler import MAX_TEMPLATES, Compiled, Compiler, check_policy
+from catalog.query.recent import Recent
+from catalog.schema.relation import Catalog
+from catalog.sql.errors import SubscriptionError
+from catalog.sql.notify import EVERY_CHANGE, RECORDS, read_policy
 from overlay.ack import Refusal
 from overlay.found_statements import FoundStatements, find_statements
 from overlay.held_records import HeldRecords

@@ -1,6 +1,6 @@
 """What some slots have beside the columns of `overlay/slot_table.py`: bounds that are bytes, answers kept one by one.
 
-    bounds   (lo, hi) of a range attribute without order codes, lo <= key < hi (`catalog/shape.py`, `Region`)
+    bounds   (lo, hi) of a range attribute without order codes, lo <= key < hi (`catalog/query/shape.py`, `Region`)
     whole    the answer, where it is not one order code or where its policy is MIN CHANGE (`overlay/composite.py`)
     told     for MIN CHANGE: the state that was told last, and `untold`: how many changes came since
 

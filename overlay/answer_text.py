@@ -4,7 +4,7 @@
     SUM   integers, DECIMAL    integer of any size; string with the column's scale
           REAL, DOUBLE         number, the nearest double of the exact sum
     AVG                        number, the nearest double of the exact quotient
-    MIN, MAX, DISTINCT         as the column: `catalog/value.py`
+    MIN, MAX, DISTINCT         as the column: `catalog/types/value.py`
     no values                  null, except COUNT: 0
 
 JSON has no infinity: a SUM of doubles that no double can hold is the string "Infinity" or "-Infinity".
@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 
-from catalog.column_type import ColumnType, Kind
+from catalog.types.column_type import ColumnType, Kind
 from operators.unit import double_of_units, unit_of, units_of_one
 from overlay.delivery import NULL, ValueTexts, json_text
 

@@ -18,8 +18,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from catalog.column_type import ColumnType
-from catalog.shape import Channel, Output, Shape
+from catalog.query.shape import Channel, Output, Shape
+from catalog.types.column_type import ColumnType
 from operators.answer import Extremum, Members, Part, Parts, Tally
 from overlay.answer_text import OutputText, output_text, rounded, sorted_texts
 from overlay.delivery import NULL

@@ -13,9 +13,9 @@ u units to the one, |a/b - c/e| >= d u is |ae - cb| q >= p u b e, and for percen
 
 from __future__ import annotations
 
-from catalog.column_type import ColumnType
-from catalog.notify import Notify
-from catalog.shape import Output
+from catalog.query.shape import Output
+from catalog.sql.notify import Notify
+from catalog.types.column_type import ColumnType
 from operators.unit import unit_of, units_of_one
 from overlay.composite import PartState
 

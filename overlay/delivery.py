@@ -25,8 +25,8 @@ from dataclasses import dataclass
 import msgspec
 import numpy as np
 
-from catalog.column_type import ColumnType, Kind
-from catalog.value import json_texts_of_codes
+from catalog.types.column_type import ColumnType, Kind
+from catalog.types.value import json_texts_of_codes
 from state.change_batch import I64, Bool
 
 NULL = "null"

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from catalog.cut_statements import CutStatements
+from catalog.bulk.cut_statements import CutStatements
 from overlay.subscription_request import Request, read_request
 from overlay.text_arena import sizes_of
 from state.change_batch import I64, Bool

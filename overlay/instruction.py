@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from catalog.column_type import ColumnType
-from catalog.shape import Channel
+from catalog.query.shape import Channel
+from catalog.types.column_type import ColumnType
 from operators.operator import Messages
 from operators.unit import unit_of
 from overlay.composite import Value

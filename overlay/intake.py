@@ -21,9 +21,9 @@ from typing import TypeVar
 
 import numpy as np
 
-from catalog.compiler import Compiled
-from catalog.relation import Relation
-from catalog.subscription_id import MAX_ID_BYTES
+from catalog.query.compiler import Compiled
+from catalog.query.subscription_id import MAX_ID_BYTES
+from catalog.schema.relation import Relation
 from overlay import ack
 from overlay.admission import Admission, Judged
 from overlay.delivery import json_names

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from catalog.notify import FORMS
+from catalog.sql.notify import FORMS
 from overlay.delivery import Position, change_head, changed, json_text, moved, row_at, row_start
 from overlay.edge_counters import EdgeCounters
 from overlay.outbox import Outbox

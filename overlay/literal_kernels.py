@@ -79,7 +79,7 @@ def _is_shorter(data: U8, spans: I64, start: int, count: int) -> bool:
 
 @numba.njit(cache=True)
 def pack_all(data: U8, spans: I64, first: I64, rows: I64, count: int, out: U8, sizes: I64) -> None:
-    """Write the first `count` literals of each of `rows` (`catalog/cut_statements.py`), packed, end to end."""
+    """Write the first `count` literals of each of `rows` (`catalog/bulk/cut_statements.py`), packed, end to end."""
     end = 0
     for i in range(len(rows)):
         start = first[rows[i]]

@@ -14,12 +14,12 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from catalog.bulk_compiler import Alike
-from catalog.column_type import ColumnType
-from catalog.compiler import Compiled
-from catalog.cut_statements import CutStatements
-from catalog.relation import Relation
-from catalog.shape import Shape
+from catalog.bulk.bulk_compiler import Alike
+from catalog.bulk.cut_statements import CutStatements
+from catalog.query.compiler import Compiled
+from catalog.query.shape import Shape
+from catalog.schema.relation import Relation
+from catalog.types.column_type import ColumnType
 from overlay.answer_table import Bounds
 from overlay.delivery import json_names, json_text
 from overlay.slot_rows import Terms

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from catalog.notify import FORMS, PACKED, PUSH, RECORDS
+from catalog.sql.notify import FORMS, PACKED, PUSH, RECORDS
 from connectors.record import OutRecord
 from connectors.topics import Topics
 from overlay.delivery import change

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from catalog.relation import Catalog
+from catalog.schema.relation import Catalog
 from connectors.kafka_admin import Place
 from connectors.kafka_record import KafkaRecord
 from connectors.record import OutRecord

@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from catalog.column_type import ColumnType
-from catalog.order_key import order_key
+from catalog.types.column_type import ColumnType
+from catalog.types.order_key import order_key
 from operators.operator import Messages
 from overlay.answer_table import AnswerTable
 from overlay.label_order import NONE, LabelOrder

@@ -15,8 +15,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from catalog.relation import Catalog
-from catalog.shape import Channel
+from catalog.query.shape import Channel
+from catalog.schema.relation import Catalog
 from connectors.record import OutRecord
 from operators.control import Withdraw, encode_control
 from operators.packed import MAX_BYTES, MAX_REGISTRATIONS, Header, RegionColumns, pack_region_columns

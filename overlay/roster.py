@@ -13,8 +13,8 @@ from collections import Counter
 
 import numpy as np
 
-from catalog.column_type import ColumnType, Kind
-from catalog.shape import Shape
+from catalog.query.shape import Shape
+from catalog.types.column_type import ColumnType, Kind
 from overlay.answer_table import AnswerTable
 from overlay.edge_state import Delta, ShapeState, TypeState, Values, columns_of, values_of
 from overlay.newcomers import Newcomers

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from catalog.column_type import ColumnType, Kind
-from catalog.relation import Catalog, Relation
-from catalog.shape import Channel, Shape
+from catalog.query.shape import Channel, Shape
+from catalog.schema.relation import Catalog, Relation
+from catalog.types.column_type import ColumnType, Kind
 from operators.operator import is_plain
 from overlay.composite import AnswerPlan
 from overlay.delivery import NULL, ValueTexts, json_text

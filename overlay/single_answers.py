@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from catalog.notify import Notify
-from catalog.recent import Recent
+from catalog.query.recent import Recent
+from catalog.sql.notify import Notify
 from operators.packed import PackedMessages
 from overlay.conflation import Threshold
 from overlay.delivery import Position, change_head, json_text, row_at, row_start

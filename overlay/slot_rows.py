@@ -19,7 +19,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from catalog.notify import PACKED, PUSH, RECORDS, Notify
+from catalog.sql.notify import PACKED, PUSH, RECORDS, Notify
 from overlay.statement_texts import WHOLE, written
 from overlay.text_arena import cut
 from state.change_batch import I64

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from catalog.relation import Catalog
+from catalog.schema.relation import Catalog
 from connectors.bucket import shard_of
 from overlay.shape_table import ShapeTable
 from overlay.slot_table import SlotTable

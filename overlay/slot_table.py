@@ -26,8 +26,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from catalog.notify import FORMS, Notify
-from catalog.shape import Region, Shape
+from catalog.query.shape import Region, Shape
+from catalog.sql.notify import FORMS, Notify
 from overlay.change_heads import change_heads
 from overlay.column import widened
 from overlay.delivery import json_names
@@ -215,7 +215,7 @@ class SlotTable:
         return self._terms.value(int(self.term[slot])).notify
 
     def forms(self, slots: I64) -> npt.NDArray[np.int8]:
-        """Return in which of `catalog.notify.FORMS` each of `slots` has its deliveries. Cost: 20 ns each."""
+        """Return in which of `catalog.sql.notify.FORMS` each of `slots` has its deliveries. Cost: 20 ns each."""
         numbers, place = np.unique(self.term[slots], return_inverse=True)
         return np.array([FORMS.index(self._terms.value(one).deliver) for one in numbers.tolist()], np.int8)[place]
 

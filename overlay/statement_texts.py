@@ -3,7 +3,7 @@
     SELECT MIN(price) FROM stock WHERE risk BETWEEN 1 AND 3      template   'SELECT ... BETWEEN ', ' AND ', ''
                                                                  literals   1 3
 
-A template (`catalog/template.py`) is kept once, by number; of each statement only its literals, packed
+A template (`catalog/query/template.py`) is kept once, by number; of each statement only its literals, packed
 (`overlay/literal_code.py`). They stand apart by a space, and cannot be misread: a literal is a number or a quoted
 string, and nothing else is in between.
 There are at most `MOST_TEMPLATES`, since who writes statements that have nothing in common would make one each: what
@@ -19,8 +19,8 @@ from itertools import chain, zip_longest
 
 import numpy as np
 
-from catalog.cut_statements import CutStatements
-from catalog.template import Pieces, split
+from catalog.bulk.cut_statements import CutStatements
+from catalog.query.template import Pieces, split
 from overlay.interned import Interned
 from overlay.literal_code import pack, unpack
 from overlay.literal_kernels import U8, pack_all, write_all

@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-from catalog.notify import FORMS, MAX_TTL_SECONDS, PACKED, PUSH, RECORDS, read_policy
-from catalog.subscription_id import unknowable_id, wrong_id
+from catalog.query.subscription_id import unknowable_id, wrong_id
+from catalog.sql.notify import FORMS, MAX_TTL_SECONDS, PACKED, PUSH, RECORDS, read_policy
 from connectors.json_reader import JsonReader, UnreadableJson
 from connectors.partitioner import home_partition
 from overlay.ack import WRONG_PARTITION, Refusal

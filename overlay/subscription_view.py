@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from catalog.column_type import JsonValue
+from catalog.types.column_type import JsonValue
 from overlay.delivery import Position
 
 

@@ -24,8 +24,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from catalog.relation import Catalog
-from catalog.shape import Channel
+from catalog.query.shape import Channel
+from catalog.schema.relation import Catalog
 from connectors.record import OutRecord
 from operators.packed import MAX_BYTES, Header, pack_summary
 from overlay.shape_table import ShapeEntry, ShapeTable

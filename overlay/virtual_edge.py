@@ -28,7 +28,7 @@ from functools import lru_cache
 import msgspec
 import numpy as np
 
-from catalog.relation import Catalog
+from catalog.schema.relation import Catalog
 from connectors.record import OutRecord
 from connectors.topics import Topics
 from operators.control import ControlError, EpochBegins, Progress, RegisterAll, Withdraw, decode_control

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from catalog.bulk_compiler import FEW
-from catalog.ddl import apply_ddl
-from catalog.relation import Catalog
+from catalog.bulk.bulk_compiler import FEW
+from catalog.schema.ddl import apply_ddl
+from catalog.schema.relation import Catalog
 from connectors.topics import Topics
 from operators.control import EpochBegins, Progress, RegisterAll, encode_control
 from operators.operator import Answers

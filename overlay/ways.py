@@ -18,7 +18,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from catalog import notify
+from catalog.sql import notify
 from overlay.column import widened
 from overlay.current_answer import is_single
 from overlay.roster import Roster

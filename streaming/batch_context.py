@@ -6,7 +6,7 @@ from bisect import bisect_right
 
 from pyspark import TaskContext
 
-from catalog.relation import Catalog
+from catalog.schema.relation import Catalog
 
 Catalogs = tuple[tuple[int, Catalog], ...]
 """(first batch, catalog), ascending."""

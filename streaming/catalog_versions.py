@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from catalog.relation import Catalog
+from catalog.schema.relation import Catalog
 from connectors.catalog_versions import CatalogFold
 from connectors.topics import Topics
 from streaming.checkpoint import CatalogFrom, Sidecar

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from catalog.relation import Catalog, Relation
+from catalog.schema.relation import Catalog, Relation
 from connectors.bucket import buckets_of
 from connectors.log_cut import Cut
 from connectors.publication_log import Chunk, PublicationLog

@@ -19,7 +19,7 @@ from pyspark.sql import functions as F  # noqa: N812 (the name everyone knows)
 from pyspark.sql.streaming import StreamingQuery
 from pyspark.sql.streaming.state import GroupStateTimeout
 
-from catalog.relation import Catalog
+from catalog.schema.relation import Catalog
 from connectors.schema_registry import Registry
 from connectors.topics import Topics
 from operators.control import Offsets

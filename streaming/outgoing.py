@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from catalog.relation import Relation
+from catalog.schema.relation import Relation
 from operators.operator import Messages
 from operators.packed import BYTES_PER_MESSAGE, MAX_BYTES
 from state.change_batch import I32, I64, Bool, ChangeBatch

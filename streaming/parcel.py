@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from catalog.relation import Catalog, Relation
+from catalog.schema.relation import Catalog, Relation
 from connectors.bucket import buckets_of
 from connectors.record import RawRecords
 from state.arrow_strings import ArrowStrings

@@ -13,7 +13,7 @@ from __future__ import annotations
 import logging
 import secrets
 
-from catalog.relation import Catalog, Relation
+from catalog.schema.relation import Catalog, Relation
 from connectors.log_cut import Cut
 from connectors.publication_log import PublicationLog
 from connectors.topics import Topics

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from catalog.relation import Relation
-from catalog.shape import Channel, Region
+from catalog.query.shape import Channel, Region
+from catalog.schema.relation import Relation
 from connectors.record import RawRecords
 from operators.control import Withdraw, decode_control
 from operators.operator import Answers

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from catalog.relation import Relation
+from catalog.schema.relation import Relation
 from connectors.dead_letter import DeadLetter, RecordFault
 from connectors.decoded import Decoded
 from connectors.record import RawRecords

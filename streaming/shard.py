@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from catalog.relation import Catalog, Relation
+from catalog.schema.relation import Catalog, Relation
 from connectors.record import OutRecord, RawRecords
 from connectors.record_format import Decoded, format_of
 from connectors.topics import Topics

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import msgspec
 
-from catalog.relation import Relation
-from catalog.shape import Channel
+from catalog.query.shape import Channel
+from catalog.schema.relation import Relation
 from operators.counters import Counters
 from operators.range_questions import RangeQuestions
 from state.blob import read_blob, write_blob

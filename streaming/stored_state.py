@@ -11,7 +11,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from catalog.relation import Relation
+from catalog.schema.relation import Relation
 from state.errors import StateError
 from streaming.checkpoint import Checkpoint
 from streaming.checkpoint_files import open_files

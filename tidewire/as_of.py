@@ -13,7 +13,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 
-from catalog.relation import Relation
+from catalog.schema.relation import Relation
 from connectors.kafka import Reader
 from connectors.log_cut import Cut, Place, earlier
 from connectors.publication_log import PublicationLog

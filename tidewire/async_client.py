@@ -20,8 +20,8 @@ from functools import partial
 from itertools import islice
 from typing import ParamSpec, TypeVar
 
-from catalog.column_type import JsonValue
-from catalog.relation import Catalog, Relation
+from catalog.schema.relation import Catalog, Relation
+from catalog.types.column_type import JsonValue
 from connectors.kafka import KafkaRecord
 from connectors.topics import Topics
 from tidewire.client import EMBEDDED_BROKER, Client

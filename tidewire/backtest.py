@@ -16,11 +16,11 @@ from itertools import pairwise
 import msgspec
 import numpy as np
 
-from catalog.column_type import JsonValue
-from catalog.compiler import Compiled, Compiler
-from catalog.ddl import to_ddl
-from catalog.errors import SubscriptionError
-from catalog.relation import Catalog, Relation
+from catalog.query.compiler import Compiled, Compiler
+from catalog.schema.ddl import to_ddl
+from catalog.schema.relation import Catalog, Relation
+from catalog.sql.errors import SubscriptionError
+from catalog.types.column_type import JsonValue
 from connectors.log_cut import Cut, Place, earlier
 from connectors.publication_log import Chunk, PublicationLog
 from connectors.record import RawRecords

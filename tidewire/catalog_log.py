@@ -5,8 +5,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-from catalog.ddl import apply_ddl
-from catalog.relation import Catalog, Relation
+from catalog.schema.ddl import apply_ddl
+from catalog.schema.relation import Catalog, Relation
 from connectors.catalog_versions import CatalogFold
 from connectors.kafka import Reader
 from connectors.light_kafka import LightKafka

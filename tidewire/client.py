@@ -17,8 +17,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from catalog.column_type import JsonValue
-from catalog.relation import Catalog, Relation
+from catalog.schema.relation import Catalog, Relation
+from catalog.types.column_type import JsonValue
 from connectors.json_writer import encode_key, encode_row
 from connectors.kafka import KafkaProperties, KafkaRecord
 from connectors.light_kafka import LightKafka, LightReader

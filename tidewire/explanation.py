@@ -6,11 +6,11 @@ from typing import Any
 
 import msgspec
 
-from catalog.column_type import JsonValue
-from catalog.compiler import Compiled
-from catalog.explanation import Explanation
-from catalog.explanation import explain as explain_region
-from catalog.relation import Catalog
+from catalog.query.compiler import Compiled
+from catalog.query.explanation import Explanation
+from catalog.query.explanation import explain as explain_region
+from catalog.schema.relation import Catalog
+from catalog.types.column_type import JsonValue
 from connectors.bucket import shard_of
 from connectors.partitioner import home_partition
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from catalog.proto_schema import schema_text
+from catalog.schema.proto_schema import schema_text
 from connectors.proto_compiler import compile_proto
 from tidewire.text_input import STDIN, open_input, text_of
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from catalog.column_type import JsonValue
+from catalog.types.column_type import JsonValue
 
 
 def members_after(held: object, removed: Iterable[JsonValue], added: Sequence[JsonValue]) -> list[JsonValue]:

@@ -20,7 +20,7 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from catalog.relation import Catalog, Relation
+from catalog.schema.relation import Catalog, Relation
 from connectors.catalog_versions import CatalogFold
 from connectors.http_address import parse_address
 from connectors.kafka import KafkaFailure, KafkaRecord, Reader

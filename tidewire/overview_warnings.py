@@ -5,8 +5,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator
 
-from catalog.names import quoted
-from catalog.relation import Catalog, Relation
+from catalog.schema.relation import Catalog, Relation
+from catalog.sql.names import quoted
 from operators.counters import ShardCounters
 from tidewire.headroom import in_words
 from tidewire.overview import Overview, TableState

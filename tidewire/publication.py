@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from catalog.relation import Relation
+from catalog.schema.relation import Relation
 from connectors.json_reader import read_json
 from connectors.json_writer import encode_key, encode_row
 from connectors.kafka import Producer

@@ -17,8 +17,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from catalog.ddl import apply_ddl
-from catalog.relation import Catalog, Relation
+from catalog.schema.ddl import apply_ddl
+from catalog.schema.relation import Catalog, Relation
 from connectors.bucket import buckets_of
 from connectors.partitioner import home_partition
 from connectors.record import OutRecord, RawRecords

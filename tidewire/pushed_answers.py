@@ -15,7 +15,7 @@ from urllib.parse import quote, urljoin, urlsplit
 
 import msgspec
 
-from catalog.notify import PUSH, OptionRefused, read_options
+from catalog.sql.notify import PUSH, OptionRefused, read_options
 from connectors.http_address import HttpAddress, parse_address
 from connectors.kafka_admin import Member
 from overlay.ownership import edge_address

@@ -9,7 +9,7 @@ from typing import Literal
 
 import msgspec
 
-from catalog.column_type import JsonValue
+from catalog.types.column_type import JsonValue
 from state.errors import UserError
 
 PROGRESS_KEY = b"@progress"

@@ -13,8 +13,8 @@ from dataclasses import replace
 
 import msgspec
 
-from catalog.ddl import fold_ddl, to_ddl
-from catalog.relation import Catalog
+from catalog.schema.ddl import fold_ddl, to_ddl
+from catalog.schema.relation import Catalog
 from connectors.kafka import KafkaProperties, Producer, Reader
 from connectors.log_cut import Cut, Place
 from connectors.record import OutRecord

@@ -12,7 +12,7 @@ from decimal import Decimal
 
 import msgspec
 
-from catalog.subscription_id import unknowable_id, wrong_name
+from catalog.query.subscription_id import unknowable_id, wrong_name
 from state.errors import UserError
 
 _ENCODER = msgspec.json.Encoder(decimal_format="number")

@@ -7,7 +7,7 @@ a create of the other. Between partitions time decides, in milliseconds, and a d
 
 from __future__ import annotations
 
-from catalog.relation import Relation
+from catalog.schema.relation import Relation
 
 PARTITIONS = 4
 """Of topics whose records each say all of one row."""

@@ -10,8 +10,8 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from catalog.ddl import apply_ddl
-from catalog.errors import SqlError
+from catalog.schema.ddl import apply_ddl
+from catalog.sql.errors import SqlError
 from tests.catalog.sample import CATALOG, compiler
 
 HERE = Path(__file__).parent

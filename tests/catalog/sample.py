@@ -1,10 +1,10 @@
 """The catalog that these tests compile against: one table with a column of every type, one with a quoted name."""
 
-from catalog.column_type import ColumnType, Kind
-from catalog.compiler import Compiler
-from catalog.ddl import apply_ddl
-from catalog.relation import Catalog
-from catalog.shape import Region
+from catalog.query.compiler import Compiler
+from catalog.query.shape import Region
+from catalog.schema.ddl import apply_ddl
+from catalog.schema.relation import Catalog
+from catalog.types.column_type import ColumnType, Kind
 
 DDL = """
 CREATE TABLE stock (

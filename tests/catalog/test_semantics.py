@@ -14,8 +14,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from catalog.shape import Region
-from catalog.value import code_of
+from catalog.query.shape import Region
+from catalog.types.value import code_of
 from tests.catalog.sample import CATALOG, compiler
 from tests.effort import examples
 

@@ -7,7 +7,7 @@ import struct
 from functools import cache
 from typing import Any
 
-from catalog.proto_schema import ProtoSchema
+from catalog.schema.proto_schema import ProtoSchema
 from connectors.proto_compiler import compile_texts
 
 TRADE = """

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from catalog.column_type import ColumnType, Kind
-from catalog.relation import Column, Relation
+from catalog.schema.relation import Column, Relation
+from catalog.types.column_type import ColumnType, Kind
 from connectors.record import RawRecords
 
 STOCK = Relation(

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from catalog.ddl import apply_ddl
-from catalog.relation import Catalog, Relation
+from catalog.schema.ddl import apply_ddl
+from catalog.schema.relation import Catalog, Relation
 from connectors.avro_format import AvroFormat
 from connectors.json_scalar import scalar_text
 from tests.connectors.relations import records

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from catalog.column_type import ColumnType, Kind
+from catalog.types.column_type import ColumnType, Kind
 from connectors.binary_scalar import read_float, read_unscaled, whole_micros, within
 from connectors.dead_letter import RecordFault
 from state.order_code import code_of_double

@@ -7,9 +7,9 @@ from zlib import crc32
 
 import pytest
 
-from catalog.compiler import Compiler
-from catalog.ddl import apply_ddl
-from catalog.relation import Catalog, Relation
+from catalog.query.compiler import Compiler
+from catalog.schema.ddl import apply_ddl
+from catalog.schema.relation import Catalog, Relation
 from connectors.bucket import NOWHERE, Buckets, checksums
 from connectors.byte_layout import ByteLayout
 from connectors.canonical_key import CanonicalKey

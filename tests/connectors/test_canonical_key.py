@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from catalog.column_type import ColumnType, Kind
-from catalog.relation import Column, Relation
+from catalog.schema.relation import Column, Relation
+from catalog.types.column_type import ColumnType, Kind
 from connectors.canonical_key import CanonicalKey
 from connectors.dead_letter import RecordFault
 from tests.connectors.relations import STOCK, key_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from catalog.relation import Catalog
+from catalog.schema.relation import Catalog
 from connectors import catalog_versions
 from connectors.catalog_versions import CatalogBehind, CatalogFold, CatalogVersions
 from connectors.kafka import KafkaProperties, Producer, Reader

@@ -9,13 +9,13 @@ from collections.abc import Iterator
 import pytest
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
 
-from catalog.ddl import apply_ddl
-from catalog.relation import Catalog, Relation
+from catalog.schema.ddl import apply_ddl
+from catalog.schema.relation import Catalog, Relation
 from connectors import schema_registry
 from connectors.avro_format import AvroFormat
 from connectors.protobuf_format import ProtobufFormat
 from connectors.schema_registry import Registry, RegistryFailure, use_registry
-from tests.catalog.test_value_messages import own
+from tests.catalog.types.test_value_messages import own
 from tests.connectors.proto_files import LATER, TRADE, TYPES, frame, message, text_of
 from tests.connectors.registry_server import RegistryServer, running
 from tests.connectors.relations import records

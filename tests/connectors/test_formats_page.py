@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 import connectors.dead_letter
-from catalog.column_type import ColumnType, Kind
-from catalog.format_options import UNITS
-from catalog.relation import Column, Relation
+from catalog.schema.format_options import UNITS
+from catalog.schema.relation import Column, Relation
+from catalog.types.column_type import ColumnType, Kind
 from connectors.csv_format import CsvFormat
 from connectors.debezium_format import DebeziumFormat
 from connectors.json_format import JsonFormat

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from catalog.subscription_id import wrong_id
+from catalog.query.subscription_id import wrong_id
 from connectors.http_app import Edge, edge_app
 from tests.connectors import test_http_fuzz as http
 from tests.connectors.test_http_app import Fixed, NoDesk, NoStreams

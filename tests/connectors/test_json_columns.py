@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from catalog.column_type import ColumnType, Kind
+from catalog.types.column_type import ColumnType, Kind
 from connectors.byte_layout import ByteLayout
 from connectors.dead_letter import RecordFault
 from connectors.json_columns import nearest_doubles, read_columns

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from catalog.column_type import Kind
+from catalog.types.column_type import Kind
 from connectors import byte_layout, key_writer
 from connectors.json_format import JsonFormat, warm
 from connectors.json_kernel import scan_records

@@ -5,7 +5,7 @@ import random
 
 import numpy as np
 
-from catalog.column_type import ColumnType, Kind
+from catalog.types.column_type import ColumnType, Kind
 from connectors.byte_layout import ByteLayout
 from connectors.dead_letter import RecordFault
 from connectors.json_document import parse_document

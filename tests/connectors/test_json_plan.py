@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from catalog.column_type import ColumnType, Kind
-from catalog.relation import Column, Relation
+from catalog.schema.relation import Column, Relation
+from catalog.types.column_type import ColumnType, Kind
 from connectors.json_plan import KIND, LIMIT, NAME, NAME_STOP, NULLABLE, OPTIONAL, SCALE, JsonKind, Plan
 
 COLUMNS = (

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from catalog.column_type import Kind
+from catalog.types.column_type import Kind
 from connectors.dead_letter import MAX_RECORD_BYTES, RecordFault
 from connectors.json_record import JsonRecordDecoder
 from tests.connectors.relations import STOCK, one_column

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from catalog.column_type import ColumnType, Kind
-from catalog.value import code_of, from_json, to_json, value_of
+from catalog.types.column_type import ColumnType, Kind
+from catalog.types.value import code_of, from_json, to_json, value_of
 from connectors.dead_letter import RecordFault
 from connectors.json_document import Members, Number, parse_document
 from connectors.json_scalar import expected, read_scalar, scalar_text

@@ -6,7 +6,7 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
-from catalog.column_type import Kind
+from catalog.types.column_type import Kind
 from connectors.json_writer import RowError, encode_key, encode_row
 from tests.connectors.relations import STOCK, one_column
 

@@ -4,7 +4,7 @@ import random
 
 import numpy as np
 
-from catalog.column_type import Kind
+from catalog.types.column_type import Kind
 from connectors.byte_layout import ByteLayout
 from connectors.canonical_key import CanonicalKey
 from connectors.json_document import parse_document

@@ -1,10 +1,10 @@
 import pytest
 
-from catalog.ddl import apply_ddl
-from catalog.relation import Catalog
+from catalog.schema.ddl import apply_ddl
+from catalog.schema.relation import Catalog
 from connectors.json_scalar import scalar_text
 from connectors.protobuf_format import ProtobufFormat
-from tests.catalog.test_value_messages import own
+from tests.catalog.types.test_value_messages import own
 from tests.connectors.proto_files import TRADE, message, text_of
 from tests.connectors.relations import records
 

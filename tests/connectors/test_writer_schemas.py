@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from catalog.relation import Relation
+from catalog.schema.relation import Relation
 from connectors.dead_letter import RecordFault
 from connectors.schema_registry import NoSchema, Registry, RegistryFailure, use_registry
 from connectors.writer_schemas import WriterSchemas

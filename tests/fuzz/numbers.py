@@ -8,8 +8,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from catalog.column_type import ColumnType, Kind
-from catalog.literal import LiteralKind, place
+from catalog.types.column_type import ColumnType, Kind
+from catalog.types.literal import LiteralKind, place
 from connectors.dead_letter import RecordFault
 from connectors.json_document import Number
 from connectors.json_scalar import read_scalar

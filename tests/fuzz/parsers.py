@@ -11,18 +11,18 @@ from typing import Any
 from google.protobuf.message import DecodeError
 from hypothesis import strategies as st
 
-from catalog.avro_references import inlined
-from catalog.compiler import Compiler
-from catalog.ddl import apply_ddl, to_ddl
-from catalog.errors import CatalogError, SubscriptionError
-from catalog.proto_schema import ProtoSchema, ProtoSchemaError
-from catalog.relation import Catalog
+from catalog.query.compiler import Compiler
+from catalog.schema.avro_references import inlined
+from catalog.schema.ddl import apply_ddl, to_ddl
+from catalog.schema.proto_schema import ProtoSchema, ProtoSchemaError
+from catalog.schema.relation import Catalog
+from catalog.sql.errors import CatalogError, SubscriptionError
 from connectors.record_format import format_of
 from overlay.subscription_request import read_request
 from state.errors import UserError
 from tests.catalog import odd_texts, refusals
+from tests.catalog.query.test_compiler import statements
 from tests.catalog.sample import CATALOG
-from tests.catalog.test_compiler import statements
 from tests.connectors import (
     json_texts,
     proto_files,

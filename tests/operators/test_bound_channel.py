@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from catalog.shape import Channel
+from catalog.query.shape import Channel
 from operators.bound_channel import BoundChannel, ChannelError
 from tests.operators.watched import RELATION, channel
 

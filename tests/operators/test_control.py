@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from catalog.shape import Channel
+from catalog.query.shape import Channel
 from operators.control import (
     ControlError,
     EpochBegins,

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from catalog.relation import Column
+from catalog.schema.relation import Column
 from operators.declared import Declared
 from state.errors import StateError
 from tests.operators.watched import BIGINT, RELATION

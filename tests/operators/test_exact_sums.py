@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from catalog.column_type import ColumnType, Kind
+from catalog.types.column_type import ColumnType, Kind
 from operators.exact_sums import ExactSums
 from operators.unit import double_of_units, units_of_one
 from state.change_batch import ChangeBatch

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from catalog.order_key import after, order_key
-from catalog.shape import BEYOND_KEYS, LOWEST_KEY, Output, Region, Shape
+from catalog.query.shape import BEYOND_KEYS, LOWEST_KEY, Output, Region, Shape
+from catalog.types.order_key import after, order_key
 from operators.bound_channel import BoundChannel
 from tests.operators.grounds import ground_of
 from tests.operators.watched import RELATION, WIDE, Change, channel

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from catalog.shape import BEYOND_KEYS, LOWEST_KEY, Channel, Output, Region, Shape, group_key
+from catalog.query.shape import BEYOND_KEYS, LOWEST_KEY, Channel, Output, Region, Shape, group_key
 from operators.answer import Extremum, Members, Tally
 from operators.operator import Answers, Messages
 from operators.packed import (

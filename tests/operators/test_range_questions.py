@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from catalog.relation import Column
-from catalog.shape import Channel, Output, Region, Shape, group_key
+from catalog.query.shape import Channel, Output, Region, Shape, group_key
+from catalog.schema.relation import Column
 from operators import presence
 from operators.answer import Extremum, Members, Tally
 from operators.bound_channel import ChannelError

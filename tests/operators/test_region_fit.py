@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from catalog.shape import BEYOND_KEYS, LOWEST_KEY, Output, Region, Shape, group_key
+from catalog.query.shape import BEYOND_KEYS, LOWEST_KEY, Output, Region, Shape, group_key
 from operators.range_questions import RangeQuestions
 from operators.region_fit import RegionFit
 from state.order_code import INT64_MAX, INT64_MIN

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from catalog.column_type import ColumnType, Kind
+from catalog.types.column_type import ColumnType, Kind
 from operators.unit import double_of_units, is_summable, unit_of, units_of_one
 from state.order_code import code_of_double
 

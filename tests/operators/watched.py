@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from catalog.column_type import ColumnType, Kind
-from catalog.order_key import after, order_key
-from catalog.relation import Column, Relation
-from catalog.shape import BEYOND_KEYS, LOWEST_KEY, Channel, Output, Region, Shape, group_key
+from catalog.query.shape import BEYOND_KEYS, LOWEST_KEY, Channel, Output, Region, Shape, group_key
+from catalog.schema.relation import Column, Relation
+from catalog.types.column_type import ColumnType, Kind
+from catalog.types.order_key import after, order_key
 from operators.answer import Extremum, Members, Part, Tally
 from operators.operator import Messages
 from operators.range_questions import RangeQuestions

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from catalog.column_type import ColumnType, Kind
-from catalog.order_key import order_key
-from catalog.relation import Relation
-from catalog.shape import Output, Region, Shape, group_key
-from catalog.value import json_of_code
+from catalog.query.shape import Output, Region, Shape, group_key
+from catalog.schema.relation import Relation
+from catalog.types.column_type import ColumnType, Kind
+from catalog.types.order_key import order_key
+from catalog.types.value import json_of_code
 from state.order_code import double_of_code
 
 Stored = int | str | None

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from catalog.relation import Relation
-from catalog.shape import BEYOND_KEYS, LOWEST_KEY, Channel, Output, Region, Shape, group_key
+from catalog.query.shape import BEYOND_KEYS, LOWEST_KEY, Channel, Output, Region, Shape, group_key
+from catalog.schema.relation import Relation
 from operators.answer import Extremum, Members, Part, Parts, Tally
 from operators.operator import Answers, Messages, is_plain
 from operators.packed import Header, pack_messages, pack_snapshot

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from catalog.notify import Notify
-from catalog.relation import Catalog
-from catalog.shape import Region
+from catalog.query.shape import Region
+from catalog.schema.relation import Catalog
+from catalog.sql.notify import Notify
 from tests.oracle.naive_answer import Exact, Naive
 from tests.oracle.naive_channels import Taken
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from catalog.column_type import Kind
-from catalog.order_key import order_key
-from catalog.relation import Relation
-from catalog.shape import Channel
+from catalog.query.shape import Channel
+from catalog.schema.relation import Relation
+from catalog.types.column_type import Kind
+from catalog.types.order_key import order_key
 from operators.unit import unit_of
 
 Scalar = int | str | None

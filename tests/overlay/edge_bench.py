@@ -7,9 +7,9 @@ from collections.abc import Callable
 import msgspec
 import numpy as np
 
-from catalog.column_type import ColumnType, Kind
-from catalog.relation import Catalog, Column, Relation
-from catalog.shape import Output, Shape
+from catalog.query.shape import Output, Shape
+from catalog.schema.relation import Catalog, Column, Relation
+from catalog.types.column_type import ColumnType, Kind
 from connectors.record import OutRecord
 from connectors.topics import Topics
 from operators.answer import Parts

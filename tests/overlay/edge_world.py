@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
-from catalog.column_type import ColumnType, Kind
-from catalog.relation import Catalog, Column, Relation
-from catalog.shape import Region
+from catalog.query.shape import Region
+from catalog.schema.relation import Catalog, Column, Relation
+from catalog.types.column_type import ColumnType, Kind
 from connectors.record import OutRecord
 from connectors.topics import Topics
 from operators.control import Control, EpochBegins, Progress, RegisterAll, Withdraw, decode_control, encode_control

@@ -11,7 +11,7 @@ from collections import defaultdict
 import msgspec
 import numpy as np
 
-from catalog.shape import Channel
+from catalog.query.shape import Channel
 from connectors.kafka import KafkaProperties, Producer, Reader
 from connectors.partitioner import home_partition
 from connectors.record import OutRecord

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from catalog import bulk_compiler
-from catalog.column_type import ColumnType, Kind
-from catalog.compiler import Compiled, Compiler
-from catalog.relation import Catalog, Column, Relation
-from catalog.shape import Region
+from catalog.bulk import bulk_compiler
+from catalog.query.compiler import Compiled, Compiler
+from catalog.query.shape import Region
+from catalog.schema.relation import Catalog, Column, Relation
+from catalog.types.column_type import ColumnType, Kind
 from overlay.ack import Refusal
 from overlay.admission import Admission
 from tests.catalog.sample import CATALOG

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from catalog.column_type import ColumnType, Kind
+from catalog.types.column_type import ColumnType, Kind
 from operators.unit import unit_of
 from overlay.answer_text import output_text, sorted_texts
 from state.order_code import code_of_double

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from catalog.column_type import ColumnType, Kind
-from catalog.shape import Output, Shape
+from catalog.query.shape import Output, Shape
+from catalog.types.column_type import ColumnType, Kind
 from operators.answer import Extremum, Members, Tally
 from operators.unit import unit_of
 from overlay.composite import AnswerPlan, parts_of, states_of

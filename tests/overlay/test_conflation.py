@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from catalog.column_type import ColumnType, Kind
-from catalog.notify import Notify
-from catalog.shape import Output
+from catalog.query.shape import Output
+from catalog.sql.notify import Notify
+from catalog.types.column_type import ColumnType, Kind
 from overlay.conflation import Threshold
 from state.order_code import code_of_double
 

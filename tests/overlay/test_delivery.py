@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from catalog.column_type import ColumnType, Kind
+from catalog.types.column_type import ColumnType, Kind
 from overlay import delivery as deliveries
 from overlay.delivery import (
     Position,

@@ -6,9 +6,9 @@ from decimal import Decimal
 
 import msgspec
 
-from catalog.column_type import ColumnType, Kind
-from catalog.notify import Notify
-from catalog.shape import Output, Shape
+from catalog.query.shape import Output, Shape
+from catalog.sql.notify import Notify
+from catalog.types.column_type import ColumnType, Kind
 from overlay.answer_table import AnswerTable
 from overlay.composite import AnswerPlan, Whole
 from overlay.conflation import Threshold

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from catalog.column_type import ColumnType, Kind
-from catalog.relation import Column, Relation
-from catalog.shape import Channel, Output, Shape
+from catalog.query.shape import Channel, Output, Shape
+from catalog.schema.relation import Column, Relation
+from catalog.types.column_type import ColumnType, Kind
 from operators.operator import Messages
 from overlay.answer_table import AnswerTable
 from overlay.hearers import Hearings, _distinct, hearings

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from catalog.column_type import ColumnType, Kind
-from catalog.shape import Channel
+from catalog.query.shape import Channel
+from catalog.types.column_type import ColumnType, Kind
 from operators.operator import Messages
 from overlay.instruction import instruction
 

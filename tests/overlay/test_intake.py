@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from catalog import bulk_compiler
+from catalog.bulk import bulk_compiler
 from connectors.partitioner import home_partition
 from operators.control import EpochBegins
 from operators.packed import PackedRegistrations, is_packed, unpack

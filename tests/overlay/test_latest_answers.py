@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from catalog.shape import Channel
+from catalog.query.shape import Channel
 from operators.answer import Tally
 from operators.control import Progress
 from overlay.latest_answers import LatestAnswers

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from catalog.notify import PUSH
+from catalog.sql.notify import PUSH
 from connectors.record import OutRecord
 from connectors.topics import Topics
 from overlay.outbox import Outbox

@@ -8,8 +8,8 @@ import msgspec
 import numpy as np
 import pytest
 
-from catalog.ddl import apply_ddl
-from catalog.relation import Catalog
+from catalog.schema.ddl import apply_ddl
+from catalog.schema.relation import Catalog
 from connectors.kafka_record import KafkaRecord
 from connectors.partitioner import home_partition
 from connectors.topics import Topics

@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from catalog.column_type import ColumnType, Kind
-from catalog.shape import BEYOND_KEYS, LOWEST_KEY
+from catalog.query.shape import BEYOND_KEYS, LOWEST_KEY
+from catalog.types.column_type import ColumnType, Kind
 from operators.operator import Messages
 from overlay.answer_table import AnswerTable
 from overlay.range_index import RangeIndex

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from catalog.column_type import ColumnType, Kind
-from catalog.compiler import Compiled
-from catalog.relation import Catalog, Column, Relation
-from catalog.shape import Channel, Output, Region, Shape, group_key
+from catalog.query.compiler import Compiled
+from catalog.query.shape import Channel, Output, Region, Shape, group_key
+from catalog.schema.relation import Catalog, Column, Relation
+from catalog.types.column_type import ColumnType, Kind
 from operators.control import Withdraw, decode_control
 from operators.packed import MAX_BYTES, MAX_REGISTRATIONS, Header, PackedRegistrations, is_packed, unpack
 from overlay.roster import Roster

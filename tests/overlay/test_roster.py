@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from catalog.column_type import ColumnType, Kind
-from catalog.compiler import Compiled
-from catalog.shape import Output, Region, Shape
+from catalog.query.compiler import Compiled
+from catalog.query.shape import Output, Region, Shape
+from catalog.types.column_type import ColumnType, Kind
 from operators.answer import Tally
 from overlay.composite import states_of
 from overlay.edge_state import Delta

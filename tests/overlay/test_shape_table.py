@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from catalog.column_type import ColumnType, Kind
-from catalog.relation import Catalog, Column, Relation
-from catalog.shape import Channel, Output, Shape
+from catalog.query.shape import Channel, Output, Shape
+from catalog.schema.relation import Catalog, Column, Relation
+from catalog.types.column_type import ColumnType, Kind
 from overlay.shape_table import ShapeTable
 
 NUMBER = ColumnType(Kind.BIGINT)

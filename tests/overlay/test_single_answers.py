@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from catalog.shape import Channel
+from catalog.query.shape import Channel
 from operators.answer import Extremum, Members, Parts, Tally
 from operators.control import EpochBegins, Progress, RegisterAll
 from operators.operator import Messages

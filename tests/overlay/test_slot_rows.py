@@ -7,9 +7,9 @@ from decimal import Decimal
 import msgspec
 import numpy as np
 
-from catalog.compiler import Compiled
-from catalog.notify import Notify
-from catalog.shape import Output, Region, Shape
+from catalog.query.compiler import Compiled
+from catalog.query.shape import Output, Region, Shape
+from catalog.sql.notify import Notify
 from overlay.slot_rows import ROW, Slots, parts_of, states_of
 from overlay.slot_table import SlotTable
 from tests.overlay.arrivals import newcomers

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from catalog.compiler import Compiler
-from catalog.ddl import apply_ddl
-from catalog.relation import Catalog
+from catalog.query.compiler import Compiler
+from catalog.schema.ddl import apply_ddl
+from catalog.schema.relation import Catalog
 from connectors.bucket import shard_of
 from overlay.newcomers import Newcomers
 from overlay.roster import Roster

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from catalog.compiler import Compiled
-from catalog.notify import Notify
-from catalog.shape import Output, Region, Shape
+from catalog.query.compiler import Compiled
+from catalog.query.shape import Output, Region, Shape
+from catalog.sql.notify import Notify
 from overlay.slot_rows import Slots
 from overlay.slot_table import NONE, SlotTable
 from state.change_batch import I64

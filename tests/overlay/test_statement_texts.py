@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from catalog.cut_statements import CutStatements
-from catalog.template import split
+from catalog.bulk.cut_statements import CutStatements
+from catalog.query.template import split
 from overlay import statement_texts
 from overlay.literal_code import pack
 from overlay.statement_texts import StatementTexts, packed, packed_all

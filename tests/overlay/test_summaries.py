@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from catalog.column_type import ColumnType, Kind
-from catalog.compiler import Compiled
-from catalog.relation import Catalog, Column, Relation
-from catalog.shape import Output, Region, Shape, group_key
+from catalog.query.compiler import Compiled
+from catalog.query.shape import Output, Region, Shape, group_key
+from catalog.schema.relation import Catalog, Column, Relation
+from catalog.types.column_type import ColumnType, Kind
 from operators.packed import Header, PackedSummary, is_packed, unpack
 from overlay.newcomers import Newcomers
 from overlay.roster import Roster

@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from catalog.shape import Channel, Region
+from catalog.query.shape import Channel, Region
 from connectors.partitioner import home_partition
 from operators.control import EpochBegins, Progress, RegisterAll, Withdraw, decode_control, encode_control
 from operators.operator import Answers, Messages

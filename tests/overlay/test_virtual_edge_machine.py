@@ -9,9 +9,9 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
-from catalog.notify import Notify
-from catalog.order_key import after, order_key
-from catalog.shape import BEYOND_KEYS, LOWEST_KEY, Output, Region, Shape
+from catalog.query.shape import BEYOND_KEYS, LOWEST_KEY, Output, Region, Shape
+from catalog.sql.notify import Notify
+from catalog.types.order_key import after, order_key
 from state.order_code import INT64_MAX, INT64_MIN
 from tests.effort import examples
 from tests.oracle.naive_channels import DOMAIN, TEXTS, WIDE, Publication, full_row

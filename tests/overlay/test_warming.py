@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from catalog import statement_kernels
-from catalog.shape import Output, Shape
+from catalog.bulk import statement_kernels
+from catalog.query.shape import Output, Shape
 from operators.control import Progress
 from overlay import index_kernels, key_kernels, literal_kernels
 from overlay.warming import warm

@@ -6,7 +6,7 @@ import json
 import random
 import struct
 
-from catalog.column_type import JsonValue
+from catalog.types.column_type import JsonValue
 from tests.stack.postgres import Postgres
 
 LAST = "the last row"

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from catalog.column_type import ColumnType, JsonValue
-from catalog.ddl import apply_ddl
-from catalog.relation import Catalog
-from catalog.value import json_of_code
+from catalog.schema.ddl import apply_ddl
+from catalog.schema.relation import Catalog
+from catalog.types.column_type import ColumnType, JsonValue
+from catalog.types.value import json_of_code
 from connectors.kafka import KafkaProperties, KafkaRecord, Reader
 from connectors.kafka_failure import TopicUnknown
 from connectors.record import RawRecords

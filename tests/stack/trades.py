@@ -7,8 +7,8 @@ import random
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from catalog.ddl import apply_ddl
-from catalog.relation import Catalog, Relation
+from catalog.schema.ddl import apply_ddl
+from catalog.schema.relation import Catalog, Relation
 from connectors.json_writer import encode_key, encode_row
 from connectors.record import OutRecord
 from connectors.topics import Topics

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 
-from catalog.column_type import JsonValue
+from catalog.types.column_type import JsonValue
 from tests.stack.postgres import Postgres
 
 MADE = "CREATE TABLE visit (place text, no int, n bigint, note text, PRIMARY KEY (place, no))"

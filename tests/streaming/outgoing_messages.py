@@ -7,9 +7,9 @@ from dataclasses import fields
 
 import numpy as np
 
-from catalog.column_type import ColumnType, Kind
-from catalog.relation import Column, Relation
-from catalog.shape import Channel, group_key
+from catalog.query.shape import Channel, group_key
+from catalog.schema.relation import Column, Relation
+from catalog.types.column_type import ColumnType, Kind
 from operators.operator import Messages
 from state.change_batch import ChangeBatch
 from streaming.outgoing import Outgoing

@@ -9,7 +9,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from catalog.relation import Catalog, Relation
+from catalog.schema.relation import Catalog, Relation
 from connectors.record import RawRecords
 from connectors.schema_registry import Registry, registry_in_use
 from connectors.topics import Topics

@@ -1,6 +1,6 @@
 import pytest
 
-from catalog.relation import Catalog
+from catalog.schema.relation import Catalog
 from streaming.batch_context import catalog_at, current_batch
 
 CATALOGS = ((0, Catalog(1)), (10, Catalog(4)), (12, Catalog(6)))

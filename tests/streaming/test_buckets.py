@@ -7,9 +7,9 @@ from zlib import crc32
 import msgspec
 import pytest
 
-from catalog.compiler import Compiler
-from catalog.ddl import apply_ddl
-from catalog.relation import Catalog
+from catalog.query.compiler import Compiler
+from catalog.schema.ddl import apply_ddl
+from catalog.schema.relation import Catalog
 from connectors.bucket import shard_of
 from connectors.record import OutRecord
 from operators.control import RegisterAll

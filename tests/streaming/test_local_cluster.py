@@ -12,7 +12,7 @@ from typing import Any
 import psutil
 import pytest
 
-from catalog.shape import Output, Region, Shape
+from catalog.query.shape import Output, Region, Shape
 from connectors.kafka import Admin, KafkaProperties, Producer, Reader
 from connectors.record import OutRecord
 from connectors.topics import Topics

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from catalog.ddl import apply_ddl
-from catalog.relation import Catalog
+from catalog.schema.ddl import apply_ddl
+from catalog.schema.relation import Catalog
 from connectors import publication_log
 from connectors.publication_log import PublicationLog
 from operators.stored_rows import stored_rows

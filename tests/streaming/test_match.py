@@ -6,7 +6,7 @@ from types import MappingProxyType
 import pytest
 from pyspark.sql import SparkSession
 
-from catalog.relation import Catalog, Relation
+from catalog.schema.relation import Catalog, Relation
 from connectors.topics import Topics
 from streaming.match import numbered, subscribe_pattern, topics_read
 

@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from catalog.ddl import apply_ddl
-from catalog.relation import Catalog
+from catalog.schema.ddl import apply_ddl
+from catalog.schema.relation import Catalog
 from streaming import parcel
 from streaming.parcel import RECORDS, Wrap, unwrap
 

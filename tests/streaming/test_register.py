@@ -3,9 +3,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from catalog.column_type import ColumnType, Kind
-from catalog.relation import Column, Relation
-from catalog.shape import BEYOND_KEYS, LOWEST_KEY, Output, Region, Shape, group_key
+from catalog.query.shape import BEYOND_KEYS, LOWEST_KEY, Output, Region, Shape, group_key
+from catalog.schema.relation import Column, Relation
+from catalog.types.column_type import ColumnType, Kind
 from connectors.record import RawRecords
 from operators.control import RegisterAll, Withdraw, encode_control
 from operators.operator import Answers

@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from catalog.shape import group_key
+from catalog.query.shape import group_key
 from state.boxes import Boxes, hashes_of
 from state.order_code import INT64_MAX, INT64_MIN
 from streaming.outgoing import Outgoing

@@ -3,9 +3,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from catalog.ddl import apply_ddl
-from catalog.relation import Catalog
-from catalog.shape import Output, Region, Shape, group_key
+from catalog.query.shape import Output, Region, Shape, group_key
+from catalog.schema.ddl import apply_ddl
+from catalog.schema.relation import Catalog
 from connectors.record import RawRecords
 from connectors.topics import Topics
 from operators.packed import Header, PackedMessages, PackedSnapshot, pack_registrations, unpack

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 from pyspark.sql import SparkSession
 
-from catalog.ddl import apply_ddl
-from catalog.relation import Catalog
+from catalog.schema.ddl import apply_ddl
+from catalog.schema.relation import Catalog
 from operators.stored_rows import stored_rows
 from state.errors import StateError
 from streaming.shard import process_shard

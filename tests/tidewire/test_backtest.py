@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from catalog.ddl import apply_ddl
-from catalog.errors import SubscriptionError
-from catalog.relation import Catalog
+from catalog.schema.ddl import apply_ddl
+from catalog.schema.relation import Catalog
+from catalog.sql.errors import SubscriptionError
 from connectors.log_cut import Place
 from connectors.publication_log import PublicationLog
 from operators.control import Progress

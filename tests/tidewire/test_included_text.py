@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from catalog.proto_schema import ProtoSchema
+from catalog.schema.proto_schema import ProtoSchema
 from tidewire.included_text import include
 from tidewire.text_input import UnreadableInput
 

@@ -7,7 +7,7 @@ import json
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from catalog.column_type import JsonValue
+from catalog.types.column_type import JsonValue
 from tests.effort import examples
 from tidewire.members import members_after
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from catalog.ddl import apply_ddl, fold_ddl
-from catalog.relation import Catalog
+from catalog.schema.ddl import apply_ddl, fold_ddl
+from catalog.schema.relation import Catalog
 from operators.counters import ShardCounters
 from tidewire.headroom import Headroom
 from tidewire.overview import EdgeState, EngineState, LogState, Overview, TableState, Trimmed

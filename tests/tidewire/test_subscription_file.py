@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from catalog.subscription_id import wrong_id
+from catalog.query.subscription_id import wrong_id
 from overlay.ack import Refusal
 from overlay.subscription_request import Request, read_request
 from state.errors import UserError

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from catalog.ddl import apply_ddl
-from catalog.relation import Catalog, Relation
+from catalog.schema.ddl import apply_ddl
+from catalog.schema.relation import Catalog, Relation
 from tidewire.table_topic import PARTITIONS, partitions_of, uncertain_order
 
 FORMATS = [

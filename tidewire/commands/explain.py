@@ -8,9 +8,9 @@ from typing import Annotated
 import msgspec
 import typer
 
-from catalog.ddl import apply_ddl
-from catalog.errors import SqlError
-from catalog.relation import Catalog
+from catalog.schema.ddl import apply_ddl
+from catalog.schema.relation import Catalog
+from catalog.sql.errors import SqlError
 from tidewire.backtest import compile_record
 from tidewire.client import subscription_value
 from tidewire.commands.subscribe import read_params

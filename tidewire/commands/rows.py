@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from catalog.relation import Relation
+from catalog.schema.relation import Relation
 from connectors.kafka import Reader
 from connectors.publication_log import PublicationLog
 from connectors.schema_registry import use_registry

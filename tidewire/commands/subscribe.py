@@ -9,7 +9,7 @@ from typing import Annotated
 import msgspec
 import typer
 
-from catalog.column_type import JsonValue
+from catalog.types.column_type import JsonValue
 from connectors.json_reader import UnreadableJson, read_json
 from connectors.kafka import Producer, Reader
 from connectors.publication_log import PublicationLog

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from catalog.relation import Relation
+from catalog.schema.relation import Relation
 from connectors.json_writer import encode_key, encode_row
 from connectors.kafka import KafkaProperties, Producer
 from connectors.record import OutRecord

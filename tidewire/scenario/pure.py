@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from catalog.relation import Relation
+from catalog.schema.relation import Relation
 from connectors.json_writer import encode_key, encode_row
 from connectors.partitioner import home_partition
 from connectors.topics import VIRTUAL_EDGES

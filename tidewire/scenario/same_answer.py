@@ -18,9 +18,9 @@ import re
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 
-from catalog.column_type import ColumnType, Kind
-from catalog.compiler import Compiler
-from catalog.relation import Catalog
+from catalog.query.compiler import Compiler
+from catalog.schema.relation import Catalog
+from catalog.types.column_type import ColumnType, Kind
 from state.errors import UserError
 from state.nearest_float import nearest_real
 from tidewire.scenario.script import Json

@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 
-from catalog.notify import read_options
-from catalog.relation import Relation
+from catalog.schema.relation import Relation
+from catalog.sql.notify import read_options
 from connectors.json_writer import encode_key, encode_row
 from state.errors import TidewireError
 from tidewire.client import subscription_value

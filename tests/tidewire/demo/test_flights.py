@@ -7,9 +7,9 @@ from importlib.util import find_spec
 
 import pytest
 
-from catalog.compiler import Compiler
-from catalog.ddl import apply_ddl
-from catalog.relation import Catalog
+from catalog.query.compiler import Compiler
+from catalog.schema.ddl import apply_ddl
+from catalog.schema.relation import Catalog
 from connectors.json_writer import encode_row
 from tidewire.demo.flights import DDL, DataMissing, events, questions
 

@@ -7,9 +7,9 @@ import json
 import pytest
 from hypothesis import given, settings
 
-from catalog.avro_names import AvroSchemaError
-from catalog.avro_schema import AvroSchema
-from tests.catalog.test_avro_schema import ENDLESS, array, tree
+from catalog.schema.avro_names import AvroSchemaError
+from catalog.schema.avro_schema import AvroSchema
+from tests.catalog.schema.test_avro_schema import ENDLESS, array, tree
 from tests.connectors.avro_samples import Sample, samples
 from tests.effort import examples
 from tidewire.verification.avro_schemas import avro_schema

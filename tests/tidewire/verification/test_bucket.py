@@ -3,7 +3,7 @@
 import dataclasses
 import random
 
-from catalog.ddl import to_ddl
+from catalog.schema.ddl import to_ddl
 from connectors.bucket import Buckets
 from tests.connectors.documents import Publisher, relation_of
 from tests.connectors.test_bucket import bucketed

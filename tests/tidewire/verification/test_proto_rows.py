@@ -12,7 +12,7 @@ from google.protobuf.message_factory import GetMessageClass
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.catalog.test_value_messages import own
+from tests.catalog.types.test_value_messages import own
 from tests.effort import examples
 from tests.tidewire.verification.two_readers import two_readers
 from tidewire.verification.decoding import Row

@@ -8,8 +8,8 @@ from itertools import product
 import pytest
 from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
 
-from catalog.proto_schema import ProtoSchema, ProtoSchemaError
-from tests.catalog.test_value_messages import UNLIKE, own
+from catalog.schema.proto_schema import ProtoSchema, ProtoSchemaError
+from tests.catalog.types.test_value_messages import UNLIKE, own
 from tests.connectors.proto_files import LATER, OLD, TRADE, text_of
 from tidewire.verification.proto_schemas import proto_schema
 from tidewire.verification.schema_fault import NoSchema

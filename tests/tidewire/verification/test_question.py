@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from catalog.column_type import ColumnType, Kind
-from catalog.compiler import Compiler
-from catalog.ddl import apply_ddl
-from catalog.errors import SubscriptionError
-from catalog.order_key import order_key
-from catalog.relation import Catalog
-from catalog.shape import Region
-from catalog.value import code_of
+from catalog.query.compiler import Compiler
+from catalog.query.shape import Region
+from catalog.schema.ddl import apply_ddl
+from catalog.schema.relation import Catalog
+from catalog.sql.errors import SubscriptionError
+from catalog.types.column_type import ColumnType, Kind
+from catalog.types.order_key import order_key
+from catalog.types.value import code_of
 from tests.effort import examples
 from tests.oracle.naive_float import hard_texts
 from tidewire.verification.decoding import Bad, Number, scalar

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from catalog.ddl import apply_ddl
-from catalog.errors import CatalogError
-from catalog.relation import Catalog
+from catalog.schema.ddl import apply_ddl
+from catalog.schema.relation import Catalog
+from catalog.sql.errors import CatalogError
 from tidewire.verification.units import PLACEHOLDER, NoUnit, units_of
 
 COLUMNS = [("id", "BIGINT"), ("price", "DECIMAL(12,2)"), ("day", "DATE"), ("changed", "TIMESTAMP")]

@@ -10,8 +10,8 @@ import pytest
 from fastavro.schema import to_parsing_canonical_form
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
 
-from catalog.avro_references import inlined
-from catalog.proto_schema import ProtoSchema
+from catalog.schema.avro_references import inlined
+from catalog.schema.proto_schema import ProtoSchema
 from tests.connectors.proto_files import TRADE, TYPES, text_of
 from tests.connectors.test_fetched_schema import ORDER, SIDE, serialized
 from tidewire.verification.avro_schemas import avro_schema

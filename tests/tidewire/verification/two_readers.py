@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from functools import cache
 
-from catalog.ddl import fold_ddl
-from catalog.relation import Catalog
+from catalog.schema.ddl import fold_ddl
+from catalog.schema.relation import Catalog
 from connectors.json_scalar import scalar_text
 from connectors.record_format import format_of
 from tests.connectors.relations import records

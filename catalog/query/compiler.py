@@ -1,0 +1,254 @@
+"""The compiler of subscriptions: SQL, or a template with parameters, becomes a region of a shape.
+
+    text -> tokens and tree -> question (syntax) -> plan (names and types) -> region (constants)
+
+All but the last depend on the template alone and are done once for it (`catalog.query.template`); a subscription of a
+known template costs only the last. Whatever the shortcut cannot accept goes the whole way, so that every refusal
+comes from one place and underlines what it is about.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from catalog.query.plan import Plan, is_number_type, make_plan
+from catalog.query.prepared import Prepared
+from catalog.query.question import Operand, Question, read_question
+from catalog.query.recent import Recent
+from catalog.query.shape import Region, Shape
+from catalog.query.template import Key, Pieces, content, guarded, is_template, split
+from catalog.schema.relation import Catalog
+from catalog.sql.errors import SqlError, SubscriptionError
+from catalog.sql.notify import EVERY_CHANGE, RECORDS, Notify, OptionRefused, Options, read_options, read_tail
+from catalog.sql.statement_text import StatementText
+from catalog.types.column_type import ColumnType, Kind
+from catalog.types.literal import LiteralKind, LiteralMismatch
+
+MAX_CHARACTERS = 16_384
+"""Longest text of one subscription."""
+MAX_TEMPLATES = 4096
+_PLAIN_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """An accepted subscription.
+
+    region: where it lives.  columns: types of the outputs' columns, None for COUNT(*).
+    cost: class of cost; `reformulated`: only new answers come to the edge; `row changes`: every row of the range that
+    comes, goes or changes does.
+    sql: as the user wrote it, parameters filled in.  notify: when to tell.  ttl: seconds to live, None without end.
+    deliver: `records`, `packed` or `push`.
+    pieces: `sql` cut at its literals, where compiling has done that already.
+    """
+
+    region: Region
+    columns: tuple[ColumnType | None, ...]
+    cost: str
+    sql: str
+    notify: Notify = EVERY_CHANGE
+    ttl: int | None = None
+    deliver: str = RECORDS
+    pieces: Pieces | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Shortcut:
+    """How all statements of a template are compiled, options behind them included.
+
+    plan; kinds: of its constants; fixed: those that are no literals (TRUE, FALSE, NULL) by number.
+    literals: how many literals the statement has; those behind are its options'.  end: where the statement ends
+    within the part behind its last literal.
+    """
+
+    plan: Plan
+    kinds: tuple[LiteralKind, ...]
+    fixed: tuple[tuple[int, str], ...]
+    literals: int
+    end: int
+
+    def pieces(self, key: Key, literals: list[str]) -> tuple[Pieces, str]:
+        """Return the pieces of a statement, the last with all that stands behind, and what is not of the statement."""
+        parts, own = key[0], self.literals
+        if own == len(literals):
+            return (parts, literals), parts[own][self.end :]
+        pairs = zip(parts[own:], (*literals[own:], ""), strict=True)
+        last = "".join([piece for pair in pairs for piece in pair])
+        return ((*parts[:own], last), literals[:own]), last[self.end :]
+
+    def region(self, literals: Sequence[str]) -> Region:
+        """Return the region for these literals, as written. Raises LiteralMismatch."""
+        return self.plan.region(self.kinds, self.texts(literals))
+
+    def texts(self, literals: Sequence[str]) -> list[str]:
+        """Return the texts of all constants."""
+        texts = [content(text) for text in literals]
+        for i, text in self.fixed:
+            texts.insert(i, text)
+        return texts
+
+    def literal(self, constant: int) -> int:
+        """Return which literal a constant is, -1 if it is none."""
+        before = sum(i < constant for i, _ in self.fixed)
+        return -1 if any(i == constant for i, _ in self.fixed) else constant - before
+
+
+class Compiler:
+    """Compiles subscriptions against one version of the catalog.
+
+    Holds at most `max_templates` templates of each form; the least recently used is forgotten first.
+    Cost: 0.8 ms for a new template, 7-12 us for a known one (0.4 ms where the shortcut may not be taken).
+    """
+
+    def __init__(self, catalog: Catalog, max_templates: int = MAX_TEMPLATES) -> None:
+        self.catalog = catalog
+        self._shortcuts: Recent[Key, Shortcut | _WholeWay] = Recent(max_templates)
+        self._prepared: Recent[str, Prepared] = Recent(max_templates)
+
+    def compile(self, sql: str) -> Compiled:
+        """Compile one SELECT.
+
+        Raises SubscriptionError: `syntax`, `unknown_table`, `unknown_column`, `unsupported`, `unsupported_type`,
+        `type_mismatch`, `malformed`; nothing else, whatever the text.
+        """
+        if len(sql) > MAX_CHARACTERS:
+            raise _too_long(sql)
+        key, literals = split(sql)
+        shortcut = self._shortcuts.get(key)
+        if not isinstance(shortcut, Shortcut):
+            return self._compile_whole(sql, key if shortcut is None else None, literals)
+        pieces, behind = shortcut.pieces(key, literals)
+        options = read_tail(behind)
+        if options is None:
+            return self._compile_whole(sql, None, literals)
+        try:
+            region = shortcut.region(pieces[1])
+        except LiteralMismatch:
+            return self._compile_whole(sql, None, literals)
+        return _compiled(shortcut.plan, region, sql, options, pieces)
+
+    def compile_template(self, template: str, parameters: Sequence[object]) -> Compiled:
+        """Compile a SELECT in which constants are written `?`; `parameters` are JSON values in the same order.
+
+        Raises SubscriptionError as `compile`; `malformed` for a wrong number of parameters, or one that is no scalar.
+        """
+        prepared = self._prepared.get(template)
+        if prepared is None:
+            prepared = self._prepare(template)
+            self._prepared.put(template, prepared)
+        literals = prepared.bound(parameters)
+        try:
+            region = prepared.plan.region([kind for kind, _ in literals], [text for _, text in literals])
+        except LiteralMismatch as e:
+            raise _mismatch(prepared.text, prepared.operands, e) from None
+        sql = prepared.filled(literals) + template[prepared.options.end :]
+        if len(sql) > MAX_CHARACTERS:
+            raise _too_long(sql)
+        return _compiled(prepared.plan, region, sql, prepared.options)
+
+    def sql_of(self, template: str, parameters: Sequence[object]) -> str | None:
+        """Return the SQL that a template says with its parameters.
+
+        `compile` gives for it what `compile_template` gives, or refuses it. None where the template was not compiled
+        lately, a parameter is none, or it is a text that is a number only to a DECIMAL column. Cost: 2 us or more.
+        """
+        prepared = self._prepared.get(template)
+        if prepared is None:
+            return None
+        try:
+            literals = prepared.bound(parameters)
+        except SubscriptionError:
+            return None
+        for hole in prepared.holes:
+            kind, text = literals[hole.operand]
+            if kind is LiteralKind.DIGITS and hole.type.kind is Kind.DECIMAL and not _PLAIN_NUMBER.fullmatch(text):
+                return None
+        return prepared.filled(literals) + template[prepared.options.end :]
+
+    def shortcut(self, key: Key) -> Shortcut | None:
+        """Return how statements of a template are compiled, where it was seen lately and may take the shortcut."""
+        shortcut = self._shortcuts.get(key)
+        return shortcut if isinstance(shortcut, Shortcut) else None
+
+    def _compile_whole(self, sql: str, key: Key | None, literals: list[str]) -> Compiled:
+        """Compile by the parser; with `key`, remember whether its template may take the shortcut from now on."""
+        options = _options(sql)
+        text = StatementText(sql[: options.end], SubscriptionError)
+        question = read_question(text)
+        plan = make_plan(self.catalog, question, text)
+        operands = tuple(c.operand for c in question.comparisons)
+        kinds = tuple(o.kind for o in operands if o.kind is not None)
+        try:
+            region = plan.region(kinds, [o.text for o in operands])
+        except LiteralMismatch as e:
+            raise _mismatch(text, operands, e) from None
+        if key is not None:
+            self._shortcuts.put(key, _shortcut(plan, kinds, question, text, key, literals) or _WholeWay())
+        return _compiled(plan, region, sql, options)
+
+    def _prepare(self, template: str) -> Prepared:
+        if len(template) > MAX_CHARACTERS:
+            raise _too_long(template)
+        options = _options(template)
+        text = StatementText(template[: options.end], SubscriptionError)
+        question = read_question(text, parameters=True)
+        plan = make_plan(self.catalog, question, text)
+        relation = self.catalog.relations[plan.shape.relation]
+        types = tuple(relation.column(c.column.text).type for c in question.comparisons)
+        return Prepared.of(text, plan, [c.operand for c in question.comparisons], types, options)
+
+
+class _WholeWay:
+    """Stands for a template that may not take the shortcut."""
+
+
+def _shortcut(
+    plan: Plan, kinds: tuple[LiteralKind, ...], question: Question, text: StatementText, key: Key, literals: list[str]
+) -> Shortcut | None:
+    """Return the shortcut of the template `key`, of which `text` is a statement without its options; None if unsafe."""
+    (parts, quoted), own = split(text.sql)
+    count, end = len(own), len(parts[-1])
+    same = key[0][:count] == parts[:-1] and key[0][count][:end] == parts[-1] and literals[:count] == own
+    if not (same and guarded(key[0]) and is_template((parts, quoted), own, text.statements[0], question)):
+        return None
+    operands = [c.operand for c in question.comparisons]
+    fixed = tuple([(i, o.text) for i, o in enumerate(operands) if o.kind in (LiteralKind.BOOLEAN, LiteralKind.NULL)])
+    return Shortcut(plan, kinds, fixed, count, end)
+
+
+def check_policy(shape: Shape, columns: Sequence[ColumnType | None], notify: Notify) -> None:
+    """Raise SubscriptionError, `unsupported`, where MIN CHANGE is asked of an answer that is not one number."""
+    if notify.kind != "min_change":
+        return
+    [output, *others], [type_, *_] = shape.outputs, columns
+    number = output.function == "count" or (type_ is not None and is_number_type(type_))
+    if others or not number or output.function == "distinct":
+        hint = "It takes one MIN, MAX, COUNT, SUM or AVG of numbers; for all others there is NOTIFY LATEST."
+        raise SubscriptionError("unsupported", "NOTIFY MIN CHANGE of an answer that is not one number", hint=hint)
+
+
+def _compiled(plan: Plan, region: Region, sql: str, options: Options, pieces: Pieces | None = None) -> Compiled:
+    notify = options.notify or EVERY_CHANGE
+    check_policy(plan.shape, plan.columns, notify)
+    deliver = options.deliver or RECORDS
+    return Compiled(region, plan.columns, plan.cost, sql, notify, options.ttl, deliver, pieces)
+
+
+def _options(sql: str) -> Options:
+    try:
+        return read_options(sql)
+    except OptionRefused as error:
+        text = StatementText(sql, SubscriptionError)
+        raise text.refusal(error.code, str(error), (error.start, error.end), error.hint) from None
+
+
+def _too_long(sql: str) -> SqlError:
+    what = f"the text has {len(sql)} characters; at most {MAX_CHARACTERS} are taken"
+    return SubscriptionError("malformed", what, hint="Shorten it.")
+
+
+def _mismatch(text: StatementText, operands: Sequence[Operand], mismatch: LiteralMismatch) -> SqlError:
+    span = operands[mismatch.operand].span
+    return text.refusal("type_mismatch", f"`{mismatch.column}` {mismatch.what}", span, mismatch.hint)

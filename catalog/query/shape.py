@@ -1,0 +1,117 @@
+"""Shapes, channels and regions: a compiled subscription is a region (one point in a plane of ranges) of a shape.
+
+    SELECT MIN(price), COUNT(*) FROM stock WHERE exchange = 'NYSE' AND risk BETWEEN 1 AND 3
+
+    shape      stock, (min price, count *), equal (exchange), range risk       what the edge answers
+    channels   (min price), (rows *)  of the same equal and range              what the shard is listened to for
+    region     the shape, group ["NYSE"], lo 1, hi 3                           one subscription's constants
+
+Subscriptions of different shapes share channels, so a shard does each piece of work once, whoever asks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import msgspec
+
+from state.order_code import INT64_MAX, INT64_MIN
+
+LOWEST_KEY = b""
+BEYOND_KEYS = b"\xff"
+"""Ends of the order keys (`catalog/types/order_key.py`): every key k has LOWEST_KEY <= k < BEYOND_KEYS."""
+
+
+class Output(msgspec.Struct, frozen=True, order=True, array_like=True):
+    """One item of the SELECT list: `min`, `max`, `count`, `sum`, `avg` or `distinct`; `column` None is COUNT(*)."""
+
+    function: str
+    column: str | None
+
+
+class Channel(msgspec.Struct, frozen=True, order=True, array_like=True):
+    """What a shard computes for whoever listens, and what a message is about.
+
+    kind       column    a message says                                     part of an answer
+    min, max   measure   the extremum is now `new`                          Extremum
+    distinct   v         a value has come (`new`) or gone (`old`)           Members
+    rows       c | None  a row (of which c is not NULL) has come or gone    Tally, total 0
+    values     c         the same, with c's value; or it is another one     Tally
+    """
+
+    relation: str
+    kind: str
+    column: str | None
+    equal: tuple[str, ...]
+    range: str | None
+
+    @property
+    def key(self) -> str:
+        """Canonical text of the channel, its identity on the wire."""
+        return msgspec.json.encode(self).decode()
+
+    @classmethod
+    def from_key(cls, key: str) -> Channel:
+        """Read what `key` wrote."""
+        return msgspec.json.decode(key, type=cls)
+
+
+class Shape(msgspec.Struct, frozen=True, order=True, array_like=True):
+    """What subscriptions have in common once their constants are taken out.
+
+    `outputs` is the SELECT list (`distinct` stands alone); `equal` are the columns compared with a constant, in DDL
+    order; `range` is the range attribute, or None where there is no range (every row of the group is in).
+    """
+
+    relation: str
+    outputs: tuple[Output, ...]
+    equal: tuple[str, ...]
+    range: str | None
+
+    @property
+    def key(self) -> str:
+        """Canonical text of the shape, its identity on the wire."""
+        return msgspec.json.encode(self).decode()
+
+    @classmethod
+    def from_key(cls, key: str) -> Shape:
+        """Read what `key` wrote."""
+        return msgspec.json.decode(key, type=cls)
+
+    @property
+    def channels(self) -> tuple[Channel, ...]:
+        """The channels that its answers are made from, each once, in the order of the SELECT list."""
+        return tuple(dict.fromkeys(self.channel_of(output) for output in self.outputs))
+
+    def channel_of(self, output: Output) -> Channel:
+        """Return the channel that `output` is read from. COUNT(c) uses the values of c where they come anyway."""
+        function, column = output.function, output.column
+        if function == "count":
+            summed = any(o.function in ("sum", "avg") and o.column == column for o in self.outputs)
+            kind = "values" if summed else "rows"
+        else:
+            kind = "values" if function in ("sum", "avg") else function
+        return Channel(self.relation, kind, column, self.equal, self.range)
+
+
+def group_key(values: tuple[int | str, ...]) -> bytes:
+    """Return the canonical bytes of a group: a JSON array of order codes (text itself where a type has none)."""
+    return msgspec.json.encode(values)
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """Where one subscription lives in its shape: the group, and the range.
+
+    Where the range attribute has order codes, the range is closed, lo <= x <= hi. "No bound" is the end of the 64
+    bits: `x >= INT64_MIN` holds for every code, so it needs no flag. Where it has none (VARCHAR, wide DECIMAL), `lo`
+    and `hi` are order keys (bytes), and the range is lo <= key < hi, which can say all of <, <=, > and >=, since
+    key + b"\\0" is the next key; "no bound" is LOWEST_KEY and BEYOND_KEYS.
+    `empty` marks a subscription that no row can ever meet (lo > hi, or an equality no value fulfils).
+    """
+
+    shape: Shape
+    group: bytes
+    lo: int | bytes = INT64_MIN
+    hi: int | bytes = INT64_MAX
+    empty: bool = False

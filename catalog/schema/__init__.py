@@ -1,0 +1,1 @@
+"""What is declared: tables, their options, and how they may change."""

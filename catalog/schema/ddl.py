@@ -1,0 +1,150 @@
+"""The catalog's language: a text of CREATE TABLE and DROP TABLE statements turns one catalog into the next.
+
+The catalog at version v is the fold of `apply_ddl` over the records 0 to v of the catalog topic. A text is applied
+whole or not at all. What a CREATE TABLE does to a table that exists:
+
+    identical definition                         nothing; `born` stays
+    the same, and nullable columns appended      the table grows; `born` stays, old rows hold NULL there
+    anything else                                refused, with what differs and what to do
+    CREATE TABLE IF NOT EXISTS                   nothing, as in SQL
+
+A table that was dropped and created again is another one: `born` is the version that created it.
+
+A table on a topic of tidewire's own or of Kafka's is refused. Earlier versions took it, and a record of the catalog
+topic must go on meaning what it meant: in `fold_ddl` such a table is set aside, and all else of the text holds.
+"""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+
+from sqlglot import exp
+
+from catalog.schema.ddl_mistakes import SUPPORTED, explained_ddl
+from catalog.schema.declaration import Declaration, read_table, read_table_name
+from catalog.schema.evolution import evolve
+from catalog.schema.internal_topics import owner_of
+from catalog.schema.relation import Catalog, Column, Relation
+from catalog.schema.schema_columns import unreadable
+from catalog.sql.errors import CatalogError, suggestion
+from catalog.sql.names import quoted
+from catalog.sql.own_stack import on_own_stack
+from catalog.sql.statement_text import StatementText
+
+
+def apply_ddl(catalog: Catalog, text: str, version: int) -> Catalog:
+    """Return `catalog` after the statements of `text`, as version `version`. Pure and deterministic.
+
+    Raises CatalogError, which underlines the place; then nothing of the text is applied. Codes: `syntax`,
+    `unsupported`, `unsupported_type`, `unknown_table`, `unknown_column`, `conflict`, `malformed`.
+    """
+    return _applied(catalog, text, version, new=True)
+
+
+def fold_ddl(catalog: Catalog, text: str, version: int) -> Catalog:
+    """Return `catalog` after a text of the catalog topic, which an earlier version may have taken.
+
+    As `apply_ddl`, but a table of which no record can ever be a row stays, since the other tables of its text would be
+    lost with it, and one on a topic that is not free is set aside. Nobody can declare either any more.
+    """
+    return _applied(catalog, text, version, new=False)
+
+
+def _applied(catalog: Catalog, text: str, version: int, new: bool) -> Catalog:
+    if version <= catalog.version:
+        raise ValueError(f"version {version} does not come after {catalog.version}")
+    source = StatementText(text, CatalogError)
+    try:
+        return on_own_stack(lambda: _folded(catalog, source, version, new))
+    except CatalogError as error:
+        raise (explained_ddl(source, error) if new else error) from None
+    except RecursionError:
+        hint = "Declare it without brackets and options that are not needed."
+        raise source.refusal("syntax", "the text is nested too deeply", hint=hint) from None
+
+
+def _folded(catalog: Catalog, source: StatementText, version: int, new: bool) -> Catalog:
+    if not source.statements:
+        raise source.refusal("syntax", "the text holds no statement", hint=SUPPORTED)
+    relations = {**catalog.relations, **catalog.aside}
+    for statement in source.statements:
+        if isinstance(statement, exp.Create) and statement.kind == "TABLE":
+            declaration = read_table(statement, source, version)
+            if new:
+                _refuse_internal_topic(declaration, source, catalog.prefix)
+            if _create(relations, declaration, bool(statement.args.get("exists")), source) and new:
+                _check_readable(declaration, source)
+        elif isinstance(statement, exp.Drop) and statement.kind == "TABLE":
+            _drop(relations, statement, source)
+        else:
+            place = source.first_token(statement)
+            raise source.refusal("unsupported", "this statement is not part of a catalog", place, SUPPORTED)
+    aside = {name: r for name, r in relations.items() if owner_of(r.topic, catalog.prefix) is not None}
+    free = {name: relation for name, relation in relations.items() if name not in aside}
+    return Catalog(version, MappingProxyType(free), catalog.prefix, MappingProxyType(aside))
+
+
+def to_ddl(relation: Relation) -> str:
+    """Return the canonical CREATE TABLE of `relation`: `apply_ddl` of it declares the same table."""
+    lines = [_column_ddl(c, c.name in relation.key) for c in relation.columns]
+    lines.append(f"PRIMARY KEY ({', '.join(quoted(name) for name in relation.key)})")
+    options = {"topic": relation.topic, "format": relation.format, "absent": relation.absent}
+    options |= {name: value.replace("'", "''") for name, value in relation.options}
+    if relation.bucket_by:
+        by = ", ".join(quoted(name) for name in relation.bucket_by).replace("'", "''")
+        options |= {"buckets": str(relation.buckets), "bucket.by": by}
+    shown = ", ".join(f"'{name}'='{value}'" for name, value in options.items())
+    body = ",\n  ".join(lines)
+    return f"CREATE TABLE {quoted(relation.name)} (\n  {body}\n) WITH ({shown})"
+
+
+def _column_ddl(column: Column, in_key: bool) -> str:
+    not_null = "" if column.nullable or in_key else " NOT NULL"
+    return f"{quoted(column.name)} {column.type}{not_null}"
+
+
+def _refuse_internal_topic(declaration: Declaration, source: StatementText, prefix: str) -> None:
+    topic = declaration.relation.topic
+    owner = owner_of(topic, prefix)
+    if owner is not None:
+        what = f"topic `{topic}` is {owner}'s own, and no table can be read from it"
+        hint = "Name the topic that the rows are published to: WITH ('topic'='...')."
+        raise source.refusal("conflict", what, declaration.topic_span, hint)
+
+
+def _create(relations: dict[str, Relation], declaration: Declaration, spare: bool, source: StatementText) -> bool:
+    """Enter a declaration; with `spare`, only where there is no table of its name. Return whether it was entered."""
+    new = declaration.relation
+    old = relations.get(new.name)
+    if old is not None and spare:
+        return False
+    for other in relations.values():
+        if other.topic == new.topic and other.name != new.name:
+            what = f"topic `{new.topic}` already feeds table `{other.name}`"
+            hint = f"One topic feeds one table: give `{new.name}` another 'topic', or DROP TABLE {quoted(other.name)}."
+            raise source.refusal("conflict", what, declaration.topic_span, hint)
+    relations[new.name] = new if old is None else evolve(old, declaration, source)
+    return True
+
+
+def _check_readable(declaration: Declaration, source: StatementText) -> None:
+    fault = unreadable(declaration.relation)
+    if fault is not None:
+        place = declaration.name_span if fault.column is None else declaration.column_spans[fault.column]
+        code = "malformed" if fault.column is None else "unknown_column"
+        raise source.refusal(code, fault.what, place, fault.hint)
+
+
+def _drop(relations: dict[str, Relation], statement: exp.Drop, source: StatementText) -> None:
+    for name, value in statement.args.items():
+        if value and name not in ("exists", "tables", "this", "kind"):
+            word = name.upper()
+            place = source.keyword((word,)) or statement
+            raise source.refusal("unsupported", f"DROP TABLE ... {word} is not supported", place, SUPPORTED)
+    for table in statement.args.get("tables") or [statement.this]:
+        name = read_table_name(table, source)
+        if name in relations:
+            del relations[name]
+        elif not statement.args.get("exists"):
+            hint = suggestion(name, relations, "table") + " DROP TABLE IF EXISTS drops nothing without complaint."
+            raise source.refusal("unknown_table", f"there is no table `{name}`", table, hint)

@@ -1,0 +1,83 @@
+"""What a second CREATE TABLE may change of a table that exists: nothing, or append nullable columns."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from catalog.schema.declaration import Declaration
+from catalog.schema.format_options import REGISTRY, reading
+from catalog.schema.relation import Relation
+from catalog.sql.errors import SqlError
+from catalog.sql.names import quoted
+from catalog.sql.statement_text import Span, StatementText
+
+
+def evolve(old: Relation, declaration: Declaration, source: StatementText) -> Relation:
+    """Return the table as it is after the declaration; `born` stays. Raises CatalogError with code `conflict`."""
+    new = declaration.relation
+    kept = new.columns[: len(old.columns)]
+    for i, column in enumerate(old.columns):
+        if i >= len(kept) or kept[i].name != column.name:
+            raise _missing(old, declaration, i, source)
+        span = declaration.column_spans[column.name]
+        if kept[i].type != column.type:
+            what = f"column `{column.name}` is {column.type} and cannot become {kept[i].type}"
+            raise _refused(old, what, span, source)
+    _check_properties(old, declaration, source)
+    for before, after in zip(old.columns, kept, strict=True):
+        if before.nullable != after.nullable:
+            what = f"column `{before.name}` {_null(before.nullable)} and cannot change that"
+            raise _refused(old, what, declaration.column_spans[before.name], source)
+    for column in new.columns[len(old.columns) :]:
+        if not column.nullable:
+            what = f"column `{column.name}` is appended as NOT NULL, but the rows that exist have no value for it"
+            raise _refused(old, what, declaration.column_spans[column.name], source, "Leave out NOT NULL.")
+    return dataclasses.replace(new, born=old.born)
+
+
+def _check_properties(old: Relation, declaration: Declaration, source: StatementText) -> None:
+    new = declaration.relation
+    properties = [
+        ("primary key", f"({', '.join(old.key)})", f"({', '.join(new.key)})"),
+        ("topic", old.topic, new.topic),
+        ("format", old.format, new.format),
+        ("option absent", old.absent, new.absent),
+        ("number of buckets", str(old.buckets), str(new.buckets)),
+        ("option bucket.by", f"({', '.join(old.bucket_by)})", f"({', '.join(new.bucket_by)})"),
+    ]
+    was, becomes = reading(old, old.columns), reading(new, old.columns)
+    properties += [(name, was.get(name, "not given"), becomes.get(name, "not given")) for name in was | becomes]
+    properties = [one for one in properties if not _more_schemas(*one)]
+    for name, before, after in properties:
+        if before != after:
+            what = f"the {name} of `{old.name}` is {before} and cannot become {after}"
+            span = declaration.topic_span if name == "topic" else declaration.name_span
+            raise _refused(old, what, span, source)
+
+
+def _more_schemas(name: str, before: str, after: str) -> bool:
+    """Whether framed records may now be of further schemas; those that were listed stay."""
+    return before == "not given" and (name.startswith("option schema.") or (name, after) == ("option schema", REGISTRY))
+
+
+def _missing(old: Relation, declaration: Declaration, i: int, source: StatementText) -> SqlError:
+    name, new = old.columns[i].name, declaration.relation
+    if name not in declaration.column_spans:
+        return _refused(
+            old, f"table `{old.name}` has a column `{name}`, which is left out", declaration.name_span, source
+        )
+    first = new.columns[i].name
+    what = f"column `{first}` stands before `{name}`; columns keep their order, and new ones come last"
+    return _refused(old, what, declaration.column_spans[first], source, "Write the new columns at the end.")
+
+
+def _null(nullable: bool) -> str:
+    return "may be NULL" if nullable else "is NOT NULL"
+
+
+def _refused(
+    old: Relation, what: str, span: Span | None, source: StatementText, instead: str | None = None
+) -> SqlError:
+    hint = instead or "A table can only grow, by nullable columns at its end."
+    hint += f" To begin anew with an empty table, write DROP TABLE {quoted(old.name)} before the CREATE TABLE."
+    return source.refusal("conflict", what, span, hint)

@@ -1,0 +1,86 @@
+"""Relations and catalogs: what `CREATE TABLE` declares, as immutable values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from catalog.schema.internal_topics import DEFAULT_PREFIX
+from catalog.types.column_type import ColumnType
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One declared column. Primary-key columns are never nullable."""
+
+    name: str
+    type: ColumnType
+    nullable: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A table as declared: columns in DDL order, the primary key, the topic that feeds it, its options.
+
+    `born` is the catalog version whose `CREATE TABLE` made it: a table that was dropped and created again is
+    another relation, and its shard begins empty. `absent` says what an absent member of a row means:
+    `null`, `error` or `keep` (the stored value). `options` are those of its format, as sorted (name, value).
+
+    Its rows are kept in `buckets` shards, parted by the columns `bucket_by` of the primary key, in DDL order; without
+    these there is one shard.
+    """
+
+    name: str
+    columns: tuple[Column, ...]
+    key: tuple[str, ...]
+    topic: str
+    format: str = "json"
+    absent: str = "null"
+    born: int = 0
+    options: tuple[tuple[str, str], ...] = ()
+    buckets: int = 1
+    bucket_by: tuple[str, ...] = ()
+
+    def column(self, name: str) -> Column:
+        """Return the column called `name`. Raises KeyError."""
+        return self.columns[self.index(name)]
+
+    def index(self, name: str) -> int:
+        """Return the position of column `name` in DDL order. Raises KeyError."""
+        for i, column in enumerate(self.columns):
+            if column.name == name:
+                return i
+        raise KeyError(name)
+
+    @property
+    def shards(self) -> tuple[str, ...]:
+        """Names of the shards, by bucket: group keys in Spark, and Kafka keys of what shards read and write."""
+        return tuple(f"{self.name}/{bucket}" for bucket in range(self.buckets))
+
+    @property
+    def shard(self) -> str:
+        """Name of the first shard, the only one where there are no buckets."""
+        return f"{self.name}/0"
+
+
+@dataclass(frozen=True, slots=True)
+class Catalog:
+    """All relations that one version of the catalog declares. `version` = offset of its newest record; -1 = none.
+
+    `prefix` is that of the installation's own topics. `aside` has the tables that an earlier version of tidewire let be
+    declared on such a topic, or on one of Kafka's: nobody reads them, and they can be dropped.
+    """
+
+    version: int = -1
+    relations: Mapping[str, Relation] = field(default_factory=lambda: MappingProxyType({}))
+    prefix: str = DEFAULT_PREFIX
+    aside: Mapping[str, Relation] = field(default_factory=lambda: MappingProxyType({}))
+
+    def relation_of(self, shard: str) -> Relation | None:
+        """Return the relation that has a shard of this name, None where there is none."""
+        name, _, bucket = shard.rpartition("/")
+        relation = self.relations.get(name)
+        if relation is None or not bucket.isdecimal() or int(bucket) >= relation.buckets:
+            return None
+        return relation if shard == f"{name}/{int(bucket)}" else None

@@ -1,0 +1,1 @@
+"""Texts of statements: tokens, names, options, errors with their place."""

@@ -1,0 +1,1 @@
+"""The types of columns, and what values and literals of each are."""

@@ -1,0 +1,191 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from catalog.bulk.bulk_compiler import compile_all
+from catalog.bulk.cut_statements import CutStatements
+from catalog.query.compiler import MAX_CHARACTERS, Compiled, Compiler
+from catalog.query.plan import REFORMULATED
+from catalog.sql.errors import SubscriptionError
+from tests.catalog import refusals
+from tests.catalog.sample import CATALOG, compiler
+from tests.effort import examples
+
+BASE = "SELECT MIN(price) FROM stock WHERE "
+
+numbers = st.one_of(
+    st.integers(0, 10).map(str),
+    st.integers(0, 2**70).map(str),
+    st.decimals(0, 1000, places=3).map(str),
+    st.sampled_from(["1e5", "2.5e-3", "1E400", "0", "007", "1e", ".5", "5.", "9" * 400, "1.2.3", "0x1F", "1_0"]),
+)
+strings = st.one_of(
+    st.sampled_from(["a", "", "it''s", "5", "2026-03-01", "2026-03-01 12:00:00", "-- x", "?", "\\", "{{a}}", "Ö", '"']),
+    st.text("ab'\"\\;- /*", max_size=6).map(lambda t: t.replace("'", "''")),
+).map(lambda t: f"'{t}'")
+signs = st.sampled_from(["", "", "", "-", "- ", "+", "--", "- -"])
+constants = st.one_of(
+    st.builds(lambda s, n: s + n, signs, numbers),
+    strings,
+    st.builds(lambda k, s: k + s, st.sampled_from(["DATE ", "TIMESTAMP ", "N", "E", "TIMESTAMP"]), strings),
+    st.sampled_from(["TRUE", "false", "NULL", "?", "x", "(5)", "-(3)"]),
+)
+columns = st.sampled_from(
+    ["volume", "price", "risk", "exchange", "open", "day", "at", "ratio", "small", '"Lot Size"', "nope", "stock.volume"]
+)
+operators = st.sampled_from(["=", "<", "<=", ">", ">=", " = ", " <\n"])
+conditions = st.one_of(
+    st.builds(lambda c, o, k: c + o + k, columns, operators, constants),
+    st.builds(lambda k, o, c: k + o + c, constants, operators, columns),
+    st.builds(lambda c, a, b: f"{c} BETWEEN {a} AND {b}", columns, constants, constants),
+    st.builds(lambda c, a: f"{c} between {a}and 5", columns, constants),
+)
+tails = st.sampled_from(["", "", "", ";", " -- done", " LIMIT 5", "; SELECT 1", " /* 1 */"])
+statements = st.builds(
+    lambda cs, tail: BASE + " AND ".join(cs) + tail, st.lists(conditions, min_size=1, max_size=3), tails
+)
+
+
+def outcome(compile_: Compiler, sql: str) -> Compiled | tuple[str, str]:
+    try:
+        return compile_.compile(sql)
+    except SubscriptionError as error:
+        return error.code, str(error)
+
+
+SHARED = compiler()
+
+
+@given(statements)
+@settings(deadline=None, max_examples=examples(120))
+def test_the_shortcut_gives_what_the_parser_gives(sql) -> None:
+    fresh = outcome(Compiler(CATALOG), sql)
+    assert outcome(SHARED, sql) == fresh
+    assert outcome(SHARED, sql) == fresh
+
+
+@given(st.lists(constants, min_size=6, max_size=6))
+@settings(deadline=None, max_examples=examples(40))
+def test_other_literals_of_a_known_template(some) -> None:
+    """One compiler sees two statements with the same parts where it can; a fresh one parses the second."""
+    warm = Compiler(CATALOG)
+    for a, b, c in (some[:3], some[3:]):
+        for sql in (
+            f"{BASE}volume BETWEEN {a} AND {b} AND exchange = {c}",
+            f"{BASE}day>={a} AND price={b} AND ratio={c};",
+            f"SELECT MAX(volume) m FROM stock s WHERE {a}<s.risk AND s.at = {b} AND open = {c}",
+        ):
+            assert outcome(warm, sql) == outcome(Compiler(CATALOG), sql)
+
+
+@given(st.text(max_size=80))
+@settings(deadline=None, max_examples=examples(150))
+def test_no_text_raises_anything_else(sql) -> None:
+    outcome(SHARED, sql)
+    outcome(SHARED, BASE + sql)
+
+
+GOLDEN = [sql for sql, _, _ in refusals.read("refusals_subscription.txt")]
+
+
+@given(st.data())
+@settings(deadline=None, max_examples=examples(200))
+def test_no_mutation_raises_anything_else(data) -> None:
+    sql = data.draw(st.one_of(st.sampled_from(GOLDEN), statements))
+    for _ in range(data.draw(st.integers(1, 3))):
+        start = data.draw(st.integers(0, len(sql)))
+        end = min(len(sql), start + data.draw(st.integers(0, 8)))
+        piece = data.draw(
+            st.sampled_from(["", " ", "'", '"', "(", ")", ",", "AND", "SELECT", "*", ".", "\x00", "é", "::", "[", "{{"])
+        )
+        sql = sql[:start] + piece + sql[end:]
+    result = outcome(SHARED, sql)
+    if isinstance(result, tuple):
+        assert result[0] in (
+            "syntax",
+            "unknown_table",
+            "unknown_column",
+            "unsupported",
+            "unsupported_type",
+            "type_mismatch",
+            "malformed",
+        )
+
+
+def test_what_is_compiled_carries_type_cost_and_text() -> None:
+    sql = "SELECT MAX(risk) FROM stock WHERE exchange = 'a'"
+    for _ in range(2):
+        compiled = SHARED.compile(sql)
+        assert (str(compiled.columns[0]), compiled.cost, compiled.sql) == ("DOUBLE", REFORMULATED, sql)
+
+
+def test_a_long_text_is_refused() -> None:
+    for action in (compiler().compile, lambda sql: compiler().compile_template(sql, [])):
+        with pytest.raises(SubscriptionError) as caught:
+            action("x" * (MAX_CHARACTERS + 1))
+        assert caught.value.code == "malformed"
+
+
+def test_a_long_conjunction_is_fine() -> None:
+    sql = BASE + " AND ".join(["volume > 5"] * 1000)
+    assert compiler().compile(sql).region.lo == 6
+
+
+@pytest.mark.parametrize("sql", [BASE + "exchange = 'a' AND volume > 5", BASE + "volume = 5 -- no template"])
+def test_templates_are_bounded(sql) -> None:
+    small = Compiler(CATALOG, max_templates=2)
+    for i in range(5):
+        small.compile(sql.replace("price)", f"price) AS a{i}"))
+    assert len(small._shortcuts) == 2
+    assert small.compile(sql) == compiler().compile(sql)
+
+
+def test_one_template_serves_many_parameters() -> None:
+    c = compiler()
+    for low in range(3):
+        assert c.compile_template(BASE + "volume >= ?", [low]).region.lo == low
+    assert len(c._prepared) == 1
+
+
+COLUMNS = ["volume", "price", "risk", "exchange", "open", "day", "at", "ratio", "wide", "small", '"Lot Size"']
+CONSTANTS = ["NULL", "5", "-1.5", "'abc'", "'2026-03-01'", "TRUE", "DATE '2026-03-01'", "TIMESTAMP '2026-03-01'"]
+
+
+def refused(condition: str) -> str | None:
+    try:
+        compiler().compile(BASE + condition)
+    except SubscriptionError as error:
+        return error.code
+    return None
+
+
+@pytest.mark.parametrize("column", COLUMNS)
+def test_what_stands_beside_null_is_checked_as_it_is_alone(column) -> None:
+    """With every operator, in every order, and with the parameter's NULL as with the written one."""
+    c = compiler()
+    for constant in CONSTANTS:
+        for op in ("=", "<", "<=", ">", ">="):
+            alone = refused(f"{column} {op} {constant}")
+            conditions = [
+                f"{column} {op} {constant} AND {column} >= NULL",
+                f"{column} <= NULL AND {constant} {op} {column}",
+            ]
+            if op in ("<=", ">="):
+                conditions += [f"{column} BETWEEN NULL AND {constant}", f"{column} BETWEEN {constant} AND NULL"]
+            for condition in conditions:
+                assert refused(condition) == alone, condition
+                if alone is None:
+                    compiled = c.compile(BASE + condition)
+                    assert compiled.region.empty
+                    template, nulls = BASE + condition.replace("NULL", "?"), condition.count("NULL")
+                    assert c.compile_template(template, [None] * nulls) == compiled
+
+
+@pytest.mark.parametrize("condition", ["volume BETWEEN NULL AND 'a{}'", "exchange >= {} AND exchange < NULL"])
+def test_the_bulk_refuses_what_stands_beside_null(condition) -> None:
+    assert refused(condition.format(1)) == "type_mismatch"
+    raw = [(BASE + condition.format(i)).encode() for i in range(10, 30)]
+    ends = np.cumsum([len(text) for text in raw])
+    statements = CutStatements.of(np.frombuffer(b"".join(raw), np.uint8), ends - len(raw[0]), ends)
+    assert compile_all(compiler(), statements) == []

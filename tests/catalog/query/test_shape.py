@@ -1,0 +1,37 @@
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from catalog.query.shape import Channel, Output, Region, Shape, group_key
+from state.order_code import INT64_MAX, INT64_MIN
+from tests.effort import examples
+
+
+def test_a_shape_survives_its_key() -> None:
+    shape = Shape("t", (Output("min", "price"), Output("count", None)), ("a", 'b"ü'), None)
+    assert Shape.from_key(shape.key) == shape
+    assert shape.key == '["t",[["min","price"],["count",null]],["a","b\\"ü"],null]'
+
+
+values = st.lists(st.one_of(st.integers(INT64_MIN, INT64_MAX), st.text(max_size=5)), max_size=4).map(tuple)
+
+
+@given(values, values)
+@settings(deadline=None, max_examples=examples(100))
+def test_groups_are_equal_exactly_if_their_values_are(a, b) -> None:
+    assert (group_key(a) == group_key(b)) == (a == b)
+
+
+def test_group_bytes_are_canonical() -> None:
+    assert group_key(()) == b"[]"
+    assert group_key((5, "é")) == '[5,"é"]'.encode()
+
+
+def test_a_region_has_no_bounds_by_default() -> None:
+    region = Region(Shape("t", (Output("min", "a"),), (), None), b"[]")
+    assert (region.lo, region.hi, region.empty) == (INT64_MIN, INT64_MAX, False)
+
+
+def test_count_uses_the_values_that_come_anyway() -> None:
+    both = Shape("t", (Output("count", "a"), Output("sum", "a"), Output("count", "b")), (), "x")
+    assert both.channels == (Channel("t", "values", "a", (), "x"), Channel("t", "rows", "b", (), "x"))
+    assert [Channel.from_key(channel.key) for channel in both.channels] == list(both.channels)
