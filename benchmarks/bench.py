@@ -10,7 +10,9 @@ from pathlib import Path
 
 from confluent_kafka import Producer as TransactionalClient
 
-from connectors.kafka import Admin, KafkaProperties, Producer
+from connectors.kafka.admin import Admin
+from connectors.kafka.producer import Producer
+from connectors.kafka.properties import KafkaProperties
 from connectors.record import OutRecord
 from tidewire.stack.broker import Broker
 from tidewire.stack.jars import jar_directories, read_jar_sets, require_jars

@@ -15,7 +15,7 @@ from confluent_kafka.admin import AdminClient
 
 from benchmarks.bench import Bench, Publisher
 from benchmarks.stock_workload import DDL
-from connectors.kafka import Reader
+from connectors.kafka.reader import Reader
 from connectors.record import OutRecord
 from connectors.topics import Topics
 from operators.control import Progress, decode_control

@@ -27,12 +27,12 @@ import numpy as np
 
 from catalog.schema.ddl import apply_ddl
 from catalog.schema.relation import Catalog
-from connectors.byte_layout import ByteLayout, equal_strings
-from connectors.json_columns import read_columns
-from connectors.json_format import JsonFormat, warm
-from connectors.json_plan import Plan
-from connectors.json_writer import RowEncoder
-from connectors.key_writer import KeyWriter
+from connectors.json.byte_layout import ByteLayout, equal_strings
+from connectors.json.columns import read_columns
+from connectors.json.format import JsonFormat, warm
+from connectors.json.key_writer import KeyWriter
+from connectors.json.plan import Plan
+from connectors.json.writer import RowEncoder
 from connectors.record import RawRecords
 
 DDL = "CREATE TABLE stock (symbol VARCHAR PRIMARY KEY, exchange VARCHAR, risk DOUBLE, price DECIMAL(12,2))"

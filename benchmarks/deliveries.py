@@ -22,8 +22,10 @@ import numpy as np
 from benchmarks.bench import Bench
 from benchmarks.edge_cost import CHANNEL, STOCK, TOPICS, control
 from catalog.schema.relation import Catalog
-from connectors.kafka import Admin, GroupConsumer, KafkaProperties, TransactionalProducer
-from connectors.kafka_admin import Place
+from connectors.kafka.admin import Admin, Place
+from connectors.kafka.group import GroupConsumer
+from connectors.kafka.producer import TransactionalProducer
+from connectors.kafka.properties import KafkaProperties
 from connectors.record import OutRecord
 from operators.control import EpochBegins, Progress, RegisterAll
 from operators.operator import Answers, Messages

@@ -24,7 +24,7 @@ import numpy as np
 from catalog.query.shape import Channel
 from catalog.schema.relation import Catalog, Column, Relation
 from catalog.types.column_type import ColumnType, Kind
-from connectors.partitioner import home_partition
+from connectors.kafka.partitioner import home_partition
 from connectors.topics import Topics
 from operators.answer import Members, Parts, Tally
 from operators.control import EpochBegins, Progress, RegisterAll, encode_control

@@ -38,7 +38,7 @@ import numpy as np
 from benchmarks.crowd import Crowd
 from benchmarks.million import sections_of
 from benchmarks.stock_workload import catalog_of
-from connectors.partitioner import home_partition
+from connectors.kafka.partitioner import home_partition
 from connectors.record import OutRecord
 from connectors.topics import Topics
 from operators.answer import Members, Parts, Tally

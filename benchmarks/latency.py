@@ -20,7 +20,7 @@ from confluent_kafka import Consumer, TopicPartition
 
 from benchmarks.bench import Bench, Publisher
 from benchmarks.stock_workload import DDL, Audience, Market, catalog_of
-from connectors.kafka import Reader
+from connectors.kafka.reader import Reader
 from connectors.record import OutRecord
 from connectors.topics import Topics
 from operators.control import Progress, decode_control

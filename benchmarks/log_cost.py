@@ -27,8 +27,8 @@ from zlib import crc32
 from pyspark.sql import DataFrame, SparkSession
 
 from benchmarks.bench import Bench, Publisher
-from connectors.log_mark import LogMark, encode_mark
-from connectors.publication_log import PublicationLog
+from connectors.log.mark import LogMark, encode_mark
+from connectors.log.publication_log import PublicationLog
 from connectors.record import OutRecord
 from connectors.topics import Topics
 from streaming.checkpoint import Checkpoint

@@ -29,7 +29,7 @@ from benchmarks.bench import Bench, Publisher
 from benchmarks.floor import Pipe, start_copy, start_floor
 from benchmarks.stock_workload import Audience, Market, catalog_of
 from catalog.schema.relation import Catalog
-from connectors.kafka import Reader
+from connectors.kafka.reader import Reader
 from connectors.topics import Topics
 from operators.packed import PackedMessages, is_packed, unpack
 from streaming.match import CONSUMER, MatchConfig, start_match

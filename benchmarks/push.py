@@ -27,7 +27,7 @@ import numpy as np
 
 from benchmarks.bench import QUICK, Say, Sizes
 from benchmarks.push_readers import Reader, connect
-from connectors.http_server import allow_files
+from connectors.http.server import allow_files
 
 STEP_SECONDS = 0.3
 SATURATED_STEPS = 20

@@ -27,9 +27,9 @@ import psutil
 from catalog.query.shape import Channel
 from catalog.schema.relation import Catalog, Column, Relation
 from catalog.types.column_type import ColumnType, Kind
-from connectors.http_app import Edge, edge_app
-from connectors.http_rules import HttpRules
-from connectors.http_server import HttpServer
+from connectors.http.app import Edge, edge_app
+from connectors.http.rules import HttpRules
+from connectors.http.server import HttpServer
 from connectors.record import OutRecord
 from connectors.topics import Topics
 from operators.control import Control, EpochBegins, Progress, RegisterAll, encode_control

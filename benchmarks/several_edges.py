@@ -28,7 +28,7 @@ import numpy as np
 from benchmarks.bench import Bench
 from benchmarks.chain import TOPIC, Chain, running_chain
 from benchmarks.crowd import Crowd, Section
-from connectors.kafka import Reader
+from connectors.kafka.reader import Reader
 from connectors.record import OutRecord
 from overlay.delivery import PROGRESS_KEY
 from tidewire.stack.child import session_members

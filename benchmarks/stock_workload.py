@@ -19,7 +19,7 @@ import numpy as np
 from catalog.query.shape import Output, Region, Shape, group_key
 from catalog.schema.ddl import apply_ddl
 from catalog.schema.relation import Catalog, Relation
-from connectors.partitioner import home_partition
+from connectors.kafka.partitioner import home_partition
 from connectors.record import OutRecord
 from connectors.topics import Topics
 from operators.packed import Header, PackedMessages, pack_registrations

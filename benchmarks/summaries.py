@@ -30,7 +30,7 @@ import numpy as np
 from benchmarks.shard_cost import raw
 from benchmarks.stock_workload import SHAPE, TOP, Market, catalog_of
 from catalog.query.shape import group_key
-from connectors.record_format import format_of
+from connectors.formats.record_format import format_of
 from operators.operator import Messages
 from operators.range_questions import RangeQuestions
 from overlay.subscription_index import SubscriptionIndex

@@ -3,9 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from connectors.debezium_position import Position
 from state.change_batch import I64, Bool
+
+
+class Position(NamedTuple):
+    """The connector, the commit before the change's (0: none is known), its own place, and its time in microseconds."""
+
+    source: str
+    commit: int
+    own: int
+    time: int
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """What ascends."""
+        return self.commit, self.own
 
 
 @dataclass(slots=True)

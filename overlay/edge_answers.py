@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
-from connectors.http_answer import Answer, Elsewhere, Found, NotNow, Unknown
-from connectors.partitioner import home_partition
+from connectors.http.answer import Answer, Elsewhere, Found, NotNow, Unknown
+from connectors.kafka.partitioner import home_partition
 from overlay.committed_view import CommittedView
 from overlay.owned_edges import OwnedEdges
 from overlay.ownership import Ownership

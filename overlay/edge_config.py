@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from connectors.http_rules import HttpRules
-from connectors.kafka import KafkaProperties
+from connectors.http.rules import HttpRules
+from connectors.kafka.properties import KafkaProperties
 from connectors.topics import Topics
 from overlay.ownership import edge_group
 from overlay.snapshot_policy import FLOOR_BYTES

@@ -28,11 +28,13 @@ from collections.abc import Iterator
 
 from structlog.typing import FilteringBoundLogger
 
-from connectors.catalog_versions import CatalogVersions
-from connectors.kafka import GroupConsumer, KafkaFailure, KafkaRecord, Reader, TransactionalProducer
-from connectors.kafka_admin import Place
-from connectors.kafka_failure import StepAborted
-from connectors.kafka_reader import OffsetTrimmed
+from connectors.kafka.admin import Place
+from connectors.kafka.catalog_versions import CatalogVersions
+from connectors.kafka.failure import KafkaFailure, StepAborted
+from connectors.kafka.group import GroupConsumer
+from connectors.kafka.producer import TransactionalProducer
+from connectors.kafka.reader import OffsetTrimmed, Reader
+from connectors.kafka.record import KafkaRecord
 from overlay.committed_view import CommittedView
 from overlay.edge_answers import RUNNING, EdgeAnswers
 from overlay.edge_config import EdgeConfig

@@ -9,11 +9,12 @@ import threading
 
 import structlog
 
-from connectors.http_address import HttpAddress, canonical_host
-from connectors.http_app import Edge, edge_app
-from connectors.http_server import HttpServer
-from connectors.kafka import Admin, KafkaFailure, Reader
-from connectors.kafka_admin import TopicsDisagree
+from connectors.http.address import HttpAddress, canonical_host
+from connectors.http.app import Edge, edge_app
+from connectors.http.server import HttpServer
+from connectors.kafka.admin import Admin, TopicsDisagree
+from connectors.kafka.failure import KafkaFailure
+from connectors.kafka.reader import Reader
 from overlay.committed_view import CommittedView
 from overlay.edge_answers import EdgeAnswers
 from overlay.edge_config import EdgeConfig

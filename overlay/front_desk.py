@@ -14,9 +14,10 @@ from concurrent.futures import Future
 
 import msgspec
 
-from connectors.http_answer import Answer, Elsewhere, Found, NotNow, Unknown
-from connectors.kafka import KafkaProperties, Producer
-from connectors.partitioner import home_partition
+from connectors.http.answer import Answer, Elsewhere, Found, NotNow, Unknown
+from connectors.kafka.partitioner import home_partition
+from connectors.kafka.producer import Producer
+from connectors.kafka.properties import KafkaProperties
 from connectors.record import OutRecord
 from connectors.topics import Topics
 from overlay.ack import WRONG_PARTITION

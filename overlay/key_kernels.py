@@ -119,7 +119,7 @@ def gather(entries: I64, data: U8, starts: U32, lengths: I32, out: U8) -> None:
 
 @numba.njit(cache=True)
 def homes(keys: U8, key_starts: I64, key_lengths: I64, partitions: int, out: I64) -> None:
-    """Write the home of each key among `partitions`: `connectors.partitioner.home_partition`, compiled."""
+    """Write the home of each key among `partitions`: `connectors.kafka.partitioner.home_partition`, compiled."""
     m, mask = np.uint64(0x5BD1E995), np.uint64(0xFFFFFFFF)
     for i in range(len(key_starts)):
         start, length = key_starts[i], key_lengths[i]

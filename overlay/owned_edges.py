@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from catalog.schema.relation import Catalog
-from connectors.kafka_admin import Place
-from connectors.kafka_record import KafkaRecord
+from connectors.kafka.admin import Place
+from connectors.kafka.record import KafkaRecord
 from connectors.record import OutRecord
 from connectors.topics import Topics
 from overlay.packed_deliveries import PACKED_KEY

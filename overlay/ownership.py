@@ -11,8 +11,8 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 
-from connectors.http_address import parse_address
-from connectors.kafka_admin import Member
+from connectors.http.address import parse_address
+from connectors.kafka.admin import Member
 from connectors.topics import Topics
 
 _MARK = "tidewire-edge@"

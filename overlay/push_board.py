@@ -21,10 +21,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from connectors.http_answer import Answer, Elsewhere, NotNow, Unknown
-from connectors.http_rules import HttpRules
-from connectors.http_stream import Stream
-from connectors.partitioner import home_partition
+from connectors.http.answer import Answer, Elsewhere, NotNow, Unknown
+from connectors.http.rules import HttpRules
+from connectors.http.stream import Stream
+from connectors.kafka.partitioner import home_partition
 from connectors.record import OutRecord
 from connectors.topics import Topics
 from overlay.delivery import PROGRESS_KEY

@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 
-from connectors.http_stream import Portion
+from connectors.http.stream import Portion
 from overlay.push_mark import Heard, mark_text
 from overlay.push_message import Missed, Told
 

@@ -18,9 +18,9 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from urllib.parse import quote
 
-from connectors.http_answer import Answer, Elsewhere, Found, Unknown
-from connectors.http_stream import Portion
-from connectors.partitioner import home_partition
+from connectors.http.answer import Answer, Elsewhere, Found, Unknown
+from connectors.http.stream import Portion
+from connectors.kafka.partitioner import home_partition
 from overlay.push_mailbox import Mailbox
 from overlay.push_mark import read_mark
 from overlay.push_message import Told, answer_message, plain_message

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from catalog.schema.relation import Catalog
-from connectors.bucket import shard_of
+from connectors.formats.bucket import shard_of
 from overlay.shape_table import ShapeTable
 from overlay.slot_table import SlotTable
 from state.change_batch import I64

@@ -8,8 +8,8 @@ import msgspec
 
 from catalog.query.subscription_id import unknowable_id, wrong_id
 from catalog.sql.notify import FORMS, MAX_TTL_SECONDS, PACKED, PUSH, RECORDS, read_policy
-from connectors.json_reader import JsonReader, UnreadableJson
-from connectors.partitioner import home_partition
+from connectors.json.reader import JsonReader, UnreadableJson
+from connectors.kafka.partitioner import home_partition
 from overlay.ack import WRONG_PARTITION, Refusal
 
 MAX_REQUEST_BYTES = 65_536

@@ -14,7 +14,7 @@ from typing import Protocol
 import pandas as pd
 
 from connectors.record import RawRecords
-from connectors.schema_registry import Registry, use_registry
+from connectors.schemas.schema_registry import Registry, use_registry
 from connectors.topics import Topics
 from streaming.batch_context import Catalogs, catalog_at, current_batch
 from streaming.parcel import unwrap

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import msgspec
 
 from catalog.schema.relation import Catalog
-from connectors.kafka import KafkaFailure
+from connectors.kafka.failure import KafkaFailure
 from connectors.record import OutRecord
 from connectors.topics import Topics
 from operators.control import Offsets

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from catalog.schema.relation import Catalog
-from connectors.catalog_versions import CatalogFold
+from connectors.kafka.catalog_versions import CatalogFold
 from connectors.topics import Topics
 from streaming.checkpoint import CatalogFrom, Sidecar
 from streaming.cluster import Cluster

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from connectors.kafka_record import KafkaRecord
+from connectors.kafka.record import KafkaRecord
 from connectors.record import OutRecord
 
 

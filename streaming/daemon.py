@@ -25,7 +25,7 @@ from contextlib import contextmanager
 from pyspark.daemon import manager
 
 MODULES = ("pandas", "pyarrow", "pyspark.worker", "streaming.adapter")
-KERNELS = ("operators.range_questions", "state.boxes", "connectors.json_format", "connectors.bucket")
+KERNELS = ("operators.range_questions", "state.boxes", "connectors.json.format", "connectors.formats.bucket")
 _LOOK_SECONDS = 0.5
 
 

@@ -19,9 +19,10 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from connectors.kafka import KafkaFailure, KafkaProperties
-from connectors.publication_log import PublicationLog
-from connectors.schema_registry import Registry, use_registry
+from connectors.kafka.failure import KafkaFailure
+from connectors.kafka.properties import KafkaProperties
+from connectors.log.publication_log import PublicationLog
+from connectors.schemas.schema_registry import Registry, use_registry
 from connectors.topics import Topics
 from operators.control import Offsets
 from streaming.adapter import Process

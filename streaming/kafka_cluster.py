@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from connectors.kafka import Admin, KafkaFailure, KafkaProperties, KafkaRecord, Producer, Reader
-from connectors.kafka_failure import TopicUnknown
+from connectors.kafka.admin import Admin
+from connectors.kafka.failure import KafkaFailure, TopicUnknown
+from connectors.kafka.producer import Producer
+from connectors.kafka.properties import KafkaProperties
+from connectors.kafka.reader import Reader
+from connectors.kafka.record import KafkaRecord
 from connectors.record import OutRecord
 from connectors.topics import Topics
 

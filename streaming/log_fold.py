@@ -11,9 +11,9 @@ from dataclasses import replace
 import numpy as np
 
 from catalog.schema.relation import Catalog, Relation
-from connectors.bucket import buckets_of
-from connectors.log_cut import Cut
-from connectors.publication_log import Chunk, PublicationLog
+from connectors.formats.bucket import buckets_of
+from connectors.log.cut import Cut
+from connectors.log.publication_log import Chunk, PublicationLog
 from connectors.record import RawRecords
 from connectors.topics import Topics
 from streaming.shard import ShardSpec, process_shard

@@ -27,7 +27,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from connectors.log_mark import LogMark, Offsets
+from connectors.log.mark import LogMark, Offsets
 from connectors.record import OutRecord
 from connectors.topics import Topics
 from state.errors import TidewireError

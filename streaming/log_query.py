@@ -19,7 +19,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (the name everyone knows)
 from pyspark.sql.streaming import StreamingQuery
 
-from connectors.log_mark import Gap, LogMark, Offsets
+from connectors.log.mark import Gap, LogMark, Offsets
 from state.errors import TidewireError
 from streaming.checkpoint import Checkpoint
 from streaming.cluster import Cluster

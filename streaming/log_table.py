@@ -4,7 +4,7 @@
 
 Every publication exactly once, whatever is killed and however many writers there are:
 
-1. A commit holds the rows and the mark that says up to which offsets (connectors/log_mark.py): both or neither.
+1. A commit holds the rows and the mark that says up to which offsets (connectors/log/mark.py): both or neither.
 2. A writer goes on from the newest mark in the table, not from a checkpoint of its own. So a kill between the commit
    and whatever comes after it repeats nothing.
 3. Each commit carries (`APP`, number) as Delta's transaction version, one id for all writers, and the number follows
@@ -22,7 +22,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (the name everyone knows)
 
-from connectors.log_mark import LogMark, encode_mark, mark_of_commit
+from connectors.log.mark import LogMark, encode_mark, mark_of_commit
 from state.errors import TidewireError, UserError
 from streaming.checkpoint_files import is_local_path, local_folder, open_files
 from streaming.log_checksums import drop_checksums

@@ -20,7 +20,7 @@ from pyspark.sql.streaming import StreamingQuery
 from pyspark.sql.streaming.state import GroupStateTimeout
 
 from catalog.schema.relation import Catalog
-from connectors.schema_registry import Registry
+from connectors.schemas.schema_registry import Registry
 from connectors.topics import Topics
 from operators.control import Offsets
 from streaming import parcel

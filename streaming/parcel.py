@@ -7,7 +7,7 @@ it on one core; and with every Arrow batch of a group Spark pickles the whole st
 half of the JVM's work, measured). A parcel is an Arrow batch of records of one topic and shard as Arrow IPC: wrapped
 where they were read, in parallel, and opened without a copy.
 
-A record of a table with buckets goes to the shard of its key's bucket (`connectors/bucket.py`). What is in a parcel
+A record of a table with buckets goes to the shard of its key's bucket (`connectors/formats/bucket.py`). What is in a parcel
 depends on how Spark cuts its input, and so no answer may depend on it.
 """
 
@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from catalog.schema.relation import Catalog, Relation
-from connectors.bucket import buckets_of
+from connectors.formats.bucket import buckets_of
 from connectors.record import RawRecords
 from state.arrow_strings import ArrowStrings
 from streaming.batch_context import Catalogs, catalog_at, current_batch

@@ -14,8 +14,8 @@ import logging
 import secrets
 
 from catalog.schema.relation import Catalog, Relation
-from connectors.log_cut import Cut
-from connectors.publication_log import PublicationLog
+from connectors.log.cut import Cut
+from connectors.log.publication_log import PublicationLog
 from connectors.topics import Topics
 from operators.control import Offsets
 from state.errors import UserError

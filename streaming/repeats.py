@@ -1,7 +1,7 @@
 """Changes that a database's connector publishes again, since it was killed before it had noted how far it was.
 
 PostgreSQL says of a change where it stands: the commit before its transaction's, its own place, and the time of its own
-commit (connectors/debezium_position.py). Of what one connector puts into a partition the first two ascend together.
+commit (connectors/formats/debezium_position.py). Of what one connector puts into a partition the first two ascend together.
 What stands before the place that was reached so, and is no later than what was had, is a repeat, and left out: the rows
 have it already, and a value that it does not repeat ("unchanged") is no longer that of the row which is there now. What
 stands at that very place is taken again, which changes nothing. The time tells a repeat from the new changes of a
@@ -18,8 +18,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from connectors.debezium_position import Position
-from connectors.settling import Settling
+from connectors.settling import Position, Settling
 from state.change_batch import Bool, ChangeBatch
 
 Reached = tuple[int, Position, bytes | None]

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 import msgspec
 
 from catalog.schema.relation import Catalog, Relation
+from connectors.formats.record_format import Decoded, format_of
 from connectors.record import OutRecord, RawRecords
-from connectors.record_format import Decoded, format_of
 from connectors.topics import Topics
 from operators.counters import ShardCounters
 from operators.packed import Header

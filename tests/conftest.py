@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from connectors.kafka import Admin, KafkaProperties
+from connectors.kafka.admin import Admin
+from connectors.kafka.properties import KafkaProperties
 from connectors.topics import Topics
 from tests import effort, kernel_warmth
 from tidewire.stack.broker import Broker

@@ -10,7 +10,7 @@ from __future__ import annotations
 from importlib import import_module
 
 SHARES = (
-    ("connectors.json_format",),
+    ("connectors.json.format",),
     ("operators.range_questions", "state.boxes", "overlay.subscription_index"),
 )
 """Rooms' modules with a function `warm`, in two shares of about the same cost."""

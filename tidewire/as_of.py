@@ -14,9 +14,9 @@ import time
 from collections.abc import Iterator, Sequence
 
 from catalog.schema.relation import Relation
-from connectors.kafka import Reader
-from connectors.log_cut import Cut, Place, earlier
-from connectors.publication_log import PublicationLog
+from connectors.kafka.reader import Reader
+from connectors.log.cut import Cut, Place, earlier
+from connectors.log.publication_log import PublicationLog
 from connectors.topics import Topics
 from operators.control import Progress, control_at
 from state.errors import TidewireError

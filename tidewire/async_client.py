@@ -22,7 +22,7 @@ from typing import ParamSpec, TypeVar
 
 from catalog.schema.relation import Catalog, Relation
 from catalog.types.column_type import JsonValue
-from connectors.kafka import KafkaRecord
+from connectors.kafka.record import KafkaRecord
 from connectors.topics import Topics
 from tidewire.client import EMBEDDED_BROKER, Client
 from tidewire.delivery_stream import DeliveryStream

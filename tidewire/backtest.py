@@ -21,8 +21,8 @@ from catalog.schema.ddl import to_ddl
 from catalog.schema.relation import Catalog, Relation
 from catalog.sql.errors import SubscriptionError
 from catalog.types.column_type import JsonValue
-from connectors.log_cut import Cut, Place, earlier
-from connectors.publication_log import Chunk, PublicationLog
+from connectors.log.cut import Cut, Place, earlier
+from connectors.log.publication_log import Chunk, PublicationLog
 from connectors.record import RawRecords
 from operators.control import Progress
 from overlay.ack import Refusal

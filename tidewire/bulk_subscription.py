@@ -15,7 +15,9 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from connectors.kafka import KafkaRecord, Producer, Reader
+from connectors.kafka.producer import Producer
+from connectors.kafka.reader import Reader
+from connectors.kafka.record import KafkaRecord
 from connectors.record import OutRecord
 from connectors.topics import Topics
 from overlay.ack import WRONG_PARTITION

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 
 from catalog.schema.ddl import apply_ddl
 from catalog.schema.relation import Catalog, Relation
-from connectors.catalog_versions import CatalogFold
-from connectors.kafka import Reader
-from connectors.light_kafka import LightKafka
+from connectors.kafka.catalog_versions import CatalogFold
+from connectors.kafka.light import LightKafka
+from connectors.kafka.reader import Reader
 from connectors.topics import Topics
 from state.errors import UserError
 

@@ -19,10 +19,11 @@ import msgspec
 
 from catalog.schema.relation import Catalog, Relation
 from catalog.types.column_type import JsonValue
-from connectors.json_writer import encode_key, encode_row
-from connectors.kafka import KafkaProperties, KafkaRecord
-from connectors.light_kafka import LightKafka, LightReader
-from connectors.partitioner import home_partition
+from connectors.json.writer import encode_key, encode_row
+from connectors.kafka.light import LightKafka, LightReader
+from connectors.kafka.partitioner import home_partition
+from connectors.kafka.properties import KafkaProperties
+from connectors.kafka.record import KafkaRecord
 from connectors.topics import Topics
 from operators.control import Progress as EngineProgress
 from operators.control import control_at

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from connectors.kafka import Admin, KafkaProperties
+from connectors.kafka.admin import Admin
+from connectors.kafka.properties import KafkaProperties
 from connectors.topics import Topics
 from state.errors import UserError
 from tidewire.client import Client

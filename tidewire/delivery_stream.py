@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Set
 
-from connectors.kafka_record import KafkaRecord
-from connectors.light_kafka import LightReader
-from connectors.partitioner import home_partition
+from connectors.kafka.light import LightReader
+from connectors.kafka.partitioner import home_partition
+from connectors.kafka.record import KafkaRecord
 from connectors.topics import Topics
 from tidewire.delivery_reader import DeliveryReader
 from tidewire.packed_deliveries import PACKED_KEY

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import http.client
 
-from connectors.http_address import HttpAddress
+from connectors.http.address import HttpAddress
 
 
 def connect(address: HttpAddress, seconds: float) -> http.client.HTTPConnection:

@@ -11,8 +11,8 @@ from catalog.query.explanation import Explanation
 from catalog.query.explanation import explain as explain_region
 from catalog.schema.relation import Catalog
 from catalog.types.column_type import JsonValue
-from connectors.bucket import shard_of
-from connectors.partitioner import home_partition
+from connectors.formats.bucket import shard_of
+from connectors.kafka.partitioner import home_partition
 
 COSTS = {
     "reformulated": "one message of a shard tells all subscriptions of this shape that a change concerns; "

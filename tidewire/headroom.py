@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import msgspec
 
-from connectors.kafka import KafkaFailure, Reader
-from connectors.kafka_failure import TopicUnknown
+from connectors.kafka.failure import KafkaFailure, TopicUnknown
+from connectors.kafka.reader import Reader
 from operators.control import Offsets
 
 

@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 
 from catalog.schema.proto_schema import schema_text
-from connectors.proto_compiler import compile_proto
+from connectors.schemas.proto_compiler import compile_proto
 from tidewire.text_input import STDIN, open_input, text_of
 
 _INCLUDED = re.compile(r"""('schema(?:\.[0-9]+)?'\s*=\s*)'@((?:[^']|'')+)'""", re.IGNORECASE)

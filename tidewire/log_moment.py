@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from connectors.log_cut import Cut
-from connectors.publication_log import PublicationLog
+from connectors.log.cut import Cut
+from connectors.log.publication_log import PublicationLog
 from state.errors import UserError
 
 Moment = int | datetime

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from connectors.publication_log import PublicationLog
+from connectors.log.publication_log import PublicationLog
 
 
 class LogPlace(msgspec.Struct, frozen=True):

@@ -21,10 +21,11 @@ from datetime import UTC, datetime
 import msgspec
 
 from catalog.schema.relation import Catalog, Relation
-from connectors.catalog_versions import CatalogFold
-from connectors.http_address import parse_address
-from connectors.kafka import KafkaFailure, KafkaRecord, Reader
-from connectors.kafka_failure import TopicUnknown
+from connectors.http.address import parse_address
+from connectors.kafka.catalog_versions import CatalogFold
+from connectors.kafka.failure import KafkaFailure, TopicUnknown
+from connectors.kafka.reader import Reader
+from connectors.kafka.record import KafkaRecord
 from connectors.topics import Topics
 from operators.control import Offsets, Progress, control_at
 from operators.counters import ShardCounters, summed

@@ -15,10 +15,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from catalog.schema.relation import Relation
-from connectors.json_reader import read_json
-from connectors.json_writer import encode_key, encode_row
-from connectors.kafka import Producer
-from connectors.kafka_failure import BrokerUnavailable, KafkaFailure
+from connectors.json.reader import read_json
+from connectors.json.writer import encode_key, encode_row
+from connectors.kafka.failure import BrokerUnavailable, KafkaFailure
+from connectors.kafka.producer import Producer
 from connectors.record import OutRecord
 from state.errors import TidewireError, UserError
 from tidewire.acknowledged_lines import AcknowledgedLines

@@ -19,8 +19,8 @@ import numpy as np
 
 from catalog.schema.ddl import apply_ddl
 from catalog.schema.relation import Catalog, Relation
-from connectors.bucket import buckets_of
-from connectors.partitioner import home_partition
+from connectors.formats.bucket import buckets_of
+from connectors.kafka.partitioner import home_partition
 from connectors.record import OutRecord, RawRecords
 from connectors.topics import VIRTUAL_EDGES, Topics
 from operators.control import Control, EpochBegins, Offsets, Progress, RegisterAll, encode_control

@@ -16,8 +16,8 @@ from urllib.parse import quote, urljoin, urlsplit
 import msgspec
 
 from catalog.sql.notify import PUSH, OptionRefused, read_options
-from connectors.http_address import HttpAddress, parse_address
-from connectors.kafka_admin import Member
+from connectors.http.address import HttpAddress, parse_address
+from connectors.kafka.admin import Member
 from overlay.ownership import edge_address
 from state.errors import TidewireError, UserError
 from tidewire.edge_connection import connect

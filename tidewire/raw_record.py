@@ -15,8 +15,8 @@ import re
 
 import msgspec
 
-from connectors.json_document import Members, Number
-from connectors.json_reader import UnreadableJson, read_document
+from connectors.json.document import Members, Number
+from connectors.json.reader import UnreadableJson, read_document
 from connectors.record import OutRecord
 
 _TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")

@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from connectors.json_reader import read_document
-from connectors.kafka import KafkaRecord
+from connectors.json.reader import read_document
+from connectors.kafka.record import KafkaRecord
 from operators.packed import PackedRegistrations, PackedSnapshot, PackedSummary, is_packed, unpack
 from state.errors import TidewireError
 

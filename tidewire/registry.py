@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import msgspec
 
-from connectors.json_reader import UnreadableJson, read_json
-from connectors.kafka import Reader
-from connectors.partitioner import home_partition
+from connectors.json.reader import UnreadableJson, read_json
+from connectors.kafka.partitioner import home_partition
+from connectors.kafka.reader import Reader
 from connectors.topics import Topics
 from tidewire.delivery_reader import DeliveryReader
 from tidewire.members import members_after

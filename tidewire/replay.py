@@ -14,8 +14,8 @@ from typing import Protocol
 
 import msgspec
 
-from connectors.log_cut import Cut
-from connectors.publication_log import Chunk, PublicationLog
+from connectors.log.cut import Cut
+from connectors.log.publication_log import Chunk, PublicationLog
 from connectors.record import OutRecord
 
 Place = tuple[str, int]

@@ -15,8 +15,10 @@ import msgspec
 
 from catalog.schema.ddl import fold_ddl, to_ddl
 from catalog.schema.relation import Catalog
-from connectors.kafka import KafkaProperties, Producer, Reader
-from connectors.log_cut import Cut, Place
+from connectors.kafka.producer import Producer
+from connectors.kafka.properties import KafkaProperties
+from connectors.kafka.reader import Reader
+from connectors.log.cut import Cut, Place
 from connectors.record import OutRecord
 from connectors.topics import Topics
 from state.errors import UserError

@@ -21,15 +21,15 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, EnvSettingsSource, SettingsConfigDict, SettingsError
 
-from connectors.bearer_token import are_hashes
-from connectors.http_address import HttpAddress, parse_address
-from connectors.schema_registry import Registry
-from connectors.served_addresses import ServedAddresses
+from connectors.http.address import HttpAddress, parse_address
+from connectors.http.bearer_token import are_hashes
+from connectors.http.served_addresses import ServedAddresses
+from connectors.schemas.schema_registry import Registry
 from state.errors import UserError
 from tidewire.option_name import option_of
 
 if TYPE_CHECKING:
-    from connectors.http_rules import HttpRules
+    from connectors.http.rules import HttpRules
 
 ENV_PREFIX = "TIDEWIRE_"
 _PATHS = ("data_dir", "jars_dir", "ivy_settings")
@@ -147,7 +147,7 @@ class Settings(BaseSettings):
     @property
     def http_rules(self) -> HttpRules:
         """Who may ask the edges for what over HTTP."""
-        from connectors.http_rules import HttpRules  # with a web framework, which most commands do without
+        from connectors.http.rules import HttpRules  # with a web framework, which most commands do without
 
         served = ServedAddresses(self.http_host, tuple(map(parse_address, self.http_names)), self.advertised())
         return HttpRules(

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from connectors.json_reader import UnreadableJson, read_json, read_number
+from connectors.json.reader import UnreadableJson, read_json, read_number
 from state.errors import UserError
 from tidewire.subscription_record import record_key, record_value
 from tidewire.text_input import UnreadableInput, lines_of

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from connectors.json_reader import MAX_BYTES
+from connectors.json.reader import MAX_BYTES
 from state.errors import UserError
 
 STDIN = Path("-")

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.push_readers import Reader
-from connectors.http_stream import Portion, sse_frame
+from connectors.http.stream import Portion, sse_frame
 from overlay.delivery import Position, delivery, moved
 
 LINES = [delivery('"r0"', "change", 0, n, moved(str(n - 1), str(n)), Position(0, 1).text) for n in range(1, 9)]

@@ -4,7 +4,7 @@ import numpy as np
 
 from benchmarks.shard_cost import dump_of, raw
 from benchmarks.stock_workload import HIGHEST, LOWEST, Audience, Market, catalog_of
-from connectors.record_format import format_of
+from connectors.formats.record_format import format_of
 from connectors.topics import Topics
 from operators.packed import PackedMessages, unpack
 from state.order_code import double_of_code

@@ -8,9 +8,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from connectors.http_app import Edge, edge_app
-from connectors.http_rules import HttpRules
-from connectors.http_server import HttpServer
+from connectors.http.app import Edge, edge_app
+from connectors.http.rules import HttpRules
+from connectors.http.server import HttpServer
 from tests.overlay.push_world import LiveEdge
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")

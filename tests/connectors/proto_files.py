@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 from catalog.schema.proto_schema import ProtoSchema
-from connectors.proto_compiler import compile_texts
+from connectors.schemas.proto_compiler import compile_texts
 
 TRADE = """
 syntax = "proto3";

@@ -10,7 +10,7 @@ import msgspec
 import pyarrow as pa
 from deltalake import CommitProperties, write_deltalake
 
-from connectors.log_mark import LogMark, Offsets, encode_mark
+from connectors.log.mark import LogMark, Offsets, encode_mark
 
 SCHEMA = pa.schema(
     [

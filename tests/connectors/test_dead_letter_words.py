@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from catalog.schema.ddl import fold_ddl
 from catalog.schema.relation import Catalog
-from connectors.record_format import format_of
+from connectors.formats.record_format import format_of
 from tests.connectors import proto_files
 from tests.connectors.debezium_source import COLUMNS, INLINE, UNITS
+from tests.connectors.formats.test_avro_datum import CUTS, damaged
 from tests.connectors.relations import records
-from tests.connectors.test_avro_datum import CUTS, damaged
 from tests.effort import examples
 from tests.tidewire.verification.test_proto_older import DDL as OLDER
 from tests.tidewire.verification.test_proto_older import ROW as OLDER_ROW

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from connectors.json_format import JsonFormat
+from connectors.json.format import JsonFormat
 from tests.connectors.relations import STOCK, records
 
 

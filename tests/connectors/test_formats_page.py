@@ -13,10 +13,10 @@ import connectors.dead_letter
 from catalog.schema.format_options import UNITS
 from catalog.schema.relation import Column, Relation
 from catalog.types.column_type import ColumnType, Kind
-from connectors.csv_format import CsvFormat
-from connectors.debezium_format import DebeziumFormat
-from connectors.json_format import JsonFormat
-from connectors.json_scalar import scalar_text
+from connectors.formats.csv_format import CsvFormat
+from connectors.formats.debezium_format import DebeziumFormat
+from connectors.json.format import JsonFormat
+from connectors.json.scalar import scalar_text
 from tests.connectors.relations import STOCK, one_column, records
 
 PAGE = (Path(__file__).parents[2] / "docs" / "formats.md").read_text()

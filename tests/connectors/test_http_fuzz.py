@@ -11,11 +11,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from starlette.types import Message
 
-from connectors.bearer_token import hash_of
-from connectors.http_app import Edge, edge_app
-from connectors.http_rules import HttpRules
+from connectors.http.app import Edge, edge_app
+from connectors.http.bearer_token import hash_of
+from connectors.http.rules import HttpRules
 from overlay.push_board import PushBoard
-from tests.connectors.test_http_app import Fixed, NoDesk
+from tests.connectors.http.test_app import Fixed, NoDesk
 from tests.overlay.test_owned_edges import TOPICS
 
 EXAMPLES = int(os.environ.get("TIDEWIRE_FUZZ_EXAMPLES", "100"))

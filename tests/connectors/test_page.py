@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from connectors.bearer_token import hash_of
-from connectors.http_rules import HttpRules
+from connectors.http.bearer_token import hash_of
+from connectors.http.rules import HttpRules
 from tests.connectors.page_world import Beating, ask, opened, shot
 from tests.overlay.hand_engine import SQL
 

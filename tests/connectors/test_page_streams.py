@@ -11,8 +11,8 @@ from urllib.parse import quote
 
 import pytest
 
-from connectors.bearer_token import hash_of
-from connectors.http_rules import HttpRules
+from connectors.http.bearer_token import hash_of
+from connectors.http.rules import HttpRules
 from tests.connectors.page_world import Beating, opened, shot, tab
 from tests.overlay.push_world import LiveEdge
 from tests.overlay.test_push_board import AT_HOME

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from connectors.http_address import parse_address
-from connectors.http_rules import HttpRules
-from connectors.served_addresses import ServedAddresses
+from connectors.http.address import parse_address
+from connectors.http.rules import HttpRules
+from connectors.http.served_addresses import ServedAddresses
 from tests.connectors.page_world import BROWSERS
 from tests.overlay.hand_engine import SQL
 from tests.overlay.push_world import LiveEdge

@@ -11,16 +11,12 @@ from pathlib import Path
 import pytest
 from confluent_kafka.admin import AdminClient, ScramCredentialInfo, ScramMechanism, UserScramCredentialUpsertion
 
-from connectors.kafka import (
-    Admin,
-    GroupConsumer,
-    KafkaFailure,
-    KafkaProperties,
-    Producer,
-    Reader,
-    TransactionalProducer,
-)
-from connectors.kafka_failure import NotAuthorised
+from connectors.kafka.admin import Admin
+from connectors.kafka.failure import KafkaFailure, NotAuthorised
+from connectors.kafka.group import GroupConsumer
+from connectors.kafka.producer import Producer, TransactionalProducer
+from connectors.kafka.properties import KafkaProperties
+from connectors.kafka.reader import Reader
 from connectors.record import OutRecord
 from connectors.topics import Topics
 from tests.conftest import TEST_VIRTUAL_EDGES, make_broker

@@ -14,7 +14,7 @@ import yaml
 
 from catalog.schema.ddl import apply_ddl
 from catalog.schema.relation import Catalog
-from connectors.kafka import KafkaProperties
+from connectors.kafka.properties import KafkaProperties
 from tests.docker.compose_file import FOLDER, Compose, read_compose
 from tidewire.settings import ENV_PREFIX, Settings, load_settings
 from tidewire.stack.jars import read_jar_sets

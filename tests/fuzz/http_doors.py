@@ -30,9 +30,9 @@ import httpx
 import psutil
 from hypothesis import strategies as st
 
-from connectors.bearer_token import hash_of
-from connectors.http_log import LINES, SECONDS
-from connectors.http_rules import HttpRules
+from connectors.http.bearer_token import hash_of
+from connectors.http.log import LINES, SECONDS
+from connectors.http.rules import HttpRules
 from tests.fuzz.mutation import damaged
 from tests.overlay.push_world import LiveEdge
 

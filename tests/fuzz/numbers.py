@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from catalog.types.column_type import ColumnType, Kind
 from catalog.types.literal import LiteralKind, place
 from connectors.dead_letter import RecordFault
-from connectors.json_document import Number
-from connectors.json_scalar import read_scalar
+from connectors.json.document import Number
+from connectors.json.scalar import read_scalar
 from operators.unit import unit_of
 from tests.catalog.sample import of
 from tests.oracle.naive_float import hard_texts, naive_nearest

@@ -17,26 +17,20 @@ from catalog.schema.ddl import apply_ddl, to_ddl
 from catalog.schema.proto_schema import ProtoSchema, ProtoSchemaError
 from catalog.schema.relation import Catalog
 from catalog.sql.errors import CatalogError, SubscriptionError
-from connectors.record_format import format_of
+from connectors.formats.record_format import format_of
 from overlay.subscription_request import read_request
 from state.errors import UserError
 from tests.catalog import odd_texts, refusals
 from tests.catalog.query.test_compiler import statements
 from tests.catalog.sample import CATALOG
-from tests.connectors import (
-    json_texts,
-    proto_files,
-    test_avro_format,
-    test_debezium_record,
-    test_http_desk,
-    test_json_reader,
-    test_protobuf_format,
-    test_row_decoding,
-)
+from tests.connectors import json_texts, proto_files
 from tests.connectors.debezium_source import COLUMNS, INLINE, UNITS, Source
 from tests.connectors.documents import Publisher, relation_of
+from tests.connectors.formats import test_avro_format, test_debezium_record, test_protobuf_format, test_row_decoding
+from tests.connectors.http import test_desk as test_http_desk
+from tests.connectors.json import test_reader as test_json_reader
+from tests.connectors.json.test_format import check_against_the_twin
 from tests.connectors.relations import records
-from tests.connectors.test_json_format import check_against_the_twin
 from tests.fuzz.mutation import mutated
 from tests.fuzz.numbers import NUMBERS, is_one_number
 from tests.fuzz.strict_decoders import STRICT

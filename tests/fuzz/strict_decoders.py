@@ -7,8 +7,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from tests.connectors import test_avro_datum, test_dead_letter_words
+from tests.connectors import test_dead_letter_words
 from tests.connectors.avro_samples import samples
+from tests.connectors.formats import test_avro_datum
 from tests.tidewire.verification import test_proto_older
 
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from catalog.schema.ddl import apply_ddl
 from catalog.schema.relation import Catalog
-from connectors.json_format import JsonFormat
-from connectors.json_writer import encode_key, encode_row
+from connectors.json.format import JsonFormat
+from connectors.json.writer import encode_key, encode_row
 from connectors.record import RawRecords
 from operators.range_questions import RangeQuestions
 from operators.stored_rows import stored_rows

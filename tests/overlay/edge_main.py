@@ -11,8 +11,8 @@ import signal
 import sys
 import threading
 
-from connectors.kafka import KafkaProperties
-from connectors.kafka_producer import TransactionalProducer
+from connectors.kafka.producer import TransactionalProducer
+from connectors.kafka.properties import KafkaProperties
 from connectors.topics import Topics
 from overlay import edge_member
 from overlay.edge_config import EdgeConfig

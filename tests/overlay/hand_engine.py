@@ -12,8 +12,10 @@ import msgspec
 import numpy as np
 
 from catalog.query.shape import Channel
-from connectors.kafka import KafkaProperties, Producer, Reader
-from connectors.partitioner import home_partition
+from connectors.kafka.partitioner import home_partition
+from connectors.kafka.producer import Producer
+from connectors.kafka.properties import KafkaProperties
+from connectors.kafka.reader import Reader
 from connectors.record import OutRecord
 from connectors.topics import Topics
 from operators.control import Control, EpochBegins, Progress, RegisterAll, encode_control

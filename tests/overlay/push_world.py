@@ -12,11 +12,11 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
 from types import SimpleNamespace
 
-from connectors.http_app import Edge, edge_app
-from connectors.http_rules import HttpRules
-from connectors.http_server import HttpServer
-from connectors.kafka_admin import Member, Place
-from connectors.kafka_record import KafkaRecord
+from connectors.http.app import Edge, edge_app
+from connectors.http.rules import HttpRules
+from connectors.http.server import HttpServer
+from connectors.kafka.admin import Member, Place
+from connectors.kafka.record import KafkaRecord
 from connectors.record import OutRecord
 from connectors.topics import Topics
 from overlay.committed_view import CommittedView

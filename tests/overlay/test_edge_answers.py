@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from connectors.http_answer import Elsewhere, Found, NotNow, Unknown
-from connectors.kafka_admin import Member
+from connectors.http.answer import Elsewhere, Found, NotNow, Unknown
+from connectors.kafka.admin import Member
 from overlay.committed_view import CommittedView
 from overlay.edge_answers import EdgeAnswers
 from overlay.ownership import Ownership, client_id

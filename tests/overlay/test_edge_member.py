@@ -17,7 +17,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from connectors.kafka import Admin, KafkaProperties, Reader
+from connectors.kafka.admin import Admin
+from connectors.kafka.properties import KafkaProperties
+from connectors.kafka.reader import Reader
 from connectors.topics import Topics
 from tests.conftest import TEST_VIRTUAL_EDGES
 from tests.overlay.hand_engine import HandEngine

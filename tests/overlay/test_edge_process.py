@@ -16,12 +16,15 @@ import httpx
 import msgspec
 import pytest
 
-from connectors.http_address import parse_address
-from connectors.http_rules import HttpRules
-from connectors.kafka import Admin, KafkaProperties, Producer, Reader
-from connectors.partitioner import home_partition
+from connectors.http.address import parse_address
+from connectors.http.rules import HttpRules
+from connectors.http.served_addresses import ServedAddresses
+from connectors.kafka.admin import Admin
+from connectors.kafka.partitioner import home_partition
+from connectors.kafka.producer import Producer
+from connectors.kafka.properties import KafkaProperties
+from connectors.kafka.reader import Reader
 from connectors.record import OutRecord
-from connectors.served_addresses import ServedAddresses
 from connectors.topics import Topics
 from overlay.edge_config import EdgeConfig
 from overlay.edge_process import EdgeProcess

@@ -12,8 +12,8 @@ import httpx
 import msgspec
 import pytest
 
-from connectors.kafka_failure import BrokerUnavailable
-from connectors.partitioner import home_partition
+from connectors.kafka.failure import BrokerUnavailable
+from connectors.kafka.partitioner import home_partition
 from connectors.record import OutRecord
 from overlay import front_desk
 from tests.overlay.hand_engine import SQL

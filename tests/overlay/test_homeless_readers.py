@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from connectors.kafka_group import Assignment
+from connectors.kafka.group import Assignment
 from overlay.committed_view import CommittedView
 from overlay.edge_member import HOMELESS_SECONDS, EdgeMember
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from catalog.bulk import bulk_compiler
-from connectors.partitioner import home_partition
+from connectors.kafka.partitioner import home_partition
 from operators.control import EpochBegins
 from operators.packed import PackedRegistrations, is_packed, unpack
 from overlay import admission

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from connectors.partitioner import home_partition
+from connectors.kafka.partitioner import home_partition
 from overlay.key_kernels import homes
 from overlay.text_arena import sizes_of
 from tests.effort import examples

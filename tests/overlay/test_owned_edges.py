@@ -10,8 +10,8 @@ import pytest
 
 from catalog.schema.ddl import apply_ddl
 from catalog.schema.relation import Catalog
-from connectors.kafka_record import KafkaRecord
-from connectors.partitioner import home_partition
+from connectors.kafka.partitioner import home_partition
+from connectors.kafka.record import KafkaRecord
 from connectors.topics import Topics
 from operators.control import Control, EpochBegins, Progress, RegisterAll, encode_control
 from operators.operator import Answers

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from connectors.http_address import parse_address
-from connectors.kafka_admin import Member
+from connectors.http.address import parse_address
+from connectors.kafka.admin import Member
 from overlay.ownership import CACHE_SECONDS, Ownership, client_id, edge_address
 
 

@@ -14,9 +14,9 @@ import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
-from connectors.http_answer import Found
-from connectors.http_rules import HttpRules
-from connectors.partitioner import home_partition
+from connectors.http.answer import Found
+from connectors.http.rules import HttpRules
+from connectors.kafka.partitioner import home_partition
 from overlay.push_mark import read_mark
 from tests.overlay.hand_engine import SQL
 from tests.overlay.push_world import TOPICS, LiveEdge

@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine
 
 import msgspec
 
-from connectors.http_stream import Portion
+from connectors.http.stream import Portion
 from overlay.delivery import Position, delivery, moved
 from overlay.push_mailbox import HEARTBEAT_SECONDS, MOST_BYTES, Mailbox
 from overlay.push_message import Told, answer_message, read_told

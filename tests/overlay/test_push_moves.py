@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
-from connectors.kafka import KafkaProperties
+from connectors.kafka.properties import KafkaProperties
 from connectors.topics import Topics
 from tests.overlay.hand_engine import HandEngine
 from tests.overlay.test_edge_process import SECONDS, edge, serve, started, until, url

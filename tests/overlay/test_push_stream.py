@@ -8,7 +8,7 @@ from collections.abc import Callable, Coroutine, Sequence
 import msgspec
 import pytest
 
-from connectors.http_answer import Answer, Elsewhere, Found, Unknown
+from connectors.http.answer import Answer, Elsewhere, Found, Unknown
 from overlay.delivery import Position, delivery
 from overlay.push_message import read_told
 from overlay.push_stream import PushStream, jumped

@@ -5,7 +5,7 @@ import numpy as np
 from catalog.query.compiler import Compiler
 from catalog.schema.ddl import apply_ddl
 from catalog.schema.relation import Catalog
-from connectors.bucket import shard_of
+from connectors.formats.bucket import shard_of
 from overlay.newcomers import Newcomers
 from overlay.roster import Roster
 from overlay.slot_shards import SlotShards

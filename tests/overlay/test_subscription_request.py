@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from connectors.partitioner import home_partition
+from connectors.kafka.partitioner import home_partition
 from overlay.ack import Refusal
 from overlay.subscription_request import MAX_REQUEST_BYTES, Request, read_request, refuse_id
 from tests.effort import examples

@@ -15,11 +15,11 @@ import msgspec
 import pytest
 import structlog
 
-from connectors.http_rules import HttpRules
-from connectors.kafka_admin import Place
-from connectors.kafka_failure import StepAborted
-from connectors.kafka_group import Assignment
-from connectors.kafka_record import KafkaRecord
+from connectors.http.rules import HttpRules
+from connectors.kafka.admin import Place
+from connectors.kafka.failure import StepAborted
+from connectors.kafka.group import Assignment
+from connectors.kafka.record import KafkaRecord
 from connectors.record import OutRecord
 from overlay import edge_member
 from overlay.committed_view import CommittedView

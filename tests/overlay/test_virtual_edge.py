@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from catalog.query.shape import Channel, Region
-from connectors.partitioner import home_partition
+from connectors.kafka.partitioner import home_partition
 from operators.control import EpochBegins, Progress, RegisterAll, Withdraw, decode_control, encode_control
 from operators.operator import Answers, Messages
 from operators.packed import (

@@ -14,7 +14,8 @@ from typing import Any
 
 import psutil
 
-from connectors.kafka import Admin, KafkaFailure
+from connectors.kafka.admin import Admin
+from connectors.kafka.failure import KafkaFailure
 from tests.soak.trend import Memory
 from tests.stack.live_stack import LiveStack
 from tests.stack.ways import is_daemon

@@ -5,7 +5,8 @@ from __future__ import annotations
 import threading
 import time
 
-from connectors.kafka import KafkaProperties, Producer
+from connectors.kafka.producer import Producer
+from connectors.kafka.properties import KafkaProperties
 from tests.soak.market import Market
 from tests.soak.population import Population
 

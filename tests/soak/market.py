@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import random
 
-from connectors.json_writer import encode_key, encode_row
+from connectors.json.writer import encode_key, encode_row
 from connectors.record import OutRecord
 from connectors.topics import Topics
 from tests.stack.trades import QUOTE, SECTORS, Questions, Row, relation_of

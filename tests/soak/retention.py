@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 
-from connectors.kafka import KafkaProperties
+from connectors.kafka.properties import KafkaProperties
 from connectors.topics import Topics
 
 BROKER = {

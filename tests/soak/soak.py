@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from connectors.kafka import Producer
+from connectors.kafka.producer import Producer
 from tests.soak.census import Census, live_subscriptions
 from tests.soak.flow import PATIENCE, Flow
 from tests.soak.kills import Kill, schedule

@@ -13,7 +13,8 @@ from typing import Any
 
 import psutil
 
-from connectors.kafka import KafkaProperties, Reader
+from connectors.kafka.properties import KafkaProperties
+from connectors.kafka.reader import Reader
 from connectors.topics import Topics
 from tidewire.overview import Observer, Overview
 from tidewire.settings import Settings, load_settings

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 
-from connectors.kafka import KafkaProperties, Producer
+from connectors.kafka.producer import Producer
+from connectors.kafka.properties import KafkaProperties
 from connectors.record import OutRecord
 from tests.stack.live_stack import eventually
 from tests.stack.trades import Trades

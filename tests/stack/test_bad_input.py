@@ -16,8 +16,10 @@ import httpx
 import pytest
 from confluent_kafka.admin import AdminClient, NewPartitions
 
-from connectors.kafka import Admin, Producer, Reader
-from connectors.partitioner import home_partition
+from connectors.kafka.admin import Admin
+from connectors.kafka.partitioner import home_partition
+from connectors.kafka.producer import Producer
+from connectors.kafka.reader import Reader
 from connectors.record import OutRecord
 from state.order_code import INT64_MAX, INT64_MIN
 from tests.stack import odd_input

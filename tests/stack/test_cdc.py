@@ -16,10 +16,12 @@ from catalog.schema.ddl import apply_ddl
 from catalog.schema.relation import Catalog
 from catalog.types.column_type import ColumnType, JsonValue
 from catalog.types.value import json_of_code
-from connectors.kafka import KafkaProperties, KafkaRecord, Reader
-from connectors.kafka_failure import TopicUnknown
+from connectors.formats.record_format import format_of
+from connectors.kafka.failure import TopicUnknown
+from connectors.kafka.properties import KafkaProperties
+from connectors.kafka.reader import Reader
+from connectors.kafka.record import KafkaRecord
 from connectors.record import RawRecords
-from connectors.record_format import format_of
 from connectors.topics import Topics
 from streaming.shard import ShardSpec, process_shard
 from streaming.shard_state import ShardState

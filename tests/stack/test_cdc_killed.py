@@ -18,8 +18,9 @@ from typing import Any
 
 import pytest
 
-from connectors.kafka import KafkaRecord, Reader
-from connectors.publication_log import PublicationLog
+from connectors.kafka.reader import Reader
+from connectors.kafka.record import KafkaRecord
+from connectors.log.publication_log import PublicationLog
 from tests.stack import visits
 from tests.stack.connector import Connector, Source
 from tests.stack.database_writer import DatabaseWriter

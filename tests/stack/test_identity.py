@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from connectors.kafka import KafkaProperties, Reader
+from connectors.kafka.properties import KafkaProperties
+from connectors.kafka.reader import Reader
 from connectors.topics import Topics
 from tests.stack.live_stack import PATIENCE, eventually
 from tests.stack.publisher import Publisher

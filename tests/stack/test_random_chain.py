@@ -15,8 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from connectors.json_writer import encode_key, encode_row
-from connectors.kafka import Producer, Reader
+from connectors.json.writer import encode_key, encode_row
+from connectors.kafka.producer import Producer
+from connectors.kafka.reader import Reader
 from connectors.record import OutRecord
 from operators.packed import PackedSummary, is_packed, unpack
 from tests.stack.live_stack import LiveStack

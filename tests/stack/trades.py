@@ -9,7 +9,7 @@ from typing import Any
 
 from catalog.schema.ddl import apply_ddl
 from catalog.schema.relation import Catalog, Relation
-from connectors.json_writer import encode_key, encode_row
+from connectors.json.writer import encode_key, encode_row
 from connectors.record import OutRecord
 from connectors.topics import Topics
 

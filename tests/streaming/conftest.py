@@ -14,7 +14,10 @@ import pytest
 from confluent_kafka.admin import AdminClient, NewPartitions
 from pyspark.sql import SparkSession
 
-from connectors.kafka import Admin, KafkaProperties, Producer, Reader
+from connectors.kafka.admin import Admin
+from connectors.kafka.producer import Producer
+from connectors.kafka.properties import KafkaProperties
+from connectors.kafka.reader import Reader
 from connectors.record import OutRecord
 from connectors.topics import Topics
 from operators.control import Control, Offsets, Progress, decode_control

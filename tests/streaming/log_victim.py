@@ -16,8 +16,8 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame
 
-from connectors.kafka import KafkaProperties
-from connectors.log_mark import LogMark
+from connectors.kafka.properties import KafkaProperties
+from connectors.log.mark import LogMark
 from connectors.topics import Topics
 from streaming.engine import Engine, EngineConfig
 from streaming.log_keeper import LogConfig

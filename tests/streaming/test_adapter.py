@@ -11,7 +11,7 @@ import pytest
 
 from catalog.schema.relation import Catalog, Relation
 from connectors.record import RawRecords
-from connectors.schema_registry import Registry, registry_in_use
+from connectors.schemas.schema_registry import Registry, registry_in_use
 from connectors.topics import Topics
 from streaming import adapter, parcel
 from streaming.adapter import ShardFunction

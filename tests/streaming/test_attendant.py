@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from connectors.kafka_failure import BrokerUnavailable, KafkaFailure
+from connectors.kafka.failure import BrokerUnavailable, KafkaFailure
 from connectors.record import OutRecord
 from connectors.topics import Topics
 from operators.control import Offsets, Progress, RegisterAll

@@ -10,7 +10,7 @@ import pytest
 from catalog.query.compiler import Compiler
 from catalog.schema.ddl import apply_ddl
 from catalog.schema.relation import Catalog
-from connectors.bucket import shard_of
+from connectors.formats.bucket import shard_of
 from connectors.record import OutRecord
 from operators.control import RegisterAll
 from operators.counters import ShardCounters

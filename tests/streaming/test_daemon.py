@@ -24,7 +24,12 @@ def test_what_cannot_be_loaded_is_said_and_ends_nothing() -> None:
 
 
 def test_the_kernels_are_there() -> None:
-    assert KERNELS == ("operators.range_questions", "state.boxes", "connectors.json_format", "connectors.bucket")
+    assert KERNELS == (
+        "operators.range_questions",
+        "state.boxes",
+        "connectors.json.format",
+        "connectors.formats.bucket",
+    )
 
 
 def test_it_does_not_outlive_a_parent_that_dies_while_it_loads() -> None:

@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from connectors.record import OutRecord
-from connectors.schema_registry import Registry
+from connectors.schemas.schema_registry import Registry
 from operators.control import EpochBegins, Progress, RegisterAll
 from streaming import attendant
 from streaming.attendant import Attendant
@@ -22,8 +22,8 @@ from streaming.progress import ProgressWriter
 from streaming.query_run import QueryRun
 from streaming.shard import process_shard
 from streaming.topic_identity import TopicRecreatedError
+from tests.connectors.formats.test_avro_format import datum
 from tests.connectors.registry_server import RegistryServer, running
-from tests.connectors.test_avro_format import datum
 from tests.streaming.conftest import RunningEngine, World
 from tests.streaming.stand_ins import bulky
 from tests.streaming.waiting import eventually

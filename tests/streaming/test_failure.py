@@ -37,7 +37,7 @@ def test_our_own_errors_do_not_go_away_by_themselves() -> None:
 
 
 def test_an_outage_of_the_schema_registry_goes_away() -> None:
-    said = "connectors.schema_registry.RegistryFailure: the schema registry http://x does not say what it is."
+    said = "connectors.schemas.schema_registry.RegistryFailure: the schema registry http://x does not say what it is."
     error = error_of([OUTER, (PYTHON, TRACE + said + "\n")])
     assert (str(error), error.retry_helps) == (f"the query `match` has stopped: in a worker: {said}", True)
 

@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from connectors.kafka import Admin, KafkaProperties
-from connectors.kafka_failure import BrokerUnavailable
+from connectors.kafka.admin import Admin
+from connectors.kafka.failure import BrokerUnavailable
+from connectors.kafka.properties import KafkaProperties
 from connectors.record import OutRecord
 from connectors.topics import Topics
 from streaming.cluster import Cluster

@@ -13,7 +13,10 @@ import psutil
 import pytest
 
 from catalog.query.shape import Output, Region, Shape
-from connectors.kafka import Admin, KafkaProperties, Producer, Reader
+from connectors.kafka.admin import Admin
+from connectors.kafka.producer import Producer
+from connectors.kafka.properties import KafkaProperties
+from connectors.kafka.reader import Reader
 from connectors.record import OutRecord
 from connectors.topics import Topics
 from operators.control import RegisterAll, decode_control

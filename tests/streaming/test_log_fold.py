@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from catalog.schema.ddl import apply_ddl
 from catalog.schema.relation import Catalog
-from connectors import publication_log
-from connectors.publication_log import PublicationLog
+from connectors.log import publication_log
+from connectors.log.publication_log import PublicationLog
 from operators.stored_rows import stored_rows
 from streaming.log_fold import fold_log, fold_shards
 from tests.connectors.small_log import Published, SmallLog, small_log

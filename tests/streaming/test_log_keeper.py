@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from connectors.log_mark import LogMark
+from connectors.log.mark import LogMark
 from connectors.topics import Topics
 from streaming.kafka_cluster import KafkaCluster
 from streaming.log_keeper import LogConfig, LogKeeper

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from connectors.publication_log import PublicationLog
+from connectors.log.publication_log import PublicationLog
 from streaming.log_keeper import LogConfig
 from tests.streaming.conftest import World
 from tests.streaming.waiting import eventually

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from connectors.log_mark import Gap, LogMark
+from connectors.log.mark import Gap, LogMark
 from connectors.record import OutRecord
 from connectors.topics import Topics
 from streaming.log_query import LogForeignError, LogStart

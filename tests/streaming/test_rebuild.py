@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from catalog.schema.ddl import apply_ddl
 from catalog.schema.relation import Catalog
-from connectors.publication_log import PublicationLog
+from connectors.log.publication_log import PublicationLog
 from connectors.record import OutRecord
 from connectors.topics import Topics
 from operators.control import RegisterAll

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from catalog.schema.ddl import apply_ddl
 from catalog.schema.relation import Catalog
-from connectors.debezium_format import DebeziumFormat
-from connectors.partitioner import home_partition
+from connectors.formats.debezium_format import DebeziumFormat
+from connectors.kafka.partitioner import home_partition
 from state.row_store import RowStore
 from streaming.graves import Graves
 from streaming.repeats import Repeats

@@ -3,7 +3,7 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from connectors.debezium_position import Position
+from connectors.settling import Position
 from state.blob import read_blob, write_blob
 from state.boxes import Boxes, hashes_of
 from state.errors import StateError

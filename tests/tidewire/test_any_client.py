@@ -16,8 +16,9 @@ from typing import Any
 
 import pytest
 
-from connectors.kafka import KafkaProperties, Reader
-from connectors.partitioner import home_partition
+from connectors.kafka.partitioner import home_partition
+from connectors.kafka.properties import KafkaProperties
+from connectors.kafka.reader import Reader
 from connectors.topics import Topics
 from tests.conftest import TEST_VIRTUAL_EDGES
 from tests.overlay.hand_engine import SQL, HandEngine

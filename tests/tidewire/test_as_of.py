@@ -5,10 +5,10 @@ from typing import Any, cast
 
 import pytest
 
-from connectors.kafka import Reader
-from connectors.kafka_record import KafkaRecord
-from connectors.log_cut import Place
-from connectors.publication_log import PublicationLog, TooOld
+from connectors.kafka.reader import Reader
+from connectors.kafka.record import KafkaRecord
+from connectors.log.cut import Place
+from connectors.log.publication_log import PublicationLog, TooOld
 from connectors.topics import Topics
 from operators.control import Progress, encode_control
 from tests.tidewire.test_backtest import QUESTIONS, RELATION, filled, value_of

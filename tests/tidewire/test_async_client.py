@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from connectors.kafka import KafkaProperties
+from connectors.kafka.properties import KafkaProperties
 from connectors.topics import Topics
 from tests.tidewire.test_client import delivery, write
 from tidewire import AsyncClient, Client, Delivery

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from catalog.schema.ddl import apply_ddl
 from catalog.schema.relation import Catalog
 from catalog.sql.errors import SubscriptionError
-from connectors.log_cut import Place
-from connectors.publication_log import PublicationLog
+from connectors.log.cut import Place
+from connectors.log.publication_log import PublicationLog
 from operators.control import Progress
 from tests.connectors.small_log import Published, SmallLog, small_log
 from tests.effort import examples

@@ -12,7 +12,7 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from connectors.json_writer import encode_key, encode_row
+from connectors.json.writer import encode_key, encode_row
 from overlay.summaries import Patience
 from tests.effort import examples
 from tests.oracle.naive_database import Question

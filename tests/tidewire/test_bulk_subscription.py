@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from connectors.kafka import KafkaRecord
+from connectors.kafka.record import KafkaRecord
 from connectors.record import OutRecord
 from connectors.topics import Topics
 from tidewire import bulk_subscription

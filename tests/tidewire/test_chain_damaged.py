@@ -9,8 +9,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
-from connectors.json_writer import encode_key, encode_row
-from connectors.partitioner import home_partition
+from connectors.json.writer import encode_key, encode_row
+from connectors.kafka.partitioner import home_partition
 from operators.control import decode_control
 from operators.packed import is_packed, unpack
 from operators.record_error import RecordError

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
 from catalog.query.shape import Shape
-from connectors.json_writer import encode_key, encode_row
+from connectors.json.writer import encode_key, encode_row
 from overlay.summaries import Patience
 from state.boxes import hashes_of
 from streaming.shard_state import ShardState

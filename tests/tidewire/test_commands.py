@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 
-from connectors.kafka import Admin, KafkaProperties, Producer
-from connectors.partitioner import home_partition
+from connectors.kafka.admin import Admin
+from connectors.kafka.partitioner import home_partition
+from connectors.kafka.producer import Producer
+from connectors.kafka.properties import KafkaProperties
 from connectors.record import OutRecord
 from connectors.topics import Topics
 from operators.control import Progress, encode_control

@@ -4,8 +4,10 @@ import time
 
 import pytest
 
-from connectors.kafka import KafkaProperties, Producer, Reader
-from connectors.kafka_admin import Retention
+from connectors.kafka.admin import Retention
+from connectors.kafka.producer import Producer
+from connectors.kafka.properties import KafkaProperties
+from connectors.kafka.reader import Reader
 from connectors.record import OutRecord
 from connectors.topics import Topics
 from tidewire.headroom import Headroom, HeadroomRuler, in_words

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from connectors.json_writer import encode_key, encode_row
+from connectors.json.writer import encode_key, encode_row
 from tests.tidewire.test_chain_interrupted import journal
 from tidewire.delivery_reader import DeliveryReader
 from tidewire.pure_pipeline import PurePipeline

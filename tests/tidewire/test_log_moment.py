@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from connectors.publication_log import PublicationLog
+from connectors.log.publication_log import PublicationLog
 from tests.connectors.small_log import Published, small_log
 from tidewire.log_moment import BadMoment, cut_before, cut_through, parse_moment
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from connectors.log_mark import Gap
-from connectors.publication_log import PublicationLog
+from connectors.log.mark import Gap
+from connectors.log.publication_log import PublicationLog
 from tests.connectors.small_log import Published, small_log
 from tidewire import cli
 from tidewire.log_overview import iso_of, overview_of

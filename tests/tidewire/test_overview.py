@@ -7,7 +7,9 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 import pytest
 
-from connectors.kafka import KafkaProperties, Producer, Reader
+from connectors.kafka.producer import Producer
+from connectors.kafka.properties import KafkaProperties
+from connectors.kafka.reader import Reader
 from connectors.record import OutRecord
 from connectors.topics import Topics
 from operators.control import Progress, encode_control

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from catalog.schema.ddl import apply_ddl
 from catalog.schema.relation import Catalog
-from connectors.kafka_failure import BrokerUnavailable, KafkaFailure
+from connectors.kafka.failure import BrokerUnavailable, KafkaFailure
 from connectors.record import OutRecord
 from tests.connectors import json_texts
 from tests.effort import examples

@@ -14,8 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from connectors.kafka import Admin, KafkaProperties, Reader
-from connectors.kafka_failure import NotAllWritten
+from connectors.kafka.admin import Admin
+from connectors.kafka.failure import NotAllWritten
+from connectors.kafka.properties import KafkaProperties
+from connectors.kafka.reader import Reader
 from connectors.topics import Topics
 from tidewire import AsyncClient, Client
 from tidewire.cli import run
@@ -123,7 +125,7 @@ def test_clients_say_so_too_and_send_nothing_later(
     monkeypatch: pytest.MonkeyPatch,
     kind: type[Client] | type[InTasks],
 ) -> None:
-    monkeypatch.setattr("connectors.light_kafka._ACKNOWLEDGED_SECONDS", 4.0)
+    monkeypatch.setattr("connectors.kafka.light._ACKNOWLEDGED_SECONDS", 4.0)
     rows = [{"id": i, "price": 1} for i in range(COUNT)]
     client = kind(bootstrap)
     with pytest.raises(NotAllWritten, match="surely written; of the next") as stopped:

@@ -10,8 +10,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from connectors.json_writer import encode_key, encode_row
-from connectors.partitioner import home_partition
+from connectors.json.writer import encode_key, encode_row
+from connectors.kafka.partitioner import home_partition
 from overlay.summaries import Patience
 from tests.effort import examples
 from tests.oracle.naive_database import NaiveDatabase, Question, shown

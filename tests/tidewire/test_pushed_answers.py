@@ -14,9 +14,9 @@ from typing import Any, ClassVar
 
 import pytest
 
-from connectors.bearer_token import hash_of
-from connectors.http_rules import HttpRules
-from connectors.kafka_admin import Member
+from connectors.http.bearer_token import hash_of
+from connectors.http.rules import HttpRules
+from connectors.kafka.admin import Member
 from overlay.ownership import client_id
 from state.errors import UserError
 from tests.connectors.certificates import Authority

@@ -3,7 +3,7 @@
 import msgspec
 import numpy as np
 
-from connectors.kafka import KafkaRecord
+from connectors.kafka.record import KafkaRecord
 from operators.operator import Answers
 from operators.packed import Header, pack_snapshot
 from tidewire.record_text import describe, readable, to_json

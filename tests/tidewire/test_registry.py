@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from connectors.kafka import KafkaRecord
-from connectors.partitioner import home_partition
+from connectors.kafka.partitioner import home_partition
+from connectors.kafka.record import KafkaRecord
 from connectors.topics import Topics
 from tidewire.registry import Registry
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from connectors.publication_log import PublicationLog
+from connectors.log.publication_log import PublicationLog
 from connectors.record import OutRecord
 from tests.connectors.small_log import Published, SmallLog, small_log
 from tests.effort import examples

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from connectors.kafka import KafkaProperties, Producer, Reader
+from connectors.kafka.producer import Producer
+from connectors.kafka.properties import KafkaProperties
+from connectors.kafka.reader import Reader
 from connectors.record import OutRecord
 from connectors.topics import Topics
 from tests.connectors.small_log import Published, SmallLog, small_log
@@ -93,7 +95,7 @@ def test_topics_that_somebody_else_has_filled_are_left_alone(
 
 
 def test_a_plan_remembers_its_cuts() -> None:
-    from connectors.log_cut import Place
+    from connectors.log.cut import Place
 
     cuts = {"s": Place(1, {0: 2})}, {"s": Place(1, {0: 5, 1: 6})}
     assert ReplayPlan.of("log", *cuts).cuts == cuts

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from connectors.bearer_token import hash_of
+from connectors.http.bearer_token import hash_of
 from tidewire.cli import run
 from tidewire.settings import SettingError, load_settings
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from connectors.kafka import Admin
+from connectors.kafka.admin import Admin
 from tidewire.connection import find_stack, kafka_properties, open_client
 from tidewire.included_text import include
 from tidewire.options import BootstrapOption, ConfigOption, DataDirOption, JsonOption, PrefixOption

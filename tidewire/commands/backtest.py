@@ -7,9 +7,10 @@ from typing import Annotated
 import msgspec
 import typer
 
-from connectors.kafka import KafkaProperties, Reader
-from connectors.publication_log import PublicationLog
-from connectors.schema_registry import use_registry
+from connectors.kafka.properties import KafkaProperties
+from connectors.kafka.reader import Reader
+from connectors.log.publication_log import PublicationLog
+from connectors.schemas.schema_registry import use_registry
 from connectors.topics import Topics
 from tidewire.as_of import read_batches
 from tidewire.backtest import Backtest, relation_of

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from connectors.kafka import KafkaProperties
+from connectors.kafka.properties import KafkaProperties
 from connectors.topics import Topics
 from tidewire.connection import find_stack
 from tidewire.options import BootstrapOption, ConfigOption, DataDirOption, JsonOption, PrefixOption

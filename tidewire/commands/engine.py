@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from connectors.kafka import KafkaProperties
+from connectors.kafka.properties import KafkaProperties
 from connectors.topics import Topics
 from tidewire.options import BootstrapOption, ConfigOption, DataDirOption, JsonOption, PrefixOption
 from tidewire.service import configure_logs, run_service

@@ -8,7 +8,7 @@ import msgspec
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from connectors.publication_log import PublicationLog
+from connectors.log.publication_log import PublicationLog
 from tidewire.log_overview import LogOverview, overview_of
 from tidewire.options import ConfigOption, DataDirOption, JsonOption, LogTableOption
 from tidewire.settings import load_settings

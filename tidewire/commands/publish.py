@@ -11,8 +11,10 @@ from typing import Annotated
 
 import typer
 
-from connectors.kafka import Admin, KafkaProperties, Producer
-from connectors.kafka_failure import TopicUnknown
+from connectors.kafka.admin import Admin
+from connectors.kafka.failure import TopicUnknown
+from connectors.kafka.producer import Producer
+from connectors.kafka.properties import KafkaProperties
 from tidewire.connection import find_stack, kafka_properties, open_client
 from tidewire.options import BootstrapOption, ConfigOption, DataDirOption, JsonOption, PrefixOption, path_of
 from tidewire.publication import (

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from connectors.publication_log import PublicationLog
+from connectors.log.publication_log import PublicationLog
 from state.errors import UserError
 from streaming.checkpoint_files import LocalFiles, is_local_path, local_folder
 from streaming.generation import Generations

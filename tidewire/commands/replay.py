@@ -9,9 +9,10 @@ import msgspec
 import typer
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
-from connectors.kafka import KafkaProperties, Reader
-from connectors.log_cut import Cut
-from connectors.publication_log import PublicationLog
+from connectors.kafka.properties import KafkaProperties
+from connectors.kafka.reader import Reader
+from connectors.log.cut import Cut
+from connectors.log.publication_log import PublicationLog
 from connectors.topics import Topics
 from tidewire.catalog_log import read_catalog
 from tidewire.connection import find_stack, reach

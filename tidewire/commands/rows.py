@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 from catalog.schema.relation import Relation
-from connectors.kafka import Reader
-from connectors.publication_log import PublicationLog
-from connectors.schema_registry import use_registry
+from connectors.kafka.reader import Reader
+from connectors.log.publication_log import PublicationLog
+from connectors.schemas.schema_registry import use_registry
 from operators.stored_rows import stored_rows
 from streaming.log_fold import fold_log
 from streaming.shard_state import ShardState

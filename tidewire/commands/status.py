@@ -9,7 +9,9 @@ import msgspec
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from connectors.kafka import KafkaFailure, KafkaProperties, Reader
+from connectors.kafka.failure import KafkaFailure
+from connectors.kafka.properties import KafkaProperties
+from connectors.kafka.reader import Reader
 from connectors.topics import Topics
 from tidewire.connection import find_stack, reach
 from tidewire.headroom import in_words

@@ -10,10 +10,11 @@ import msgspec
 import typer
 
 from catalog.types.column_type import JsonValue
-from connectors.json_reader import UnreadableJson, read_json
-from connectors.kafka import Producer, Reader
-from connectors.publication_log import PublicationLog
-from connectors.schema_registry import use_registry
+from connectors.json.reader import UnreadableJson, read_json
+from connectors.kafka.producer import Producer
+from connectors.kafka.reader import Reader
+from connectors.log.publication_log import PublicationLog
+from connectors.schemas.schema_registry import use_registry
 from overlay.ownership import edge_group
 from state.errors import UserError
 from tidewire.as_of import AsOf, check_joint

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from connectors.kafka import Reader
+from connectors.kafka.reader import Reader
 from tidewire.connection import find_stack, kafka_properties, reach, topics_of
 from tidewire.options import BootstrapOption, ConfigOption, DataDirOption, JsonOption, PrefixOption
 from tidewire.registry import Registered, Registry

@@ -9,7 +9,8 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
-from connectors.kafka import KafkaRecord, Reader
+from connectors.kafka.reader import Reader
+from connectors.kafka.record import KafkaRecord
 from connectors.topics import Topics
 from state.errors import UserError
 from tidewire.client import Client

@@ -8,7 +8,7 @@ from typing import Annotated
 import msgspec
 import typer
 
-from connectors.bearer_token import hash_of, new_token
+from connectors.http.bearer_token import hash_of, new_token
 from state.errors import UserError
 from tidewire.options import JsonOption
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from connectors.kafka import Reader
+from connectors.kafka.reader import Reader
 from state.errors import UserError
 from tidewire.connection import find_stack, kafka_properties, open_client, topics_of
 from tidewire.options import BootstrapOption, ConfigOption, DataDirOption, JsonOption, PrefixOption

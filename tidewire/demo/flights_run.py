@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from catalog.schema.relation import Relation
-from connectors.json_writer import encode_key, encode_row
-from connectors.kafka import KafkaProperties, Producer
+from connectors.json.writer import encode_key, encode_row
+from connectors.kafka.producer import Producer
+from connectors.kafka.properties import KafkaProperties
 from connectors.record import OutRecord
 from connectors.topics import Topics
 from state.errors import TidewireError

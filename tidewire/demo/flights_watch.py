@@ -10,7 +10,9 @@ from typing import Any
 
 import msgspec
 
-from connectors.kafka import KafkaProperties, KafkaRecord, Reader
+from connectors.kafka.properties import KafkaProperties
+from connectors.kafka.reader import Reader
+from connectors.kafka.record import KafkaRecord
 from connectors.topics import Topics
 from operators.control import Progress as EngineProgress
 from operators.control import control_at

@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 
 from catalog.schema.relation import Relation
-from connectors.json_writer import encode_key, encode_row
-from connectors.partitioner import home_partition
+from connectors.json.writer import encode_key, encode_row
+from connectors.kafka.partitioner import home_partition
 from connectors.topics import VIRTUAL_EDGES
 from state.errors import UserError
 from tidewire.delivery_reader import DeliveryReader

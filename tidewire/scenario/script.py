@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from connectors.json_reader import read_document, read_number
+from connectors.json.reader import read_document, read_number
 from state.errors import UserError
 from tidewire.raw_record import RawRecord
 

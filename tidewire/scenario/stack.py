@@ -17,7 +17,7 @@ from pathlib import Path
 
 from catalog.schema.relation import Relation
 from catalog.sql.notify import read_options
-from connectors.json_writer import encode_key, encode_row
+from connectors.json.writer import encode_key, encode_row
 from state.errors import TidewireError
 from tidewire.client import subscription_value
 from tidewire.scenario.engine import Refusal

@@ -12,8 +12,10 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from connectors.kafka import Admin, KafkaProperties, Producer
-from connectors.light_kafka import LightKafka
+from connectors.kafka.admin import Admin
+from connectors.kafka.light import LightKafka
+from connectors.kafka.producer import Producer
+from connectors.kafka.properties import KafkaProperties
 from connectors.record import OutRecord
 from operators.control import Offsets, Progress, control_at
 from state.errors import TidewireError

@@ -16,9 +16,9 @@ from contextlib import suppress
 from importlib.resources import files
 from pathlib import Path
 
-from connectors.kafka_admin import Admin
-from connectors.kafka_failure import KafkaFailure
-from connectors.kafka_properties import KafkaProperties
+from connectors.kafka.admin import Admin
+from connectors.kafka.failure import KafkaFailure
+from connectors.kafka.properties import KafkaProperties
 from tidewire.stack.child import Child, tail
 from tidewire.stack.failure import ChildFailedError
 from tidewire.stack.java import Java, find_java

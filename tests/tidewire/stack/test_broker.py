@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from connectors.kafka import Admin, KafkaProperties
+from connectors.kafka.admin import Admin
+from connectors.kafka.properties import KafkaProperties
 from tidewire.stack.broker import Broker, _escape
 from tidewire.stack.failure import ChildFailedError, PortInUseError
 from tidewire.stack.jars import jar_directories, read_jar_sets, require_jars

@@ -19,7 +19,8 @@ def engine() -> None:
     if os.environ.get("FAKE_ENGINE") == "refuse":
         print("tidewire: setting `x`: no", file=sys.stderr)
         sys.exit(2)
-    from connectors.kafka import KafkaProperties, Producer
+    from connectors.kafka.producer import Producer
+    from connectors.kafka.properties import KafkaProperties
     from connectors.record import OutRecord
 
     subprocess.Popen(["sleep", "1000"], process_group=0)

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from connectors.json_writer import encode_key, encode_row
-from connectors.partitioner import home_partition
+from connectors.json.writer import encode_key, encode_row
+from connectors.kafka.partitioner import home_partition
 from tests.effort import examples
 from tests.tidewire.verification.test_question import VALUES
 from tidewire.pure_pipeline import PurePipeline

@@ -4,9 +4,9 @@ import dataclasses
 import random
 
 from catalog.schema.ddl import to_ddl
-from connectors.bucket import Buckets
+from connectors.formats.bucket import Buckets
 from tests.connectors.documents import Publisher, relation_of
-from tests.connectors.test_bucket import bucketed
+from tests.connectors.formats.test_bucket import bucketed
 from tidewire.verification.bucket import bucket_of
 from tidewire.verification.declared import Declared
 from tidewire.verification.journal import Record

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from catalog.schema.ddl import apply_ddl
 from catalog.schema.relation import Catalog
 from connectors.dead_letter import RecordFault
-from connectors.json_record import JsonRecordDecoder
+from connectors.json.record import JsonRecordDecoder
 from state.order_code import double_of_code
 from tests.effort import examples
 from tidewire.verification.declared import Declared

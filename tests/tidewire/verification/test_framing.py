@@ -3,7 +3,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from connectors.dead_letter import RecordFault
-from connectors.schema_frame import read_path, unframe
+from connectors.schemas.schema_frame import read_path, unframe
 from tests.effort import examples
 from tidewire.verification import framing
 from tidewire.verification.decoding import Bad

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from connectors.kafka import Admin, KafkaProperties, Producer
+from connectors.kafka.admin import Admin
+from connectors.kafka.producer import Producer
+from connectors.kafka.properties import KafkaProperties
 from connectors.record import OutRecord
 from connectors.topics import Topics
 from tidewire.verification.journal import TopicLog

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from connectors import schema_registry
-from connectors.schema_registry import use_registry
+from connectors.schemas import schema_registry
+from connectors.schemas.schema_registry import use_registry
 from tests.connectors.registry_server import RegistryServer, running
-from tests.connectors.test_fetched_schema import serialized
+from tests.connectors.schemas.test_fetched_schema import serialized
 from tests.tidewire.verification.test_against_the_chain import EDGES, Judged
 from tests.tidewire.verification.test_avro_rows import datum
 from tests.tidewire.verification.test_declared import declared

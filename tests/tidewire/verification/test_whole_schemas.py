@@ -13,7 +13,7 @@ from google.protobuf.descriptor_pb2 import FileDescriptorSet
 from catalog.schema.avro_references import inlined
 from catalog.schema.proto_schema import ProtoSchema
 from tests.connectors.proto_files import TRADE, TYPES, text_of
-from tests.connectors.test_fetched_schema import ORDER, SIDE, serialized
+from tests.connectors.schemas.test_fetched_schema import ORDER, SIDE, serialized
 from tidewire.verification.avro_schemas import avro_schema
 from tidewire.verification.proto_schemas import proto_schema
 from tidewire.verification.registry import Answer, Registry, Use

@@ -7,8 +7,8 @@ from functools import cache
 
 from catalog.schema.ddl import fold_ddl
 from catalog.schema.relation import Catalog
-from connectors.json_scalar import scalar_text
-from connectors.record_format import format_of
+from connectors.formats.record_format import format_of
+from connectors.json.scalar import scalar_text
 from tests.connectors.relations import records
 from tests.tidewire.verification.test_declared import declared
 from tidewire.verification.decoding import Row, decode, parse_text, scalar

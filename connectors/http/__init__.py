@@ -1,0 +1,1 @@
+"""HTTP: the server, who may ask for what, and the endpoints."""

@@ -1,0 +1,1 @@
+"""Reads the Delta table of publications."""

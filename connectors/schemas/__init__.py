@@ -1,0 +1,1 @@
+"""Schemas that do not stand in the declaration: registries, listed versions, frames before a value."""
