@@ -31,12 +31,12 @@ from connectors.log.mark import LogMark, encode_mark
 from connectors.log.publication_log import PublicationLog
 from connectors.record import OutRecord
 from connectors.topics import Topics
-from streaming.checkpoint import Checkpoint
-from streaming.checkpoint_files import LocalFiles
-from streaming.kafka_cluster import KafkaCluster
-from streaming.log_query import LogStart, LogWriter, start_log
-from streaming.log_table import APP, LogTable
-from streaming.session import SessionConfig, close_session, open_session
+from streaming.checkpoint.checkpoint import Checkpoint
+from streaming.checkpoint.files import LocalFiles
+from streaming.epoch.kafka_cluster import KafkaCluster
+from streaming.log.query import LogStart, LogWriter, start_log
+from streaming.log.table import APP, LogTable
+from streaming.query.session import SessionConfig, close_session, open_session
 from tidewire.replay import replay
 from tidewire.replay_target import KafkaTarget, ReplayPlan
 

@@ -32,9 +32,9 @@ from catalog.schema.relation import Catalog
 from connectors.kafka.reader import Reader
 from connectors.topics import Topics
 from operators.packed import PackedMessages, is_packed, unpack
-from streaming.match import CONSUMER, MatchConfig, start_match
-from streaming.session import SessionConfig, close_session, open_session
-from streaming.shard import process_shard
+from shard.pipeline import process_shard
+from streaming.query.match import CONSUMER, MatchConfig, start_match
+from streaming.query.session import SessionConfig, close_session, open_session
 
 TOPIC = "stock"
 TOPICS = Topics("bench.")

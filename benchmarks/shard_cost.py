@@ -27,11 +27,11 @@ from connectors.record import OutRecord, RawRecords
 from connectors.topics import Topics
 from operators.packed import PackedMessages, unpack
 from operators.range_questions import warm
-from streaming import shard
-from streaming.parcel import unwrap, written
-from streaming.shard import ShardResult, ShardSpec, Turn, process_shard
-from streaming.shard_state import ShardState
-from streaming.sink_rows import frames
+from shard import pipeline as shard
+from shard.pipeline import ShardResult, ShardSpec, Turn, process_shard
+from shard.state import ShardState
+from streaming.query.parcel import unwrap, written
+from streaming.query.sink_rows import frames
 
 PARTITIONS = 16
 RUNS = 5

@@ -34,10 +34,10 @@ from connectors.formats.record_format import format_of
 from operators.operator import Messages
 from operators.range_questions import RangeQuestions
 from overlay.subscription_index import SubscriptionIndex
+from shard.route import route
 from state.boxes import Boxes, hashes_of
 from state.change_batch import I64, Bool
 from state.order_code import codes_of_doubles
-from streaming.route import route
 
 EDGES = 16
 ROWS = 20_000

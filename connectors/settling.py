@@ -24,7 +24,7 @@ class Position(NamedTuple):
 
 @dataclass(slots=True)
 class Settling:
-    """Marks of m changes, by which a shard settles them (`streaming/settle.py`).
+    """Marks of m changes, by which a shard settles them (`shard/settle.py`).
 
     truncates: bool[m], the change empties the table (its key is empty, it is not live).
     unchanged: bool[columns, m], members that the stored row must have, and whose value is not known without it.

@@ -1,1 +1,1 @@
-"""The Spark job: the pipeline's pure stages, the adapter that runs them in a stateful query, epochs and progress."""
+"""The Spark job: the queries, epochs and their progress, checkpoints, the engine that keeps them running, the log."""

@@ -1,6 +1,6 @@
 """A question on the past: what a subscriber would have been told, had they asked at a cut through the log.
 
-The state at the cut is made from the log (streaming/log_fold.py), the question is registered with it, and then the
+The state at the cut is made from the log (shard/log_fold.py), the question is registered with it, and then the
 log goes through the pure pipeline: the very operators, shards and edges that run live. Batches are cut where the
 engine cut them, as far back as the topic `batches` says; before that, at the log's versions. So the deliveries are
 those that the subscriber would have had, one for each publication that changed the answer.
@@ -27,7 +27,7 @@ from connectors.record import RawRecords
 from operators.control import Progress
 from overlay.ack import Refusal
 from overlay.subscription_request import read_request
-from streaming.log_fold import fold_log
+from shard.log_fold import fold_log
 from tidewire.delivery_reader import DeliveryReader
 from tidewire.pure_pipeline import PurePipeline
 from tidewire.records import Answer, Delivery

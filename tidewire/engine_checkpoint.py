@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from state.errors import UserError
-from streaming.checkpoint_files import is_local_path, local_folder
+from streaming.checkpoint.files import is_local_path, local_folder
 from tidewire.overview import EngineState
 from tidewire.settings import Settings
 

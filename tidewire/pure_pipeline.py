@@ -2,7 +2,7 @@
 
     decode -> order -> apply -> reformulate -> route -> encode -> edge
 
-Shards run `streaming.shard.process_shard` and edges are `overlay.virtual_edge.VirtualEdge`, the very code that
+Shards run `shard.pipeline.process_shard` and edges are `overlay.virtual_edge.VirtualEdge`, the very code that
 the stack runs; only the transport differs. Scenarios and property tests drive it; a step takes milliseconds.
 
 `settle` runs everything to its end. For tests every part can also be moved on by itself, be interrupted where the stack
@@ -26,7 +26,7 @@ from connectors.topics import VIRTUAL_EDGES, Topics
 from operators.control import Control, EpochBegins, Offsets, Progress, RegisterAll, encode_control
 from overlay.summaries import PATIENT, Patience
 from overlay.virtual_edge import VirtualEdge
-from streaming.shard import ShardSpec, process_shard
+from shard.pipeline import ShardSpec, process_shard
 
 _CONTROL_KEYS = {EpochBegins: b"@epoch", RegisterAll: b"@register", Progress: b"@progress"}
 

@@ -5,7 +5,7 @@ and the table has reader version 1, which every reader of Delta understands. Rea
 of the table and selects by offset, since nothing is ever deleted from it: compacting and vacuuming do not matter.
 
 **Order.** Versions in order; within a version by (running maximum of the timestamp over a partition's records in
-that version, topic, partition, offset), as a shard orders a batch (streaming/order.py).
+that version, topic, partition, offset), as a shard orders a batch (shard/order.py).
 """
 
 from __future__ import annotations

@@ -28,9 +28,9 @@ def die_if_asked(point: str) -> None:
 
 def engine() -> None:
     from operators.control import Progress
-    from streaming import engine as module
-    from streaming.log_table import LogTable
-    from streaming.progress import ProgressWriter
+    from streaming.engine import engine as module
+    from streaming.epoch.progress import ProgressWriter
+    from streaming.log.table import LogTable
 
     class DyingWriter(ProgressWriter):
         def write(self, progress: Progress) -> None:

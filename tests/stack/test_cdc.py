@@ -23,8 +23,8 @@ from connectors.kafka.reader import Reader
 from connectors.kafka.record import KafkaRecord
 from connectors.record import RawRecords
 from connectors.topics import Topics
-from streaming.shard import ShardSpec, process_shard
-from streaming.shard_state import ShardState
+from shard.pipeline import ShardSpec, process_shard
+from shard.state import ShardState
 from tests.stack.connector import Connector, Source
 from tests.stack.items import INLINE, LAST, MADE, OURS, UNITS, Items, truth
 from tests.stack.live_stack import eventually

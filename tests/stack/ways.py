@@ -46,4 +46,4 @@ class Ways:
 
 def is_daemon(process: psutil.Process) -> bool:
     """Whether it is Spark's daemon of workers, or a worker, which has the same command line."""
-    return "streaming.daemon" in " ".join(process.cmdline())
+    return "streaming.query.daemon" in " ".join(process.cmdline())

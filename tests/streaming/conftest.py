@@ -21,8 +21,8 @@ from connectors.kafka.reader import Reader
 from connectors.record import OutRecord
 from connectors.topics import Topics
 from operators.control import Control, Offsets, Progress, decode_control
-from streaming.engine import Engine, EngineConfig
-from streaming.session import SessionConfig, close_session, open_session
+from streaming.engine.engine import Engine, EngineConfig
+from streaming.query.session import SessionConfig, close_session, open_session
 from tests.streaming.stand_ins import tally
 from tests.streaming.waiting import eventually
 
@@ -179,7 +179,7 @@ def world(
     kafka: KafkaProperties, topics: Topics, tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[World]:
     """Engines of this test do not wait to see whether another one is alive, as no session is being started."""
-    monkeypatch.setattr("streaming.claim.STILL_SECONDS", 0.0)
+    monkeypatch.setattr("streaming.epoch.claim.STILL_SECONDS", 0.0)
     made = World(kafka, topics, tmp_path, spark)
     yield made
     made.stop_all()

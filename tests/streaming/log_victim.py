@@ -19,9 +19,9 @@ from pyspark.sql import DataFrame
 from connectors.kafka.properties import KafkaProperties
 from connectors.log.mark import LogMark
 from connectors.topics import Topics
-from streaming.engine import Engine, EngineConfig
-from streaming.log_keeper import LogConfig
-from streaming.log_table import LogTable
+from streaming.engine.engine import Engine, EngineConfig
+from streaming.log.keeper import LogConfig
+from streaming.log.table import LogTable
 
 
 def die_at(point: str, commit: int) -> None:

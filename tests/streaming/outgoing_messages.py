@@ -11,8 +11,8 @@ from catalog.query.shape import Channel, group_key
 from catalog.schema.relation import Column, Relation
 from catalog.types.column_type import ColumnType, Kind
 from operators.operator import Messages
+from shard.outgoing import Outgoing
 from state.change_batch import ChangeBatch
-from streaming.outgoing import Outgoing
 
 INTEGER = ColumnType(Kind.INTEGER)
 RELATION = Relation(

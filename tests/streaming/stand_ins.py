@@ -8,8 +8,8 @@ import zlib
 from collections.abc import Sequence
 
 from connectors.record import OutRecord, RawRecords
-from streaming.order import order_records
-from streaming.shard import ShardResult, ShardSpec
+from shard.order import order_records
+from shard.pipeline import ShardResult, ShardSpec
 
 
 def tally(spec: ShardSpec, batch: int, state: bytes | None, records: Sequence[RawRecords]) -> ShardResult:

@@ -26,8 +26,8 @@ from operators.packed import (
     pack_summary,
     unpack,
 )
+from shard.pipeline import ShardSpec, process_shard
 from state.boxes import Boxes, hashes_of
-from streaming.shard import ShardSpec, process_shard
 from tests.effort import examples
 from tests.oracle.naive_answer import Naive, Rows
 

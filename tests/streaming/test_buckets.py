@@ -15,7 +15,7 @@ from connectors.record import OutRecord
 from operators.control import RegisterAll
 from operators.counters import ShardCounters
 from operators.packed import Header, PackedMessages, PackedSnapshot, is_packed, pack_registrations, unpack
-from streaming.shard import process_shard
+from shard.pipeline import process_shard
 from tests.streaming.conftest import World
 from tests.streaming.waiting import eventually
 

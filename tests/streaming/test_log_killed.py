@@ -14,7 +14,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from connectors.log.publication_log import PublicationLog
-from streaming.log_keeper import LogConfig
+from streaming.log.keeper import LogConfig
 from tests.streaming.conftest import World
 from tests.streaming.waiting import eventually
 

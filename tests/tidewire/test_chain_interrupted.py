@@ -14,8 +14,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 from catalog.query.shape import Shape
 from connectors.json.writer import encode_key, encode_row
 from overlay.summaries import Patience
+from shard.state import ShardState
 from state.boxes import hashes_of
-from streaming.shard_state import ShardState
 from tests.effort import examples
 from tests.tidewire.test_pure_pipeline import DDL, NAMES, ids, requests, rows
 from tidewire.pure_pipeline import PurePipeline

@@ -13,7 +13,7 @@ from connectors.kafka.reader import Reader
 from connectors.record import OutRecord
 from connectors.topics import Topics
 from operators.control import Progress, encode_control
-from streaming.claim import ClaimRecord
+from streaming.epoch.claim import ClaimRecord
 from tidewire.overview import Observer, read_health
 from tidewire.stack.port import LOOPBACK, free_port
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from streaming.checkpoint_files import LocalFiles
-from streaming.generation import Generations
+from streaming.checkpoint.files import LocalFiles
+from streaming.checkpoint.generation import Generations
 from tests.connectors.small_log import Published, small_log
 from tidewire import cli
 

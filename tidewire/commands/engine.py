@@ -50,8 +50,8 @@ def engine(
     jars = require_jars(
         read_jar_sets()["spark"], directories, progress=Terminal(json).say, ivy_settings=settings.ivy_settings
     )
-    from streaming.engine import Engine, EngineConfig
-    from streaming.log_keeper import LogConfig
+    from streaming.engine.engine import Engine, EngineConfig
+    from streaming.log.keeper import LogConfig
 
     folder = working_folder(settings.data_dir)
     log = LogConfig(

@@ -8,8 +8,8 @@ import typer
 
 from connectors.log.publication_log import PublicationLog
 from state.errors import UserError
-from streaming.checkpoint_files import LocalFiles, is_local_path, local_folder
-from streaming.generation import Generations
+from streaming.checkpoint.files import LocalFiles, is_local_path, local_folder
+from streaming.checkpoint.generation import Generations
 from tidewire.options import CheckpointOption, ConfigOption, DataDirOption, JsonOption, LogTableOption
 from tidewire.settings import load_settings
 from tidewire.terminal import Terminal

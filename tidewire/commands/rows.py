@@ -12,8 +12,8 @@ from connectors.kafka.reader import Reader
 from connectors.log.publication_log import PublicationLog
 from connectors.schemas.schema_registry import use_registry
 from operators.stored_rows import stored_rows
-from streaming.log_fold import fold_log
-from streaming.shard_state import ShardState
+from shard.log_fold import fold_log
+from shard.state import ShardState
 from tidewire.connection import find_stack, kafka_properties, open_client, topics_of
 from tidewire.engine_checkpoint import locate_checkpoint
 from tidewire.log_moment import cut_through, parse_moment
@@ -83,8 +83,8 @@ def _from_checkpoint(
     jars = require_jars(
         read_jar_sets()["spark"], directories, progress=terminal.say, ivy_settings=settings.ivy_settings
     )
-    from streaming.session import SessionConfig, close_session, open_session
-    from streaming.stored_state import read_state
+    from streaming.engine.stored_state import read_state
+    from streaming.query.session import SessionConfig, close_session, open_session
 
     spark = open_session(SessionConfig(settings.master, jars, where, spark=settings.spark))
     try:

@@ -1,0 +1,1 @@
+"""What a shard of a table does with a batch, pure: order, decode, resolve, apply, route, encode."""

@@ -1,0 +1,133 @@
+"""Stage `encode`: what each virtual edge gets, packed into records of bounded size.
+
+Virtual edges that get the same messages get the same bytes, packed once. Chunks are numbered per virtual edge:
+first those of its snapshot, then those of its messages. A virtual edge that is to be told of a loss (`Header.lost`)
+has a snapshot, be it empty, whose chunks say so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+
+import msgspec
+import numpy as np
+
+from connectors.record import OutRecord
+from operators.answer import apart, encoded_size
+from operators.operator import Answers
+from operators.packed import BYTES_PER_ANSWER, MAX_BYTES, Header, pack_messages, pack_snapshot
+from shard.outgoing import Outgoing
+from shard.register import Snapshot
+from shard.route import Route
+from state.change_batch import I64
+
+_NOTHING = Snapshot(np.zeros(0, np.int64), Answers(np.zeros(0, np.int64), np.zeros(0, np.bool_), {}))
+
+
+class Encoder:
+    """Packs what one shard sends in one batch; `header` carries epoch, shard and batch.
+
+    Cost: O(messages) for each distinct part of the route, plus the bytes written: each virtual edge gets its own copy.
+    """
+
+    def __init__(self, topic: str, header: Header) -> None:
+        self._topic = topic
+        self._header = header
+
+    def encode(
+        self, snapshots: Mapping[int, Snapshot], outgoing: Outgoing | None, routed: Route, hurt: Collection[int] = ()
+    ) -> Iterator[OutRecord]:
+        """Yield the packed records of every virtual edge, its chunks in order; `hurt` are told of a loss."""
+        chunks = {} if outgoing is None else _chunks(outgoing, routed)
+        packed: dict[tuple[int, int, int], bytes] = {}
+        for ve in sorted({*chunks, *snapshots, *hurt}):
+            snapshot = snapshots.get(ve, _NOTHING if ve in hurt else None)
+            yield from self._for_edge(ve, snapshot, chunks.get(ve, []), packed, ve in hurt)
+
+    def _for_edge(
+        self, ve: int, snapshot: Snapshot | None, chunks: list[Outgoing], packed: dict[tuple[int, int, int], bytes],
+        lost: bool,
+    ) -> Iterator[OutRecord]:  # fmt: skip
+        answers = [] if snapshot is None else list(_cut(snapshot)) or [snapshot]
+        of = len(answers) + len(chunks)
+        key = self._header.shard.encode()
+        for chunk, answer in enumerate(answers):
+            header = msgspec.structs.replace(self._header, kind="snapshot", chunk=chunk, of=of, lost=lost)
+            yield OutRecord(self._topic, ve, key, pack_snapshot(header, answer.version, answer.answers))
+        for chunk, part in enumerate(chunks, len(answers)):
+            identity = (id(part), chunk, of)
+            if identity not in packed:
+                packed[identity] = _pack(self._header, part, chunk, of)
+            yield OutRecord(self._topic, ve, key, packed[identity])
+
+
+def _chunks(outgoing: Outgoing, routed: Route) -> dict[int, list[Outgoing]]:
+    """Return the chunks of each virtual edge; edges that get the same have the very same."""
+    chunks: dict[int, list[Outgoing]] = {}
+    for rows, edges in routed.parts:
+        part = list(_only(outgoing, rows).split())
+        chunks.update((ve, part) for ve in edges)
+    return chunks
+
+
+def _only(outgoing: Outgoing, rows: I64) -> Outgoing:
+    """Return the messages at `rows`; all of them are not copied, unless there may be texts that nobody names."""
+    whole = len(rows) == len(outgoing.seq) and not outgoing.messages.texts
+    return outgoing if whole else outgoing.take(rows)
+
+
+def _pack(header: Header, part: Outgoing, chunk: int, of: int) -> bytes:
+    seq = part.seq
+    whole = msgspec.structs.replace(
+        header, kind="messages", chunk=chunk, of=of, first_seq=int(seq[0]), last_seq=int(seq[-1])
+    )
+    return pack_messages(whole, part.messages, seq, part.partition, part.offset)
+
+
+def _cut(snapshot: Snapshot) -> Iterator[Snapshot]:
+    """Yield runs of answers that take at most `MAX_BYTES`; one that takes more stands in several (`_spread`)."""
+    if snapshot.answers.parts:
+        snapshot = _spread(snapshot)
+    count, start = len(snapshot.version), 0
+    step = MAX_BYTES // BYTES_PER_ANSWER
+    plain = (*range(step, count, step), count) if count else ()
+    for end in _ends(_sizes(snapshot.answers)) if snapshot.answers.parts else plain:
+        yield _slice(snapshot, start, end)
+        start = end
+
+
+def _spread(snapshot: Snapshot) -> Snapshot:
+    """Return the answers with each DISTINCT that is too large for a record as several, all of one version."""
+    answers = snapshot.answers
+    parted = {i: apart(parts, MAX_BYTES - BYTES_PER_ANSWER) for i, parts in answers.parts.items()}
+    times = np.array([len(parted.get(i, (None,))) for i in range(len(answers))], np.int64)
+    if times.sum() == len(answers):
+        return snapshot
+    first = np.cumsum(times) - times
+    parts = {int(first[i]) + k: piece for i, pieces in parted.items() for k, piece in enumerate(pieces)}
+    new, known = np.repeat(answers.new, times), np.repeat(answers.has_new, times)
+    return Snapshot(np.repeat(snapshot.version, times), Answers(new, known, parts))
+
+
+def _sizes(answers: Answers) -> Iterator[int]:
+    for i in range(len(answers)):
+        parts = answers.parts.get(i)
+        yield BYTES_PER_ANSWER + (0 if parts is None else encoded_size(parts))
+
+
+def _ends(sizes: Iterable[int]) -> Iterator[int]:
+    total = count = 0
+    for size in sizes:
+        if total and total + size > MAX_BYTES:
+            yield count
+            total = 0
+        total += size
+        count += 1
+    if count:
+        yield count
+
+
+def _slice(snapshot: Snapshot, start: int, end: int) -> Snapshot:
+    answers = snapshot.answers
+    parts = {i - start: answers.parts[i] for i in range(start, end) if i in answers.parts} if answers.parts else {}
+    return Snapshot(snapshot.version[start:end], Answers(answers.new[start:end], answers.has_new[start:end], parts))

@@ -1,0 +1,59 @@
+"""A shard's state made from the log of publications: what the engine would hold, had it read up to a cut.
+
+The very function that the engine runs takes the log chunk by chunk; nobody listens, so nothing is sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from catalog.schema.relation import Catalog, Relation
+from connectors.formats.bucket import buckets_of
+from connectors.log.cut import Cut
+from connectors.log.publication_log import Chunk, PublicationLog
+from connectors.record import RawRecords
+from connectors.topics import Topics
+from shard.pipeline import ShardSpec, process_shard
+from shard.state import ShardState
+
+
+def fold_log(log: PublicationLog, relation: Relation, upto: Cut, topics: Topics | None = None) -> ShardState:
+    """Return the state of the relation after everything before `upto`: one shard, also where it is kept in buckets.
+
+    Cost: about 10 us a publication, and O(rows) for every 200,000 of them.
+    """
+    whole = replace(relation, buckets=1, bucket_by=())
+    return fold_shards(log, whole, upto, topics, keyed=bool(relation.bucket_by))[whole.shard]
+
+
+def fold_shards(
+    log: PublicationLog, relation: Relation, upto: Cut, topics: Topics | None = None, keyed: bool = False
+) -> dict[str, ShardState]:
+    """Return the states of the relation's shards, by name. `keyed`: refuse rows without a key in any case.
+
+    Cost: as `fold_log`.
+    """
+    place = upto.get(relation.topic)
+    catalog = Catalog(relation.born, {relation.name: relation})
+    several = frozenset({relation.topic} if keyed or (place and len(place.ends) > 1) else ())
+    states: dict[str, bytes | None] = dict.fromkeys(relation.shards)
+    # A topic that was created again fed the table from its beginning: only its last life counts.
+    upto = {} if place is None else {relation.topic: place}
+    for batch, chunk in enumerate(log.read(log.beginning_of(upto), upto)):
+        for shard, records in _parted(chunk.records(relation.topic), chunk, relation):
+            spec = ShardSpec(-1, shard, catalog, topics or Topics(), 1, several)
+            states[shard] = process_shard(spec, batch, states[shard], [records]).state
+    return {shard: ShardState.open(relation, shard, state) for shard, state in states.items()}
+
+
+def _parted(records: RawRecords, chunk: Chunk, relation: Relation) -> Iterator[tuple[str, RawRecords]]:
+    """Part a chunk, which holds records of one topic alone, by shard."""
+    if not relation.bucket_by:
+        yield relation.shard, records
+        return
+    buckets = buckets_of(relation).of_keys(records.keys)
+    for bucket in np.unique(buckets).tolist():
+        yield relation.shards[bucket], chunk.records(relation.topic, np.flatnonzero(buckets == bucket))

@@ -1,0 +1,1 @@
+"""What stands in a checkpoint, on any file system."""

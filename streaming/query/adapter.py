@@ -1,0 +1,79 @@
+"""The one place where Spark's stateful function meets the pure pipeline.
+
+A group of `applyInPandasWithState` is a shard. Its records come in any number of parcels (`streaming/query/parcel.py`); the
+answer may not depend on where they are cut, so all are collected first and handed over as pieces. What the shard
+writes goes back as rows of the sink (`streaming/query/sink_rows.py`). No number passes through a pandas default type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import pandas as pd
+
+from connectors.record import RawRecords
+from connectors.schemas.schema_registry import Registry, use_registry
+from connectors.topics import Topics
+from shard.pipeline import ShardResult, ShardSpec
+from streaming.query.batch_context import Catalogs, catalog_at, current_batch
+from streaming.query.parcel import unwrap
+from streaming.query.partition_count import Several, several_at
+from streaming.query.sink_rows import frames
+
+Process = Callable[[ShardSpec, int, bytes | None, Sequence[RawRecords]], ShardResult]
+
+
+class GroupState(Protocol):
+    """The part of Spark's `GroupState` that is used: a state of one binary column."""
+
+    exists: bool
+    get: tuple[bytes]
+
+    def update(self, value: tuple[bytes]) -> None:
+        """Replace the state."""
+        ...
+
+    def remove(self) -> None:
+        """Forget the state."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ShardFunction:
+    """The function that Spark calls for each shard that a batch touches.
+
+    `sources` are the topics by the number that the plan gives them; `catalogs` are (first batch, catalog) in
+    ascending order, so that a batch that is replayed finds the catalog it was planned with; `flush_rows` is the
+    session's `spark.sql.execution.arrow.maxRecordsPerBatch`; `several` says by batch which
+    topics have several partitions; `seeds` are the states of shards that have none yet; `registry` is
+    asked for schemas by tables that say so.
+    """
+
+    process: Process
+    epoch: int
+    sources: tuple[str, ...]
+    catalogs: Catalogs
+    topics: Topics
+    partitions: int
+    flush_rows: int
+    several: Several = ()
+    seeds: Mapping[str, bytes] = field(default_factory=dict)
+    registry: Registry | None = None
+
+    def __call__(self, key: tuple[str], chunks: Iterable[pd.DataFrame], state: GroupState) -> Iterator[pd.DataFrame]:
+        """Run one batch of the shard `key`; yield the rows to write. `chunks` are rows of parcels."""
+        use_registry(self.registry)
+        batch = current_batch()
+        parcels = [pair for chunk in chunks for pair in zip(chunk["parcel"], chunk["source"], strict=True)]
+        records = [unwrap(parcel, self.sources[source]) for parcel, source in parcels]
+        several = several_at(self.several, batch)
+        spec = ShardSpec(self.epoch, key[0], catalog_at(self.catalogs, batch), self.topics, self.partitions, several)
+        before = bytes(state.get[0]) if state.exists else self.seeds.get(key[0])
+        result = self.process(spec, batch, before, records)
+        if result.state is not None:
+            state.update((result.state,))
+        elif state.exists:
+            state.remove()
+        yield from frames(result.out, self.flush_rows)

@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from catalog.schema.ddl import apply_ddl
+from catalog.schema.relation import Catalog
+from connectors.log import publication_log
+from connectors.log.publication_log import PublicationLog
+from operators.stored_rows import stored_rows
+from shard.log_fold import fold_log, fold_shards
+from tests.connectors.small_log import Published, SmallLog, small_log
+from tests.effort import examples
+
+RELATION = apply_ddl(Catalog(), "CREATE TABLE stock (id BIGINT PRIMARY KEY, price BIGINT)", 0).relations["stock"]
+
+
+def change(offset: int, key: int, price: int | None, partition: int = 0, topic_id: str = "id") -> Published:
+    value = None if price is None else json.dumps({"id": key, "price": price}).encode()
+    return Published("stock", partition, offset, json.dumps({"id": key}).encode(), value, offset, topic_id)
+
+
+def rows_at(log: SmallLog, version: int) -> list[object]:
+    opened = PublicationLog(log.uri)
+    state = fold_log(opened, RELATION, opened.at_version(version))
+    return [(row["id"], row["price"]) for row in stored_rows(RELATION, state.operator.stored)]
+
+
+def test_rows_at_each_version(tmp_path: Path) -> None:
+    log = small_log(tmp_path)
+    log.commit([change(0, 1, 5), change(1, 2, 6)])
+    log.commit([change(2, 1, None), Published("stock", 0, 3, b"{}", b"not a row", 3)])
+    log.commit([change(0, 7, 7, topic_id="again")])
+    assert [rows_at(log, version) for version in range(3)] == [[(1, 5), (2, 6)], [(2, 6)], [(7, 7)]]
+
+
+def test_a_topic_without_a_record(tmp_path: Path) -> None:
+    log = small_log(tmp_path)
+    log.commit([Published("bond", 0, 0, None, b"x", 0)])
+    assert rows_at(log, 0) == []
+
+
+@settings(max_examples=examples(15), deadline=None)
+@given(
+    st.lists(st.lists(st.tuples(st.integers(0, 3), st.none() | st.integers(0, 9)), min_size=1, max_size=6), max_size=4)
+)
+def test_against_a_dictionary_whatever_the_chunks(
+    tmp_path_factory: pytest.TempPathFactory, versions: list[list[tuple[int, int | None]]]
+) -> None:
+    log, held, offsets = small_log(tmp_path_factory.mktemp("log")), dict[int, int](), [0, 0]
+    expected: list[list[tuple[int, int]]] = []
+    for version in versions:
+        rows = []
+        for key, price in version:
+            rows.append(change(offsets[key % 2], key, price, key % 2))
+            offsets[key % 2] += 1
+            held.pop(key, None) if price is None else held.update({key: price})
+        log.commit(rows)
+        expected.append(sorted(held.items()))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(publication_log, "CHUNK", 4)
+        assert [rows_at(log, number) for number in range(len(versions))] == expected
+
+
+def test_buckets_hold_together_what_one_shard_holds(tmp_path: Path) -> None:
+    ddl = "CREATE TABLE stock (id BIGINT PRIMARY KEY, price BIGINT) WITH ('buckets'='3', 'bucket.by'='id')"
+    relation = apply_ddl(Catalog(), ddl, 0).relations["stock"]
+    log = small_log(tmp_path)
+    log.commit([change(offset, offset % 9, offset) for offset in range(30)])
+    log.commit([change(30, 4, None), change(31, 5, 7)])
+    opened = PublicationLog(log.uri)
+    parts = fold_shards(opened, relation, opened.newest.cut)
+    assert list(parts) == list(relation.shards)
+    assert all(state.operator.rows for state in parts.values())
+    rows = list(stored_rows(relation, *(state.operator.stored for state in parts.values())))
+    assert rows == list(stored_rows(relation, fold_log(opened, relation, opened.newest.cut).operator.stored))
+
+
+def test_a_row_without_a_key_is_in_no_bucket(tmp_path: Path) -> None:
+    ddl = "CREATE TABLE stock (id BIGINT PRIMARY KEY, price BIGINT) WITH ('buckets'='3', 'bucket.by'='id')"
+    relation = apply_ddl(Catalog(), ddl, 0).relations["stock"]
+    log = small_log(tmp_path)
+    log.commit([change(0, 1, 5), Published("stock", 0, 1, None, b'{"id": 2, "price": 6}', 1)])
+    opened = PublicationLog(log.uri)
+    state = fold_log(opened, relation, opened.newest.cut)
+    assert [row["id"] for row in stored_rows(relation, state.operator.stored)] == [1]
+    assert state.counters.dead == 1

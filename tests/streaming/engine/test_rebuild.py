@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from catalog.schema.ddl import apply_ddl
+from catalog.schema.relation import Catalog
+from connectors.log.publication_log import PublicationLog
+from connectors.record import OutRecord
+from connectors.topics import Topics
+from operators.control import RegisterAll
+from operators.stored_rows import stored_rows
+from shard.pipeline import process_shard
+from shard.state import ShardState
+from streaming.checkpoint.checkpoint import Checkpoint
+from streaming.checkpoint.files import LocalFiles
+from streaming.checkpoint.generation import Generations
+from streaming.engine.rebuild import NothingToRebuildError, prepare, read_seed, untouched
+from streaming.engine.stored_state import read_state
+from streaming.log.keeper import LogConfig
+from tests.connectors.small_log import Published, small_log
+from tests.streaming.conftest import World
+from tests.streaming.memory_cluster import MemoryCluster
+from tests.streaming.waiting import eventually
+
+TOPICS = Topics()
+CATALOG = apply_ddl(Catalog(), "CREATE TABLE stock (id BIGINT PRIMARY KEY, price BIGINT)", 0)
+RELATION = CATALOG.relations["stock"]
+
+
+def rows_of(state: ShardState) -> list[tuple[object, ...]]:
+    return [tuple(row.values()) for row in stored_rows(state.relation, state.operator.stored)]
+
+
+def filled(folder: Path, topic_id: str) -> PublicationLog:
+    log = small_log(folder)
+    values = [json.dumps({"id": n % 2, "price": n}).encode() for n in range(3)]
+    keys = [b"%d" % (n % 2) for n in range(3)]
+    log.commit([Published("stock", 0, n, keys[n], values[n], n, topic_id) for n in range(3)])
+    return PublicationLog(log.uri)
+
+
+def test_seeds_and_where_to_go_on(tmp_path: Path) -> None:
+    cluster = MemoryCluster(TOPICS)
+    cluster.create("stock", 2)
+    cluster.append([OutRecord("stock", 1, None, b"x")] * 4)
+    cluster.first["stock"] = {0: 1, 1: 2}
+    log, files = filled(tmp_path, cluster.ids(["stock"])["stock"]), LocalFiles(tmp_path / "new")
+    prepare("stock", log, CATALOG, cluster, TOPICS, files, "new")
+    sidecar = Checkpoint(files, "new").load()
+    assert sidecar is not None
+    assert sidecar.epoch == -1
+    assert sidecar.begin == {"stock": {"0": 3, "1": 2}}
+    assert rows_of(ShardState.open(RELATION, "stock/0", read_seed(files, "stock/0"))) == [(0, 2), (1, 1)]
+    assert untouched(sidecar, {}) == untouched(sidecar, {"stock": {"0": 3, "1": 2}}) == ["stock/0"]
+    assert untouched(sidecar, {"stock": {"0": 3, "1": 3}}) == []
+    assert read_seed(files, "bond/0") is None
+
+
+def test_a_log_of_another_topic_rebuilds_nothing(tmp_path: Path) -> None:
+    cluster = MemoryCluster(TOPICS)
+    cluster.create("stock", 1)
+    with pytest.raises(NothingToRebuildError, match="nothing of the topic of table `stock`"):
+        prepare("stock", filled(tmp_path, "other"), CATALOG, cluster, TOPICS, LocalFiles(tmp_path / "new"), "new")
+
+
+@pytest.mark.broker
+@pytest.mark.spark
+@pytest.mark.timeout(900)
+def test_a_state_that_is_gone_comes_back_from_the_log(world: World, spark: SparkSession, tmp_path: Path) -> None:
+    """The topic itself has been trimmed meanwhile, so nothing but the log knows the rows."""
+    world.declare("stock")
+    world.make("stock")
+    topic = world.name("stock")
+    ddl = f"CREATE TABLE stock (id VARCHAR PRIMARY KEY, price BIGINT) WITH ('topic'='{topic}')"
+    relation = apply_ddl(Catalog(), ddl, 0).relations["stock"]
+    log = LogConfig(str(tmp_path / "publications"), seconds=0.3)
+    world.publish("stock", b'{"id":"a","price":1}', b'{"id":"a","price":2}')
+    world.publish("stock", b'{"id":"b","price":3}', key=b'"b"')
+    engine = world.engine(process=process_shard, log=log)
+    eventually(lambda: world.last_end().get(topic) == {"0": 3}, 300, failure=lambda: engine.error)
+    eventually(lambda: list(Path(log.table).glob("*.parquet")) and PublicationLog(log.table).size.rows == 3, 300)
+    first = world.sidecar()["epoch"]
+    generations = Generations(LocalFiles(world.checkpoint), str(world.checkpoint))
+    generations.ask("stock")
+    assert "is to be rebuilt" in str(engine.failure())
+    world.admin.delete_records({(topic, 0): 3})
+    shutil.rmtree(world.checkpoint / "state")
+    engine = world.engine(process=process_shard, log=log)
+    eventually(lambda: generations.read().number == 1, 300, failure=lambda: engine.error)
+    world.publish("stock", b'{"id":"c","price":4}', key=b'"c"')
+    where = str(world.checkpoint)
+    eventually(lambda: world.last_end().get(topic) == {"0": 4}, 300, failure=lambda: engine.error)
+    progress = world.progress()[-1]
+    assert progress.epoch > first
+    assert next(p for p in world.progress() if p.epoch == progress.epoch and p.end).start[topic] == {"0": 3}
+    found = read_state(spark, where, relation)
+    assert found is not None
+    assert rows_of(*found.states) == [("a", 2), ("b", 3), ("c", 4)]
+    eventually(lambda: any(isinstance(c, RegisterAll) and c.epoch == progress.epoch for c in world.controls()), 60)
+    engine.stop()
+    assert engine.error is None

@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import pytest
+
+from streaming.query.failure import SparkFailedError
+from streaming.query.query_run import QueryRun, Reading
+
+
+def test_a_first_run_is_strict() -> None:
+    reading = Reading.plan(["a", "r"], ["a", "r"], [], {})
+    assert not reading.relaxed
+    assert not reading.again
+
+
+@pytest.mark.parametrize(
+    ("wanted", "existing", "last", "relaxed"),
+    [
+        ("ar", "ar", "ar", False),
+        ("abr", "ar", "ar", False),
+        ("abr", "abr", "ar", True),
+        ("r", "ar", "ar", True),
+    ],
+)
+def test_a_run_is_relaxed_when_the_topics_that_exist_have_changed(
+    wanted: str, existing: str, last: str, relaxed: bool
+) -> None:
+    reading = Reading.plan(wanted, existing, [], {topic: {"0": 1} for topic in last})
+    assert reading.relaxed is relaxed
+    assert reading.again is relaxed
+
+
+def test_topics_to_reset_are_left_out_and_wanted_again() -> None:
+    reading = Reading.plan("ar", "ar", ["a"], {"a": {}, "r": {}})
+    assert reading.wanted == {"r"}
+    assert reading.relaxed
+    assert reading.again
+
+
+def test_a_run_is_settled_once_a_batch_has_the_topics_wanted() -> None:
+    reading = Reading.plan("abr", "ar", [], {"c": {}, "r": {}})
+    assert not reading.settled({"c": {}, "r": {}})
+    assert not reading.settled({"a": {}, "c": {}, "r": {}})
+    assert not reading.settled({"r": {}})
+    assert reading.settled({"a": {}, "r": {}})
+    assert reading.settled({"a": {}, "b": {}, "r": {}})
+
+
+def test_a_run_is_outgrown_when_a_topic_of_one_partition_has_got_more() -> None:
+    reading = Reading.plan("ar", "ar", [], {}, ((0, frozenset("r")), (3, frozenset("rx"))))
+    assert not reading.outgrown({"a": {"0": 1}, "r": {"0": 1, "1": 1}, "z": {"0": 1, "1": 1}})
+    assert reading.outgrown({"a": {"0": 1, "1": 0}, "r": {"0": 1, "1": 1}})
+    assert Reading.plan("a", "a", [], {}).outgrown({"a": {"0": 1, "1": 0}})
+
+
+class DeadJvm:
+    """A query whose JVM was killed."""
+
+    @property
+    def isActive(self) -> bool:  # noqa: N802 (Spark's name)
+        raise ConnectionRefusedError(111, "Connection refused")
+
+    def stop(self) -> None:
+        raise ConnectionRefusedError(111, "Connection refused")
+
+
+def test_a_jvm_that_was_killed_is_named_and_a_new_start_helps() -> None:
+    run = QueryRun.__new__(QueryRun)
+    run._query = DeadJvm()  # type: ignore[assignment]
+    with pytest.raises(SparkFailedError, match="Spark's JVM has ended") as failure:
+        run.check()
+    assert failure.value.retry_helps
+    run.stop()
