@@ -30,8 +30,8 @@ from connectors.record import OutRecord
 from operators.control import EpochBegins, Progress, RegisterAll
 from operators.operator import Answers, Messages
 from operators.packed import Header, pack_messages, pack_snapshot
-from overlay.subscription_index import warm
-from overlay.virtual_edge import VirtualEdge
+from overlay.index.subscription_index import warm
+from overlay.machine.virtual_edge import VirtualEdge
 from state.order_code import INT64_MAX, INT64_MIN
 from tidewire.delivery_reader import DeliveryReader
 

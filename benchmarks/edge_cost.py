@@ -30,8 +30,8 @@ from operators.answer import Members, Parts, Tally
 from operators.control import EpochBegins, Progress, RegisterAll, encode_control
 from operators.operator import Answers, Messages
 from operators.packed import Header, PackedRegistrations, is_packed, pack_messages, pack_snapshot, unpack
-from overlay.virtual_edge import VirtualEdge
-from overlay.warming import warm
+from overlay.machine.virtual_edge import VirtualEdge
+from overlay.process.warming import warm
 
 
 class Asked(NamedTuple):

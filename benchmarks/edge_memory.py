@@ -45,9 +45,9 @@ from operators.answer import Members, Parts, Tally
 from operators.control import EpochBegins, Progress, RegisterAll, encode_control
 from operators.operator import Answers
 from operators.packed import Header, PackedRegistrations, is_packed, pack_snapshot, unpack
-from overlay.admission import Admission
-from overlay.virtual_edge import VirtualEdge
-from overlay.warming import warm
+from overlay.intake.admission import Admission
+from overlay.machine.virtual_edge import VirtualEdge
+from overlay.process.warming import warm
 
 FAMILIES: dict[str, tuple[bytes, Callable[[int], Parts] | None]] = {
     "min": (b"MIN(price)", None),

@@ -35,12 +35,12 @@ from connectors.topics import Topics
 from operators.control import Control, EpochBegins, Progress, RegisterAll, encode_control
 from operators.operator import Answers, Messages
 from operators.packed import Header, pack_messages, pack_snapshot
-from overlay.committed_view import CommittedView
-from overlay.edge_answers import RUNNING, EdgeAnswers
-from overlay.ownership import Ownership
-from overlay.push_board import PushBoard
-from overlay.subscription_index import warm
-from overlay.virtual_edge import VirtualEdge
+from overlay.index.subscription_index import warm
+from overlay.machine.virtual_edge import VirtualEdge
+from overlay.process.committed_view import CommittedView
+from overlay.process.edge_answers import RUNNING, EdgeAnswers
+from overlay.process.ownership import Ownership
+from overlay.push.board import PushBoard
 
 TOPICS = Topics()
 NUMBER = ColumnType(Kind.BIGINT)

@@ -30,7 +30,7 @@ from benchmarks.chain import TOPIC, Chain, running_chain
 from benchmarks.crowd import Crowd, Section
 from connectors.kafka.reader import Reader
 from connectors.record import OutRecord
-from overlay.delivery import PROGRESS_KEY
+from overlay.delivery.delivery import PROGRESS_KEY
 from tidewire.stack.child import session_members
 from tidewire.stack.port import free_port
 

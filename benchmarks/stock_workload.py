@@ -23,7 +23,7 @@ from connectors.kafka.partitioner import home_partition
 from connectors.record import OutRecord
 from connectors.topics import Topics
 from operators.packed import Header, PackedMessages, pack_registrations
-from overlay.subscription_index import SubscriptionIndex
+from overlay.index.subscription_index import SubscriptionIndex
 from state.change_batch import I64
 from state.order_code import codes_of_doubles
 

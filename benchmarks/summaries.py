@@ -33,7 +33,7 @@ from catalog.query.shape import group_key
 from connectors.formats.record_format import format_of
 from operators.operator import Messages
 from operators.range_questions import RangeQuestions
-from overlay.subscription_index import SubscriptionIndex
+from overlay.index.subscription_index import SubscriptionIndex
 from shard.route import route
 from state.boxes import Boxes, hashes_of
 from state.change_batch import I64, Bool

@@ -25,8 +25,8 @@ from connectors.log.cut import Cut, Place, earlier
 from connectors.log.publication_log import Chunk, PublicationLog
 from connectors.record import RawRecords
 from operators.control import Progress
-from overlay.ack import Refusal
-from overlay.subscription_request import read_request
+from overlay.delivery.ack import Refusal
+from overlay.intake.subscription_request import read_request
 from shard.log_fold import fold_log
 from tidewire.delivery_reader import DeliveryReader
 from tidewire.pure_pipeline import PurePipeline

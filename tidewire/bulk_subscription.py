@@ -20,7 +20,7 @@ from connectors.kafka.reader import Reader
 from connectors.kafka.record import KafkaRecord
 from connectors.record import OutRecord
 from connectors.topics import Topics
-from overlay.ack import WRONG_PARTITION
+from overlay.delivery.ack import WRONG_PARTITION
 from tidewire.records import Ack, read_ack
 from tidewire.resume_point import Reached, ResumePoint
 from tidewire.subscription_file import Entry

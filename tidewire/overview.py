@@ -29,7 +29,7 @@ from connectors.kafka.record import KafkaRecord
 from connectors.topics import Topics
 from operators.control import Offsets, Progress, control_at
 from operators.counters import ShardCounters, summed
-from overlay.ownership import edge_address, edge_group
+from overlay.process.ownership import edge_address, edge_group
 from tidewire.edge_connection import connect
 from tidewire.headroom import Headroom, HeadroomRuler
 from tidewire.stack.process_state import ProcessState, processes_in

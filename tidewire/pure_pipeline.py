@@ -2,7 +2,7 @@
 
     decode -> order -> apply -> reformulate -> route -> encode -> edge
 
-Shards run `shard.pipeline.process_shard` and edges are `overlay.virtual_edge.VirtualEdge`, the very code that
+Shards run `shard.pipeline.process_shard` and edges are `overlay.machine.virtual_edge.VirtualEdge`, the very code that
 the stack runs; only the transport differs. Scenarios and property tests drive it; a step takes milliseconds.
 
 `settle` runs everything to its end. For tests every part can also be moved on by itself, be interrupted where the stack
@@ -24,8 +24,8 @@ from connectors.kafka.partitioner import home_partition
 from connectors.record import OutRecord, RawRecords
 from connectors.topics import VIRTUAL_EDGES, Topics
 from operators.control import Control, EpochBegins, Offsets, Progress, RegisterAll, encode_control
-from overlay.summaries import PATIENT, Patience
-from overlay.virtual_edge import VirtualEdge
+from overlay.machine.virtual_edge import VirtualEdge
+from overlay.subscriptions.summaries import PATIENT, Patience
 from shard.pipeline import ShardSpec, process_shard
 
 _CONTROL_KEYS = {EpochBegins: b"@epoch", RegisterAll: b"@register", Progress: b"@progress"}

@@ -18,7 +18,7 @@ import msgspec
 from catalog.sql.notify import PUSH, OptionRefused, read_options
 from connectors.http.address import HttpAddress, parse_address
 from connectors.kafka.admin import Member
-from overlay.ownership import edge_address
+from overlay.process.ownership import edge_address
 from state.errors import TidewireError, UserError
 from tidewire.edge_connection import connect
 from tidewire.members import members_after

@@ -6,7 +6,7 @@
     NOTIFY MIN CHANGE 5 %        the same, as a share of the one told last
     TTL 3600                     the subscription ends after so many seconds (or: 90 SECONDS, MINUTES, HOURS, DAYS)
     DELIVER RECORDS              a record for each delivery (the default)
-    DELIVER PACKED               many deliveries in one record (`overlay/packed_deliveries.py`)
+    DELIVER PACKED               many deliveries in one record (`overlay/delivery/packed_deliveries.py`)
     DELIVER PUSH                 no record: only those who listen over HTTP at the time are told
 
 They are no SQL, so they are cut off before the parser sees the statement: they are its last tokens, in any order.

@@ -8,7 +8,7 @@
     ?redirect=no         what one other edge has is told as `elsewhere`, for browsers: they follow no WebSocket
     Last-Event-ID        (or ?last_event_id=) the mark of the last message that was seen, to go on from there
 
-What is told is decided behind `Streams` (`overlay/push_board.py`); here it is put on the wire. A reader that does not
+What is told is decided behind `Streams` (`overlay/push/board.py`); here it is put on the wire. A reader that does not
 take what it is sent holds up its own coroutine and nothing else; after `STALLED_SECONDS` it is given up. What is large
 goes out in pieces, the next one when the last one is taken: so a reader has little of its own in memory, and messages
 that many are told stand there once.

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from benchmarks.push_readers import Reader
 from connectors.http.stream import Portion, sse_frame
-from overlay.delivery import Position, delivery, moved
+from overlay.delivery.delivery import Position, delivery, moved
 
 LINES = [delivery('"r0"', "change", 0, n, moved(str(n - 1), str(n)), Position(0, 1).text) for n in range(1, 9)]
 PROGRESS = b'{"kind":"progress","epoch":0,"batch":1,"time":"t"}'

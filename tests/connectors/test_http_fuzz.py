@@ -14,9 +14,9 @@ from starlette.types import Message
 from connectors.http.app import Edge, edge_app
 from connectors.http.bearer_token import hash_of
 from connectors.http.rules import HttpRules
-from overlay.push_board import PushBoard
+from overlay.push.board import PushBoard
 from tests.connectors.http.test_app import Fixed, NoDesk
-from tests.overlay.test_owned_edges import TOPICS
+from tests.overlay.process.test_owned_edges import TOPICS
 
 EXAMPLES = int(os.environ.get("TIDEWIRE_FUZZ_EXAMPLES", "100"))
 BOARD = PushBoard(TOPICS, HttpRules(), lambda names: [Fixed().subscription(name) for name in names], lambda: 0)

@@ -14,8 +14,8 @@ import pytest
 from connectors.http.bearer_token import hash_of
 from connectors.http.rules import HttpRules
 from tests.connectors.page_world import Beating, opened, shot, tab
+from tests.overlay.push.test_board import AT_HOME
 from tests.overlay.push_world import LiveEdge
-from tests.overlay.test_push_board import AT_HOME
 
 pytestmark = pytest.mark.stack
 WIDE = {"width": 820, "height": 900}

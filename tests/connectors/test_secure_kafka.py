@@ -21,7 +21,7 @@ from connectors.record import OutRecord
 from connectors.topics import Topics
 from tests.conftest import TEST_VIRTUAL_EDGES, make_broker
 from tests.connectors.certificates import Authority
-from tests.overlay.test_edge_process import edge, started, until
+from tests.overlay.process.test_edge_process import edge, started, until
 from tests.tidewire.test_any_client import ConsoleTools
 from tidewire import Client
 from tidewire.stack.port import free_port

@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 
 from operators.control import EpochBegins, Progress, RegisterAll, encode_control
 from operators.packed import Header, PackedError, pack_registrations, unpack, unpack_sound
-from overlay.edge_state import EdgeStateError
-from overlay.virtual_edge import NotificationError
+from overlay.machine.virtual_edge import NotificationError
+from overlay.subscriptions.edge_state import EdgeStateError
 from shard.pipeline import process_shard
 from state.errors import StateError
 from tests.fuzz.mutation import damaged
 from tests.operators.test_packed import SAMPLES
 from tests.overlay.edge_bench import CATALOGS, Bench
-from tests.overlay.test_edge_memory import STORED, restored
+from tests.overlay.machine.test_edge_memory import STORED, restored
 from tests.shard import test_pipeline as test_shard
 from tests.shard import test_register
 

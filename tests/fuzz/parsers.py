@@ -18,7 +18,7 @@ from catalog.schema.proto_schema import ProtoSchema, ProtoSchemaError
 from catalog.schema.relation import Catalog
 from catalog.sql.errors import CatalogError, SubscriptionError
 from connectors.formats.record_format import format_of
-from overlay.subscription_request import read_request
+from overlay.intake.subscription_request import read_request
 from state.errors import UserError
 from tests.catalog import odd_texts, refusals
 from tests.catalog.query.test_compiler import statements

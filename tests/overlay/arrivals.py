@@ -5,7 +5,7 @@ from __future__ import annotations
 from catalog.query.compiler import Compiled
 from catalog.schema.relation import Column, Relation
 from catalog.types.column_type import ColumnType, Kind
-from overlay.newcomers import Newcomers
+from overlay.table.newcomers import Newcomers
 
 TABLE = Relation("t", (Column("k", ColumnType(Kind.BIGINT), False), Column("s", ColumnType(Kind.VARCHAR))), ("k",), "t")
 

@@ -16,7 +16,7 @@ from operators.answer import Parts
 from operators.control import Control, EpochBegins, Progress, RegisterAll, encode_control
 from operators.operator import Answers, Messages
 from operators.packed import Header, pack_messages, pack_snapshot
-from overlay.virtual_edge import VirtualEdge
+from overlay.machine.virtual_edge import VirtualEdge
 from state.order_code import INT64_MAX, INT64_MIN
 
 TOPICS = Topics()

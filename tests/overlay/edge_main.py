@@ -14,9 +14,9 @@ import threading
 from connectors.kafka.producer import TransactionalProducer
 from connectors.kafka.properties import KafkaProperties
 from connectors.topics import Topics
-from overlay import edge_member
-from overlay.edge_config import EdgeConfig
-from overlay.edge_process import EdgeProcess
+from overlay.process import edge_member
+from overlay.process.edge_config import EdgeConfig
+from overlay.process.edge_process import EdgeProcess
 
 SESSION_SECONDS = 2.0
 OPEN_SECONDS = 5.0

@@ -11,8 +11,8 @@ from connectors.record import OutRecord
 from connectors.topics import Topics
 from operators.control import Control, EpochBegins, Progress, RegisterAll, Withdraw, decode_control, encode_control
 from operators.packed import PackedRegistrations, is_packed, unpack
-from overlay.expiry import seconds
-from overlay.virtual_edge import VirtualEdge
+from overlay.machine.virtual_edge import VirtualEdge
+from overlay.subscriptions.expiry import seconds
 from tests.oracle.naive_answer import Rows
 from tests.oracle.naive_channels import NaiveChannels, Publication, Taken
 from tests.oracle.naive_edge import NaiveEdge, Wanted

@@ -19,14 +19,14 @@ from connectors.kafka.admin import Member, Place
 from connectors.kafka.record import KafkaRecord
 from connectors.record import OutRecord
 from connectors.topics import Topics
-from overlay.committed_view import CommittedView
-from overlay.edge_answers import RUNNING, EdgeAnswers
-from overlay.front_desk import FrontDesk
-from overlay.owned_edges import OwnedEdges
-from overlay.ownership import Ownership, client_id
-from overlay.push_board import PushBoard
+from overlay.process.committed_view import CommittedView
+from overlay.process.edge_answers import RUNNING, EdgeAnswers
+from overlay.process.front_desk import FrontDesk
+from overlay.process.owned_edges import OwnedEdges
+from overlay.process.ownership import Ownership, client_id
+from overlay.push.board import PushBoard
 from tests.overlay.hand_engine import SQL, HandEngine
-from tests.overlay.test_owned_edges import CATALOG
+from tests.overlay.process.test_owned_edges import CATALOG
 
 TOPICS = Topics("p.")
 PARTITIONS = 2

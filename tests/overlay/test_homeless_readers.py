@@ -10,8 +10,8 @@ from types import SimpleNamespace
 import pytest
 
 from connectors.kafka.group import Assignment
-from overlay.committed_view import CommittedView
-from overlay.edge_member import HOMELESS_SECONDS, EdgeMember
+from overlay.process.committed_view import CommittedView
+from overlay.process.edge_member import HOMELESS_SECONDS, EdgeMember
 
 NOTHING = Assignment(frozenset(), None)
 TWO = Assignment(frozenset({("subscriptions", 0), ("subscriptions", 2)}), None)

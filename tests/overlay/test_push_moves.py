@@ -15,7 +15,7 @@ import pytest
 from connectors.kafka.properties import KafkaProperties
 from connectors.topics import Topics
 from tests.overlay.hand_engine import HandEngine
-from tests.overlay.test_edge_process import SECONDS, edge, serve, started, until, url
+from tests.overlay.process.test_edge_process import SECONDS, edge, serve, started, until, url
 
 pytestmark = pytest.mark.broker
 NAMES = [f"reader-{number}" for number in range(6)]

@@ -1,6 +1,6 @@
 """Turns of an edge that has time for one record only, and whose transactions fail: everything once and in order.
 
-Log, group and transactions are lists; the numbers are those of `overlay/edge_member.py`.
+Log, group and transactions are lists; the numbers are those of `overlay/process/edge_member.py`.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from connectors.kafka.failure import StepAborted
 from connectors.kafka.group import Assignment
 from connectors.kafka.record import KafkaRecord
 from connectors.record import OutRecord
-from overlay import edge_member
-from overlay.committed_view import CommittedView
-from overlay.edge_answers import EdgeAnswers
-from overlay.edge_config import EdgeConfig
-from overlay.edge_member import EdgeMember
-from overlay.ownership import Ownership
-from overlay.push_board import PushBoard
+from overlay.process import edge_member
+from overlay.process.committed_view import CommittedView
+from overlay.process.edge_answers import EdgeAnswers
+from overlay.process.edge_config import EdgeConfig
+from overlay.process.edge_member import EdgeMember
+from overlay.process.ownership import Ownership
+from overlay.push.board import PushBoard
+from tests.overlay.process.test_owned_edges import CATALOG
 from tests.overlay.push_world import PARTITIONS, TOPICS, MemoryEngine, MemoryLog
-from tests.overlay.test_owned_edges import CATALOG
 
 NAMES = [f"s{i}" for i in range(12)]
 

@@ -22,7 +22,7 @@ from connectors.kafka.reader import Reader
 from connectors.topics import Topics
 from tests.conftest import TEST_VIRTUAL_EDGES
 from tests.overlay.hand_engine import SQL, HandEngine
-from tests.overlay.test_edge_process import edge, started
+from tests.overlay.process.test_edge_process import edge, started
 from tidewire.stack.failure import RequirementError
 from tidewire.stack.jars import JarSet, jar_directories, read_jar_sets, require_jars
 from tidewire.stack.java import find_java

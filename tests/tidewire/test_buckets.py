@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from connectors.json.writer import encode_key, encode_row
-from overlay.summaries import Patience
+from overlay.subscriptions.summaries import Patience
 from tests.effort import examples
 from tests.oracle.naive_database import Question
 from tests.tidewire.test_pure_pipeline import BOUNDS, TEXTS, WIDE, aggregates, numbers

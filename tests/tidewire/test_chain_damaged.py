@@ -14,7 +14,7 @@ from connectors.kafka.partitioner import home_partition
 from operators.control import decode_control
 from operators.packed import is_packed, unpack
 from operators.record_error import RecordError
-from overlay.summaries import Patience
+from overlay.subscriptions.summaries import Patience
 from tests.effort import examples
 from tests.fuzz.mutation import damaged
 from tests.oracle.naive_database import NaiveDatabase, Question, shown

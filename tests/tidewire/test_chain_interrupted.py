@@ -13,7 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 from catalog.query.shape import Shape
 from connectors.json.writer import encode_key, encode_row
-from overlay.summaries import Patience
+from overlay.subscriptions.summaries import Patience
 from shard.state import ShardState
 from state.boxes import hashes_of
 from tests.effort import examples

@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from overlay.long_delivery import cut
-from overlay.packed_deliveries import PackedDeliveries
+from overlay.delivery.long_delivery import cut
+from overlay.delivery.packed_deliveries import PackedDeliveries
 from tidewire.delivery_reader import DeliveryReader
 from tidewire.packed_deliveries import PACKED_KEY, DeliveryUnreadable
 from tidewire.records import At, Delivery, Progress

@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from connectors.json.writer import encode_key, encode_row
 from connectors.kafka.partitioner import home_partition
-from overlay.summaries import Patience
+from overlay.subscriptions.summaries import Patience
 from tests.effort import examples
 from tests.oracle.naive_database import NaiveDatabase, Question, shown
 from tidewire.delivery_reader import DeliveryReader

@@ -17,7 +17,7 @@ import pytest
 from connectors.http.bearer_token import hash_of
 from connectors.http.rules import HttpRules
 from connectors.kafka.admin import Member
-from overlay.ownership import client_id
+from overlay.process.ownership import client_id
 from state.errors import UserError
 from tests.connectors.certificates import Authority
 from tests.overlay.hand_engine import SQL

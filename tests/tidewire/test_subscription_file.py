@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from catalog.query.subscription_id import wrong_id
-from overlay.ack import Refusal
-from overlay.subscription_request import Request, read_request
+from overlay.delivery.ack import Refusal
+from overlay.intake.subscription_request import Request, read_request
 from state.errors import UserError
 from tests.connectors import json_texts
 from tests.effort import examples

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from overlay.subscription_request import Request, read_request
+from overlay.intake.subscription_request import Request, read_request
 from state.errors import UserError
 from tidewire.subscription_record import ending_key, record_key, record_value
 

@@ -36,8 +36,8 @@ def edge(
     configure_logs(settings.log_level, json)
     if settings.http_port:
         require_free(settings.http_port, "the edge's HTTP", "http_port", settings.http_host)
-    from overlay.edge_config import EdgeConfig
-    from overlay.edge_process import EdgeProcess
+    from overlay.process.edge_config import EdgeConfig
+    from overlay.process.edge_process import EdgeProcess
 
     directory = DataDirectory(settings.data_dir)
     made = EdgeConfig(

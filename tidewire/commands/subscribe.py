@@ -15,7 +15,7 @@ from connectors.kafka.producer import Producer
 from connectors.kafka.reader import Reader
 from connectors.log.publication_log import PublicationLog
 from connectors.schemas.schema_registry import use_registry
-from overlay.ownership import edge_group
+from overlay.process.ownership import edge_group
 from state.errors import UserError
 from tidewire.as_of import AsOf, check_joint
 from tidewire.backtest import Told, relation_of

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from overlay.long_delivery import cut
-from overlay.packed_deliveries import PackedDeliveries
+from overlay.delivery.long_delivery import cut
+from overlay.delivery.packed_deliveries import PackedDeliveries
 from tidewire.verification.forms import PACKED, DeliveriesOf, Malformed
 from tidewire.verification.journal import Record
 

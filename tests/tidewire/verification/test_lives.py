@@ -7,7 +7,7 @@ from contextlib import suppress
 import duckdb
 from hypothesis import example, given, settings
 
-from overlay.subscription_request import Request, read_request
+from overlay.intake.subscription_request import Request, read_request
 from tests.effort import examples
 from tests.overlay import odd_records
 from tests.tidewire.verification.simulated_engine import Asked, SimulatedEngine

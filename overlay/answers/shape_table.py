@@ -1,0 +1,159 @@
+"""The shapes that a virtual edge's subscriptions have, each with what its deliveries and registrations need."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from catalog.query.shape import Channel, Shape
+from catalog.schema.relation import Catalog, Relation
+from catalog.types.column_type import ColumnType, Kind
+from operators.operator import is_plain
+from overlay.answers.composite import AnswerPlan
+from overlay.delivery.delivery import NULL, ValueTexts, json_text
+from state.change_batch import I32, I64, Bool
+
+COUNT_TYPE = ColumnType(Kind.BIGINT)
+
+
+@dataclass(slots=True)
+class ShapeEntry:
+    """One shape in use.
+
+    `born` tells its relation from a later one of the same name; `count` counts its subscriptions. `types` are those of
+    the outputs' columns (None for COUNT(*)); `range_type` is the range attribute's, where it has no order codes and
+    bounds are bytes, else None. A *plain* shape's answers are one order code; one that `counts` is a COUNT alone. Both
+    are kept in the columns of slots and written by `texts`; all others, and those told by MIN CHANGE, are kept one by
+    one and read by `plan`.
+    """
+
+    number: int
+    shape: Shape
+    born: int
+    shard: str
+    topic: str
+    types: tuple[ColumnType | None, ...]
+    range_type: ColumnType | None = None
+    count: int = 0
+    key: str = field(init=False)
+    plain: bool = field(init=False)
+    counts: bool = field(init=False)
+    plan: AnswerPlan = field(init=False)
+    texts: ValueTexts = field(init=False)
+    topic_text: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        first = self.types[0]
+        self.key = self.shape.key
+        self.plain = first is not None and is_plain(self.shape, first.coded)
+        self.plan = AnswerPlan(self.shape, self.types)
+        self.counts = [channel.kind for channel in self.plan.channels] == ["rows"] and len(self.types) == 1
+        self.texts = ValueTexts(self.text_type)
+        self.topic_text = json_text(self.topic)
+
+    @property
+    def text_type(self) -> ColumnType:
+        """The type of what `texts` writes."""
+        first = self.types[0]
+        return COUNT_TYPE if self.counts or first is None else first
+
+    def stands(self, catalog: Catalog) -> bool:
+        """Whether the relation that the shape was compiled for is still there (it may have new columns)."""
+        relation = catalog.relations.get(self.shape.relation)
+        return relation is not None and relation.born == self.born
+
+
+class ShapeTable:
+    """Shapes by number, by value and by the channels they are answered from. Numbers are small and are used again."""
+
+    def __init__(self) -> None:
+        self._by_shape: dict[Shape, ShapeEntry] = {}
+        self._by_number: dict[int, ShapeEntry] = {}
+        self._by_channel: dict[Channel, dict[int, ShapeEntry]] = {}
+        self._texts: dict[ColumnType, ValueTexts] = {}
+        self._gaps: list[int] = []
+
+    def __iter__(self) -> Iterator[ShapeEntry]:
+        return iter(self._by_number.values())
+
+    def __getitem__(self, number: int) -> ShapeEntry:
+        return self._by_number[number]
+
+    def has(self, number: int) -> bool:
+        """Whether a shape has this number."""
+        return number in self._by_number
+
+    def get(self, shape: Shape) -> ShapeEntry | None:
+        """Return the entry of `shape`, or None where no subscription has it."""
+        return self._by_shape.get(shape)
+
+    def hearing(self, channel: Channel) -> list[ShapeEntry]:
+        """Return the shapes whose answers are made from `channel`; an edge withdraws it when there are none."""
+        return list(self._by_channel.get(channel, {}).values())
+
+    def texts(self, numbers: I32, codes: I64, known: Bool) -> list[str]:
+        """Return the texts of answers that are kept in columns, each of the shape with its number."""
+        distinct = np.unique(numbers).tolist()
+        if len(distinct) == 1:
+            return self[distinct[0]].texts.texts(codes, known)
+        texts = np.empty(len(codes), object)
+        for number in distinct:
+            at = (numbers == number).nonzero()[0]
+            texts[at] = self[number].texts.texts(codes[at], known[at])
+        return list(texts)
+
+    def shared_texts(self, numbers: I32, codes: I64, known: Bool) -> tuple[I64, list[str]]:
+        """Return what `texts` does, each text once: the place of each answer's text, and the texts."""
+        places, texts = np.empty(len(codes), np.int64), list[str]()
+        for number in np.unique(numbers).tolist():
+            mine = numbers == number
+            there = mine & known
+            distinct, place = np.unique(codes[there], return_inverse=True)
+            places[there] = place + len(texts)
+            texts += self[number].texts.texts(distinct, np.ones(len(distinct), np.bool_))
+            places[mine & ~known] = len(texts)
+            texts.append(NULL)
+        return places, texts
+
+    def enter(self, shape: Shape, relation: Relation, types: Sequence[ColumnType | None]) -> ShapeEntry:
+        """Return the entry of `shape`, made if need be; `types` are those of its outputs. Cost: O(1), amortised."""
+        entry = self._by_shape.get(shape)
+        if entry is None:
+            range_type = None if shape.range is None else relation.column(shape.range).type
+            if range_type is not None and range_type.coded:
+                range_type = None
+            names = (relation.born, relation.shard, relation.topic)
+            entry = ShapeEntry(self._unused(), shape, *names, tuple(types), range_type)
+            self.put(entry)
+        return entry
+
+    def put(self, entry: ShapeEntry) -> None:
+        """Take in an entry, and let it share its texts with those of the same type."""
+        entry.texts = self._texts.setdefault(entry.text_type, entry.texts)
+        self._by_shape[entry.shape] = entry
+        self._by_number[entry.number] = entry
+        for channel in entry.plan.channels:
+            self._by_channel.setdefault(channel, {})[entry.number] = entry
+
+    def drop(self, number: int) -> None:
+        """Forget a shape; its number may be given again."""
+        entry = self._by_number.pop(number)
+        del self._by_shape[entry.shape]
+        for channel in entry.plan.channels:
+            others = self._by_channel[channel]
+            del others[number]
+            if not others:
+                del self._by_channel[channel]
+        self._gaps.append(number)
+
+    def _unused(self) -> int:
+        while self._gaps:
+            number = self._gaps.pop()
+            if number not in self._by_number:
+                return number
+        number = len(self._by_number)
+        while number in self._by_number:
+            number += 1
+        return number

@@ -1,0 +1,1 @@
+"""How subscription records come in: read, compiled, refused or held back."""

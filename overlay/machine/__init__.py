@@ -1,0 +1,1 @@
+"""One virtual edge: the state machine that everything else here serves."""

@@ -1,0 +1,460 @@
+"""A virtual edge: one partition of subscriptions and what follows from it, as a pure state machine.
+
+    subscription records ──► compile ──► ack refused | accepted ──► registration to the shard
+    notifications ──► buffer ──► progress: snapshots, then messages ──► deliveries, ack live, edge-state
+
+There is no I/O, clock or random here: a process feeds records in, calls `take`, and writes what it returns together
+with the positions it has read in one transaction (`resume_offset`). From the records of `edge-state` another process
+`restore`s the same machine; read again from the committed positions, it goes on as if nothing had happened.
+
+Promises, numbered as the tests that crash it:
+1. *Atomic batches.* Chunks wait until their batch's progress; repeats of chunks, batches and controls change nothing.
+2. *Snapshot, then changes.* A snapshot of batch b holds at the end of b - 1; all messages of b and later follow it.
+   A replacement delivers nothing before its snapshot, the replaced one nothing from that batch on.
+3. *Epochs.* A higher epoch voids what is buffered; answers stay. On `register` every subscription is registered
+   anew, and follows again from its new snapshot: a `resync`, with a new `n` only where it differs.
+4. *Once.* A subscription is registered once an epoch; a snapshot that no registration waits for is ignored.
+5. *Silence.* A message that brings the value already held delivers nothing (and is counted: shards send none).
+6. *Ends.* Dropping a table ends its subscriptions before anything of the batch that announces it is applied.
+7. *Losses.* A notification that cannot be read, a batch that is not whole, or a shard that could not read what was
+   registered makes all register again, as under 3; a notification that a newer engine wrote raises an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
+
+import msgspec
+import numpy as np
+
+from catalog.schema.relation import Catalog
+from connectors.record import OutRecord
+from connectors.topics import Topics
+from operators.control import ControlError, EpochBegins, Progress, RegisterAll, Withdraw, decode_control
+from operators.packed import Header, PackedError, PackedMessages, PackedSnapshot, is_packed, unpack
+from operators.record_error import RecordError
+from overlay.answers import quota
+from overlay.delivery import ack
+from overlay.delivery.delivery import PROGRESS_KEY, Position, json_text, progress_delivery
+from overlay.delivery.outbox import Outbox
+from overlay.intake.admission import Admission
+from overlay.intake.intake import Intake
+from overlay.machine.edge_memory import EdgeMemory
+from overlay.machine.subscription_view import SubscriptionView
+from overlay.maintain.batch_applier import BatchApplier
+from overlay.maintain.batch_buffer import BatchBuffer, Chunk, MissingChunksError
+from overlay.subscriptions.current_answer import current_answer
+from overlay.subscriptions.edge_counters import EdgeCounters
+from overlay.subscriptions.edge_state import Delta, Head, encode_deltas, encode_snapshot
+from overlay.subscriptions.endings import Endings
+from overlay.subscriptions.expiry import Expiry
+from overlay.subscriptions.roster import Roster
+from overlay.subscriptions.summaries import PATIENT, Patience
+from overlay.table.slot_rows import states_of
+from overlay.table.slot_table import NONE
+from state.errors import TidewireError
+
+_NO_CATALOG = -2
+_CHUNKS_SHARED = 48
+
+_unpack_shared = lru_cache(_CHUNKS_SHARED)(unpack)
+"""Virtual edges that want the same shapes are sent the very same chunks: a process unpacks them once."""
+
+
+class NotificationError(TidewireError):
+    """A record in `notifications` was written by a newer engine: nobody here knows what it says."""
+
+    code = "notification"
+
+
+class VirtualEdge:
+    """Virtual edge `number` of `partitions`; `catalogs(version)` gives the catalog at an announced version."""
+
+    def __init__(
+        self,
+        number: int,
+        partitions: int,
+        topics: Topics,
+        catalogs: Callable[[int], Catalog],
+        patience: Patience = PATIENT,
+    ) -> None:
+        self.number = number
+        self.counters = EdgeCounters()
+        self._topics = topics
+        self._catalogs = catalogs
+        self._roster = Roster(patience)
+        self._admission = Admission()
+        self._memory = EdgeMemory(self._roster, self._admission)
+        self._buffer = BatchBuffer()
+        self._outbox = Outbox(topics, number)
+        self._losses: list[str] = []
+        self._applier = BatchApplier(self._roster, self._outbox, self.counters)
+        self._endings = Endings(self._roster, self._outbox, self.counters, self._followed)
+        self._expiry = Expiry(self._roster)
+        self._intake = Intake(
+            number, partitions, self._roster, self._admission, self._outbox, self.counters, self._expiry,
+            self._unsubscribe, lambda: self._head.registered,
+        )  # fmt: skip
+
+    # -- what comes in --------------------------------------------------------------------------------------------
+
+    def subscription(self, offset: int, key: bytes | None, value: bytes | None) -> None:
+        """Take one record of `subscriptions`: `subscribe_all`. Cost: 0.1 ms."""
+        self._intake.take([offset], [key], [value])
+
+    def subscribe_all(
+        self, offsets: Sequence[int], keys: Sequence[bytes | None], values: Sequence[bytes | None]
+    ) -> None:
+        """Take records of `subscriptions`, in order: questions, or with a value of None ends of them.
+
+        Cost: about 5 us each where many come that have a template in common.
+        """
+        self._intake.take(offsets, keys, values)
+
+    def notification(self, offset: int, key: bytes | None, value: bytes | None) -> bool:
+        """Take a record of `notifications`: a chunk of a batch, or a control record; return whether it was the latter.
+
+        One that cannot be read is a loss: nobody knows what it said, so all is registered again.
+        Cost: a chunk is only unpacked (0.1 ms); a progress record applies its batch.
+        Raises NotificationError for what a newer engine wrote, MissingChunksError where two runs of a batch differ.
+        """
+        try:
+            record = _read(value or b"")
+        except RecordError as error:
+            where = f"`{self._topics.notifications}` [{self.number}] offset {offset}"
+            if error.newer:
+                raise NotificationError(
+                    f"{where} cannot be read: {error}. Run an edge of the engine's version, which goes on from here."
+                ) from error
+            self._lose(f"{where} cannot be read: {error}")
+            return False
+        if isinstance(record, PackedMessages | PackedSnapshot):
+            self._chunk(offset, record)
+            return False
+        self._control(record)
+        return True
+
+    def settle(self, through: int | None = None, most: int | None = None) -> bool:
+        """Give the final word on held-back records, or on those with an offset up to `through`.
+
+        To be called when the edge has read `notifications` up to an end that was asked for after the records
+        came. Nothing happens while no catalog is announced at all. Returns whether that was all of them: no more than
+        `most` are taken at a time. Cost: 0.2 ms a refusal.
+        """
+        if not self._admission.announced:
+            return True
+        held = self._admission.held
+        self._intake.admit(held.oldest(through, most), final=True)
+        return not held.oldest(through, 1)
+
+    def notifications_lost(self) -> None:
+        """Go on after a part of `notifications` was lost (trimmed, or the topic made anew): register all again.
+
+        If `register` of the present epoch was still to come it counts as lost too.
+        """
+        self._void(unsure=True)
+        if self._head.epoch >= 0:
+            self._set(registered=True)
+            self._roster.register_all()
+
+    def losses(self) -> list[str]:
+        """Return what was lost since the last call, each in a sentence that says where: for the log."""
+        losses, self._losses = self._losses, []
+        return losses
+
+    # -- what goes out --------------------------------------------------------------------------------------------
+
+    def take(self) -> list[OutRecord]:
+        """Return the records of all that was fed in since the last call: acks and deliveries in the order of
+        events, then registrations, then what `edge-state` must remember of it.
+
+        The caller writes them in one transaction with the positions it has read.
+        """
+        if self._head.registered:
+            to = Header("register", self._head.epoch, "", ve=self.number, catalog=self._head.catalog)
+            records = self._roster.registrations.records(self._admission.catalog, to, self._topics.registrations)
+            self._outbox.extend(records)
+        delta = self._memory.changes()
+        if delta != Delta():
+            self._outbox.extend([self._state_record(value) for value in encode_deltas(delta)])
+        return self._outbox.take()
+
+    @property
+    def pushed(self) -> list[OutRecord]:
+        """Deliveries of what was taken last that are to be told once it is committed, and are not to be written."""
+        return self._outbox.pushed
+
+    @property
+    def resume_offset(self) -> int | None:
+        """The offset of `notifications` to commit: the first chunk that is buffered; None: the next record's."""
+        return self._buffer.resume_offset
+
+    @property
+    def refusals_pending(self) -> bool:
+        """Whether records name a table or column that no announced catalog has; `settle` ends that."""
+        return self._admission.announced and len(self._admission.held) > 0
+
+    @property
+    def held_through(self) -> int | None:
+        """The newest offset among held-back records: what `settle` may be given once a fence is passed."""
+        return self._admission.held.through
+
+    def snapshot_records(self) -> list[OutRecord]:
+        """Return the whole state for `edge-state`, after which all its older records are of no use.
+
+        To be called right after `take`. Raises TidewireError otherwise.
+        """
+        if len(self._outbox) or self._memory.changes() != Delta():
+            raise TidewireError(
+                "an edge's snapshot was asked for amid a step: call `take` first, and write what it gives"
+            )
+        self._memory.snapshot += 1
+        return [self._state_record(value) for value in encode_snapshot(self._memory.snapshot, self._memory.whole())]
+
+    def restore(self, values: Iterable[bytes | None]) -> None:
+        """Become the machine that wrote `values` (all of this partition of `edge-state`); must be new.
+
+        Raises EdgeStateError if they cannot be read. Cost: O(records + subscriptions), about 2 us a subscription.
+        """
+        self._memory.restore(values)
+        self._expiry.restore()
+        if self._head.catalog > _NO_CATALOG:
+            self._admission.announce(self._catalog(self._head.catalog))
+
+    # -- what it knows --------------------------------------------------------------------------------------------
+
+    @property
+    def position(self) -> Position | None:
+        """The last batch that was applied, None before the first."""
+        return Position(*self._head.position) if self._head.position is not None else None
+
+    @property
+    def catalog_version(self) -> int:
+        """The catalog that subscriptions are compiled with; -1: none, or an empty one."""
+        return max(self._head.catalog, -1)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many subscriptions are live, accepted and held back now."""
+        live, waiting = self._roster.slots.count()
+        return {"live": live, "accepted": waiting, "held": len(self._admission.held)}
+
+    def find(self, key: bytes) -> SubscriptionView | None:
+        """Return the subscription `key` as it is now. Cost: O(1)."""
+        slots = self._roster.slots
+        live, waiting = slots.find(key)
+        if live is not None:
+            return self._view(live, None if waiting is None else int(slots.version[waiting]))
+        if waiting is not None:
+            return self._view(waiting, None)
+        held = self._admission.held.newest(key)
+        return None if held is None else SubscriptionView(key.decode(), held, "held", "")
+
+    def subscriptions(self) -> Iterator[SubscriptionView]:
+        """List the subscriptions that are live or wait for their first snapshot, in no order."""
+        yield from self._listed(self._roster.slots.used().tolist())
+
+    def search(self, prefix: bytes, limit: int, after: bytes = b"") -> Iterator[SubscriptionView]:
+        """List the first `limit` subscriptions whose ids begin with `prefix` and come behind `after`, by id.
+
+        Cost: O(subscriptions), without an object of each.
+        """
+        yield from self._listed(self._roster.slots.find_prefix(prefix, limit, after))
+
+    def check(self) -> None:
+        """Check the invariants of all parts. Raises AssertionError. Cost: O(subscriptions)."""
+        self._roster.check()
+        self._admission.held.check()
+        self._buffer.check()
+
+    def dump(self) -> dict[str, object]:
+        """Return all durable state in a comparable form, for tests and bug reports."""
+        whole = self._memory.whole()
+        slots = sorted(states_of(whole.slots), key=lambda state: state.version)
+        return {
+            "head": whole.head,
+            "held": whole.held,
+            "shapes": whole.shapes,
+            "slots": slots,
+            "answers": whole.answers,
+        }
+
+    # -- subscriptions --------------------------------------------------------------------------------------------
+
+    def _unsubscribe(self, offsets: Sequence[int], keys: Sequence[bytes]) -> None:
+        """End what there is of ids, which differ: live, waiting and held back."""
+        found = np.array(self._roster.slots.find_all(keys)).T
+        there = found != NONE
+        self._endings.end(found[there], "unsubscribed")
+        for offset, key, was_there in zip(offsets, keys, there.any(axis=1).tolist(), strict=True):
+            held = self._admission.held.forget(key, offset)
+            for record in held:
+                self._outbox.ack(key, ack.ended(json_text(key.decode()), record.version, "unsubscribed"))
+            self.counters.ignored += not (was_there or held)
+
+    def _followed(self, era: int) -> Position:
+        """Return the position up to which the live slots of an era have followed their shards."""
+        if era != self._roster.slots.era:
+            return Position(*self._head.ended_eras[era])
+        assert self.position is not None, "a subscription is live, but no batch was ever applied"
+        return self.position
+
+    def _listed(self, slots: Iterable[int]) -> Iterator[SubscriptionView]:
+        """Give the view of each id, once."""
+        for slot in slots:
+            live, waiting = self._roster.slots.find(self._roster.slots.key(slot))
+            if live is None or live == slot:
+                yield self._view(slot, None if waiting in (slot, None) else int(self._roster.slots.version[waiting]))
+
+    def _view(self, slot: int, replaced_by: int | None) -> SubscriptionView:
+        slots = self._roster.slots
+        name, version, n = slots.key(slot).decode(), int(slots.version[slot]), int(slots.n[slot])
+        if not n:
+            return SubscriptionView(name, version, "accepted", slots.sql(slot))
+        text = self._roster.shape_of(slot).plan.text(current_answer(self._roster, slot))
+        at = self._followed(int(slots.eras[slot]))
+        return SubscriptionView(name, version, "live", slots.sql(slot), n, msgspec.json.decode(text), at, replaced_by)
+
+    # -- notifications --------------------------------------------------------------------------------------------
+
+    def _lose(self, why: str) -> None:
+        """Go on after a loss that was found while reading."""
+        self._losses.append(why)
+        self.counters.losses += 1
+        self.notifications_lost()
+
+    def _control(self, control: _Told) -> None:
+        if not self._enter(control.epoch, begins=isinstance(control, EpochBegins)):
+            return
+        self._announce(control.catalog)
+        if isinstance(control, RegisterAll) and not self._head.registered:
+            self._set(registered=True)
+            self._roster.register_all()
+        elif isinstance(control, Progress):
+            self._progress(control)
+
+    def _enter(self, epoch: int, begins: bool = False) -> bool:
+        """Begin a higher epoch; return whether records of `epoch` count.
+
+        Where its first record is not the one that begins it, the beginning was trimmed: register at once, and do not
+        count on the first batch to be whole.
+        """
+        if epoch < self._head.epoch:
+            self.counters.dropped_old_epoch += 1
+            return False
+        if epoch > self._head.epoch:
+            self._void(unsure=not begins)
+            self._set(epoch=epoch, registered=not begins)
+            if not begins:
+                self._roster.register_all()
+        return True
+
+    def _void(self, unsure: bool) -> None:
+        """Stop following, and forget what is buffered and which batch is to come."""
+        self._buffer.clear()
+        self._next_era()
+        self._set(applied=None, unsure=unsure)
+
+    def _next_era(self) -> None:
+        """Stop following: every answer must be synced again. Remember up to where the ending era has come."""
+        slots = self._roster.slots
+        used = slots.used()
+        kept = set(np.unique(slots.eras[used[slots.n[used] > 0]]).tolist())
+        ended = {era: at for era, at in self._head.ended_eras.items() if era in kept}
+        if self._head.position is not None and self._head.era in kept:
+            ended[self._head.era] = self._head.position
+        self._roster.next_era()
+        self._set(era=slots.era, ended_eras=ended)
+
+    def _announce(self, version: int) -> None:
+        """Compile with a newer catalog; what it dropped ends, what was held back is tried again."""
+        if version <= self._head.catalog:
+            return
+        catalog = self._catalog(version)
+        self._set(catalog=version)
+        self._admission.announce(catalog)
+        gone = [entry.number for entry in self._roster.shapes if not entry.stands(catalog)]
+        self._endings.end(self._roster.slots.of_shapes(gone), "table dropped")
+        self._intake.admit(self._admission.held)
+
+    def _chunk(self, offset: int, packed: Chunk) -> None:
+        if not self._enter(packed.header.epoch):
+            return
+        applied = self._head.applied
+        if (applied is not None and packed.header.batch <= applied) or not self._buffer.add(offset, packed):
+            self.counters.repeats += 1
+
+    def _progress(self, progress: Progress) -> None:
+        applied = self._head.applied
+        if applied is None or progress.batch >= applied:
+            self._expiry.start(progress.time)
+        if applied is not None and progress.batch <= applied:
+            self.counters.repeats += 1
+            if progress.batch < applied:
+                return
+        else:
+            self._apply(progress.batch)
+        expired = self._expiry.due(progress.time)
+        self._endings.end(expired, "expired")
+        self.counters.expired += len(expired)
+        position = Position(progress.epoch, progress.batch)
+        self._outbox.flush()
+        self._outbox.deliver(PROGRESS_KEY, progress_delivery(position, progress.time))
+
+    def _apply(self, batch: int) -> None:
+        """Apply a batch that is committed; one that is not whole, or does not follow the last one, is a loss."""
+        applied = self._head.applied
+        position = Position(self._head.epoch, batch)
+        try:
+            if applied is not None and batch > applied + 1:
+                raise MissingChunksError(f"batch {batch} is committed, expected batch {applied + 1} first")
+            committed = self._buffer.take(batch, lenient=self._head.unsure)
+        except MissingChunksError as error:
+            self._lose(f"`{self._topics.notifications}` [{self.number}], epoch {position.epoch}: {error}")
+            return
+        over_quota = self._applier.apply(committed, position)
+        self._set(applied=batch, position=(position.epoch, batch), unsure=False)
+        self._endings.end(np.array(over_quota, np.int64), quota.REASON)
+        self.counters.over_quota += len(over_quota)
+        if committed.lost and self._head.registered:
+            self._register_again(batch)
+
+    def _register_again(self, batch: int) -> None:
+        """Register all, since a shard could not read what was registered; nothing of `notifications` is lost."""
+        registrations = f"`{self._topics.registrations}` [{self.number}]"
+        self._losses.append(f"a shard could not read a record of {registrations}: it says so with batch {batch}")
+        self.counters.losses += 1
+        self._next_era()
+        self._roster.register_all()
+
+    # -- state ----------------------------------------------------------------------------------------------------
+
+    @property
+    def _head(self) -> Head:
+        return self._memory.head
+
+    def _set(self, **fields: object) -> None:
+        self._memory.set(**fields)
+
+    def _catalog(self, version: int) -> Catalog:
+        return self._catalogs(version) if version >= 0 else Catalog()
+
+    def _state_record(self, value: bytes) -> OutRecord:
+        return OutRecord(self._topics.edge_state, self.number, str(self.number).encode(), value)
+
+
+_Told = EpochBegins | RegisterAll | Progress
+
+
+def _read(value: bytes) -> Chunk | _Told:
+    """Read a notification. Raises RecordError if an edge cannot take it."""
+    if is_packed(value):
+        packed = _unpack_shared(value)
+        if isinstance(packed, PackedMessages | PackedSnapshot):
+            return packed
+        raise PackedError("it holds what edges write, expected messages or a snapshot")
+    control = decode_control(value)
+    if isinstance(control, Withdraw):
+        raise ControlError("a `withdraw` stands there, expected epoch, register or progress")
+    return control

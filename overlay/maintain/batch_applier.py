@@ -1,0 +1,195 @@
+"""One committed batch applied to the subscriptions: snapshots first, then messages, each to whom it meets."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from operators.packed import PackedMessages
+from overlay.delivery.delivery import Position, change_tail, row_at, row_start
+from overlay.delivery.outbox import Outbox
+from overlay.delivery.packed_deliveries import Changes, Shared
+from overlay.maintain.batch_buffer import CommittedBatch
+from overlay.maintain.hearers import Hearings, hearings
+from overlay.maintain.latest_answers import LatestAnswers
+from overlay.maintain.single_answers import SingleAnswers
+from overlay.maintain.snapshots import Snapshots
+from overlay.maintain.sweep import Cause, Sweep, causes, runs
+from overlay.maintain.transitions import Transitions, counted, transitions
+from overlay.maintain.ways import COUNTS, EVERY, EVERY_COUNT, LATEST_COUNT, PACKED, PUSHED, SINGLE, Ways
+from overlay.maintain.whole_snapshots import whole_snapshots
+from overlay.subscriptions.edge_counters import EdgeCounters
+from overlay.subscriptions.roster import Roster
+from state.change_batch import I32, I64, Bool
+
+STEP = 4_096
+"""Hearings applied at a time: what they hold in memory grows with them times the subscriptions."""
+
+
+class BatchApplier:
+    """Turns batches into deliveries and new answers."""
+
+    def __init__(self, roster: Roster, outbox: Outbox, counters: EdgeCounters) -> None:
+        self._roster = roster
+        self._outbox = outbox
+        self._counters = counters
+        self._ways = Ways(roster)
+        self._snapshots = Snapshots(roster, outbox, counters, self._ways)
+        self._singles = SingleAnswers(roster, outbox, counters)
+        self._latest = LatestAnswers(roster, outbox, counters)
+        self._swept: list[Cause | None] = []
+        self._sweep = Sweep(roster, outbox, counters, self._ways, self._latest)
+
+    def apply(self, batch: CommittedBatch, position: Position) -> list[int]:
+        """Apply `batch`, which ends at `position`; return slots over their quota, which the caller must end.
+
+        Cost: O(snapshots * log n + messages * log n + hits), about 2 us a hit on a plain answer, 13 to 17 us on others.
+        """
+        for snapshot in whole_snapshots(batch.snapshots):
+            self._snapshots.take(snapshot, position.before)
+        for packed in batch.messages:
+            self._messages(packed, position)
+        self._sweep.enter(None, position)
+        self._singles.end()
+        self._latest.end(position)
+        return [*self._snapshots.given_up(), *self._singles.given_up()]
+
+    def _messages(self, packed: PackedMessages, position: Position) -> None:
+        self._counters.messages += len(packed.messages)
+        self._swept = causes(packed) if packed.header.sweeps else []
+        wanted = np.zeros(len(packed.messages), np.bool_)
+        for heard in hearings(packed.messages, self._roster.shapes, self._roster.index, STEP):
+            wanted[self._step(packed, heard, position)] = True
+        self._counters.unwanted += len(wanted) - int(np.count_nonzero(wanted))
+
+    def _step(self, packed: PackedMessages, heard: Hearings, position: Position) -> I64:
+        """Apply some hearings, and return which messages somebody wanted."""
+        which, slots = self._roster.index.query(heard.group, *heard.bounds)
+        hit = heard.message[which]
+        if len(which):
+            self._causes(packed, hit, slots.astype(np.int64), position)
+        return hit
+
+    def _causes(self, packed: PackedMessages, hit: I64, slots: I64, position: Position) -> None:
+        """Apply hits; those of a record that changes many rows are one change."""
+        if not packed.header.sweeps:
+            self._sweep.enter(None, position)
+            self._hits(packed, hit, slots, position)
+            return
+        found = [self._swept[message] for message in hit.tolist()]
+        for start, stop in runs(found):
+            self._sweep.enter(found[start], position)
+            apply = self._hits if found[start] is None else self._swept_hits
+            apply(packed, hit[start:stop], slots[start:stop], position)
+
+    def _swept_hits(self, packed: PackedMessages, hit: I64, slots: I64, position: Position) -> None:
+        ways = self._ways.of(slots)
+        for way in np.unique(ways).tolist():
+            mine = ways == way
+            if way == SINGLE:
+                self._singles.hits(packed, hit[mine], slots[mine], position)
+                continue
+            new, known = self._new(packed, hit[mine], slots[mine], way in COUNTS)
+            moved = self._move(slots[mine], new, known, tells=False)
+            self._sweep.collect(slots[mine], moved, packed.partition[hit[mine]], packed.offset[hit[mine]])
+
+    def _hits(self, packed: PackedMessages, hit: I64, slots: I64, position: Position) -> None:
+        """Apply pairs (message, slot), each in the way of its slot."""
+        ways = self._ways.of(slots)
+        if (ways == EVERY).all():
+            self._every(packed, hit, slots, position)
+            return
+        for way in np.unique(ways).tolist():
+            mine = ways == way
+            self._by_way(way, packed, hit[mine], slots[mine], position)
+
+    def _by_way(self, way: int, packed: PackedMessages, hit: I64, slots: I64, position: Position) -> None:
+        if way == SINGLE:
+            self._singles.hits(packed, hit, slots, position)
+        elif way in (EVERY, EVERY + PUSHED):
+            self._every(packed, hit, slots, position, pushed=way != EVERY)
+        elif way in (EVERY_COUNT, EVERY_COUNT + PUSHED):
+            self._every_count(packed, hit, slots, position, pushed=way != EVERY_COUNT)
+        elif way in (EVERY + PACKED, EVERY_COUNT + PACKED):
+            self._every_packed(packed, hit, slots, position, counts=way == EVERY_COUNT + PACKED)
+        else:
+            new, known = self._new(packed, hit, slots, way == LATEST_COUNT)
+            moved = self._move(slots, new, known, tells=False)
+            self._latest.collect(slots, moved, packed.partition[hit], packed.offset[hit])
+
+    def _every(self, packed: PackedMessages, hit: I64, slots: I64, position: Position, pushed: bool = False) -> None:
+        """Write what the pairs (message, slot) change, in their order."""
+        moved = self._move(slots, *self._new(packed, hit, slots, counts=False), tells=True)
+        chosen = moved.moves.nonzero()[0]
+        slots, shapes = slots[chosen], self._roster.slots.shape[slots[chosen]]
+        told, first, told_of = np.unique(hit[chosen], return_index=True, return_inverse=True)
+        texts = self._roster.shapes.texts(shapes[first], packed.messages.new[told], packed.messages.has_new[told])
+        ends = [
+            change_tail(new, at)
+            for new, at in zip(texts, self._rows(packed, told, shapes[first], position), strict=True)
+        ]
+        olds = self._roster.shapes.texts(shapes, moved.old[chosen], moved.old_known[chosen])
+        self._write(slots, told_of, moved.n[chosen], olds, ends, pushed)
+
+    def _every_count(self, packed: PackedMessages, hit: I64, slots: I64, position: Position, pushed: bool) -> None:
+        """As `_every`, for counts: each subscription has a new one of its own."""
+        new, known = self._new(packed, hit, slots, counts=True)
+        moved = self._move(slots, new, known, tells=True)
+        chosen = moved.moves.nonzero()[0]
+        slots, shapes = slots[chosen], self._roster.slots.shape[slots[chosen]]
+        told, first, told_of = np.unique(hit[chosen], return_index=True, return_inverse=True)
+        ends = [f',"at":{at}}}' for at in self._rows(packed, told, shapes[first], position)]
+        olds, news = map(str, moved.old[chosen].tolist()), map(str, new[chosen].tolist())
+        both = [f'{old},"new":{new}' for old, new in zip(olds, news, strict=True)]
+        self._write(slots, told_of, moved.n[chosen], both, ends, pushed)
+
+    def _every_packed(self, packed: PackedMessages, hit: I64, slots: I64, position: Position, counts: bool) -> None:
+        """As `_every` and `_every_count`, for those whose deliveries are packed: in columns all the way."""
+        new, known = self._new(packed, hit, slots, counts)
+        moved = self._move(slots, new, known, tells=True)
+        chosen = moved.moves.nonzero()[0]
+        table, slots = self._roster.slots, slots[chosen]
+        shapes = table.shape[slots]
+        told, first, told_of = np.unique(hit[chosen], return_index=True, return_inverse=True)
+        texts = self._roster.shapes.shared_texts
+        self._outbox.pack_changes(
+            Changes(
+                *table.flat_ids(slots),
+                table.version[slots],
+                moved.n[chosen],
+                Shared(*texts(shapes, moved.old[chosen], moved.old_known[chosen])),
+                Shared(*texts(shapes, new[chosen], known[chosen])),
+                Shared(told_of, self._rows(packed, told, shapes[first], position)),
+            )
+        )
+
+    def _new(self, packed: PackedMessages, hit: I64, slots: I64, counts: bool) -> tuple[I64, Bool]:
+        """Return the answer after each hit."""
+        if counts:
+            held = self._roster.slots.value[slots]
+            return counted(slots, packed.messages.rows[hit], held), np.ones(len(hit), np.bool_)
+        known = packed.messages.has_new[hit]
+        return np.where(known, packed.messages.new[hit], 0), known
+
+    def _move(self, slots: I64, new: I64, known: Bool, tells: bool) -> Transitions:
+        """Write new answers of slots into the columns; their counters too if every change is told."""
+        table = self._roster.slots
+        moved = transitions(slots, new, known, table.value[slots], table.known[slots], table.n[slots])
+        n = moved.last_n if tells else table.n[moved.slots]
+        self._roster.move(moved.slots, moved.value, moved.known, n)
+        changes = int(np.count_nonzero(moved.moves))
+        self._counters.suppressed += len(slots) - changes
+        self._counters.deliveries += changes if tells else 0
+        return moved
+
+    def _write(self, slots: I64, told_of: I64, n: I64, olds: list[str], ends: list[str], pushed: bool) -> None:
+        distinct, who = np.unique(slots, return_inverse=True)
+        rows = zip(who.tolist(), told_of.tolist(), n.tolist(), olds, strict=True)
+        self._outbox.changes(*self._roster.slots.change_heads(distinct), ends, rows, pushed)
+
+    def _rows(self, packed: PackedMessages, told: I64, shapes: I32, position: Position) -> list[str]:
+        """Return the causing rows of messages as JSON; `shapes` are those of somebody who hears each."""
+        starts = {
+            number: row_start(position, self._roster.shapes[number].topic_text) for number in np.unique(shapes).tolist()
+        }
+        places = zip(shapes.tolist(), packed.partition[told].tolist(), packed.offset[told].tolist(), strict=True)
+        return [row_at(starts[shape], partition, offset) for shape, partition, offset in places]

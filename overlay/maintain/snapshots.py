@@ -1,0 +1,190 @@
+"""Answers to registrations: a waiting subscription starts with its snapshot, one of an earlier era is resynced."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from catalog.sql.notify import FORMS, PACKED
+from operators.answer import Tally
+from operators.packed import PackedSnapshot
+from overlay.answers import quota
+from overlay.answers.composite import Whole, states_of
+from overlay.answers.shape_table import ShapeEntry
+from overlay.delivery import ack
+from overlay.delivery.delivery import NULL, Position, delivery, json_names, json_text, moved
+from overlay.delivery.outbox import Outbox
+from overlay.maintain.ways import COUNTS, SINGLE, Ways
+from overlay.subscriptions.current_answer import current_answer
+from overlay.subscriptions.edge_counters import EdgeCounters
+from overlay.subscriptions.expiry import written
+from overlay.subscriptions.roster import Roster
+from overlay.table.slot_table import NONE
+from state.change_batch import I64, Bool
+from state.order_code import INT64_MAX
+
+
+class Snapshots:
+    """Takes the answers of shards.
+
+    Slots whose answer is over its quota are neither started nor resynced: `given_up` returns them, to be ended.
+    """
+
+    def __init__(self, roster: Roster, outbox: Outbox, counters: EdgeCounters, ways: Ways) -> None:
+        self._exceeded: list[int] = []
+        self._roster = roster
+        self._outbox = outbox
+        self._counters = counters
+        self._ways = ways
+
+    def take(self, packed: PackedSnapshot, at: Position) -> None:
+        """Take the answers of one chunk, which hold at `at`.
+
+        Of an id's two slots the live one is resynced before the waiting one starts.
+        Cost: O(slots) in numpy; 5 us to start a plain answer, 10 us others.
+        """
+        slots = self._roster.slots.awaiting_slots(packed.version)
+        rows = np.unique(slots, return_index=True)[1]
+        rows = np.sort(rows[slots[rows] != NONE])
+        self._counters.stale_snapshots += len(slots) - len(rows)
+        slots = slots[rows]
+        self._ways.forget(slots)
+        ways = self._ways.of(slots)
+        is_live = self._roster.slots.n[slots] > 0
+        for begun in (True, False):
+            mine = (is_live == begun) & (ways != SINGLE)
+            if mine.any():
+                value, known = _columns(packed, rows[mine], ways[mine])
+                (self._resync_plain if begun else self._start_plain)(slots[mine], value, known, at)
+            single = ((is_live == begun) & (ways == SINGLE)).nonzero()[0]
+            wholes = self._within_quota(slots[single], [_whole(packed, row) for row in rows[single].tolist()])
+            if wholes:
+                (self._resync_singles if begun else self._start_singles)(wholes, at)
+
+    def given_up(self) -> list[int]:
+        """Return the slots over their quota, once."""
+        exceeded, self._exceeded = self._exceeded, []
+        return exceeded
+
+    def _resync_plain(self, slots: I64, value: I64, known: Bool, at: Position) -> None:
+        """Resync answers that are kept in the columns of slots."""
+        table = self._roster.slots
+        held, held_known = table.value[slots], table.known[slots]
+        n = table.n[slots] + ((held != value) | (held_known != known))
+        olds, news = self._texts(slots, held, held_known), self._texts(slots, value, known)
+        for slot, number, old, new in zip(slots.tolist(), n.tolist(), olds, news, strict=True):
+            self._resync(slot, number, moved(old, new), at)
+        self._roster.sync(slots, value, known, n)
+
+    def _start_plain(self, slots: I64, value: I64, known: Bool, at: Position) -> None:
+        """Start answers that are kept in the columns of slots."""
+        bodies = [moved(NULL, new) for new in self._texts(slots, value, known)]
+        self._start(slots, bodies, at)
+        self._roster.sync(slots, value, known, np.ones(len(slots), np.int64))
+
+    def _texts(self, slots: I64, codes: I64, known: Bool) -> list[str]:
+        return self._roster.shapes.texts(self._roster.slots.shape[slots], codes, known)
+
+    def _within_quota(self, slots: I64, wholes: list[Whole]) -> dict[int, Whole]:
+        """Return answers that are kept one by one, by slot, without those over their quota."""
+        within = {}
+        for slot, whole in zip(slots.tolist(), wholes, strict=True):
+            if isinstance(whole, set) and quota.exceeds(len(whole), quota.size_of(whole)):
+                self._exceeded.append(slot)
+            else:
+                within[slot] = whole
+        return within
+
+    def _resync_singles(self, wholes: dict[int, Whole], at: Position) -> None:
+        """Resync answers that are kept one by one."""
+        numbers = []
+        for slot, whole in wholes.items():
+            entry, told = self._roster.shape_of(slot), self._told(slot)
+            numbers.append(int(self._roster.slots.n[slot]) + _differ(entry, told, whole))
+            self._resync(slot, numbers[-1], entry.plan.body(told, whole), at)
+        self._keep_singles(wholes, np.array(numbers, np.int64))
+
+    def _start_singles(self, wholes: dict[int, Whole], at: Position) -> None:
+        """Start answers that are kept one by one."""
+        bodies = [self._roster.shape_of(slot).plan.body(None, whole) for slot, whole in wholes.items()]
+        self._start(np.array(list(wholes), np.int64), bodies, at)
+        self._keep_singles(wholes, np.ones(len(wholes), np.int64))
+
+    def _keep_singles(self, wholes: dict[int, Whole], n: I64) -> None:
+        slots, zeros = np.array(list(wholes), np.int64), np.zeros(len(wholes), np.int64)
+        self._roster.sync(slots, zeros, zeros > 0, n)
+        for slot, whole in wholes.items():
+            self._roster.answers.start(slot, whole)
+
+    def _told(self, slot: int) -> Whole:
+        """Return what the subscriber of a live slot was told last: under MIN CHANGE not always its answer."""
+        if self._roster.slots.notify(slot).kind == "min_change":
+            return (self._roster.answers.of(slot).told,)
+        return current_answer(self._roster, slot)
+
+    def _start(self, slots: I64, bodies: list[str], at: Position) -> None:
+        """Say that waiting subscriptions are live, in place of those that they replace."""
+        table = self._roster.slots
+        keys = table.keys(slots)
+        replaced, _ = table.find_all(keys)
+        replaced = replaced[replaced != NONE]
+        if (table.forms(replaced) == FORMS.index(PACKED)).any():
+            self._outbox.flush()  # what the replaced ones have told stands before what comes in another form
+        self._roster.retire(replaced)
+        rows = zip(
+            json_names(keys), table.version[slots].tolist(), bodies, table.json_sqls(slots), self._ends(slots),
+            strict=True,
+        )  # fmt: skip
+        text = at.text
+        told, live = [], []
+        for name, version, body, sql, end in rows:
+            told.append(delivery(name, "snapshot", version, 1, body, text, sql))
+            live.append(ack.live(name, version, text, sql, end))
+        self._outbox.deliver_all(keys, told, table.forms(slots))
+        self._outbox.acks(keys, live)
+        self._counters.deliveries += len(slots)
+
+    def _ends(self, slots: I64) -> list[str]:
+        """Return how the acks of slots end; shapes and terms are few."""
+        table = self._roster.slots
+        made: dict[tuple[int, int], str] = {}
+        kinds = list(zip(table.shape[slots].tolist(), table.term[slots].tolist(), strict=True))
+        for shape, term in dict.fromkeys(kinds):
+            made[shape, term] = ack.ending(self._roster.shapes[shape].key, table.terms(term).cost)
+        expires = table.expires(slots).tolist()
+        return [
+            made[kind] if when == INT64_MAX or when < 0 else ack.expiring(written(when)) + made[kind]
+            for kind, when in zip(kinds, expires, strict=True)
+        ]
+
+    def _resync(self, slot: int, n: int, body: str, at: Position) -> None:
+        slots = self._roster.slots
+        key, version = slots.key(slot), int(slots.version[slot])
+        value = delivery(json_text(key.decode()), "resync", version, n, body, at.text)
+        self._outbox.deliver(key, value, slots.terms(int(slots.term[slot])).deliver)
+        self._counters.deliveries += 1
+
+
+def _differ(entry: ShapeEntry, old: Whole, new: Whole) -> bool:
+    if isinstance(old, tuple) and isinstance(new, tuple):
+        return entry.plan.differ(old, new)
+    return old != new
+
+
+def _columns(packed: PackedSnapshot, rows: I64, ways: npt.NDArray[np.uint8]) -> tuple[I64, Bool]:
+    """Return the answers in `rows` as they are kept in columns: order codes, or counts."""
+    known = packed.has_new[rows].copy()
+    value = np.where(known, packed.new[rows], 0)
+    for i in np.isin(ways, COUNTS).nonzero()[0].tolist():
+        (tally,) = packed.parts[int(rows[i])]
+        assert isinstance(tally, Tally), "a COUNT is answered by a tally"
+        value[i], known[i] = tally.count, True
+    return value, known
+
+
+def _whole(packed: PackedSnapshot, i: int) -> Whole:
+    """Return the answer in row i: its parts, or where there are none the order code."""
+    parts = packed.parts.get(i)
+    if parts is not None:
+        return states_of(parts)
+    return (int(packed.new[i]) if packed.has_new[i] else None,)

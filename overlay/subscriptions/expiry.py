@@ -1,0 +1,81 @@
+"""Time to live: which subscriptions are over by the time of a progress record.
+
+A virtual edge has no clock; the time that counts is the one that progress records carry, so every run over the same
+records ends the same subscriptions at the same place. A TTL begins with the first progress after its subscription
+was taken; until then its slot's `expires` is -TTL, then seconds since 1970 (INT64_MAX: no TTL).
+Cost: nothing beside the column; O(1) a progress that begins or ends none, else O(slots) in numpy (50 us for 60,000).
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+
+import numpy as np
+
+from overlay.subscriptions.roster import Roster
+from state.change_batch import I64
+from state.order_code import INT64_MAX
+
+
+class Expiry:
+    """Watches the column `expires` of a roster's slots: whether any TTL is to begin, and when the next one ends."""
+
+    def __init__(self, roster: Roster) -> None:
+        self._roster = roster
+        self._begins = False
+        self._next = INT64_MAX
+
+    def begin(self, slots: Sequence[int], ttls: Sequence[int]) -> None:
+        """Note the TTLs (seconds) of subscriptions that have just been taken."""
+        if len(slots):
+            self._roster.slots.set_expires(np.array(slots, np.int64), -np.array(ttls, np.int64))
+            self._begins = True
+
+    def restore(self) -> None:
+        """Begin anew from the column."""
+        slots = self._roster.slots
+        self._begins = bool(len(slots.expired(-1)))
+        self._next = slots.next_expiry(-1)
+
+    def start(self, time: str) -> None:
+        """Let TTLs begin that were noted before a progress of `time` (ISO 8601)."""
+        now = seconds(time) if self._begins else None
+        if now is not None:
+            self._start(now)
+
+    def due(self, time: str) -> I64:
+        """Return the slots that are over at `time` (ISO 8601), by when they were."""
+        now = None if self._next == INT64_MAX else seconds(time)
+        if now is None or now < self._next:
+            return np.zeros(0, np.int64)
+        over = self._roster.slots.expired(now)
+        self._next = self._roster.slots.next_expiry(now)
+        return over
+
+    def _start(self, now: int) -> None:
+        slots = self._roster.slots
+        new = slots.expired(-1)
+        slots.set_expires(new, now - slots.expires(new))
+        self._roster.touch(new)
+        self._begins, self._next = False, slots.next_expiry(-1)
+
+
+def written(when: int) -> str:
+    """Return seconds since 1970 as ISO text, in UTC.
+
+    >>> written(1_772_323_200)
+    '2026-03-01T00:00:00Z'
+    """
+    return dt.datetime.fromtimestamp(when, dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def seconds(time: str) -> int | None:
+    """Return a time as seconds since 1970 (UTC where it names no zone), None if it cannot be read."""
+    try:
+        moment = dt.datetime.fromisoformat(time)
+    except ValueError:
+        return None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=dt.UTC)
+    return int(moment.timestamp() // 1)

@@ -1,0 +1,122 @@
+"""What a virtual edge tells the shards: regions to register, channels that nobody needs any more, and summaries.
+
+All go to the virtual edge's partition of `registrations` with the shard as key, so a shard takes them in the order in
+which they were written. A `withdraw` is decided only when a step ends and the channel is still unused, hence never
+races with a registration of the same channel.
+
+Summaries (`overlay/subscriptions/summaries.py`) come last: they say all that is wanted, the step's own registrations among it.
+
+What is queued is looked at only when the step ends: who went in between, or has the snapshot already, is passed over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from catalog.query.shape import Channel
+from catalog.schema.relation import Catalog
+from connectors.record import OutRecord
+from operators.control import Withdraw, encode_control
+from operators.packed import MAX_BYTES, MAX_REGISTRATIONS, Header, RegionColumns, pack_region_columns
+from overlay.answers.answer_table import AnswerTable
+from overlay.answers.shape_table import ShapeEntry, ShapeTable
+from overlay.subscriptions.slot_shards import SlotShards
+from overlay.subscriptions.summaries import Summaries
+from overlay.table.slot_table import SlotTable
+from state.change_batch import I64
+
+_ROW_BYTES = 40
+
+
+class Registrations:
+    """What is to be sent when the step ends: queued slots, in order, and channels that lost their last shape."""
+
+    def __init__(self, slots: SlotTable, shapes: ShapeTable, answers: AnswerTable, summaries: Summaries) -> None:
+        self.unused: dict[Channel, ShapeEntry] = {}
+        self._slots = slots
+        self._shapes = shapes
+        self._answers = answers
+        self._shards = SlotShards(slots, shapes)
+        self._summaries = summaries
+        self._queued: list[I64] = []
+
+    def queue(self, slots: I64) -> None:
+        """Let slots that await a snapshot be registered at the end of the step."""
+        self._queued.append(slots)
+
+    def clear(self) -> None:
+        """Forget what was to be sent, and what the shards were told before."""
+        self._sent()
+        self._summaries.clear()
+
+    def _sent(self) -> None:
+        self._queued.clear()
+        self.unused.clear()
+
+    def queued(self) -> I64:
+        """Return the slots that will be registered, each once, in the order in which they were queued."""
+        if not self._queued:
+            return np.empty(0, np.int64)
+        slots = np.concatenate(self._queued)
+        slots = slots[self._slots.is_used(slots) & (self._slots.eras[slots] != self._slots.era)]
+        return slots[np.sort(np.unique(slots, return_index=True)[1])]
+
+    def records(self, catalog: Catalog, to: Header, topic: str) -> list[OutRecord]:
+        """Return the records to write, and forget what they say.
+
+        `to` has epoch, virtual edge and catalog version. Cost: 0.4 us a registration, 2 us where bounds are bytes.
+        """
+        out = list(self._withdrawals(catalog, to, topic))
+        slots = self.queued()
+        for shard, mine in self._shards.parted(slots, catalog):
+            header = Header("register", to.epoch, shard, ve=to.ve, catalog=to.catalog)
+            for part in self._parts(mine):
+                value = pack_region_columns(header, self._slots.version[part], self._columns(part))
+                out.append(OutRecord(topic, to.ve, shard.encode(), value))
+        self._summaries.came(slots)
+        self._sent()
+        return [*out, *self._summaries.records(catalog, to, topic)]
+
+    def _withdrawals(self, catalog: Catalog, to: Header, topic: str) -> Iterator[OutRecord]:
+        by_shard: dict[str, list[Channel]] = {}
+        for channel, entry in self.unused.items():
+            if not self._shapes.hearing(channel) and entry.stands(catalog):
+                for shard in catalog.relations[channel.relation].shards:
+                    by_shard.setdefault(shard, []).append(channel)
+        for shard, gone in by_shard.items():
+            yield OutRecord(topic, to.ve, shard.encode(), encode_control(Withdraw(to.epoch, to.ve, gone)))
+
+    def _parts(self, slots: I64) -> Iterator[I64]:
+        """Cut slots so that a record has at most MAX_BYTES, even if every group's text is another one."""
+        total = np.cumsum(_ROW_BYTES + self._slots.group_sizes(slots) + self._bound_sizes(slots))
+        start, before = 0, 0
+        while start < len(slots):
+            end = max(int(np.searchsorted(total, before + MAX_BYTES, side="right")), start + 1)
+            end = min(end, start + MAX_REGISTRATIONS)
+            yield slots[start:end]
+            start, before = end, int(total[end - 1])
+
+    def _bound_sizes(self, slots: I64) -> I64 | int:
+        if not len(self._answers):
+            return 0
+        bounds = [self._answers.bounds(slot) for slot in slots.tolist()]
+        return np.array([0 if pair is None else len(pair[0]) + len(pair[1]) for pair in bounds], np.int64)
+
+    def _columns(self, slots: I64) -> RegionColumns:
+        table = self._slots
+        numbers, shape = np.unique(table.shape[slots], return_inverse=True)
+        distinct, first, group = np.unique(table.group[slots], return_index=True, return_inverse=True)
+        bounds = [self._answers.bounds(slot) for slot in slots.tolist()] if len(self._answers) else []
+        ends = [[None if pair is None else pair[i] for pair in bounds] if any(bounds) else [] for i in (0, 1)]
+        return RegionColumns(
+            [self._shapes[number].shape for number in numbers.tolist()],
+            shape,
+            table.groups_of(slots[first]) if len(distinct) else [],
+            group,
+            table.lo[slots],
+            table.hi[slots],
+            table.empty[slots],
+            *ends,
+        )

@@ -1,0 +1,191 @@
+"""Whole subscriptions as they are stored: numbers in rows of fixed width, texts end to end, what is shared once.
+
+    rows       ROW[n]        numbers; places among `groups`, `terms`, `templates`; sizes of id and literals
+    keys       ids end to end
+    literals   of the statements, end to end (`overlay/table/statement_texts.py`)
+    groups, terms, templates   each that some row has, once
+
+A record carries all that its rows refer to, so it can be read alone.
+Cost: 82 bytes a row beside its texts; 0.3 us to write and 1 us to take in, the index left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from catalog.sql.notify import PACKED, PUSH, RECORDS, Notify
+from overlay.arena.text_arena import cut
+from overlay.table.statement_texts import WHOLE, written
+from state.change_batch import I64
+
+ROW = np.dtype(
+    [
+        ("slot", "<i4"), ("version", "<i8"), ("shape", "<i4"), ("lo", "<i8"), ("hi", "<i8"), ("empty", "?"),
+        ("value", "<i8"), ("known", "?"), ("n", "<i8"), ("era", "<i4"), ("expires", "<i8"),
+        ("group", "<i4"), ("term", "<i4"), ("template", "<i4"), ("key_size", "<i4"), ("literals_size", "<i4"),
+    ]
+)  # fmt: skip
+Rows = npt.NDArray[np.void]
+MOST_SLOTS = 2**26
+"""More than a virtual edge ever has: slots are numbered without gaps."""
+
+
+class Terms(NamedTuple):
+    """What was agreed on beside the question: class of cost, which changes are told, and in which form."""
+
+    cost: str
+    notify: Notify
+    deliver: str = RECORDS
+
+
+class StoredTerms(msgspec.Struct, array_like=True, frozen=True):
+    """`Terms` on the wire; `amount` is a Decimal's text; the form is one of two flags, or none."""
+
+    cost: str
+    kind: str
+    amount: str
+    percent: bool
+    packed: bool = False
+    pushed: bool = False
+
+    @classmethod
+    def of(cls, terms: Terms) -> StoredTerms:
+        """Return what stands for `terms`."""
+        notify, deliver = terms.notify, terms.deliver
+        return cls(terms.cost, notify.kind, str(notify.amount), notify.percent, deliver == PACKED, deliver == PUSH)
+
+    @property
+    def terms(self) -> Terms:
+        """What it stands for."""
+        deliver = PACKED if self.packed else PUSH if self.pushed else RECORDS
+        return Terms(self.cost, Notify(self.kind, Decimal(self.amount), self.percent), deliver)
+
+
+class Slots(msgspec.Struct, array_like=True, frozen=True):
+    """Subscriptions, whole."""
+
+    rows: bytes = b""
+    keys: bytes = b""
+    literals: bytes = b""
+    groups: list[bytes] = []
+    terms: list[StoredTerms] = []
+    templates: list[tuple[str, ...]] = []
+
+    def __len__(self) -> int:
+        return len(self.rows) // ROW.itemsize
+
+    @property
+    def table(self) -> Rows:
+        """The rows, read only."""
+        return np.frombuffer(self.rows, ROW)
+
+    def check(self) -> None:
+        """Raise ValueError unless rows refer to what is there, and ids and literals are as long as they say."""
+        rows = self.table
+        limits = {"slot": (0, MOST_SLOTS), "shape": (0, MOST_SLOTS), "group": (0, len(self.groups))}
+        limits |= {"term": (0, len(self.terms)), "template": (WHOLE, len(self.templates))}
+        for name, (low, end) in limits.items():
+            if len(rows) and not low <= rows[name].min() <= rows[name].max() < end:
+                raise ValueError(f"rows refer to a {name} that is not there")
+        for name, data in (("key_size", self.keys), ("literals_size", self.literals)):
+            sizes = rows[name].astype(np.int64)
+            if (sizes < 0).any() or sizes.sum() != len(data):
+                raise ValueError(f"{name} of all rows together is not {len(data)}")
+
+
+class SlotState(NamedTuple):
+    """One subscription in full, for people and tests."""
+
+    slot: int
+    key: bytes
+    version: int
+    sql: str
+    terms: Terms
+    shape: int
+    group: bytes
+    lo: int
+    hi: int
+    empty: bool
+    value: int
+    known: bool
+    n: int
+    era: int
+    expires: int
+
+
+def states_of(slots: Slots) -> list[SlotState]:
+    """Return every subscription in full. Cost: 5 us each."""
+    rows = slots.table
+    column = {name: rows[name].tolist() for name in ROW.names or ()}
+    literals = cut(slots.literals, rows["literals_size"].astype(np.int64))
+    statements = [
+        written(None if place == WHOLE else slots.templates[place], text)
+        for place, text in zip(column["template"], literals, strict=True)
+    ]
+    terms = [one.terms for one in slots.terms]
+    groups = [slots.groups[place] for place in column["group"]]
+    shared = (statements, [terms[place] for place in column["term"]], column["shape"], groups)
+    numbers = [column[name] for name in SlotState._fields[7:]]
+    keys = cut(slots.keys, rows["key_size"].astype(np.int64))
+    return [SlotState(*row) for row in zip(column["slot"], keys, column["version"], *shared, *numbers, strict=True)]
+
+
+def parts_of(slots: Slots, most: int) -> Iterator[Slots]:
+    """Cut subscriptions into parts of at most `most` bytes each (or one subscription).
+
+    A row is counted with all that it refers to, so parts with much in common turn out smaller.
+    """
+    rows = slots.table
+    if not len(rows):
+        return
+    widths = ROW.itemsize + rows["key_size"].astype(np.int64) + rows["literals_size"] + 24
+    widths += _sizes([len(group) for group in slots.groups])[rows["group"]]
+    widths += _sizes([sum(4 * len(part) + 5 for part in parts) for parts in slots.templates], 0)[rows["template"]]
+    keys, literals = (_edges(rows[name]) for name in ("key_size", "literals_size"))
+    start = 0
+    for end in _ends(widths, most):
+        yield _part(slots, slice(start, end), (keys[start], keys[end]), (literals[start], literals[end]))
+        start = end
+
+
+def _part(slots: Slots, which: slice, keys: tuple[int, int], literals: tuple[int, int]) -> Slots:
+    rows = slots.table[which].copy()
+    shared: dict[str, list[int]] = {}
+    for name in ("group", "term", "template"):
+        numbers, places = np.unique(rows[name], return_inverse=True)
+        whole = int(numbers[0]) < 0
+        rows[name] = places - whole
+        shared[name] = numbers[int(whole) :].tolist()
+    return Slots(
+        rows.tobytes(),
+        slots.keys[slice(*keys)],
+        slots.literals[slice(*literals)],
+        [slots.groups[i] for i in shared["group"]],
+        [slots.terms[i] for i in shared["term"]],
+        [slots.templates[i] for i in shared["template"]],
+    )
+
+
+def _sizes(sizes: Sequence[int], last: int | None = None) -> I64:
+    """Return sizes by place; `last` is that of place -1."""
+    return np.array([*sizes] if last is None else [*sizes, last], np.int64)
+
+
+def _edges(sizes: npt.NDArray[np.int32]) -> list[int]:
+    return [0, *np.cumsum(sizes, dtype=np.int64).tolist()]
+
+
+def _ends(widths: I64, most: int) -> Iterator[int]:
+    """Yield where runs end whose widths are `most` together, at most."""
+    total = np.cumsum(widths)
+    start, before = 0, 0
+    while start < len(widths):
+        start = max(int(np.searchsorted(total, before + most, side="right")), start + 1)
+        before = int(total[start - 1])
+        yield start

@@ -1,0 +1,49 @@
+"""Shapes by number and value."""
+
+from __future__ import annotations
+
+from catalog.query.shape import Channel, Output, Shape
+from catalog.schema.relation import Catalog, Column, Relation
+from catalog.types.column_type import ColumnType, Kind
+from overlay.answers.shape_table import ShapeTable
+
+NUMBER = ColumnType(Kind.BIGINT)
+
+
+def relation(born: int, *more: str) -> Relation:
+    return Relation("t", tuple(Column(name, NUMBER) for name in ("k", *more)), ("k",), "topic", born=born)
+
+
+def test_numbers_are_small_and_used_again() -> None:
+    table = ShapeTable()
+    shapes = [Shape("t", (Output(kind, "k"),), (), None) for kind in ("min", "max", "sum")]
+    assert [table.enter(shape, relation(0), [NUMBER]).number for shape in shapes] == [0, 1, 2]
+    assert table.enter(shapes[1], relation(0), [NUMBER]) is table[1]
+    table.drop(1)
+    assert table.get(shapes[1]) is None and not table.has(1)
+    assert table.enter(shapes[1], relation(0), [NUMBER]).number == 1
+
+
+def test_a_shape_stands_while_its_relation_does_also_with_new_columns() -> None:
+    entry = ShapeTable().enter(Shape("t", (Output("min", "k"),), (), None), relation(3), [NUMBER])
+    assert entry.stands(Catalog(4, {"t": relation(3, "new")}))
+    assert not entry.stands(Catalog(5, {})) and not entry.stands(Catalog(5, {"t": relation(5)}))
+    assert (entry.shard, entry.topic_text) == ("t/0", '"topic"')
+
+
+def test_shapes_are_found_by_their_channels_until_they_are_dropped() -> None:
+    table = ShapeTable()
+    least = table.enter(Shape("t", (Output("min", "k"),), (), None), relation(0), [NUMBER])
+    both = table.enter(Shape("t", (Output("min", "k"), Output("count", None)), (), None), relation(0), [NUMBER, None])
+    low, rows = both.plan.channels
+    assert (least.plain, both.plain) == (True, False)
+    assert table.hearing(low) == [least, both] and table.hearing(rows) == [both]
+    table.drop(least.number)
+    assert table.hearing(low) == [both] and table.hearing(Channel("u", "rows", None, (), None)) == []
+
+
+def test_a_range_attribute_without_codes_is_noted() -> None:
+    text = Relation("t", (Column("k", ColumnType(Kind.VARCHAR)), Column("v", NUMBER)), ("k",), "topic")
+    table, least = ShapeTable(), (Output("min", "v"),)
+    assert table.enter(Shape("t", least, (), "k"), text, [NUMBER]).range_type == ColumnType(Kind.VARCHAR)
+    assert table.enter(Shape("t", least, (), "v"), text, [NUMBER]).range_type is None

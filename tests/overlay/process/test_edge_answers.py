@@ -1,0 +1,61 @@
+"""What an edge answers: its own subscriptions, others' addresses, its health."""
+
+from __future__ import annotations
+
+from connectors.http.answer import Elsewhere, Found, NotNow, Unknown
+from connectors.kafka.admin import Member
+from overlay.process.committed_view import CommittedView
+from overlay.process.edge_answers import EdgeAnswers
+from overlay.process.ownership import Ownership, client_id
+from tests.overlay.process.test_owned_edges import TOPICS, Log, begin, names_of, owned_edges
+
+
+def answers(*members: Member) -> EdgeAnswers:
+    return EdgeAnswers(CommittedView(), Ownership(lambda: members, TOPICS.subscriptions))
+
+
+def test_before_it_serves() -> None:
+    idle = answers()
+    idle.state = "waiting for topic `x`"
+    assert idle.subscription("a") == NotNow("the edge is waiting for topic `x`")
+    assert idle.health()[0] is False
+
+
+def test_its_own_and_others() -> None:
+    log = Log()
+    owned = owned_edges(log)
+    begin(owned, log)
+    mine, theirs = next(names_of(0)), next(names_of(1))
+    owned.feed(log.subscribe(mine))
+    owned.step()
+    del owned._owned[1]
+    edge = answers(Member(client_id("b:2"), "", frozenset({(TOPICS.subscriptions, 1)})))
+    edge.serve(owned, 2, "a:1")
+    edge.state = "running"
+    found = edge.subscription(mine)
+    assert isinstance(found, Found)
+    assert (found.body["id"], found.body["status"], found.body["n"]) == (mine, "accepted", 0)
+    assert edge.subscription(theirs) == Elsewhere("b:2")
+    assert edge.subscription(list(zip(names_of(0), range(9), strict=False))[8][0]) == Unknown()
+    well, body = edge.health()
+    assert well
+    assert edge.epoch() == -1
+    assert body["readers"] == 0
+    assert list(body["virtual_edges"]) == ["0"]  # type: ignore[call-overload]
+
+
+def test_while_it_moves() -> None:
+    log = Log()
+    owned = owned_edges(log)
+    owned.clear()
+    edge = answers(Member(client_id("a:1"), "", frozenset({(TOPICS.subscriptions, 1)})))
+    edge.serve(owned, 2, "a:1")
+    for home in (0, 1):
+        assert isinstance(edge.subscription(next(names_of(home))), NotNow)
+
+
+def test_the_processes_of_its_stack_are_told_where_it_belongs_to_one() -> None:
+    edge = answers()
+    assert "processes" not in edge.health()[1]
+    edge.processes = lambda: [{"name": "engine", "state": "waiting"}]
+    assert edge.health()[1]["processes"] == [{"name": "engine", "state": "waiting"}]

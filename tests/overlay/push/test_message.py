@@ -1,0 +1,96 @@
+"""What stands for several messages leads to the same answer as all of them."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import msgspec
+from hypothesis import given
+from hypothesis import strategies as st
+
+from overlay.delivery.delivery import Position, delivery, json_text, moved
+from overlay.push.message import ANSWER, Missed, answer_message, read_all, read_at, read_told
+
+AT = Position(0, 3).text
+
+
+def line(kind: str, version: int, n: int, body: str) -> bytes:
+    return delivery('"s"', kind, version, n, body, AT)
+
+
+def test_a_delivery_is_read_and_goes_on_as_it_is() -> None:
+    told = read_told(line("change", 5, 2, moved("1", "2")))
+    assert (told.mark, told.kind, told.stands_alone) == ((5, 2), "change", False)
+    missed = Missed()
+    missed.add(told)
+    assert missed.lines() == [told.line]
+    assert missed.mark == (5, 2)
+
+
+def test_one_that_was_cut_is_made_whole() -> None:
+    def part(number: int, removed: list[int], added: list[int]) -> bytes:
+        values = {"removed": removed, "added": added, "at": {"epoch": 0, "batch": 3}, "part": number, "of": 3}
+        return msgspec.json.encode({"id": "s", "kind": "change", "version": 5, "n": 2} | values)
+
+    parts = [part(0, [1, 2], []), part(1, [3], [4]), part(2, [], [5])]
+    before, whole, after = read_all(
+        [line("snapshot", 5, 1, moved("1", "2")), *parts, line("change", 5, 3, moved("2", "3"))]
+    )
+    assert (before.n, whole.mark, after.n) == (1, (5, 2), 3)
+    told = msgspec.json.decode(whole.line)
+    assert (told["removed"], told["added"], told["at"]) == ([1, 2, 3], [4, 5], {"epoch": 0, "batch": 3})
+    assert not {"part", "of"} & set(told)
+
+
+def test_nothing_missed() -> None:
+    assert Missed().lines() == []
+    assert Missed().mark is None
+
+
+@given(st.lists(st.integers(0, 3), min_size=2, max_size=6))
+def test_changes_become_one(values: list[int]) -> None:
+    missed = Missed()
+    for n, (old, new) in enumerate(pairwise(values), 2):
+        missed.add(read_told(line("change", 5, n, moved(str(old), str(new)))))
+    [told] = [msgspec.json.decode(one) for one in missed.lines()]
+    assert (told["old"], told["new"], told["n"]) == (values[0], values[-1], len(values))
+    assert told.get("changes", 1) == len(values) - 1
+    assert told.get("conflated", False) == (len(values) > 2)
+
+
+@given(st.lists(st.sets(st.sampled_from([None, 1, 2, 3])), min_size=2, max_size=6))
+def test_differences_of_a_distinct_become_one(sets: list[set[int | None]]) -> None:
+    missed = Missed()
+    for n, (old, new) in enumerate(pairwise(sets), 2):
+        body = f'"removed":{json_text(list(old - new))},"added":{json_text(list(new - old))}'
+        missed.add(read_told(line("change", 5, n, body)))
+    [told] = [msgspec.json.decode(one) for one in missed.lines()]
+    assert set(told["removed"]) <= sets[0]
+    assert sets[0] - set(told["removed"]) | set(told["added"]) == sets[-1]
+    assert not sets[0] & set(told["added"])
+
+
+@given(st.lists(st.sampled_from(["snapshot", "change", "resync", "ended", ANSWER]), min_size=1, max_size=8))
+def test_what_stands_alone_takes_the_place_of_all_before(kinds: list[str]) -> None:
+    missed = Missed()
+    for n, kind in enumerate(kinds, 1):
+        if kind == ANSWER:
+            missed.add(answer_message({"id": "s", "version": 5, "n": n, "answer": n}, False))
+        else:
+            missed.add(read_told(line(kind, 5, n, moved(str(n - 1), str(n)))))
+    told = [msgspec.json.decode(one) for one in missed.lines()]
+    assert 1 <= len(told) <= 2
+    assert told[-1]["n"] == len(kinds) == (missed.mark or (0, 0))[1]
+    alone = [n for n, kind in enumerate(kinds, 1) if kind not in ("change", "resync")]
+    if alone:
+        assert (told[0]["kind"], told[0]["n"]) == (kinds[alone[-1] - 1], alone[-1])
+
+
+def test_an_answer_is_marked() -> None:
+    body = {"id": "s", "version": 5, "n": 3, "answer": [1], "at": Position(0, 1)}
+    assert msgspec.json.decode(answer_message(body, True).line)["conflated"] is True
+    assert "conflated" not in msgspec.json.decode(answer_message(body, False).line)
+
+
+def test_where_progress_is() -> None:
+    assert read_at(b'{"kind":"progress","epoch":2,"batch":9,"time":"t"}') == (2, 9)

@@ -1,0 +1,101 @@
+"""What goes to the shards: cut to size, grouped by shard, withdrawals before registrations."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from catalog.query.compiler import Compiled
+from catalog.query.shape import Channel, Output, Region, Shape, group_key
+from catalog.schema.relation import Catalog, Column, Relation
+from catalog.types.column_type import ColumnType, Kind
+from operators.control import Withdraw, decode_control
+from operators.packed import MAX_BYTES, MAX_REGISTRATIONS, Header, PackedRegistrations, is_packed, unpack
+from overlay.subscriptions.roster import Roster
+from tests.overlay.arrivals import newcomers
+
+NUMBER = ColumnType(Kind.BIGINT)
+TABLES = {
+    name: Relation(name, (Column("k", NUMBER, False), Column("g", ColumnType(Kind.VARCHAR))), ("k",), name)
+    for name in "tu"
+}
+CATALOG = Catalog(4, TABLES)
+TO = Header("register", 2, "", ve=3, catalog=4)
+
+
+def region(relation: str = "t", group: str = "g", function: str = "min", **bounds: int | bytes) -> Region:
+    shape = Shape(relation, (Output(function, "k"),), ("g",), "g" if bounds else None)
+    return Region(shape, group_key((group,)), **bounds)  # type: ignore[arg-type]
+
+
+def add(roster: Roster, version: int, what: Region) -> int:
+    compiled = Compiled(what, (NUMBER,), "c", "S")
+    slots = roster.add(newcomers((b"id%d" % version, version, compiled), relation=TABLES[what.shape.relation]))
+    roster.registrations.queue(slots)
+    return int(slots[0])
+
+
+def sent(roster: Roster) -> list[tuple[bytes, bytes]]:
+    out = roster.registrations.records(CATALOG, TO, "registrations")
+    assert all(record.partition == 3 for record in out)
+    return [(record.key or b"", record.value or b"") for record in out]
+
+
+def registered(roster: Roster) -> list[tuple[int, Region]]:
+    packed = [unpack(value) for _, value in sent(roster) if is_packed(value)]
+    assert all(isinstance(part, PackedRegistrations) for part in packed)
+    return [pair for part in packed for pair in zip(part.versions, part.regions, strict=True)]  # type: ignore[union-attr]
+
+
+def test_many_and_long_ones_are_cut() -> None:
+    roster = Roster()
+    compiled = Compiled(region(), (NUMBER,), "c", "S")
+    count = MAX_REGISTRATIONS + 5
+    roster.registrations.queue(
+        roster.add(
+            newcomers(*((b"id%d" % version, version, compiled) for version in range(count)), relation=TABLES["t"])
+        )
+    )
+    assert [len(unpack(value).versions) for _, value in sent(roster)] == [MAX_REGISTRATIONS, 5]  # type: ignore[union-attr]
+    roster = Roster()
+    for version in range(100):
+        add(roster, version, region(group=f"{version}" + "x" * 30_000))
+    records = sent(roster)
+    assert len(records) > 3 and max(len(value) for _, value in records) < MAX_BYTES + 20_000
+    versions = [v for _, value in records for v in unpack(value).versions]  # type: ignore[union-attr]
+    assert versions == list(range(100))
+
+
+def test_regions_of_all_kinds_arrive_as_they_were() -> None:
+    roster = Roster()
+    regions = [region(), region("t", "h", "max"), region(lo=b"a", hi=b"b"), region(group="h"), region(lo=b"", hi=b"c")]
+    for version, what in enumerate(regions):
+        add(roster, version, what)
+    assert registered(roster) == list(enumerate(regions))
+
+
+def test_each_shard_gets_its_own_in_order_and_withdrawals_first() -> None:
+    roster = Roster()
+    gone = add(roster, 0, region(function="max"))
+    sent(roster)
+    roster.retire(np.array([gone]))
+    for version, relation in enumerate("tut", 1):
+        add(roster, version, region(relation))
+    records = sent(roster)
+    assert [(key, is_packed(value)) for key, value in records] == [(b"t/0", False), (b"t/0", True), (b"u/0", True)]
+    assert decode_control(records[0][1]) == Withdraw(2, 3, [Channel("t", "max", "k", ("g",), None)])
+    packed = unpack(records[1][1])
+    assert isinstance(packed, PackedRegistrations) and packed.versions == [1, 3]
+    assert (packed.header.epoch, packed.header.ve, packed.header.catalog) == (2, 3, 4)
+    assert sent(roster) == []
+
+
+def test_who_is_gone_or_has_the_snapshot_is_passed_over() -> None:
+    roster = Roster()
+    gone, there, last = (add(roster, version, region()) for version in range(3))
+    roster.registrations.queue(np.array([last]))
+    one = np.ones(1, np.int64)
+    roster.sync(one * there, one, one > 0, one)
+    roster.retire(np.array([gone]))
+    assert add(roster, 7, region()) == gone
+    roster.check()
+    assert [version for version, _ in registered(roster)] == [7, 2]
