@@ -17,8 +17,8 @@ from tests.connectors.debezium_source import COLUMNS, INLINE, UNITS
 from tests.connectors.formats.test_avro_datum import CUTS, damaged
 from tests.connectors.relations import records
 from tests.effort import examples
-from tests.tidewire.verification.test_proto_older import DDL as OLDER
-from tests.tidewire.verification.test_proto_older import ROW as OLDER_ROW
+from tests.tidewire.verification.input.test_proto_older import DDL as OLDER
+from tests.tidewire.verification.input.test_proto_older import ROW as OLDER_ROW
 
 AVRO = json.dumps(
     {

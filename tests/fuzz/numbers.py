@@ -16,9 +16,9 @@ from connectors.json.scalar import read_scalar
 from operators.unit import unit_of
 from tests.catalog.sample import of
 from tests.oracle.naive_float import hard_texts, naive_nearest
-from tidewire.verification import decoding
-from tidewire.verification.history import connect
-from tidewire.verification.question import Query, parse
+from tidewire.verification.input import decoding
+from tidewire.verification.recompute.history import connect
+from tidewire.verification.records.question import Query, parse
 
 TYPES = [of("REAL"), of("DOUBLE"), of("DECIMAL", 12, 2), of("DECIMAL", 18, 18), of("DECIMAL", 38, 10), of("BIGINT")]
 _DIGITS = st.text("0123456789", min_size=1, max_size=45)

@@ -36,7 +36,8 @@ from tests.fuzz.numbers import NUMBERS, is_one_number
 from tests.fuzz.strict_decoders import STRICT
 from tests.overlay import odd_records, test_odd_records
 from tests.tidewire import test_publication, test_subscription_file
-from tests.tidewire.verification import test_declared, test_lives
+from tests.tidewire.verification.input import test_declared
+from tests.tidewire.verification.records import test_lives
 from tidewire.backtest import compile_record
 from tidewire.client import subscription_value
 from tidewire.commands.subscribe import read_params

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.connectors import test_dead_letter_words
 from tests.connectors.avro_samples import samples
 from tests.connectors.formats import test_avro_datum
-from tests.tidewire.verification import test_proto_older
+from tests.tidewire.verification.input import test_proto_older
 
 
 def words_are_ours(drawn: tuple[str, bytes | None, bytes | None]) -> None:

@@ -17,7 +17,7 @@ from tests.soak.retention import expectation, is_bounded
 from tests.soak.soak import Outcome
 from tests.soak.trend import DiskTrend, Memory, MemoryTrend, disk_trend, memory_trend
 from tidewire.terminal import table
-from tidewire.verification.report import rows_of
+from tidewire.verification.compare.report import rows_of
 
 JUDGED_FROM_MINUTES = 30.0
 """In shorter runs slopes are told and not judged: nothing is warm yet."""

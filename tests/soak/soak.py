@@ -22,9 +22,9 @@ from tests.stack.live_stack import LiveStack, eventually
 from tests.stack.ways import Ways
 from tidewire.client import Client
 from tidewire.stack.process_state import ProcessState, processes_in
+from tidewire.verification.compare.report import Report
 from tidewire.verification.reading import verify_kafka
-from tidewire.verification.report import Report
-from tidewire.verification.sample import Sample
+from tidewire.verification.records.sample import Sample
 
 SEED = 20_261
 PARTITIONS = 4

@@ -31,8 +31,8 @@ from tests.stack.stack_program import PROGRAM
 from tests.stack.ways import Ways
 from tidewire import cli
 from tidewire.client import Client
+from tidewire.verification.compare.report import Report
 from tidewire.verification.reading import verify_kafka
-from tidewire.verification.report import Report
 
 pytestmark = [pytest.mark.cdc, pytest.mark.timeout(1800)]
 SEED = 50

@@ -21,8 +21,8 @@ from tests.stack.stack_program import ASKED, DONE, PROGRAM
 from tests.stack.trades import QUOTE, TRADE, WIDER_TRADE, Questions
 from tests.stack.ways import Ways
 from tidewire.client import Client
+from tidewire.verification.compare.report import Report
 from tidewire.verification.reading import verify_kafka
-from tidewire.verification.report import Report
 
 pytestmark = [pytest.mark.stack, pytest.mark.timeout(1800)]
 SEED = 20_260

@@ -26,8 +26,8 @@ from tidewire.overview import Observer, Overview
 from tidewire.settings import load_settings
 from tidewire.stack.child import Child, session_members
 from tidewire.stack.embedded import PROGRAM, child_environment
+from tidewire.verification.compare.report import Report
 from tidewire.verification.reading import verify_kafka
-from tidewire.verification.report import Report
 
 pytestmark = [pytest.mark.stack, pytest.mark.timeout(1800)]
 SEED = 7

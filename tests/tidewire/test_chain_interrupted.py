@@ -19,7 +19,7 @@ from state.boxes import hashes_of
 from tests.effort import examples
 from tests.tidewire.test_pure_pipeline import DDL, NAMES, ids, requests, rows
 from tidewire.pure_pipeline import PurePipeline
-from tidewire.verification.journal import Journal, Record, TopicLog
+from tidewire.verification.records.journal import Journal, Record, TopicLog
 from tidewire.verification.verify import verify
 
 EDGES = 2

@@ -35,7 +35,7 @@ def flights(
     from tidewire.demo.flights_run import Plan, run_demo
     from tidewire.demo.flights_view import View
     from tidewire.demo.flights_watch import as_rows
-    from tidewire.verification.report import rows_of
+    from tidewire.verification.compare.report import rows_of
 
     terminal = Terminal(json)
     plan = Plan(days, subscriptions, speed, _day(first))

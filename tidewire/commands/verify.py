@@ -10,10 +10,10 @@ import typer
 from tidewire.connection import find_stack, kafka_properties, reach, topics_of
 from tidewire.options import BootstrapOption, ConfigOption, DataDirOption, JsonOption, PrefixOption
 from tidewire.terminal import Terminal, table
+from tidewire.verification.compare.report import Report, rows_of
 from tidewire.verification.reading import verify_kafka
-from tidewire.verification.registry import Registry
-from tidewire.verification.report import Report, rows_of
-from tidewire.verification.sample import Sample
+from tidewire.verification.records.sample import Sample
+from tidewire.verification.schemas.registry import Registry
 
 _FAULTS_SHOWN = 10
 

@@ -23,8 +23,8 @@ from tidewire.demo.flights_view import View
 from tidewire.demo.flights_watch import Seen, Watch
 from tidewire.settings import Settings
 from tidewire.stack.running import running_stack
+from tidewire.verification.compare.report import Report
 from tidewire.verification.reading import verify_kafka
-from tidewire.verification.report import Report
 
 _START_SECONDS = 420.0
 _STEP_SECONDS = 0.1

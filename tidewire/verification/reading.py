@@ -19,14 +19,14 @@ from connectors.kafka.properties import KafkaProperties
 from connectors.kafka.reader import Reader
 from connectors.kafka.record import KafkaRecord
 from connectors.topics import Topics
-from tidewire.verification.batches import Batches, Position
-from tidewire.verification.declared import Declared
-from tidewire.verification.journal import Journal, Record, TopicLog
-from tidewire.verification.lives import Lives, read_progress
-from tidewire.verification.registry import Registry
-from tidewire.verification.report import Report
-from tidewire.verification.sample import EVERY_ONE, Sample
-from tidewire.verification.told_schemas import Inquiry
+from tidewire.verification.compare.report import Report
+from tidewire.verification.input.declared import Declared
+from tidewire.verification.input.told_schemas import Inquiry
+from tidewire.verification.records.batches import Batches, Position
+from tidewire.verification.records.journal import Journal, Record, TopicLog
+from tidewire.verification.records.lives import Lives, read_progress
+from tidewire.verification.records.sample import EVERY_ONE, Sample
+from tidewire.verification.schemas.registry import Registry
 from tidewire.verification.verify import verify
 
 _PAUSE_SECONDS = 0.5

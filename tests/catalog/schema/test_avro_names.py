@@ -10,8 +10,8 @@ import pytest
 from catalog.schema.avro_names import AvroSchemaError, resolved
 from catalog.schema.avro_schema import AvroSchema
 from catalog.schema.avro_type import AvroRecord
-from tidewire.verification.avro_schemas import avro_schema
-from tidewire.verification.schema_fault import NoSchema
+from tidewire.verification.schemas.avro_schemas import avro_schema
+from tidewire.verification.schemas.schema_fault import NoSchema
 
 
 def enum(name: str, symbol: str, **more: Any) -> dict[str, Any]:

@@ -13,8 +13,8 @@ from catalog.sql.errors import CatalogError
 from connectors.kafka.catalog_versions import CatalogFold
 from connectors.topics import Topics
 from tidewire.pure_pipeline import PurePipeline
-from tidewire.verification.declared import Declared
-from tidewire.verification.journal import Record
+from tidewire.verification.input.declared import Declared
+from tidewire.verification.records.journal import Record
 
 GOOD = "CREATE TABLE good (a INTEGER PRIMARY KEY)"
 prefixes = st.sampled_from(["tw.", "", "shop.eu_1-", "__", "."])

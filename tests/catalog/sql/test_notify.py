@@ -10,7 +10,7 @@ from catalog.sql.errors import SubscriptionError
 from catalog.sql.notify import EVERY_CHANGE, GRAMMAR, Notify, OptionRefused, read_options, read_policy
 from tests.catalog.sample import CATALOG, compiler
 from tests.effort import examples
-from tidewire.verification.policy import cut_options
+from tidewire.verification.records.policy import cut_options
 
 SELECT = "SELECT MIN(price) FROM stock"
 

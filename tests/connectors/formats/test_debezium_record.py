@@ -16,10 +16,10 @@ from connectors.formats.debezium_record import DebeziumChange, DebeziumRecordDec
 from connectors.json.scalar import scalar_text
 from tests.connectors.debezium_source import COLUMNS, INLINE, UNITS, VALUE_SCHEMA
 from tests.effort import examples
-from tidewire.verification import debezium
-from tidewire.verification.declared import Declared, Table
-from tidewire.verification.decoding import Bad
-from tidewire.verification.journal import Record
+from tidewire.verification.input import debezium
+from tidewire.verification.input.declared import Declared, Table
+from tidewire.verification.input.decoding import Bad
+from tidewire.verification.records.journal import Record
 
 TABLES = [f"CREATE TABLE t ({COLUMNS}) WITH ({options})" for options in (UNITS, INLINE, UNITS + ", 'absent'='keep'")]
 KEYLESS = "CREATE TABLE t (id BIGINT PRIMARY KEY, doc VARCHAR) WITH ('format'='debezium-json')"

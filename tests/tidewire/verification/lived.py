@@ -1,8 +1,8 @@
 """A life with what it was told, of a simulated engine."""
 
 from tests.tidewire.verification.simulated_engine import Asked, SimulatedEngine
-from tidewire.verification.batches import Batches
-from tidewire.verification.lives import Life, Lives, read_lives
+from tidewire.verification.records.batches import Batches
+from tidewire.verification.records.lives import Life, Lives, read_lives
 
 
 def lived(changes: int = 4) -> tuple[Life, Lives, Batches]:

@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import Any
 from zlib import crc32
 
-from tidewire.verification.journal import Journal, Record, TopicLog
+from tidewire.verification.records.journal import Journal, Record, TopicLog
 
 EDGES = 2
 PARTITIONS = 2

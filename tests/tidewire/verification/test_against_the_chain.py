@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from connectors.json.writer import encode_key, encode_row
 from connectors.kafka.partitioner import home_partition
 from tests.effort import examples
-from tests.tidewire.verification.test_question import VALUES
+from tests.tidewire.verification.records.test_question import VALUES
 from tidewire.pure_pipeline import PurePipeline
-from tidewire.verification.journal import Journal, Record, TopicLog
+from tidewire.verification.records.journal import Journal, Record, TopicLog
 from tidewire.verification.verify import verify
 
 EDGES = 2

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.connectors.debezium_source import COLUMNS, INLINE, UNITS, Pair, Source
 from tests.effort import examples
 from tests.tidewire.verification.test_against_the_chain import EDGES, Judged
-from tidewire.verification.journal import TopicLog
+from tidewire.verification.records.journal import TopicLog
 from tidewire.verification.verify import verify
 
 DOCS = [None, "", "short", "long " * 20, "other " * 20, "é" * 40]

@@ -9,9 +9,9 @@ from connectors.kafka.producer import Producer
 from connectors.kafka.properties import KafkaProperties
 from connectors.record import OutRecord
 from connectors.topics import Topics
-from tidewire.verification.journal import TopicLog
 from tidewire.verification.reading import read_journal, verify_kafka
-from tidewire.verification.sample import Sample
+from tidewire.verification.records.journal import TopicLog
+from tidewire.verification.records.sample import Sample
 
 pytestmark = pytest.mark.broker
 DDL = "CREATE TABLE {name} (k BIGINT PRIMARY KEY) WITH ('topic'='{topic}')"

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from tests.effort import examples
 from tests.tidewire.verification.simulated_engine import Asked, SimulatedEngine, home
-from tidewire.verification.journal import Journal, Record
-from tidewire.verification.report import Report, rows_of
-from tidewire.verification.sample import Sample
+from tidewire.verification.compare.report import Report, rows_of
+from tidewire.verification.records.journal import Journal, Record
+from tidewire.verification.records.sample import Sample
 from tidewire.verification.verify import verify
 
 IDS = ["a", "b", "c", "d"]

@@ -10,9 +10,9 @@ from catalog.schema.relation import Catalog
 from connectors.formats.record_format import format_of
 from connectors.json.scalar import scalar_text
 from tests.connectors.relations import records
-from tests.tidewire.verification.test_declared import declared
-from tidewire.verification.decoding import Row, decode, parse_text, scalar
-from tidewire.verification.rows import FORMATS
+from tests.tidewire.verification.input.test_declared import declared
+from tidewire.verification.input.decoding import Row, decode, parse_text, scalar
+from tidewire.verification.input.rows import FORMATS
 
 
 class TwoReaders:

@@ -1,0 +1,27 @@
+"""Where a DISTINCT becomes too large."""
+
+import pytest
+
+from tidewire.verification.compare import quota
+from tidewire.verification.compare.quota import first_over
+from tidewire.verification.recompute.answers import RowAnswers, SetAnswers
+from tidewire.verification.recompute.measure import Measure
+from tidewire.verification.records.policy import Step
+
+
+def steps(*values: str) -> SetAnswers:
+    measure = Measure.of("VARCHAR", sorted(values))
+    return SetAnswers(measure, [Step(seq, frozenset(), frozenset({value})) for seq, value in enumerate(values, 1)])
+
+
+def test_the_number_of_values_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(quota, "VALUES", 2)
+    assert first_over(steps("a", "b", "c"), 0, 9) == 3
+    assert first_over(steps("a", "b", "c"), 0, 2) is None
+    assert first_over(steps("a", "b"), 0, 9) is None
+
+
+def test_the_bytes_of_texts_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(quota, "TEXT_BYTES", 10)
+    assert first_over(steps("éé", "b"), 0, 9) == 2
+    assert first_over(RowAnswers([], ()), 0, 9) is None

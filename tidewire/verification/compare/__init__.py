@@ -1,0 +1,1 @@
+"""What was told against what should have been, and the findings."""

@@ -1,0 +1,289 @@
+"""Expected against delivered, one life at a time.
+
+For each epoch in which a version lived there is an anchor: its snapshot, or the resync of a new epoch. The anchor's
+value must be the answer at its position; from there to the end of the life in this epoch, each change of the answer
+must have been delivered once, naming the record that caused it, with what it says, batch and `changes` right, in order,
+as far as the subscription's policy tells it. Across the whole life `n` must be gapless. Where input is gone, the order
+and `n` are judged all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from tidewire.verification.compare.anchors import Anchor, Anchors
+from tidewire.verification.compare.findings import Findings, name, shown, written
+from tidewire.verification.compare.numbers import judge_numbers
+from tidewire.verification.compare.quota import first_over
+from tidewire.verification.compare.report import Report
+from tidewire.verification.compare.same_value import leads_to, same
+from tidewire.verification.input.declared import Table
+from tidewire.verification.input.ordering import Sequence
+from tidewire.verification.recompute.answers import Answers
+from tidewire.verification.records.batches import Batches, Position
+from tidewire.verification.records.endings import uncalled
+from tidewire.verification.records.expiry import wrong_end
+from tidewire.verification.records.forms import Delivery
+from tidewire.verification.records.lives import Life, Lives
+from tidewire.verification.records.policy import EVERY_CHANGE, Policy, Step, told_steps
+from tidewire.verification.records.question import Unreadable, says_policy
+
+
+@dataclass(frozen=True, slots=True)
+class Recomputed:
+    """What one table's input in one epoch says about one query. `answers` is None where the input is gone."""
+
+    sequence: Sequence
+    answers: Answers | None
+    policy: Policy = EVERY_CHANGE
+
+
+UNKNOWN = "(unknown)"
+"""Stands for a value that cannot be recomputed."""
+
+
+@dataclass(slots=True)
+class Ending:
+    """How an epoch of a life ended, as deliveries show it: what was told last, what the answer was (maybe UNKNOWN).
+
+    `answers` write differences; `policy` is the question's, `table` the one it is about; `over`: beyond its quota.
+    None before the first epoch.
+    """
+
+    told: Any = UNKNOWN
+    exact: Any = UNKNOWN
+    answers: Answers | None = None
+    policy: Policy | None = None
+    table: Table | None = None
+    over: bool | None = None
+
+
+Recompute = Callable[[Life, Position], Recomputed]
+"""Recompute the answers of a life in the epoch of a position at which it was live. Raises Unreadable."""
+
+
+class Judgement:
+    """Judges lives and counts in `report`. Nothing beyond the last committed batch is judged."""
+
+    def __init__(
+        self, lives: Lives, batches: Batches, recompute: Recompute, report: Report, standing: set[tuple[str, int]]
+    ) -> None:
+        """`standing` are the tables that are declared still, by lower-case name and `born`."""
+        self._standing = standing
+        self._lives = lives
+        self._batches = batches
+        self._horizon = batches.horizon or Position(-1, -1)
+        self._recompute = recompute
+        self._findings = Findings(report)
+        self._anchors = Anchors(lives, batches, self._findings)
+
+    def judge(self, life: Life) -> None:
+        """Compare everything that was delivered to `life` with what should have been.
+
+        Where its record is gone, and with it maybe a policy, it is taken for one that is told every change; if that
+        does not fit, it is not judged, but for its numbers.
+        """
+        if life.pushed:
+            self._judge_pushed(life)
+            return
+        if life.query is None or says_policy(life.query):
+            self._judge(life)
+            return
+        whole, self._findings.report = self._findings.report, Report()
+        self._judge(life)
+        trial, self._findings.report = self._findings.report, whole
+        if trial.wrong or trial.missed or trial.extra > trial.duplicates:
+            trial = Report(deliveries=trial.deliveries, unjudged=trial.deliveries, gaps=trial.gaps)
+        whole.add(trial)
+
+    def _judge_pushed(self, life: Life) -> None:
+        """What is told over HTTP cannot be seen afterwards: only that nothing was written, and what the ack says."""
+        report, query, ack = self._findings.report, life.query, life.ack or {}
+        report.pushed += 1
+        report.deliveries += len(life.delivered)
+        for d in life.delivered:
+            self._findings.extra(life, d, "a record of a subscription that is only pushed")
+        if query is not None and query.whole and not query.params and ack.get("sql", query.sql) != query.sql:
+            report.wrong += 1
+            report.fault("wrong", name(life), "the SQL of its ack", query.sql, ack["sql"])
+
+    def _judge(self, life: Life) -> None:
+        report = self._findings.report
+        delivered = [d for d in life.delivered if d.at.position <= self._horizon]
+        report.unjudged += len(life.delivered) - len(delivered)
+        report.deliveries += len(delivered)
+        delivered = self._anchors.within_life(life, delivered)
+        judge_numbers(life, delivered, self._findings)
+        ended = next((d for d in delivered if d.kind == "ended"), None)
+        last = Ending()
+        for anchor in self._anchors.of(life, delivered):
+            try:
+                recomputed = self._recompute(life, anchor.at)
+            except Unreadable as reason:
+                report.unreadable += 1
+                report.unjudged += len(anchor.changes) + (anchor.delivery is not None)
+                report.fault("unreadable", name(life), str(reason))
+                return
+            until = anchor.known_until if anchor.is_broken else self._until(life, anchor.at.epoch, ended)
+            last = self._judge_epoch(life, anchor, recomputed, until, last, ended)
+            last.table = recomputed.sequence.table
+        if last.policy is not None:
+            self._judge_form(life, delivered, last.policy)
+        if ended is not None:
+            self._judge_end(life, ended, last)
+
+    def _until(self, life: Life, epoch: int, ended: Delivery | None) -> int:
+        """Return the last batch of `epoch` whose changes the life must have been told."""
+        until = self._lives.reached.get(life.partition, {}).get(epoch, -1)
+        if epoch == self._horizon.epoch:
+            until = min(until, self._horizon.batch)
+        for end in (ended.at.position if ended else None, life.replaced_at):
+            if end is not None and end.epoch == epoch:
+                until = min(until, end.batch)
+        return until
+
+    def _judge_form(self, life: Life, delivered: list[Delivery], policy: Policy) -> None:
+        """Judge that deliveries are packed if and only if that was asked for."""
+        other = next((d for d in delivered if d.packed != policy.packed), None)
+        if other is not None and (policy.packed or life.query is None or life.query.whole):
+            self._findings.report.wrong += 1
+            asked, came = (("records", "packed")[packed] for packed in (policy.packed, other.packed))
+            self._findings.report.fault("wrong", name(life), f"the form of {shown(other)}", asked, came)
+
+    def _judge_epoch(
+        self, life: Life, anchor: Anchor, recomputed: Recomputed, until: int, last: Ending, ended: Delivery | None
+    ) -> Ending:
+        """Judge one epoch of a life; return how it ends."""
+        sequence, answers = recomputed.sequence, recomputed.answers
+        begin, end = sequence.end_of(anchor.at.batch), sequence.end_of(until)
+        if answers is None:
+            self._judge_places(life, anchor, sequence)
+            return Ending(policy=recomputed.policy)
+        told, over = answers.at(begin), first_over(answers, begin, end)
+        if over is not None:
+            end = self._judge_quota(life, sequence, over, end, ended, recomputed.policy)
+        if anchor.delivery is not None:
+            self._judge_anchor(life, anchor.delivery, answers, told, last)
+        elif recomputed.policy.kind == "least" and anchor.changes:
+            begin, told = self._taken_on_trust(life, anchor, sequence, answers, begin)
+        steps = [(sequence.taken[step.seq - 1].batch, step) for step in answers.steps(begin, end)]
+        expected = told_steps(answers, steps, recomputed.policy, told)
+        self._judge_changes(life, anchor, sequence, answers, expected)
+        exact = answers.shown(answers.at(max(begin, end)))
+        if recomputed.policy.kind == "least":
+            shown = answers.shown(expected[-1].after if expected else told)
+            return Ending(shown, exact, answers, recomputed.policy, over=over is not None)
+        return Ending(exact, exact, answers, recomputed.policy, over=over is not None)
+
+    def _judge_changes(
+        self, life: Life, anchor: Anchor, sequence: Sequence, answers: Answers, steps: list[Step]
+    ) -> None:
+        """Compare an epoch's changes with the steps that must have been told."""
+        expected = {step.seq: step for step in steps}
+        found = set[int]()
+        before = 0
+        for d in anchor.changes:
+            seq = self._seq(life, d, sequence)
+            if seq is None or seq not in expected or seq in found:
+                repeated = seq in found
+                self._findings.extra(
+                    life, d, "a repeat" if repeated else "the answer did not change there", duplicate=repeated
+                )
+                continue
+            found.add(seq)
+            step = expected[seq]
+            right = same(d.said, answers.said(step)) and d.at.batch == sequence.taken[seq - 1].batch
+            note = "old, new, batch or changes" if seq > before else "out of order"
+            right = right and seq > before and d.changes == step.changes
+            self._findings.count(life, d, right, note, written(answers.said(step), step.changes))
+            before = max(before, seq)
+        for seq, step in expected.items():
+            if seq not in found:
+                self._findings.missed(life, sequence, seq, written(answers.said(step), step.changes))
+
+    def _taken_on_trust(
+        self, life: Life, anchor: Anchor, sequence: Sequence, answers: Answers, begin: int
+    ) -> tuple[int, Any]:
+        """Begin MIN CHANGE with its first delivery where nothing says what was told before; return seq and state."""
+        d = anchor.changes[0]
+        seq = self._seq(life, d, sequence)
+        if seq is None or seq <= begin:
+            return begin, answers.at(begin)
+        anchor.changes = anchor.changes[1:]
+        self._findings.report.unjudged += 1
+        return seq, answers.at(seq)
+
+    def _judge_quota(
+        self, life: Life, sequence: Sequence, over: int, end: int, ended: Delivery | None, policy: Policy
+    ) -> int:
+        """Judge that a DISTINCT that has become too large has ended; return up to where its changes were told."""
+        batch = sequence.taken[over - 1].batch
+        at = Position(sequence.epoch, batch)
+        if ended is None or ended.reason != "quota" or ended.at.position != at:
+            self._findings.lacks(life, f"its end by quota in epoch {at.epoch}, batch {at.batch}")
+            return end
+        return sequence.end_of(batch - 1) if policy.kind == "latest" else over - 1
+
+    def _judge_anchor(self, life: Life, d: Delivery, answers: Answers, state: Any, last: Ending) -> None:
+        value = answers.shown(state)
+        if d.kind == "snapshot":
+            asked = life.query.sql if life.query is not None and not life.query.params else d.sql
+            said = answers.first(value)
+            right = same(d.said, said) and d.sql == asked
+            self._findings.count(life, d, right, "the snapshot's value or SQL", said | {"sql": asked})
+        elif last.told is UNKNOWN:
+            self._findings.count(life, d, leads_to(d.said, value), "the resync's new value", answers.first(value))
+        else:
+            said = answers.between(last.told, value)
+            self._findings.count(life, d, same(d.said, said), "the resync's old or new", said)
+
+    def _judge_end(self, life: Life, ended: Delivery, last: Ending) -> None:
+        """Judge an end: that it was called for, and that it says the last answer."""
+        known, wrong = uncalled(life, ended.reason, self._stands(last.table), self._is_over(ended, last))
+        if wrong is not None:
+            self._findings.count(life, ended, False, f"an end that nothing called for: {wrong}", {})
+            return
+        if not known:
+            self._findings.report.unjudged += 1
+            return
+        if ended.reason == "expired" and last.policy is not None and life.query is not None:
+            ttl, whole = last.policy.ttl, life.partition not in self._lives.whole_from
+            ticks = self._lives.ticks.get(life.partition, [])
+            wrong = wrong_end(ticks, whole, life.promise(ttl), ended.log_offset, ended.at.position)
+            if wrong is not None and (ttl is not None or life.query.whole):
+                self._findings.count(life, ended, False, f"an end by TTL, but {wrong}", {})
+                return
+        if last.exact is UNKNOWN or last.answers is None:
+            gone = ended.said.get("new", ended.said.get("added"))
+            self._findings.count(life, ended, gone in (None, []), "an end that leaves something", {"new": None})
+            return
+        said = last.answers.last(last.exact)
+        self._findings.count(life, ended, same(ended.said, said), "the last value", said)
+
+    def _stands(self, table: Table | None) -> bool | None:
+        return None if table is None else (table.name.lower(), table.born) in self._standing
+
+    def _is_over(self, ended: Delivery, last: Ending) -> bool | None:
+        """Whether the answer is beyond its quota; what is so after a new epoch began ends where the old one did."""
+        if last.over is False and ended.at.epoch < self._horizon.epoch:
+            return None
+        return last.over
+
+    def _judge_places(self, life: Life, anchor: Anchor, sequence: Sequence) -> None:
+        """Judge what can be without values: that causes are records of the batch, in order."""
+        before = 0
+        self._findings.report.unjudged += anchor.delivery is not None
+        for d in anchor.changes:
+            seq = self._seq(life, d, sequence)
+            if seq is not None and seq <= before:
+                self._findings.extra(life, d, "a repeat, or out of order", duplicate=True)
+                continue
+            self._findings.report.unjudged += 1
+            before = seq or before
+
+    def _seq(self, life: Life, d: Delivery, sequence: Sequence) -> int | None:
+        if d.at.topic != sequence.table.topic or d.at.partition is None or d.at.offset is None:
+            return None
+        return sequence.seq_of(d.at.partition, d.at.offset)

@@ -1,0 +1,354 @@
+"""The catalog topic, read without our parser: DuckDB parses `CREATE TABLE`; only the WITH clause is ours.
+
+A record's text is split into statements at the semicolons outside quotes and comments; of each `CREATE TABLE`, the
+`WITH (...)` after the columns is cut off and read as `'name' = 'value'` pairs, unquoted names are folded to lower case,
+and the rest is run by DuckDB in a scratch database, whose own catalog then says columns, types, nullability and
+primary key. What does not apply (to DuckDB, or by our rules) is skipped, the whole record of it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import duckdb
+
+from tidewire.verification.input.units import NoUnit, units_of
+from tidewire.verification.records.journal import Record
+from tidewire.verification.records.words import is_word, lexemes, quote_names
+from tidewire.verification.schemas.listed_schemas import check_schemas
+from tidewire.verification.schemas.schema_fault import NoSchema
+
+_OPTION = re.compile(r"""\s*(?:'((?:[^']|'')*)'|"([^"]*)"|([\w.]+))\s*=\s*'((?:[^']|'')*)'\s*""")
+_NAME = r"(?:\"(?:[^\"]|\"\")*\"|\w+)"
+_DROP = re.compile(rf"drop\s+table\s+(if\s+exists\s+)?({_NAME}(?:\s*,\s*{_NAME})*)\s*$", re.IGNORECASE)
+_CREATE = re.compile(r"create\s+table\s+(if\s+not\s+exists\s+)?", re.IGNORECASE)
+_TYPES = re.compile(r"BOOLEAN|SMALLINT|INTEGER|BIGINT|FLOAT|DOUBLE|DECIMAL\(\d+,\d+\)|DATE|TIMESTAMP|VARCHAR")
+_OPTIONS = {
+    "topic": re.compile(r"(?!\.{1,2}$)[A-Za-z0-9._-]{1,249}"),
+    "format": re.compile("json|debezium-json|avro|protobuf|csv", re.IGNORECASE),
+    "absent": re.compile("null|error|keep", re.IGNORECASE),
+    "buckets": re.compile("[0-9]{1,9}"),
+    "bucket.by": re.compile(rf"\s*{_NAME}\s*(?:,\s*{_NAME}\s*)*"),
+}
+_INTERNAL = "dead-letters|acks|batches|catalog|deliveries|edge-state|engines|notifications|registrations|subscriptions"
+_DELIMITER = re.compile(r'[^"\r\n]')
+_LONGEST_NAME = 255
+_LISTED = "schema."
+REGISTRY = "registry"
+_TAB = {r"\t": "\t"}
+_MOST_BUCKETS = 1_024
+_VERBATIM = re.compile(r"topic|placeholder|delimiter|bucket\.by|message|schema|schema\.[0-9]{1,10}")
+_WORDS = {"registry", "inline"}
+"""What `schema` may say beside a schema itself."""
+_CONSTRAINTS = {"PRIMARY KEY", "NOT NULL"}
+
+
+class NotApplied(Exception):
+    """A statement that does not apply to the catalog as it stands."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column as DuckDB understood it; `type` is DuckDB's name of the type, e.g. `DECIMAL(12,2)`."""
+
+    name: str
+    type: str
+    nullable: bool
+
+
+@dataclass(frozen=True)
+class Table:
+    """A declared table. `born` is the offset of the record that created it: dropped and created again is another."""
+
+    name: str
+    columns: tuple[Column, ...]
+    key: tuple[str, ...]
+    topic: str
+    absent: str
+    born: int
+    format: str = "json"
+    options: tuple[tuple[str, str], ...] = ()
+    buckets: int = 1
+    bucket_by: tuple[str, ...] = ()
+
+    def option(self, name: str) -> str | None:
+        """Return an option of the format."""
+        return dict(self.options).get(name)
+
+    @cached_property
+    def units(self) -> dict[str, str]:
+        """How values are written that do not say it themselves, by column."""
+        if self.format != "debezium-json":
+            return {}
+        return units_of(((c.name, c.type) for c in self.columns), dict(self.options))
+
+    @cached_property
+    def schemas(self) -> dict[int, str]:
+        """The schemas of framed records, by the registry's number, as far as they are listed."""
+        return {int(name.removeprefix(_LISTED)): text for name, text in self.options if name.startswith(_LISTED)}
+
+    @cached_property
+    def one_schema(self) -> str | None:
+        """The schema of all records, where they are not framed."""
+        return None if self.asks else self.option("schema")
+
+    @cached_property
+    def asks(self) -> bool:
+        """Whether a registry has the schemas that are not listed."""
+        return self.option("schema") == REGISTRY
+
+    def extends(self, other: Table) -> bool:
+        """Whether this is `other` with nullable columns appended, and nothing else changed."""
+        width = len(other.columns)
+        appended = all(column.nullable for column in self.columns[width:])
+        same = self._reading(other) == other._reading(other)
+        same = same and (self.buckets, self.bucket_by) == (other.buckets, other.bucket_by)
+        same = same and self.asks >= other.asks and other._listed() <= self._listed()
+        return same and appended and self.columns[:width] == other.columns
+
+    def _reading(self, of: Table) -> tuple[object, ...]:
+        """Return what must not change, of the columns that `of` has."""
+        units = [self.units.get(column.name) for column in of.columns]
+        one_schema = REGISTRY if self.asks else self.option("schema") or REGISTRY
+        others = [one_schema, self.option("placeholder"), self.option("message"), self.option("delimiter")]
+        return self.key, self.topic, self.absent, self.format, units, others
+
+    def _listed(self) -> set[tuple[str, str]]:
+        return {one for one in self.options if one[0].startswith(_LISTED)}
+
+
+Tables = dict[str, Table]
+
+
+class Declared:
+    """The tables of every catalog version. Names are compared without regard to case.
+
+    A table on a topic of the installation's own, which `prefix` begins, or of Kafka's is read by nobody: it stands in
+    the catalog of an earlier version, and can be dropped.
+    """
+
+    def __init__(self, records: Iterable[Record], prefix: str = "tw.") -> None:
+        self._versions: list[tuple[int, Tables]] = [(-1, {})]
+        internal = re.compile(f"__.*|{re.escape(prefix)}(?:{_INTERNAL})")
+        every: Tables = {}
+        scratch = duckdb.connect()
+        for record in records:
+            if record.value is None:
+                continue
+            try:
+                every = _apply(scratch, dict(every), record.value.decode(), record.offset)
+            except (NotApplied, UnicodeDecodeError):
+                continue
+            read = {name: table for name, table in every.items() if not internal.fullmatch(table.topic)}
+            self._versions.append((record.offset, read))
+
+    def at(self, version: int) -> Tables:
+        """Return the tables in force at `version`, by lower-case name."""
+        found: Tables = {}
+        for offset, tables in self._versions:
+            if offset > version:
+                break
+            found = tables
+        return found
+
+    def newest_tables(self) -> Tables:
+        """Return the tables of the newest version there is, announced or not, by lower-case name."""
+        return self._versions[-1][1]
+
+    def names(self) -> set[str]:
+        """Return the lower-case names of all columns that were ever declared."""
+        return {column.name.lower() for _, tables in self._versions for t in tables.values() for column in t.columns}
+
+    def topics(self) -> set[str]:
+        """Return the topics of all tables that were ever declared."""
+        return {table.topic for table in self.every()}
+
+    def every(self) -> list[Table]:
+        """Return every declaration that ever held, the oldest first."""
+        return list(dict.fromkeys(table for _, tables in self._versions for table in tables.values()))
+
+    def newest(self, name: str, born: int) -> Table:
+        """Return the last declaration of the table that was created as `name` at `born`: it has all its columns."""
+        found = [t for _, tables in self._versions for t in tables.values() if (t.name, t.born) == (name, born)]
+        return found[-1]
+
+
+def _apply(scratch: duckdb.DuckDBPyConnection, tables: Tables, text: str, version: int) -> Tables:
+    statements = [_bare(statement) for statement in _statements(text)]
+    if not statements:
+        raise NotApplied("no statement")
+    for statement in statements:
+        drop, create = _DROP.match(statement), _CREATE.match(statement)
+        if drop:
+            _drop(tables, drop[2], bool(drop[1]))
+        elif create:
+            _declare(tables, _create(scratch, statement, version), bool(create[1]))
+        else:
+            raise NotApplied(statement)
+    return tables
+
+
+def _drop(tables: Tables, names: str, if_exists: bool) -> None:
+    for quoted in re.findall(_NAME, names):
+        name = _unquoted(quoted).lower()
+        if name not in tables and not if_exists:
+            raise NotApplied(f"no table {name}")
+        tables.pop(name, None)
+
+
+def _declare(tables: Tables, table: Table, if_not_exists: bool) -> None:
+    name = table.name.lower()
+    existing = tables.get(name)
+    if existing is not None and if_not_exists:
+        return
+    if any(table.topic == other.topic and other.name != table.name for other in tables.values()):
+        raise NotApplied(f"topic {table.topic} feeds another table")
+    if existing is None:
+        tables[name] = table
+    elif table.extends(existing):
+        tables[name] = replace(table, born=existing.born)
+    else:
+        raise NotApplied(f"{name} is declared otherwise")
+
+
+def _create(scratch: duckdb.DuckDBPyConnection, statement: str, version: int) -> Table:
+    body, options = _split_options(statement)
+    columns, constraints = _run(scratch, quote_names(body, _column_names(body)))
+    kinds = {kind for kind, _ in constraints}
+    if not kinds <= _CONSTRAINTS or "PRIMARY KEY" not in kinds:
+        raise NotApplied(f"constraints {kinds}")
+    [named] = [names for kind, names in constraints if kind == "PRIMARY KEY"]
+    for _, column, type, _, default in columns:
+        if not _TYPES.fullmatch(type) or default is not None:
+            raise NotApplied(f"{column} {type} {default}")
+    key = tuple(column for _, column, *_ in columns if column in named)
+    declared = tuple(Column(c, type, nullable and c not in key) for _, c, type, nullable, _ in columns)
+    name = columns[0][0]
+    topic = options.get("topic", name)
+    if not name.isprintable() or len(name) > _LONGEST_NAME or not _OPTIONS["topic"].fullmatch(topic):
+        raise NotApplied(f"table {name[:80]!r}")
+    format, others = options.get("format", "json"), {n: v for n, v in options.items() if n not in _OPTIONS}
+    table = Table(
+        name, declared, key, topic, options.get("absent", "null"), version, format,
+        tuple(sorted(others.items())), *_buckets(options, format, key),
+    )  # fmt: skip
+    _check_options(table)
+    return table
+
+
+def _check_options(table: Table) -> None:
+    if table.format == "json" and table.options:
+        raise NotApplied(f"options {table.options}")
+    try:
+        _ = table.units
+        check_schemas(table.format, dict(table.options))
+        if not _DELIMITER.fullmatch(table.option("delimiter") or ","):
+            raise NotApplied("no delimiter")
+    except (NoUnit, NoSchema) as why:
+        raise NotApplied(str(why)) from None
+
+
+def _buckets(options: dict[str, str], format: str, key: tuple[str, ...]) -> tuple[int, tuple[str, ...]]:
+    if "buckets" not in options and "bucket.by" not in options:
+        return 1, ()
+    number = int(options.get("buckets", "0"))
+    listed = re.findall(_NAME, options.get("bucket.by", ""))
+    by = [_unquoted(name) if name.startswith('"') else name.lower() for name in listed]
+    if (
+        format != "json"
+        or not 2 <= number <= _MOST_BUCKETS
+        or not by
+        or not set(by) <= set(key)
+        or len(set(by)) < len(by)
+    ):
+        raise NotApplied(f"{number} buckets by {by}")
+    return number, tuple(name for name in key if name in by)
+
+
+def _run(
+    scratch: duckdb.DuckDBPyConnection, create: str
+) -> tuple[list[tuple[str, str, str, bool, str | None]], list[tuple[str, list[str]]]]:
+    """Let DuckDB run a CREATE TABLE; return (table, column, type, nullable, default) and (constraint, columns) rows."""
+    scratch.begin()
+    try:
+        scratch.execute(create)
+        columns = scratch.execute(
+            "SELECT table_name, column_name, data_type, is_nullable, column_default FROM duckdb_columns() "
+            "WHERE NOT internal ORDER BY column_index"
+        ).fetchall()
+        constraints = scratch.execute(
+            "SELECT constraint_type, constraint_column_names FROM duckdb_constraints()"
+        ).fetchall()
+    except duckdb.Error as error:
+        raise NotApplied(str(error)) from None
+    finally:
+        scratch.rollback()
+    return columns, constraints
+
+
+def _statements(text: str) -> Iterator[str]:
+    start = 0
+    for lexeme in lexemes(text):
+        if lexeme[0] == ";":
+            if _bare(text[start : lexeme.start()]):
+                yield text[start : lexeme.start()]
+            start = lexeme.end()
+    if _bare(text[start:]):
+        yield text[start:]
+
+
+def _bare(statement: str) -> str:
+    """Return the statement without comments, names that are not quoted in lower case."""
+    parts = []
+    for match in lexemes(statement):
+        lexeme = match[0]
+        parts.append(" " if lexeme.startswith(("--", "/*")) else lexeme.lower() if is_word(lexeme) else lexeme)
+    return "".join(parts).strip()
+
+
+def _column_names(create: str) -> set[str]:
+    """Return the first word of each item between the parentheses: the columns, and `primary` or the like."""
+    depth, names, first = 0, set[str](), False
+    for lexeme in lexemes(create):
+        depth += {"(": 1, ")": -1}.get(lexeme[0], 0)
+        if depth == 1 and lexeme[0] in "(,":
+            first = True
+        elif first and not lexeme[0].isspace():
+            names.add(lexeme[0])
+            first = False
+    return names - {"primary", "constraint"}
+
+
+def _split_options(statement: str) -> tuple[str, dict[str, str]]:
+    """Cut `WITH ( ... )` off the end. Raises NotApplied if what follows WITH is no list of options."""
+    depth = 0
+    for lexeme in lexemes(statement):
+        depth += {"(": 1, ")": -1}.get(lexeme[0], 0)
+        if depth == 0 and lexeme[0].lower() == "with":
+            return statement[: lexeme.start()], _options(statement[lexeme.end() :].strip())
+    return statement, {}
+
+
+def _options(text: str) -> dict[str, str]:
+    if not (text.startswith("(") and text.endswith(")")):
+        raise NotApplied(f"not a WITH clause: {text}")
+    inner, options, place = text[1:-1], dict[str, str](), 0
+    while place < len(inner):
+        match = _OPTION.match(inner, place)
+        if match is None or (match.end() < len(inner) and inner[match.end()] != ","):
+            raise NotApplied(f"not a WITH clause: {text}")
+        name = (match[1] or match[2] or match[3] or "").replace("''", "'").lower()
+        value = match[4].replace("''", "'")
+        if name in options or (name in _OPTIONS and not _OPTIONS[name].fullmatch(value)):
+            raise NotApplied(f"option {name} = {value}")
+        verbatim = _VERBATIM.fullmatch(name) and not (name == "schema" and value.lower() in _WORDS)
+        options[name] = _TAB.get(value, value) if name == "delimiter" else value if verbatim else value.lower()
+        place = match.end() + 1
+    return options
+
+
+def _unquoted(name: str) -> str:
+    return name[1:-1].replace('""', '"') if name.startswith('"') else name

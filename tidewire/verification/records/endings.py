@@ -1,0 +1,38 @@
+"""Whether an end was called for: without what its reason names, the subscription had to live on.
+
+    unsubscribed    a tombstone behind its record, and before that of a version that has replaced it
+    table dropped   its table is declared no more
+    quota           its answer became too large (`quota`)
+    expired         its time to live was over by the time of the progress behind the end (`expiry`)
+
+`subscriptions` is compacted: where records behind the subscription's own are gone, a tombstone may be among them.
+"""
+
+from __future__ import annotations
+
+from tidewire.verification.records.lives import Life
+
+REASONS = ("unsubscribed", "table dropped", "quota", "expired")
+
+
+def was_unsubscribed(life: Life) -> bool | None:
+    """Whether somebody ended this version; None where that cannot be known any more."""
+    before_successor = life.replaced_by is None or (life.tombstone or 0) < life.replaced_by
+    if (life.tombstone is not None and before_successor) or life.ended_lately:
+        return True
+    return None if life.compacted else False
+
+
+def uncalled(life: Life, reason: str | None, stands: bool | None, over: bool | None) -> tuple[bool, str | None]:
+    """Return whether it can be known that an end was called for, and if it was not, what is wrong with it.
+
+    `stands`: whether the table is still declared. `over`: whether the answer became too large; None: not known.
+    """
+    if reason == "unsubscribed":
+        asked = was_unsubscribed(life)
+        return asked is not None, "nobody unsubscribed" if asked is False else None
+    if reason == "table dropped":
+        return stands is not None, "its table was not dropped" if stands else None
+    if reason == "quota":
+        return over is not None, "its answer is within the quota" if over is False else None
+    return True, None if reason in REASONS else f"its reason {reason!r} is none"

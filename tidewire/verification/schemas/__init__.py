@@ -1,0 +1,1 @@
+"""Avro and Protobuf schemas, from where the declaration or a registry has them."""
