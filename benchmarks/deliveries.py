@@ -33,7 +33,7 @@ from operators.packed import Header, pack_messages, pack_snapshot
 from overlay.index.subscription_index import warm
 from overlay.machine.virtual_edge import VirtualEdge
 from state.order_code import INT64_MAX, INT64_MIN
-from tidewire.delivery_reader import DeliveryReader
+from tidewire.client.delivery_reader import DeliveryReader
 
 COUNT = 100_000
 BATCHES = 5

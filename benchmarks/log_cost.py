@@ -37,8 +37,8 @@ from streaming.epoch.kafka_cluster import KafkaCluster
 from streaming.log.query import LogStart, LogWriter, start_log
 from streaming.log.table import APP, LogTable
 from streaming.query.session import SessionConfig, close_session, open_session
-from tidewire.replay import replay
-from tidewire.replay_target import KafkaTarget, ReplayPlan
+from tidewire.history.replay import replay
+from tidewire.history.replay_target import KafkaTarget, ReplayPlan
 
 TOPIC, TOPICS = "stock", Topics("bench.")
 VALUE = json.dumps({"id": 123456, "exchange": "NYSE", "risk": 2.5, "price": "10.25"}).encode()

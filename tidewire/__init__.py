@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from state.errors import TidewireError, UserError
-    from tidewire.async_client import AsyncClient
-    from tidewire.client import Client
-    from tidewire.delivery_stream import DeliveryStream
-    from tidewire.records import Ack, At, Delivery, Progress, Refused
+    from tidewire.client.async_client import AsyncClient
+    from tidewire.client.client import Client
+    from tidewire.client.delivery_stream import DeliveryStream
+    from tidewire.client.records import Ack, At, Delivery, Progress, Refused
 
 __all__ = [
     "Ack",
@@ -26,9 +26,9 @@ __all__ = [
 ]
 
 _HOME = {
-    "AsyncClient": "tidewire.async_client",
-    "Client": "tidewire.client",
-    "DeliveryStream": "tidewire.delivery_stream",
+    "AsyncClient": "tidewire.client.async_client",
+    "Client": "tidewire.client.client",
+    "DeliveryStream": "tidewire.client.delivery_stream",
     "TidewireError": "state.errors",
     "UserError": "state.errors",
 }
@@ -38,4 +38,4 @@ def __getattr__(name: str) -> object:
     """Import a public name when it is asked for, so that `tidewire --help` pays for none of them."""
     if name not in __all__:
         raise AttributeError(f"module `tidewire` has no attribute {name!r}")
-    return getattr(importlib.import_module(_HOME.get(name, "tidewire.records")), name)
+    return getattr(importlib.import_module(_HOME.get(name, "tidewire.client.records")), name)

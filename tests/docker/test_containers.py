@@ -12,7 +12,7 @@ from tests.docker.compose_file import FOLDER
 from tests.docker.test_compose import has_compose
 from tests.stack.live_stack import eventually
 from tidewire import Client
-from tidewire.client import Delivery
+from tidewire.client.client import Delivery
 
 PATIENCE = 600.0
 

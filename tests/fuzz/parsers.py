@@ -35,13 +35,13 @@ from tests.fuzz.mutation import mutated
 from tests.fuzz.numbers import NUMBERS, is_one_number
 from tests.fuzz.strict_decoders import STRICT
 from tests.overlay import odd_records, test_odd_records
-from tests.tidewire import test_publication, test_subscription_file
+from tests.tidewire.bulk import test_publication, test_subscription_file
 from tests.tidewire.verification.input import test_declared
 from tests.tidewire.verification.records import test_lives
-from tidewire.backtest import compile_record
-from tidewire.client import subscription_value
+from tidewire.bulk.raw_record import read_raw_line
+from tidewire.client.client import subscription_value
 from tidewire.commands.subscribe import read_params
-from tidewire.raw_record import read_raw_line
+from tidewire.history.backtest import compile_record
 
 
 def as_text(samples: st.SearchStrategy[str]) -> st.SearchStrategy[str]:

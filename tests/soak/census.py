@@ -19,9 +19,9 @@ from connectors.kafka.failure import KafkaFailure
 from tests.soak.trend import Memory
 from tests.stack.live_stack import LiveStack
 from tests.stack.ways import is_daemon
-from tidewire.overview import read_health
 from tidewire.stack.child import session_members
 from tidewire.stack.process_state import ProcessState, processes_in
+from tidewire.status.overview import read_health
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from tests.soak.restarts import Restarts, logs_of_slow
 from tests.soak.retention import BROKER, apply_settings
 from tests.stack.live_stack import LiveStack, eventually
 from tests.stack.ways import Ways
-from tidewire.client import Client
+from tidewire.client.client import Client
 from tidewire.stack.process_state import ProcessState, processes_in
 from tidewire.verification.compare.report import Report
 from tidewire.verification.reading import verify_kafka

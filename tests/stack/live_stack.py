@@ -16,13 +16,13 @@ import psutil
 from connectors.kafka.properties import KafkaProperties
 from connectors.kafka.reader import Reader
 from connectors.topics import Topics
-from tidewire.overview import Observer, Overview
 from tidewire.settings import Settings, load_settings
 from tidewire.stack.child import session_members
 from tidewire.stack.data_directory import DataDirectory
 from tidewire.stack.embedded import PROGRAM
 from tidewire.stack.port import is_listening
 from tidewire.stack.running import running_stack
+from tidewire.status.overview import Observer, Overview
 
 PATIENCE = 600.0
 

@@ -25,8 +25,8 @@ from state.order_code import INT64_MAX, INT64_MIN
 from tests.stack import odd_input
 from tests.stack.live_stack import PATIENCE, LiveStack, eventually
 from tidewire import cli
-from tidewire.client import Client
-from tidewire.records import Delivery, Refused
+from tidewire.client.client import Client
+from tidewire.client.records import Delivery, Refused
 from tidewire.stack.failure import ChildFailedError
 from tidewire.verification.reading import verify_kafka
 

@@ -30,7 +30,7 @@ from tests.stack.postgres import Postgres
 from tests.stack.stack_program import PROGRAM
 from tests.stack.ways import Ways
 from tidewire import cli
-from tidewire.client import Client
+from tidewire.client.client import Client
 from tidewire.verification.compare.report import Report
 from tidewire.verification.reading import verify_kafka
 

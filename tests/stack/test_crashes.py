@@ -20,7 +20,7 @@ from tests.stack.publisher import Publisher
 from tests.stack.stack_program import ASKED, DONE, PROGRAM
 from tests.stack.trades import QUOTE, TRADE, WIDER_TRADE, Questions
 from tests.stack.ways import Ways
-from tidewire.client import Client
+from tidewire.client.client import Client
 from tidewire.verification.compare.report import Report
 from tidewire.verification.reading import verify_kafka
 

@@ -21,11 +21,11 @@ from connectors.topics import Topics
 from tests.stack.live_stack import PATIENCE, eventually
 from tests.stack.publisher import Publisher
 from tests.stack.trades import TRADE, Questions
-from tidewire.client import Client
-from tidewire.overview import Observer, Overview
+from tidewire.client.client import Client
 from tidewire.settings import load_settings
 from tidewire.stack.child import Child, session_members
 from tidewire.stack.embedded import PROGRAM, child_environment
+from tidewire.status.overview import Observer, Overview
 from tidewire.verification.compare.report import Report
 from tidewire.verification.reading import verify_kafka
 

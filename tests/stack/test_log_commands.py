@@ -13,7 +13,7 @@ import pytest
 
 from tests.stack.live_stack import LiveStack, eventually
 from tidewire import cli
-from tidewire.client import Client
+from tidewire.client.client import Client
 from tidewire.verification.reading import verify_kafka
 
 pytestmark = [pytest.mark.stack, pytest.mark.timeout(1200)]

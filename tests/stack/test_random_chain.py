@@ -22,7 +22,7 @@ from connectors.record import OutRecord
 from operators.packed import PackedSummary, is_packed, unpack
 from tests.stack.live_stack import LiveStack
 from tests.tidewire.verification.test_against_the_chain import DDL, random_question, random_row
-from tidewire.client import Client
+from tidewire.client.client import Client
 from tidewire.verification.reading import verify_kafka
 
 pytestmark = [pytest.mark.stack, pytest.mark.timeout(900)]

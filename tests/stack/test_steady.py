@@ -16,7 +16,7 @@ from tests.stack.live_stack import PATIENCE, LiveStack
 from tests.stack.publisher import Publisher
 from tests.stack.storm import Storm
 from tests.stack.trades import TRADE, Questions
-from tidewire.client import Client
+from tidewire.client.client import Client
 from tidewire.verification.reading import verify_kafka
 
 pytestmark = [pytest.mark.stack, pytest.mark.timeout(1800)]

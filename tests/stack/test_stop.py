@@ -13,7 +13,7 @@ import pytest
 from tests.stack.live_stack import PATIENCE, Checkpoint, LiveStack, eventually
 from tests.stack.publisher import Publisher
 from tests.stack.trades import TRADE, Questions
-from tidewire.client import Client
+from tidewire.client.client import Client
 from tidewire.stack.child import session_members
 from tidewire.verification.reading import verify_kafka
 

@@ -19,7 +19,7 @@ from tests.effort import examples
 from tests.fuzz.mutation import damaged
 from tests.oracle.naive_database import NaiveDatabase, Question, shown
 from tests.tidewire.test_pure_pipeline import DDL, EDGES, ids, in_order, questions, rows
-from tidewire.delivery_reader import DeliveryReader
+from tidewire.client.delivery_reader import DeliveryReader
 from tidewire.pure_pipeline import PurePipeline
 from tidewire.scenario.subscriber import Subscriber
 

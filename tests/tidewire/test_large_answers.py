@@ -10,7 +10,7 @@ import pytest
 
 from connectors.json.writer import encode_key, encode_row
 from tests.tidewire.test_chain_interrupted import journal
-from tidewire.delivery_reader import DeliveryReader
+from tidewire.client.delivery_reader import DeliveryReader
 from tidewire.pure_pipeline import PurePipeline
 from tidewire.verification.verify import verify
 

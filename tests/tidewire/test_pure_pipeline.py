@@ -15,7 +15,7 @@ from connectors.kafka.partitioner import home_partition
 from overlay.subscriptions.summaries import Patience
 from tests.effort import examples
 from tests.oracle.naive_database import NaiveDatabase, Question, shown
-from tidewire.delivery_reader import DeliveryReader
+from tidewire.client.delivery_reader import DeliveryReader
 from tidewire.pure_pipeline import PurePipeline
 from tidewire.scenario.subscriber import Subscriber
 

@@ -8,10 +8,10 @@ from typing import Annotated
 import typer
 
 from connectors.kafka.admin import Admin
-from tidewire.connection import find_stack, kafka_properties, open_client
+from tidewire.client.connection import find_stack, kafka_properties, open_client
+from tidewire.client.table_topic import uncertain_order
 from tidewire.included_text import include
 from tidewire.options import BootstrapOption, ConfigOption, DataDirOption, JsonOption, PrefixOption
-from tidewire.table_topic import uncertain_order
 from tidewire.terminal import Terminal
 from tidewire.text_input import read_text
 

@@ -12,13 +12,13 @@ from connectors.kafka.reader import Reader
 from connectors.log.publication_log import PublicationLog
 from connectors.schemas.schema_registry import use_registry
 from connectors.topics import Topics
-from tidewire.as_of import read_batches
-from tidewire.backtest import Backtest, relation_of
-from tidewire.catalog_log import read_catalog
-from tidewire.client import subscription_value
+from tidewire.client.catalog_log import read_catalog
+from tidewire.client.client import subscription_value
+from tidewire.client.connection import find_stack, reach
 from tidewire.commands.subscribe import describe_told, read_params
-from tidewire.connection import find_stack, reach
-from tidewire.log_moment import cut_through, parse_moment
+from tidewire.history.as_of import read_batches
+from tidewire.history.backtest import Backtest, relation_of
+from tidewire.history.log_moment import cut_through, parse_moment
 from tidewire.options import BootstrapOption, ConfigOption, DataDirOption, JsonOption, LogTableOption, PrefixOption
 from tidewire.terminal import Terminal
 

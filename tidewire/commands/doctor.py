@@ -7,9 +7,9 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from tidewire.doctor import Finding, Verdict, examine
 from tidewire.options import BootstrapOption, ConfigOption, DataDirOption, JsonOption
 from tidewire.settings import load_settings
+from tidewire.status.doctor import Finding, Verdict, examine
 from tidewire.terminal import Terminal, table
 
 _COLOURS = {Verdict.OK: "green", Verdict.WARN: "yellow", Verdict.FAIL: "bold red"}

@@ -9,12 +9,12 @@ import typer
 
 from connectors.kafka.properties import KafkaProperties
 from connectors.topics import Topics
-from tidewire.connection import find_stack
+from tidewire.client.connection import find_stack
 from tidewire.options import BootstrapOption, ConfigOption, DataDirOption, JsonOption, PrefixOption
-from tidewire.service import configure_logs, run_service
 from tidewire.stack.data_directory import DataDirectory
 from tidewire.stack.port import require_free
 from tidewire.stack.process_state import told_beside
+from tidewire.stack.service import configure_logs, run_service
 
 
 def edge(

@@ -9,10 +9,10 @@ import typer
 from connectors.kafka.properties import KafkaProperties
 from connectors.topics import Topics
 from tidewire.options import BootstrapOption, ConfigOption, DataDirOption, JsonOption, PrefixOption
-from tidewire.service import configure_logs, run_service
 from tidewire.settings import load_settings
 from tidewire.stack.jars import jar_directories, read_jar_sets, require_jars
 from tidewire.stack.java import find_java
+from tidewire.stack.service import configure_logs, run_service
 from tidewire.stack.user import require_named_user
 from tidewire.stack.working_folder import working_folder
 from tidewire.terminal import Terminal

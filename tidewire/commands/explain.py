@@ -11,15 +11,15 @@ import typer
 from catalog.schema.ddl import apply_ddl
 from catalog.schema.relation import Catalog
 from catalog.sql.errors import SqlError
-from tidewire.backtest import compile_record
-from tidewire.client import subscription_value
+from tidewire.client.client import subscription_value
+from tidewire.client.connection import find_stack, open_client
+from tidewire.client.subscription_record import record_key
 from tidewire.commands.subscribe import read_params
-from tidewire.connection import find_stack, open_client
 from tidewire.explanation import explain as explain_compiled
 from tidewire.explanation import lines_of
+from tidewire.history.backtest import compile_record
 from tidewire.options import BootstrapOption, ConfigOption, DataDirOption, JsonOption, PrefixOption, path_of
 from tidewire.settings import Settings, load_settings
-from tidewire.subscription_record import record_key
 from tidewire.terminal import Terminal, table
 from tidewire.text_input import read_text
 

@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from connectors.log.publication_log import PublicationLog
-from tidewire.log_overview import LogOverview, overview_of
+from tidewire.history.log_overview import LogOverview, overview_of
 from tidewire.options import ConfigOption, DataDirOption, JsonOption, LogTableOption
 from tidewire.settings import load_settings
 from tidewire.terminal import Terminal, table

@@ -15,9 +15,7 @@ from connectors.kafka.admin import Admin
 from connectors.kafka.failure import TopicUnknown
 from connectors.kafka.producer import Producer
 from connectors.kafka.properties import KafkaProperties
-from tidewire.connection import find_stack, kafka_properties, open_client
-from tidewire.options import BootstrapOption, ConfigOption, DataDirOption, JsonOption, PrefixOption, path_of
-from tidewire.publication import (
+from tidewire.bulk.publication import (
     Line,
     PublicationStopped,
     Published,
@@ -25,6 +23,8 @@ from tidewire.publication import (
     raw_records_of,
     records_of,
 )
+from tidewire.client.connection import find_stack, kafka_properties, open_client
+from tidewire.options import BootstrapOption, ConfigOption, DataDirOption, JsonOption, PrefixOption, path_of
 from tidewire.terminal import Terminal
 from tidewire.text_input import STDIN, lines_of, open_input
 

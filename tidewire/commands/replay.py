@@ -14,13 +14,13 @@ from connectors.kafka.reader import Reader
 from connectors.log.cut import Cut
 from connectors.log.publication_log import PublicationLog
 from connectors.topics import Topics
-from tidewire.catalog_log import read_catalog
-from tidewire.connection import find_stack, reach
-from tidewire.log_moment import cut_before, cut_through, parse_moment
+from tidewire.client.catalog_log import read_catalog
+from tidewire.client.connection import find_stack, reach
+from tidewire.history.log_moment import cut_before, cut_through, parse_moment
+from tidewire.history.replay import Pace, Replayed
+from tidewire.history.replay import replay as run
+from tidewire.history.replay_target import KafkaTarget, ReplayPlan
 from tidewire.options import BootstrapOption, ConfigOption, DataDirOption, JsonOption, LogTableOption, PrefixOption
-from tidewire.replay import Pace, Replayed
-from tidewire.replay import replay as run
-from tidewire.replay_target import KafkaTarget, ReplayPlan
 from tidewire.terminal import Terminal
 
 

@@ -14,9 +14,8 @@ from connectors.schemas.schema_registry import use_registry
 from operators.stored_rows import stored_rows
 from shard.log_fold import fold_log
 from shard.state import ShardState
-from tidewire.connection import find_stack, kafka_properties, open_client, topics_of
-from tidewire.engine_checkpoint import locate_checkpoint
-from tidewire.log_moment import cut_through, parse_moment
+from tidewire.client.connection import find_stack, kafka_properties, open_client, topics_of
+from tidewire.history.log_moment import cut_through, parse_moment
 from tidewire.options import (
     BootstrapOption,
     CheckpointOption,
@@ -26,10 +25,11 @@ from tidewire.options import (
     LogTableOption,
     PrefixOption,
 )
-from tidewire.overview import EngineState, Observer
 from tidewire.settings import Settings
 from tidewire.stack.jars import jar_directories, read_jar_sets, require_jars
 from tidewire.stack.java import find_java
+from tidewire.status.engine_checkpoint import locate_checkpoint
+from tidewire.status.overview import EngineState, Observer
 from tidewire.terminal import Terminal, table
 
 

@@ -13,14 +13,14 @@ from connectors.kafka.failure import KafkaFailure
 from connectors.kafka.properties import KafkaProperties
 from connectors.kafka.reader import Reader
 from connectors.topics import Topics
-from tidewire.connection import find_stack, reach
-from tidewire.headroom import in_words
+from tidewire.client.connection import find_stack, reach
 from tidewire.options import BootstrapOption, ConfigOption, DataDirOption, JsonOption, PrefixOption
-from tidewire.overview import EdgeState, Observer, Overview, TableState
-from tidewire.overview_warnings import warnings_of
 from tidewire.settings import Settings
 from tidewire.stack.data_directory import DataDirectory
 from tidewire.stack.process_state import ProcessState, processes_in, troubles
+from tidewire.status.headroom import in_words
+from tidewire.status.overview import EdgeState, Observer, Overview, TableState
+from tidewire.status.overview_warnings import warnings_of
 from tidewire.terminal import Terminal, table
 
 _TABLE = ("table", "topic", "rows", "decoded", "deletes", "dead", "ignored", "lag", "messages", "state kB")

@@ -17,13 +17,18 @@ from connectors.log.publication_log import PublicationLog
 from connectors.schemas.schema_registry import use_registry
 from overlay.process.ownership import edge_group
 from state.errors import UserError
-from tidewire.as_of import AsOf, check_joint
-from tidewire.backtest import Told, relation_of
-from tidewire.bulk_progress import BulkProgress, lines_of, summary
-from tidewire.bulk_subscription import BulkSubscription
-from tidewire.client import Client, NotAnswered, subscription_value
-from tidewire.connection import find_stack, kafka_properties, open_client, reach, topics_of
-from tidewire.log_moment import parse_moment
+from tidewire.bulk.bulk_progress import BulkProgress, lines_of, summary
+from tidewire.bulk.bulk_subscription import BulkSubscription
+from tidewire.bulk.resume_point import ResumePoint, source_of
+from tidewire.bulk.subscription_file import Defaults, SubscriptionFile
+from tidewire.client.client import Client, NotAnswered, subscription_value
+from tidewire.client.connection import find_stack, kafka_properties, open_client, reach, topics_of
+from tidewire.client.pushed_answers import PushedAnswers, edge_addresses, is_pushed
+from tidewire.client.records import Ack, Answer, Delivery, Progress, Refused
+from tidewire.client.subscription_record import record_key
+from tidewire.history.as_of import AsOf, check_joint
+from tidewire.history.backtest import Told, relation_of
+from tidewire.history.log_moment import parse_moment
 from tidewire.options import (
     BootstrapOption,
     ConfigOption,
@@ -33,12 +38,7 @@ from tidewire.options import (
     PrefixOption,
     path_of,
 )
-from tidewire.pushed_answers import PushedAnswers, edge_addresses, is_pushed
-from tidewire.records import Ack, Answer, Delivery, Progress, Refused
-from tidewire.resume_point import ResumePoint, source_of
 from tidewire.settings import Settings
-from tidewire.subscription_file import Defaults, SubscriptionFile
-from tidewire.subscription_record import record_key
 from tidewire.terminal import Terminal
 from tidewire.waiting import waiting_for
 

@@ -7,9 +7,9 @@ from typing import Annotated, Any
 import typer
 
 from connectors.kafka.reader import Reader
-from tidewire.connection import find_stack, kafka_properties, reach, topics_of
+from tidewire.client.connection import find_stack, kafka_properties, reach, topics_of
+from tidewire.client.registry import Registered, Registry
 from tidewire.options import BootstrapOption, ConfigOption, DataDirOption, JsonOption, PrefixOption
-from tidewire.registry import Registered, Registry
 from tidewire.terminal import Terminal, table
 
 _SHOWN = 100

@@ -13,12 +13,12 @@ from connectors.kafka.reader import Reader
 from connectors.kafka.record import KafkaRecord
 from connectors.topics import Topics
 from state.errors import UserError
-from tidewire.client import Client
-from tidewire.connection import find_stack, kafka_properties, open_client, topics_of
+from tidewire.client.client import Client
+from tidewire.client.connection import find_stack, kafka_properties, open_client, topics_of
+from tidewire.client.packed_deliveries import PACKED_KEY, unpack_deliveries
+from tidewire.client.records import PROGRESS_KEY
 from tidewire.options import BootstrapOption, ConfigOption, DataDirOption, JsonOption, PrefixOption
-from tidewire.packed_deliveries import PACKED_KEY, unpack_deliveries
 from tidewire.record_text import describe, to_json
-from tidewire.records import PROGRESS_KEY
 from tidewire.terminal import Terminal
 
 

@@ -8,10 +8,10 @@ import typer
 
 from connectors.kafka.reader import Reader
 from state.errors import UserError
-from tidewire.connection import find_stack, kafka_properties, open_client, topics_of
+from tidewire.client.connection import find_stack, kafka_properties, open_client, topics_of
+from tidewire.client.registry import Registry
+from tidewire.client.subscription_record import ending_key
 from tidewire.options import BootstrapOption, ConfigOption, DataDirOption, JsonOption, PrefixOption
-from tidewire.registry import Registry
-from tidewire.subscription_record import ending_key
 from tidewire.terminal import Terminal
 
 

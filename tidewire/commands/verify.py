@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
-from tidewire.connection import find_stack, kafka_properties, reach, topics_of
+from tidewire.client.connection import find_stack, kafka_properties, reach, topics_of
 from tidewire.options import BootstrapOption, ConfigOption, DataDirOption, JsonOption, PrefixOption
 from tidewire.terminal import Terminal, table
 from tidewire.verification.compare.report import Report, rows_of

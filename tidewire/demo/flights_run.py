@@ -17,7 +17,7 @@ from connectors.kafka.properties import KafkaProperties
 from connectors.record import OutRecord
 from connectors.topics import Topics
 from state.errors import TidewireError
-from tidewire.client import Client
+from tidewire.client.client import Client
 from tidewire.demo.flights import DDL, FIRST_DAY, TOPIC, Event, events, questions
 from tidewire.demo.flights_view import View
 from tidewire.demo.flights_watch import Seen, Watch

@@ -10,8 +10,8 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from tidewire.client.records import Delivery
 from tidewire.demo.flights_watch import Watch, as_rows
-from tidewire.records import Delivery
 
 _LINE_SECONDS = 5.0
 

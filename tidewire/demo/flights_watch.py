@@ -16,8 +16,8 @@ from connectors.kafka.record import KafkaRecord
 from connectors.topics import Topics
 from operators.control import Progress as EngineProgress
 from operators.control import control_at
-from tidewire.delivery_reader import DeliveryReader
-from tidewire.records import Delivery, Progress
+from tidewire.client.delivery_reader import DeliveryReader
+from tidewire.client.records import Delivery, Progress
 
 _RECENT_SECONDS = 5.0
 _SHOWN = 8

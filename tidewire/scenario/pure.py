@@ -9,9 +9,9 @@ from connectors.json.writer import encode_key, encode_row
 from connectors.kafka.partitioner import home_partition
 from connectors.topics import VIRTUAL_EDGES
 from state.errors import UserError
-from tidewire.delivery_reader import DeliveryReader
+from tidewire.client.delivery_reader import DeliveryReader
+from tidewire.client.records import PROGRESS_KEY
 from tidewire.pure_pipeline import PurePipeline
-from tidewire.records import PROGRESS_KEY
 from tidewire.scenario.engine import Refusal
 from tidewire.scenario.script import Json
 

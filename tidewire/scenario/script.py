@@ -12,7 +12,7 @@ import msgspec
 
 from connectors.json.reader import read_document, read_number
 from state.errors import UserError
-from tidewire.raw_record import RawRecord
+from tidewire.bulk.raw_record import RawRecord
 
 Json = Any
 """A JSON value, read exactly: numbers with a point or an exponent are Decimal."""

@@ -19,7 +19,7 @@ from catalog.schema.relation import Relation
 from catalog.sql.notify import read_options
 from connectors.json.writer import encode_key, encode_row
 from state.errors import TidewireError
-from tidewire.client import subscription_value
+from tidewire.client.client import subscription_value
 from tidewire.scenario.engine import Refusal
 from tidewire.scenario.own_catalog import OwnCatalog, drops
 from tidewire.scenario.own_names import OwnNames, TakenNames

@@ -19,9 +19,9 @@ from connectors.kafka.properties import KafkaProperties
 from connectors.record import OutRecord
 from operators.control import Offsets, Progress, control_at
 from state.errors import TidewireError
-from tidewire.client import Client
-from tidewire.delivery_reader import DeliveryReader
-from tidewire.records import PROGRESS_KEY, Ack, read_ack
+from tidewire.client.client import Client
+from tidewire.client.delivery_reader import DeliveryReader
+from tidewire.client.records import PROGRESS_KEY, Ack, read_ack
 from tidewire.scenario.script import Json
 from tidewire.stack.child import tail
 from tidewire.stack.data_directory import DataDirectory

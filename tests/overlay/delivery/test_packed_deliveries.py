@@ -15,7 +15,7 @@ from overlay.delivery import packed_deliveries
 from overlay.delivery.delivery import change, change_head, change_tail, changed, delivery, json_text
 from overlay.delivery.long_delivery import cut
 from overlay.delivery.packed_deliveries import Changes, PackedDeliveries, Shared, lines_of
-from tidewire.packed_deliveries import unpack_deliveries
+from tidewire.client.packed_deliveries import unpack_deliveries
 
 texts = st.text(max_size=5)
 scalars = st.none() | st.integers() | texts | st.floats(allow_nan=False, allow_infinity=False) | st.booleans()

@@ -30,7 +30,7 @@ from overlay.process.edge_config import EdgeConfig
 from overlay.process.edge_process import EdgeProcess
 from tests.conftest import TEST_VIRTUAL_EDGES
 from tests.overlay.hand_engine import HandEngine
-from tidewire.service import CANNOT_GO_ON
+from tidewire.stack.service import CANNOT_GO_ON
 
 pytestmark = pytest.mark.broker
 SECONDS = 120.0

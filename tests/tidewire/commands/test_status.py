@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tidewire import cli, connection
+from tidewire import cli
+from tidewire.client import connection
 from tidewire.stack.data_directory import DataDirectory
 from tidewire.stack.port import free_port
 

@@ -9,9 +9,9 @@ from rich.console import Console
 from connectors.kafka.properties import KafkaProperties
 from connectors.topics import Topics
 from operators.control import Progress as EngineProgress
+from tidewire.client.records import At, Delivery, Progress
 from tidewire.demo.flights_view import View
 from tidewire.demo.flights_watch import Watch
-from tidewire.records import At, Delivery, Progress
 
 
 def watch() -> Watch:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from catalog.schema.ddl import apply_ddl
 from catalog.schema.relation import Catalog
-from tidewire.records import Ack
+from tidewire.client.records import Ack
 from tidewire.scenario.engine import Refusal
 from tidewire.scenario.pure import PureEngine
 from tidewire.scenario.run import run_scenario

@@ -1,0 +1,123 @@
+"""Warnings: each thing that is not well, with what to do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from catalog.schema.ddl import apply_ddl, fold_ddl
+from catalog.schema.relation import Catalog
+from operators.counters import ShardCounters
+from tidewire.stack.process_state import ProcessState, Restart
+from tidewire.status.headroom import Headroom
+from tidewire.status.overview import EdgeState, EngineState, LogState, Overview, TableState, Trimmed
+from tidewire.status.overview_warnings import warnings_of
+
+CATALOG = apply_ddl(
+    Catalog(), "CREATE TABLE t (k BIGINT PRIMARY KEY, risk DOUBLE) WITH ('topic'='t','format'='json')", 3
+)
+
+
+def counters(**more: object) -> ShardCounters:
+    told: dict[str, Any] = {"decoded": 10, "seen": {"k": 10, "risk": 9}} | more
+    return ShardCounters(epoch=0, shard="t/0", batch=5, **told)
+
+
+def overview(**more: object) -> Overview:
+    engine = EngineState(0, "t", "c", 5, 3, "t", 0.5)
+    table = TableState("t", "t", 0, counters())
+    edge = EdgeState("a:1", [0, 1], {"state": "running"})
+    parts = {"engine": engine, "tables": [table], "edges": [edge], "dead_letters": 0} | more
+    return Overview("b:1", "tw.", 2, 3, **parts)  # type: ignore[arg-type]
+
+
+def warned(**more: object) -> str:
+    return "\n".join(warnings_of(overview(**more), CATALOG))
+
+
+def test_all_well_is_silent() -> None:
+    assert warned() == ""
+
+
+def test_an_engine_that_is_absent_silent_or_behind() -> None:
+    assert "no engine has told any progress" in warned(engine=EngineState())
+    assert "told nothing for 60 s" in warned(engine=EngineState(0, "t", "c", 5, 3, "t", 60.0))
+    assert "version 3 is not in force yet; the engine works with 2" in warned(
+        engine=EngineState(0, "t", "c", 5, 2, "t", 0.5)
+    )
+
+
+def test_edges_that_are_absent_out_of_reach_or_not_serving() -> None:
+    assert "no edge runs" in warned(edges=[])
+    assert "virtual edges 1 are moving" in warned(edges=[EdgeState("a:1", [0], {"state": "running"})])
+    assert "`a:1` could not be asked" in warned(edges=[EdgeState("a:1", [0, 1], None)])
+    lost = {"state": "running", "virtual_edges": {"0": {"losses": 2}, "1": {"losses": 1}, "2": {}}}
+    assert "`a:1` could not read what engine or edges had written, 3 times" in warned(
+        edges=[EdgeState("a:1", [0, 1], lost)]
+    )
+    assert "`a:1` is restoring" in warned(edges=[EdgeState("a:1", [0, 1], {"state": "restoring"})])
+
+
+def test_registrations_that_do_not_fit_or_cannot_be_read() -> None:
+    unfit = table(unfit_registrations=3, unfit_reasons=["channel `topk`", "group `[]`"])
+    assert "3 registrations of edges do not fit it and are not answered (channel `topk`; group `[]`)" in unfit
+    assert "2 records in `registrations` could not be read" in table(unreadable_registrations=2)
+
+
+def table(lag: int | None = 0, **more: object) -> str:
+    return warned(tables=[TableState("t", "t", lag, counters(**more))])
+
+
+def test_tables_with_bad_records_moved_rows_or_a_big_state() -> None:
+    assert "topic `t` of table `t` does not exist" in table(lag=None)
+    assert "4 records did not decode" in table(dead=4)
+    assert "3 rows came from another partition" in table(moved_partitions=3)
+    big = TableState("t", "t", 0, counters(), largest_bytes=2_500_000)
+    assert "2.5 MB of state, above" in warned(tables=[big])
+    big.shards = 8
+    assert "2.5 MB of state of its largest bucket of 8" in warned(tables=[big])
+    assert warned(tables=[TableState("t", "t", 0, None)]) == ""
+
+
+def test_a_debezium_topic_of_several_partitions() -> None:
+    catalog = apply_ddl(Catalog(), "CREATE TABLE t (k BIGINT PRIMARY KEY) WITH ('format'='debezium-json')", 3)
+    for partitions, warned_of in ((1, False), (4, True)):
+        one = TableState("t", "t", 0, None, partitions=partitions)
+        said = "\n".join(warnings_of(overview(tables=[one]), catalog))
+        assert ("no certain order" in said) is warned_of
+
+
+def test_a_column_that_never_came_names_what_came_under_a_like_name() -> None:
+    never = {"seen": {"k": 10, "risk": 0}}
+    assert "column `risk` never came in 10 rows. Did the rows' `Risk` mean it?" in table(
+        **never, unknown_members=["other", "Risk"]
+    )
+    assert "never came in 8 rows. It is NULL everywhere." in table(**never, deletes=2)
+    assert table(seen={}, decoded=4, deletes=4) == ""
+    assert table(seen={}) == ""
+
+
+def test_trimmed_records() -> None:
+    assert "records 5 to 8 of `t` [0] were trimmed" in warned(trimmed=[Trimmed("t", "0", 5, 9)])
+
+
+def test_headroom_that_runs_out_and_a_log_that_does_not_go_on() -> None:
+    rooms = [Headroom("engine", "t", 500_000.0, 604_800.0), Headroom("log", "u", 3_600.0, 604_800.0)]
+    found = warned(headroom=rooms)
+    assert "engine" not in found
+    assert "log: may stay stopped for 1 h more before records of `u`" in found
+    assert "no longer before" in warned(headroom=[Headroom("edges", "t", -5.0, 100.0)])
+    assert warned(headroom=[Headroom("edges", "t", 60.0, 100.0)]) == ""
+    assert "does not go on: no disk" in warned(log=LogState("p", 30.0, 7, "t", problem="no disk"))
+
+
+def test_a_process_that_ended_and_is_not_ready_again_comes_first() -> None:
+    restart = Restart(at="12:00", why="SIGKILL")
+    waiting = ProcessState(name="engine", state="waiting", deaths=1, next_start="12:01", last=[restart])
+    said = warned(processes=[waiting, ProcessState(name="edge-0", state="ready", last=[restart])])
+    assert said == "engine ended at 12:00 (SIGKILL), and starts again at 12:01."
+
+
+def test_tables_that_nobody_reads() -> None:
+    catalog = fold_ddl(CATALOG, "CREATE TABLE old (k BIGINT PRIMARY KEY) WITH ('topic'='tw.acks')", 4)
+    [told] = warnings_of(overview(), catalog)
+    assert "table `old` is not read" in told and "`tw.acks`" in told and "DROP TABLE old" in told

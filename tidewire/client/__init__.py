@@ -1,0 +1,1 @@
+"""The Python client, and what it reads: deliveries, acknowledgements, progress."""

@@ -1,0 +1,1 @@
+"""Questions about the past: rows at a moment, back-tests, replays."""

@@ -1,0 +1,156 @@
+"""A question on the past: what a subscriber would have been told, had they asked at a cut through the log.
+
+The state at the cut is made from the log (shard/log_fold.py), the question is registered with it, and then the
+log goes through the pure pipeline: the very operators, shards and edges that run live. Batches are cut where the
+engine cut them, as far back as the topic `batches` says; before that, at the log's versions. So the deliveries are
+those that the subscriber would have had, one for each publication that changed the answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from itertools import pairwise
+
+import msgspec
+import numpy as np
+
+from catalog.query.compiler import Compiled, Compiler
+from catalog.schema.ddl import to_ddl
+from catalog.schema.relation import Catalog, Relation
+from catalog.sql.errors import SubscriptionError
+from catalog.types.column_type import JsonValue
+from connectors.log.cut import Cut, Place, earlier
+from connectors.log.publication_log import Chunk, PublicationLog
+from connectors.record import RawRecords
+from operators.control import Progress
+from overlay.delivery.ack import Refusal
+from overlay.intake.subscription_request import read_request
+from shard.log_fold import fold_log
+from tidewire.client.delivery_reader import DeliveryReader
+from tidewire.client.records import Answer, Delivery
+from tidewire.pure_pipeline import PurePipeline
+
+_ID = b"backtest"
+
+
+class Told(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One delivery that there would have been. The first is the snapshot, without a cause.
+
+    `topic`, `partition`, `offset` and `time` (UTC) are those of the publication that caused it; the others as in a
+    delivery.
+    """
+
+    n: int
+    kind: str
+    old: Answer = None
+    new: Answer = None
+    removed: list[JsonValue] | None = None
+    added: list[JsonValue] | None = None
+    changes: int = 1
+    topic: str | None = None
+    partition: int | None = None
+    offset: int | None = None
+    time: str | None = None
+
+
+def relation_of(catalog: Catalog, value: bytes) -> Relation:
+    """Return the table that a subscription's record asks about. *Raises* SubscriptionError."""
+    return catalog.relations[compile_record(catalog, value).region.shape.relation]
+
+
+def compile_record(catalog: Catalog, value: bytes) -> Compiled:
+    """Compile what a subscription's record asks, as an edge reads it. *Raises* SubscriptionError."""
+    request = read_request(value)
+    if isinstance(request, Refusal):
+        raise SubscriptionError(request.code, request.message, hint=request.hint)
+    if request.sql is not None:
+        return Compiler(catalog).compile(request.sql)
+    return Compiler(catalog).compile_template(request.template or "", list(request.params or ()))
+
+
+class Backtest:
+    """The question in `value` (a subscription's record) about `relation`, between two cuts of a log.
+
+    `progress` are the records of the topic `batches`. *Cost*: that of the fold, then 1-2 ms a batch.
+    """
+
+    def __init__(
+        self, log: PublicationLog, relation: Relation, value: bytes, after: Cut, upto: Cut, progress: Iterable[Progress]
+    ) -> None:
+        self._log = log
+        self._topic = relation.topic
+        self._after = log.lifted(after, upto, self._topic)
+        self._upto = {self._topic: upto[self._topic]} if self._topic in upto else {}
+        self._cuts = cuts_of(log, self._topic, progress)
+        self._pipeline = PurePipeline(1)
+        own = self._pipeline.apply(to_ddl(replace(relation, buckets=1, bucket_by=()))).relations[relation.name]
+        fold = fold_log(log, own, self._after, self._pipeline.topics)
+        self._pipeline.seed(own.shard, fold.dump())
+        self._pipeline.append(self._pipeline.topics.subscriptions, _ID, value)
+        self._pipeline.settle()
+        self._several = frozenset({self._topic} if any(len(place.ends) > 1 for place in self._upto.values()) else ())
+        self._taken = 0
+        self._reader = DeliveryReader()
+        self.publications = 0
+
+    @property
+    def answer(self) -> object:
+        """The answer at the point that has been reached."""
+        return self._pipeline.answer(_ID.decode())
+
+    def run(self) -> Iterator[Told]:
+        """Yield the snapshot, then every delivery."""
+        yield from (_told(delivery, None) for delivery in self._deliveries())
+        for chunk in self._log.read(self._after, self._upto, between=self._cuts):
+            for records in _batches(chunk, self._topic):
+                self.publications += len(records)
+                self._pipeline.feed(records, self._several)
+                yield from (_told(delivery, records) for delivery in self._deliveries())
+
+    def _deliveries(self) -> list[Delivery]:
+        log = self._pipeline.logs[self._pipeline.topics.deliveries][0]
+        new, self._taken = log[self._taken :], len(log)
+        found = [one for key, value in new if value is not None for one in self._reader.read(key, value)]
+        return [one for one in found if isinstance(one, Delivery)]
+
+
+def cuts_of(log: PublicationLog, topic: str, progress: Iterable[Progress]) -> list[Cut]:
+    """Return where to cut the log into batches: at the engine's, and before the first known of those at its versions.
+
+    A topic that was created again has had several lives, which the engine's records do not tell apart: versions only.
+    """
+    versions = [one.cut for one in log.versions]
+    if log.lives.count(topic) > 1:
+        return versions
+    batches: list[Cut] = []
+    first: Cut = {}
+    for one in progress:
+        ends = {int(partition): end for partition, end in one.end.get(topic, {}).items()}
+        cut: Cut = {topic: Place(0, ends)}
+        if ends and not batches:
+            first = {topic: Place(0, {int(p): begin for p, begin in one.start.get(topic, {}).items()})}
+        if ends and (not batches or (earlier(batches[-1], cut) and not earlier(cut, batches[-1]))):
+            batches.append(cut)
+    if not batches:
+        return versions
+    whole = [{topic: cut[topic]} for cut in versions if topic in cut]
+    return [*(cut for cut in whole if not earlier(first, cut)), first, *batches]
+
+
+def _batches(chunk: Chunk, topic: str) -> Iterator[RawRecords]:
+    edges = [0, *(np.flatnonzero(np.diff(chunk.step)) + 1).tolist(), len(chunk)]
+    for start, end in pairwise(edges):
+        yield chunk.records(topic, np.arange(start, end))
+
+
+def _told(delivery: Delivery, records: RawRecords | None) -> Told:
+    at = delivery.at
+    facts = {name: getattr(delivery, name) for name in ("n", "kind", "old", "new", "removed", "added", "changes")}
+    if records is None or at.offset is None:
+        return Told(**facts)
+    row = int(np.flatnonzero((records.partition == at.partition) & (records.offset == at.offset))[0])
+    stamp = datetime.fromtimestamp(int(records.timestamp[row]) / 1e6, UTC)
+    time = stamp.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return Told(**facts, topic=at.topic, partition=at.partition, offset=at.offset, time=time)

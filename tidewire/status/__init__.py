@@ -1,0 +1,1 @@
+"""What a stack is doing, and what a machine lacks for one."""

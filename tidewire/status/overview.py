@@ -1,0 +1,295 @@
+"""What `tidewire status` knows: engine, tables and edges, read from Kafka and from the edges' `/health`.
+
+Nothing here needs to run on the machine of the stack. Where each fact comes from:
+
+    engine      the newest record of `batches`; its epoch is the offset of the engine's claim in `engines`
+    tables      the catalog's topic; counters that shards leave in `engines`; `batches` against the topics' ends (lag)
+    edges       the consumer group's members and what each owns; `/health` of each for what it holds
+    log         what its keeper leaves in `engines`
+    processes   the status file of the data directory, or `/health` of an edge of an embedded stack
+    headroom    where each of them has read to, against how long the topics keep their records
+
+*Cost*: about 0.1 s, and the time to read `engines` backwards until every shard's newest counters are found.
+"""
+
+from __future__ import annotations
+
+import http.client
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+
+import msgspec
+
+from catalog.schema.relation import Catalog, Relation
+from connectors.http.address import parse_address
+from connectors.kafka.catalog_versions import CatalogFold
+from connectors.kafka.failure import KafkaFailure, TopicUnknown
+from connectors.kafka.reader import Reader
+from connectors.kafka.record import KafkaRecord
+from connectors.topics import Topics
+from operators.control import Offsets, Progress, control_at
+from operators.counters import ShardCounters, summed
+from overlay.process.ownership import edge_address, edge_group
+from tidewire.client.edge_connection import connect
+from tidewire.stack.process_state import ProcessState, processes_in
+from tidewire.status.headroom import Headroom, HeadroomRuler
+
+_BLOCK = 5_000
+_HEALTH_SECONDS = 1.0
+
+
+class Claim(msgspec.Struct, tag="claim", tag_field="kind"):
+    """An engine's claim."""
+
+    time: str
+    checkpoint: str
+
+
+class Trimmed(msgspec.Struct, tag="trimmed", tag_field="kind"):
+    """Records of a partition were trimmed before they were read."""
+
+    topic: str
+    partition: str
+    start: int
+    end: int
+
+
+class LogState(msgspec.Struct, tag="log", tag_field="kind"):
+    """The log of publications, as its keeper last told it; `problem` is empty while all is well."""
+
+    table: str
+    seconds: float
+    replay_days: int
+    time: str
+    number: int = -1
+    end: dict[str, dict[str, int]] = {}
+    problem: str = ""
+
+
+class EngineState(msgspec.Struct):
+    """The engine as its last progress shows it; `age` is in seconds, None before the first progress."""
+
+    epoch: int | None = None
+    claimed: str | None = None
+    checkpoint: str | None = None
+    batch: int | None = None
+    catalog: int | None = None
+    last_progress: str | None = None
+    age: float | None = None
+
+
+class TableState(msgspec.Struct):
+    """A table: where its rows come from, what became of them, and how many wait. `lag` None: the topic is missing.
+
+    `counters` are those of its `shards` together; `largest_bytes` is the state of the largest one; `partitions` are
+    its topic's.
+    """
+
+    name: str
+    topic: str
+    lag: int | None
+    counters: ShardCounters | None = None
+    shards: int = 1
+    largest_bytes: int = 0
+    partitions: int = 0
+
+
+class EdgeState(msgspec.Struct):
+    """An edge process. `health` is what it answered, None when it could not be reached from here."""
+
+    address: str
+    virtual_edges: list[int]
+    health: dict[str, object] | None = None
+
+
+class Overview(msgspec.Struct):
+    """Everything that `tidewire status` shows."""
+
+    bootstrap: str
+    prefix: str
+    virtual_edges: int
+    catalog: int
+    engine: EngineState
+    tables: list[TableState]
+    edges: list[EdgeState]
+    dead_letters: int
+    trimmed: list[Trimmed] = []
+    log: LogState | None = None
+    headroom: list[Headroom] = []
+    processes: list[ProcessState] = []
+    warnings: list[str] = []
+
+
+_RECORD = msgspec.json.Decoder(ShardCounters | Claim | Trimmed | LogState)
+_HEALTH = msgspec.json.Decoder(dict[str, object])
+
+
+class _Found(msgspec.Struct):
+    """What stands in `engines`."""
+
+    counters: dict[str, ShardCounters] = {}
+    trimmed: list[Trimmed] = []
+    log: LogState | None = None
+
+
+class Observer:
+    """Looks at a running tidewire.
+
+    Args:
+        reader: of its Kafka cluster.
+        bootstrap: the cluster's address, for the answer.
+        topics: its topics.
+        now: the present moment.
+    """
+
+    def __init__(self, reader: Reader, bootstrap: str, topics: Topics, now: Callable[[], datetime]) -> None:
+        self._reader = reader
+        self._admin = reader.admin
+        self._bootstrap = bootstrap
+        self._topics = topics
+        self._now = now
+
+    def look(self) -> Overview:
+        """Return how everything is now, without warnings. *Raises* KafkaFailure, TopicUnknown if nothing was set up."""
+        catalog = self.catalog()
+        progress = self._last_progress()
+        found = self._found({shard for relation in catalog.relations.values() for shard in relation.shards})
+        counters, partitions = found.counters, self._admin.topics()
+        edges = self._edges()
+        return Overview(
+            bootstrap=self._bootstrap,
+            prefix=self._topics.prefix,
+            virtual_edges=self._admin.partitions(self._topics.subscriptions),
+            catalog=catalog.version,
+            engine=self._engine(progress),
+            tables=[
+                self._table(relation, progress, counters, partitions.get(relation.topic, 0))
+                for _, relation in sorted(catalog.relations.items())
+            ],
+            edges=edges,
+            dead_letters=self._kept(self._topics.dead_letters),
+            trimmed=found.trimmed,
+            log=found.log,
+            headroom=self._headroom(progress, found.log),
+            processes=next(filter(None, (processes_in(edge.health) for edge in edges)), []),
+        )
+
+    def engine(self) -> EngineState:
+        """Return what the engine has told of itself. *Raises* KafkaFailure."""
+        return self._engine(self._last_progress())
+
+    def catalog(self) -> Catalog:
+        """Return the newest catalog."""
+        fold = CatalogFold(self._topics.prefix)
+        for record in self._reader.read_to_end(self._topics.catalog):
+            fold.add(record.offset, record.value)
+        return fold.newest
+
+    def _last_progress(self) -> Progress | None:
+        for record in self._backwards(self._topics.batches, 10):
+            found = control_at(record.topic, record.partition, record.offset, record.value)
+            if isinstance(found, Progress):
+                return found
+        return None
+
+    def _engine(self, progress: Progress | None) -> EngineState:
+        if progress is None:
+            return EngineState()
+        state = EngineState(progress.epoch, batch=progress.batch, catalog=progress.catalog, last_progress=progress.time)
+        told = datetime.fromisoformat(progress.time)
+        state.age = round((self._now() - told.replace(tzinfo=told.tzinfo or UTC)).total_seconds(), 3)
+        try:
+            [record] = self._reader.read_range(self._topics.engines, 0, progress.epoch, progress.epoch + 1)
+        except (KafkaFailure, ValueError):
+            return state
+        claim = _read(record.value)
+        if isinstance(claim, Claim):
+            state.claimed, state.checkpoint = claim.time, claim.checkpoint
+        return state
+
+    def _found(self, shards: set[str]) -> _Found:
+        """Return what `engines` says last, as far back as is read for the counters of `shards`."""
+        found = _Found()
+        for stored in self._backwards(self._topics.engines, _BLOCK):
+            record = _read(stored.value)
+            if isinstance(record, Trimmed):
+                found.trimmed.append(record)
+            elif isinstance(record, LogState):
+                found.log = found.log or record
+            elif isinstance(record, ShardCounters):
+                found.counters.setdefault(record.shard, record)
+                if shards <= found.counters.keys():
+                    break
+        return found
+
+    def _headroom(self, progress: Progress | None, log: LogState | None) -> list[Headroom]:
+        """Return how long each of those who read may stay stopped."""
+        ruler = HeadroomRuler(self._reader, self._now().timestamp())
+        edges: Offsets = {}
+        for (topic, partition), offset in self._admin.committed(edge_group(self._topics)).items():
+            edges.setdefault(topic, {})[str(partition)] = offset
+        readers = {"engine": progress.end if progress else {}, "log": log.end if log else {}, "edges": edges}
+        return [room for who, read in readers.items() if (room := ruler.least(who, read))]
+
+    def _backwards(self, topic: str, block: int) -> Iterator[KafkaRecord]:
+        """Yield the topic's records, the newest first; read in blocks."""
+        end, begin = self._admin.end_offsets(topic)[0], self._admin.begin_offsets(topic)[0]
+        while end > begin:
+            start = max(begin, end - block)
+            yield from reversed(list(self._reader.read_range(topic, 0, start, end)))
+            end = start
+
+    def _table(
+        self, relation: Relation, progress: Progress | None, counters: dict[str, ShardCounters], partitions: int
+    ) -> TableState:
+        parts = [counters[shard] for shard in relation.shards if shard in counters]
+        return TableState(
+            name=relation.name,
+            topic=relation.topic,
+            lag=self._lag(relation.topic, progress),
+            counters=summed(parts) if parts else None,
+            shards=relation.buckets,
+            largest_bytes=max((part.bytes for part in parts), default=0),
+            partitions=partitions,
+        )
+
+    def _lag(self, topic: str, progress: Progress | None) -> int | None:
+        """Return how many records of `topic` no committed batch has read."""
+        read = progress.end.get(topic, {}) if progress else {}
+        try:
+            ends, begins = self._admin.end_offsets(topic), self._admin.begin_offsets(topic)
+        except TopicUnknown:
+            return None
+        return sum(max(0, end - max(begins[number], read.get(str(number), 0))) for number, end in ends.items())
+
+    def _kept(self, topic: str) -> int:
+        return sum(self._admin.end_offsets(topic).values()) - sum(self._admin.begin_offsets(topic).values())
+
+    def _edges(self) -> list[EdgeState]:
+        states: list[EdgeState] = []
+        for member in self._admin.members(edge_group(self._topics)):
+            owned = sorted(number for topic, number in member.owns if topic == self._topics.subscriptions)
+            address = edge_address(member)
+            if address is not None:
+                states.append(EdgeState(address, owned, read_health(address)))
+        return sorted(states, key=lambda state: state.address)
+
+
+def _read(value: bytes | None) -> ShardCounters | Claim | Trimmed | LogState | None:
+    try:
+        return None if value is None else _RECORD.decode(value)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+
+
+def read_health(address: str, seconds: float = _HEALTH_SECONDS) -> dict[str, object] | None:
+    """Return the answer of an edge's `GET /health`, None when it cannot be reached. No proxy is asked."""
+    edge = parse_address(address)
+    connection = connect(edge, seconds)
+    try:
+        connection.request("GET", f"{edge.path}/health")
+        return _HEALTH.decode(connection.getresponse().read())
+    except (OSError, http.client.HTTPException, msgspec.DecodeError):
+        return None
+    finally:
+        connection.close()

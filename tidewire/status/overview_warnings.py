@@ -1,0 +1,142 @@
+"""What a person should look at in an overview, each with what to do. Pure."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+
+from catalog.schema.relation import Catalog, Relation
+from catalog.sql.names import quoted
+from operators.counters import ShardCounters
+from tidewire.client.table_topic import uncertain_order
+from tidewire.stack.process_state import troubles
+from tidewire.status.headroom import in_words
+from tidewire.status.overview import Overview, TableState
+
+SILENT_SECONDS = 10.0
+BIG_SHARD_BYTES = 2_000_000
+SHORT_HEADROOM_SECONDS = 86_400.0
+
+
+def warnings_of(overview: Overview, catalog: Catalog) -> list[str]:
+    """Return one sentence for each thing that is not well, the most urgent first."""
+    found = [*troubles(overview.processes), *_engine(overview), *_edges(overview), *_log(overview)]
+    found += _headroom(overview)
+    for table in overview.tables:
+        found += _table(table, catalog.relations[table.name])
+    found += [
+        f"table `{name}` is not read: `{relation.topic}` is a topic that no table may be declared on. "
+        f"Write DROP TABLE {quoted(name)}."
+        for name, relation in sorted(catalog.aside.items())
+    ]
+    for gap in overview.trimmed:
+        found.append(
+            f"records {gap.start} to {gap.end - 1} of `{gap.topic}` [{gap.partition}] were trimmed before they were "
+            "read: answers lack them. Raise the topic's retention."
+        )
+    return found
+
+
+def _engine(overview: Overview) -> Iterator[str]:
+    engine = overview.engine
+    if engine.age is None:
+        yield "no engine has told any progress yet. `tidewire up` or `tidewire engine` starts one."
+        return
+    if engine.age > SILENT_SECONDS:
+        yield f"the engine has told nothing for {engine.age:.0f} s: it is stopped, or Kafka does not answer it."
+    elif engine.catalog is not None and engine.catalog < overview.catalog:
+        yield f"catalog version {overview.catalog} is not in force yet; the engine works with {engine.catalog}."
+
+
+def _edges(overview: Overview) -> Iterator[str]:
+    owned = {number for edge in overview.edges for number in edge.virtual_edges}
+    homeless = sorted(set(range(overview.virtual_edges)) - owned)
+    if not overview.edges:
+        yield "no edge runs: nobody gets deliveries. `tidewire up` or `tidewire edge` starts one."
+    elif homeless:
+        yield f"virtual edges {', '.join(map(str, homeless))} are moving between edges, or have no owner."
+    for edge in overview.edges:
+        if edge.health is None:
+            yield f"the edge at `{edge.address}` could not be asked from here."
+            continue
+        if edge.health.get("state") != "running":
+            yield f"the edge at `{edge.address}` is {edge.health.get('state')}."
+        losses = _losses(edge.health.get("virtual_edges"))
+        if losses:
+            yield (
+                f"the edge at `{edge.address}` could not read what engine or edges had written, {losses} times, and "
+                "registered all again: answers came late, and changes in between as one. Its log says where; find out "
+                "who else writes to tidewire's topics."
+            )
+
+
+def _losses(virtual_edges: object) -> int:
+    counts = virtual_edges.values() if isinstance(virtual_edges, dict) else ()
+    return sum(int(edge.get("losses", 0)) for edge in counts if isinstance(edge, dict))
+
+
+def _log(overview: Overview) -> Iterator[str]:
+    if overview.log is not None and overview.log.problem:
+        yield f"the log of publications does not go on: {overview.log.problem}"
+
+
+def _headroom(overview: Overview) -> Iterator[str]:
+    for room in overview.headroom:
+        if room.left < min(SHORT_HEADROOM_SECONDS, room.kept / 4):
+            left = f"for {in_words(room.left)} more" if room.left > 0 else "no longer"
+            yield (
+                f"{room.who}: may stay stopped {left} before records of `{room.topic}` that are not read yet are "
+                f"trimmed. Start what is stopped, or raise the topic's `retention.ms` (now {in_words(room.kept)})."
+            )
+
+
+def _table(table: TableState, relation: Relation) -> Iterator[str]:
+    if table.lag is None:
+        yield f"the topic `{table.topic}` of table `{table.name}` does not exist. Create it, or publish to it."
+    uncertain = uncertain_order(relation, table.partitions)
+    if uncertain is not None:
+        yield uncertain
+    counters = table.counters
+    if counters is None:
+        return
+    if counters.dead:
+        yield f"table `{table.name}`: {counters.dead} records did not decode. `tidewire tail dead-letters` shows why."
+    if counters.unfit_registrations:
+        why = f" ({'; '.join(counters.unfit_reasons)})" if counters.unfit_reasons else ""
+        yield (
+            f"table `{table.name}`: {counters.unfit_registrations} registrations of edges do not fit it and are not "
+            f"answered{why}: their subscriptions stay `accepted`, or hear nothing new. Run engine and edges of one "
+            "version, and subscribe again."
+        )
+    if counters.unreadable_registrations:
+        yield (
+            f"table `{table.name}`: {counters.unreadable_registrations} records in `registrations` could not be read; "
+            "their virtual edges registered all again. Find out who else writes to tidewire's topics."
+        )
+    if counters.moved_partitions:
+        yield (
+            f"table `{table.name}`: {counters.moved_partitions} rows came from another partition than before, so their "
+            "order is not certain. Partition by key (murmur2), and do not add partitions to a topic in use."
+        )
+    if table.largest_bytes > BIG_SHARD_BYTES:
+        where = "" if table.shards == 1 else f" of its largest bucket of {table.shards}"
+        yield (
+            f"table `{table.name}` has {counters.rows} rows, and {table.largest_bytes / 1e6:.1f} MB of state{where}, "
+            "above the 2 MB a shard is made for: batches take longer. Keep fewer rows or fewer orderings, or part the "
+            "table by 'buckets' (docs/questions.md)."
+        )
+    yield from _columns(table.name, relation, counters)
+
+
+def _columns(table: str, relation: Relation, counters: ShardCounters) -> Iterator[str]:
+    """Name declared columns that never came, and what came under a like name."""
+    upserts = counters.decoded - counters.deletes
+    if not counters.seen or not upserts:
+        return
+    for column in relation.columns:
+        if counters.seen.get(column.name):
+            continue
+        folded = {name.casefold(): name for name in counters.unknown_members}
+        near = difflib.get_close_matches(column.name.casefold(), folded, n=1)
+        hint = f"Did the rows' `{folded[near[0]]}` mean it?" if near else "It is NULL everywhere."
+        yield f"table `{table}`: the column `{column.name}` never came in {upserts} rows. {hint}"
