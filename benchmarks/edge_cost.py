@@ -31,7 +31,7 @@ from operators.control import EpochBegins, Progress, RegisterAll, encode_control
 from operators.operator import Answers, Messages
 from operators.packed import Header, PackedRegistrations, is_packed, pack_messages, pack_snapshot, unpack
 from overlay.machine.virtual_edge import VirtualEdge
-from overlay.process.warming import warm
+from overlay.process.jit_warmup import warm
 
 
 class Asked(NamedTuple):

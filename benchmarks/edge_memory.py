@@ -47,7 +47,7 @@ from operators.operator import Answers
 from operators.packed import Header, PackedRegistrations, is_packed, pack_snapshot, unpack
 from overlay.intake.admission import Admission
 from overlay.machine.virtual_edge import VirtualEdge
-from overlay.process.warming import warm
+from overlay.process.jit_warmup import warm
 
 FAMILIES: dict[str, tuple[bytes, Callable[[int], Parts] | None]] = {
     "min": (b"MIN(price)", None),

@@ -8,7 +8,7 @@ has committed the last delivery. `subs_1m_over_1k` is the ratio of rows/s at k =
 goes over k at the full size. `restart_s`: engine and edge are killed with SIGKILL and started again; until the
 first delivery of a publication made after the kill can be read. `latency_ms` at both sizes, at a steady rate.
 `edge_bytes_per_subscription` is how much more resident memory the edge has at the full size, both once it has been
-idle for a moment, in which it gives back what registering needed (`overlay/process/returned_memory.py`).
+idle for a moment, in which it gives back what registering needed (`overlay/process/memory_trim.py`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from benchmarks.bench import Bench, hidden_until_the_end
 from benchmarks.chain import TOPIC, Chain, running_chain
 from benchmarks.crowd import Crowd, Section
 from benchmarks.latency import Listener, await_silence, latency_figures, publish_steadily
-from overlay.process.returned_memory import SECONDS
+from overlay.process.memory_trim import SECONDS
 from tidewire.stack.child import session_members
 
 CURVE = (0, 2, 20, 200, 2_000)

@@ -28,9 +28,9 @@ from connectors.topics import Topics
 from operators.packed import PackedMessages, unpack
 from operators.range_questions import warm
 from shard import pipeline as shard
-from shard.pipeline import ShardResult, ShardSpec, Turn, process_shard
+from shard.pipeline import ShardBatch, ShardResult, ShardSpec, process_shard
 from shard.state import ShardState
-from streaming.query.parcel import unwrap, written
+from streaming.query.shuffle_batch import unwrap, written
 from streaming.query.sink_rows import frames
 
 PARTITIONS = 16
@@ -105,7 +105,7 @@ def stages(dump: Dump) -> dict[str, float]:
 
     records = dump.records()
     passed("unwrap")
-    turn = Turn(dump.spec, 2, records, ShardState.open(dump.spec.relation, dump.spec.shard, dump.state))
+    turn = ShardBatch(dump.spec, 2, records, ShardState.open(dump.spec.relation, dump.spec.shard, dump.state))
     passed("open")
     for stage in shard.STAGES:
         stage(turn)

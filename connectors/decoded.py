@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from connectors.dead_letter import DeadLetter
-from connectors.settling import Settling
+from connectors.unresolved import Unresolved
 from state.change_batch import ChangeBatch
 
 _SAMPLED_NAMES = 20
@@ -28,7 +28,7 @@ class Decoded:
     unknown: list[str] = field(default_factory=list)
     seen: dict[str, int] = field(default_factory=dict)
     ignored: int = 0
-    settling: Settling | None = None
+    settling: Unresolved | None = None
 
     @property
     def rows(self) -> int:

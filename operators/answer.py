@@ -3,7 +3,7 @@
     channel    part
     min, max   Extremum   value: order code, text where the type has no code, None for NULL
     rows       Tally      count; total 0
-    values     Tally      count of values that are not NULL, and their exact total in units (operators/unit.py)
+    values     Tally      count of values that are not NULL, and their exact total in units (operators/exact_units.py)
     distinct   Members    the values, each once: order codes or texts, None for NULL
 
 Exact: totals are integers of any size, so that a value that comes and goes leaves nothing behind.

@@ -1,6 +1,6 @@
 """Exact sums over stretches of a column: prefix sums of 32-bit limbs, so that nothing rounds and nothing overflows.
 
-A value in units (operators/unit.py) is an integer of up to 2,130 bits. Written in base 2**32, with the sign at every
+A value in units (exact_units.py) is an integer of up to 2,130 bits. Written in base 2**32, with the sign at every
 limb or at the highest, each limb is below 2**33, so 2**30 of them fit into an int64; only limbs that occur are kept:
 
     integers, short decimals    2 limbs
@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from catalog.types.column_type import ColumnType, Kind
-from operators.unit import unit_of
+from operators.exact_units import unit_of
 from state.change_batch import I64, Bool
 from state.order_code import doubles_of_codes
 from state.row_store import RowStore

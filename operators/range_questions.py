@@ -1,17 +1,17 @@
 """Range questions over one relation: rows change, and the ranges whose answers change are named.
 
 A subscription is `SELECT <outputs> FROM r WHERE e1 = .. AND e2 = .. AND x BETWEEN lo AND hi`; without its constants it
-is a shape, which is made from channels (catalog/query/shape.py). What is kept, and what is made for a batch and forgotten:
+is a shape, which is made from channels (query/shape.py). What is kept, and what is made for a batch and forgotten:
 
     kept       row store (state/row_store.py)   one ordering per (e1, e2; x) (state/ordering.py)   the channels
     a batch    replay of versions          ->   layout of slots                              ->   messages a channel
 
     apply:  1 replay     every change gets the version it found and the version it left; identical images end here
             2 layout     every version gets its slot, in each ordering
-            3 channels   min, max       one A2B-tree runs through the changes that touch it   operators/extremum.py
-                         distinct       the same with a constant, value by value              operators/presence.py
-                         rows, values   at most three rectangles a change                     operators/row_changes.py
-            4 join       the messages of all channels by cause                                operators/message_join.py
+            3 channels   min, max       one A2B-tree runs through the changes that touch it   range_extremum.py
+                         distinct       the same with a constant, value by value              range_distinct.py
+                         rows, values   at most three rectangles a change                     operators/range_sums.py
+            4 join       the messages of all channels by cause                                operators/message_merge.py
             5 commit     rows and orderings take over the last versions
 
 Channels that compare the same columns share an ordering and its layout; MIN and MAX of one measure are two trees.
@@ -33,14 +33,14 @@ from numba.core.dispatcher import Dispatcher
 from catalog.query.shape import Channel, Output, Region, Shape, group_key
 from catalog.schema.relation import Column, Relation
 from catalog.types.column_type import ColumnType, Kind
-from operators import extremum, presence, row_changes
+from operators import range_distinct, range_extremum, range_sums
 from operators.answer import Extremum, Members, Part, Tally
-from operators.bound_channel import BoundChannel, ChannelError, OrderingKey
-from operators.declared import Declared
-from operators.found import Found
-from operators.ground import Ground
-from operators.message_join import MessageJoin
+from operators.batch_view import BatchView
+from operators.channel_binding import ChannelBinding, ChannelError, OrderingKey
+from operators.delta import Delta
+from operators.message_merge import MessageMerge
 from operators.operator import Answers, Messages, is_plain
+from operators.state_fingerprint import Declared
 from state import a2b_tree, byte_table, ordering, row_store, text_rank
 from state.blob import open_blob, write_blob
 from state.change_batch import ChangeBatch
@@ -50,12 +50,12 @@ from state.row_store import RowStore
 MAGIC = b"TWRANGE\x00"
 FORMAT = 2
 
-_FIND: dict[str, Callable[[Ground, BoundChannel], Iterator[Found]]] = {
-    "min": extremum.find,
-    "max": extremum.find,
-    "distinct": presence.find,
-    "rows": row_changes.find,
-    "values": row_changes.find,
+_FIND: dict[str, Callable[[BatchView, ChannelBinding], Iterator[Delta]]] = {
+    "min": range_extremum.find,
+    "max": range_extremum.find,
+    "distinct": range_distinct.find,
+    "rows": range_sums.find,
+    "values": range_sums.find,
 }
 _NOTHING: dict[str, Part] = {
     "min": Extremum(),
@@ -82,7 +82,7 @@ class RangeQuestions:
         self.relation = relation
         self._rows = RowStore(len(relation.columns), _texts(relation))
         self._orderings: dict[OrderingKey, Ordering] = {}
-        self._channels: dict[Channel, BoundChannel] = {}
+        self._channels: dict[Channel, ChannelBinding] = {}
         self._size = 0
 
     @property
@@ -116,7 +116,7 @@ class RangeQuestions:
         Cost: O(n log n) for each new ordering and each text column ranked for the first time, nothing for the rest.
         Raises ChannelError if a channel is of another relation, names a column it lacks, or sums what is no number.
         """
-        fresh = [BoundChannel.of(channel, self.relation) for channel in channels if channel not in self._channels]
+        fresh = [ChannelBinding.of(channel, self.relation) for channel in channels if channel not in self._channels]
         if not fresh:
             return
         self._channels |= {bound.channel: bound for bound in fresh}
@@ -137,7 +137,7 @@ class RangeQuestions:
     def snapshot(self, regions: Sequence[Region]) -> Answers:
         """Return the current answers of `regions`.
 
-        Cost: O(n) for each channel among them, 2 us for each region and channel (DISTINCT: operators/presence.py).
+        Cost: O(n) for each channel among them, 2 us for each region and channel (DISTINCT: range_distinct.py).
         Raises ChannelError for a region with a channel that is not listened to.
         """
         answers = Answers(np.zeros(len(regions), np.int64), np.zeros(len(regions), np.bool_), {})
@@ -147,11 +147,11 @@ class RangeQuestions:
         for i, region in enumerate(regions):
             for channel in channels[region.shape] if not region.empty else ():
                 asked.setdefault(channel, []).append(i)
-        ground = Ground(self.relation, self._rows, self._orderings, self._rows.still())
+        view = BatchView(self.relation, self._rows, self._orderings, self._rows.still())
         parts: dict[Channel, dict[int, Part]] = {}
         for channel, which in asked.items():
             shaped = np.array([regions[i].shape in plain for i in which], np.bool_)
-            parts[channel] = self._answer(ground, channel, regions, which, shaped, answers)
+            parts[channel] = self._answer(view, channel, regions, which, shaped, answers)
         for i, region in enumerate(regions):
             if region.shape not in plain:
                 answers.parts[i] = tuple(
@@ -165,16 +165,16 @@ class RangeQuestions:
         Messages of one change are adjacent; no message is about a range whose answer does not change. A change to an
         identical row causes none. Cost: see the module's header.
         """
-        ground = Ground(self.relation, self._rows, self._orderings, self._rows.replay(changes))
+        view = BatchView(self.relation, self._rows, self._orderings, self._rows.replay(changes))
         channels = [self._channels[channel] for channel in self.channels]
-        join = MessageJoin(ground, channels)
+        join = MessageMerge(view, channels)
         for number, bound in enumerate(channels):
-            for found in _FIND[bound.channel.kind](ground, bound):
+            for found in _FIND[bound.channel.kind](view, bound):
                 join.add(number, found)
         messages = join.messages()
-        self._rows.commit(ground.replay)
+        self._rows.commit(view.replay)
         for key, order in self._orderings.items():
-            order.commit(ground.layout(key), ground.replay)
+            order.commit(view.layout(key), view.replay)
         return messages
 
     def dump(self) -> bytes:
@@ -203,7 +203,7 @@ class RangeQuestions:
         listening = msgspec.json.decode(bytes(sections["listening"]), type=_Listening)
         for i, key in enumerate(listening.orderings):
             operator._orderings[key] = Ordering(*key, np.array(sections[f"ordering/{i}"], np.int32))
-        operator._channels = {channel: BoundChannel.of(channel, relation) for channel in listening.channels}
+        operator._channels = {channel: ChannelBinding.of(channel, relation) for channel in listening.channels}
         operator._rows.ranked = operator._ranked()
         return operator
 
@@ -212,13 +212,13 @@ class RangeQuestions:
         self._rows.check()
         assert set(self._orderings) == self._needed(), f"{self._orderings} for {self._channels}"
         assert self._rows.ranked == self._ranked(), f"{self._rows.ranked} ranked for {self._channels}"
-        ground = Ground(self.relation, self._rows, self._orderings, self._rows.still())
+        view = BatchView(self.relation, self._rows, self._orderings, self._rows.still())
         for each in self._orderings.values():
-            each.check(ground.replay)
+            each.check(view.replay)
         for bound in self._channels.values():
             if bound.channel.kind in ("min", "max"):
-                tree, measured = extremum.tree_of(ground, bound)
-                tree.check(measured.y[ground.layout(bound.order).version])
+                tree, measured = range_extremum.tree_of(view, bound)
+                tree.check(measured.y[view.layout(bound.order).version])
 
     def _needed(self) -> set[OrderingKey]:
         return {key for bound in self._channels.values() for key in bound.orderings}
@@ -235,22 +235,22 @@ class RangeQuestions:
         return is_plain(shape, known and self.relation.column(column or "").type.coded)
 
     def _answer(
-        self, ground: Ground, channel: Channel, regions: Sequence[Region], which: list[int], plain: np.ndarray,
+        self, view: BatchView, channel: Channel, regions: Sequence[Region], which: list[int], plain: np.ndarray,
         answers: Answers,
     ) -> dict[int, Part]:  # fmt: skip
         """Write one channel's answers of the regions `which` into `answers` where `plain`; return the others."""
         if channel not in self._channels:
             raise ChannelError(f"channel `{channel.key}` is not listened to; call `listen` before `snapshot`")
         bound = self._channels[channel]
-        places = ground.places(bound.order, [regions[i] for i in which])
+        places = view.places(bound.order, [regions[i] for i in which])
         if channel.kind == "distinct":
-            return dict(zip(which, presence.parts(ground, bound, places), strict=True))
+            return dict(zip(which, range_distinct.parts(view, bound, places), strict=True))
         if channel.kind not in ("min", "max"):
-            return dict(zip(which, row_changes.parts(ground, bound, places), strict=True))
-        new, there = extremum.answers(ground, bound, places)
+            return dict(zip(which, range_sums.parts(view, bound, places), strict=True))
+        new, there = range_extremum.answers(view, bound, places)
         numbers = np.array(which)
         answers.new[numbers[plain]], answers.has_new[numbers[plain]] = new[plain], there[plain]
-        parts = extremum.parts(ground, bound, new[~plain], there[~plain])
+        parts = range_extremum.parts(view, bound, new[~plain], there[~plain])
         return dict(zip(numbers[~plain].tolist(), parts, strict=True))
 
     @property
@@ -278,7 +278,7 @@ def warm() -> None:
         live, partition, offset = np.ones(2, np.bool_), np.zeros(2, np.int32), np.zeros(2, np.int64)
         operator.apply(ChangeBatch([b"1", b"2"], live, codes, valid, {1: ["h", f"g{x}"]}, partition, offset))
     operator.snapshot([*(Region(shape, group_key(("h",))) for shape in shapes), Region(ranked, b"[]", b"", b"\xff")])
-    modules = (byte_table, text_rank, row_store, ordering, a2b_tree, presence)
+    modules = (byte_table, text_rank, row_store, ordering, a2b_tree, range_distinct)
     for kernel in (kernel for module in modules for kernel in module.ENTRIES):
         if isinstance(kernel, Dispatcher):
             kernel.disable_compile()

@@ -13,7 +13,7 @@ import msgspec
 
 from catalog.query.shape import Region, Shape, group_key
 from catalog.schema.relation import Relation
-from operators.bound_channel import BoundChannel, ChannelError
+from operators.channel_binding import ChannelBinding, ChannelError
 from state.order_code import INT64_MAX, INT64_MIN
 
 
@@ -63,7 +63,7 @@ class RegionFit:
             return _Asked(shape, f"a column compared twice: {compared}")
         try:
             for channel in shape.channels:
-                BoundChannel.of(channel, self._relation)
+                ChannelBinding.of(channel, self._relation)
         except ChannelError as error:
             return _Asked(shape, str(error))
         coded = tuple(self._relation.column(name).type.coded for name in shape.equal)

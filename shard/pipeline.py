@@ -1,6 +1,6 @@
 """One batch of one shard, from raw records to records to write: a visible tuple of pure stages.
 
-    order -> register -> decode -> settle -> reformulate -> route -> encode -> count
+    order -> register -> decode -> resolve -> reformulate -> route -> encode -> count
 
 The same function runs in Spark's stateful operator, in a scenario and in a test. It reads no clock and no
 random: the same state and records give the same bytes, which is what makes a replayed batch harmless
@@ -24,8 +24,8 @@ from shard.encode import Encoder
 from shard.order import order_records
 from shard.outgoing import Outgoing
 from shard.register import Snapshot, take_registrations
+from shard.resolve import Resolved, resolve
 from shard.route import Route, route
-from shard.settle import Settled, settle
 from shard.state import UNKNOWN_NAMES_KEPT, ShardState
 
 
@@ -58,7 +58,7 @@ class ShardResult:
 
 
 @dataclass(slots=True)
-class Turn:
+class ShardBatch:
     """One batch on its way through the stages; each stage fills in what the next one reads."""
 
     spec: ShardSpec
@@ -69,7 +69,7 @@ class Turn:
     rows: RawRecords | None = None
     snapshots: dict[int, Snapshot] = field(default_factory=dict)
     decoded: Decoded | None = None
-    settled: Settled | None = None
+    resolved: Resolved | None = None
     outgoing: Outgoing | None = None
     routed: Route = field(default_factory=Route)
     out: list[OutRecord] = field(default_factory=list)
@@ -86,95 +86,101 @@ def process_shard(spec: ShardSpec, batch: int, state: bytes | None, records: Seq
     relation = spec.relation
     if relation is None:
         return ShardResult(None, [])
-    turn = Turn(spec, batch, records, ShardState.open(relation, spec.shard, state))
+    current = ShardBatch(spec, batch, records, ShardState.open(relation, spec.shard, state))
     for stage in STAGES:
-        stage(turn)
-    return ShardResult(turn.state.dump(), turn.out)
+        stage(current)
+    return ShardResult(current.state.dump(), current.out)
 
 
-def _order(turn: Turn) -> None:
-    registrations = [part for part in turn.records if part.topic == turn.spec.topics.registrations]
-    rows = [part for part in turn.records if part.topic == turn.state.relation.topic]
-    turn.registrations = order_records(registrations) if registrations else None
-    turn.rows = order_records(rows) if rows else None
+def _order(current: ShardBatch) -> None:
+    registrations = [part for part in current.records if part.topic == current.spec.topics.registrations]
+    rows = [part for part in current.records if part.topic == current.state.relation.topic]
+    current.registrations = order_records(registrations) if registrations else None
+    current.rows = order_records(rows) if rows else None
 
 
-def _register(turn: Turn) -> None:
-    turn.snapshots = take_registrations(turn.state, turn.spec.epoch, turn.registrations, turn.spec.partitions)
+def _register(current: ShardBatch) -> None:
+    current.snapshots = take_registrations(
+        current.state, current.spec.epoch, current.registrations, current.spec.partitions
+    )
 
 
-def _decode(turn: Turn) -> None:
+def _decode(current: ShardBatch) -> None:
     """A row without a key is taken only from a topic of one partition, and never after records of another one.
 
     Of a table with buckets each row must say by its key which one it is in.
     """
-    if turn.rows is None or not len(turn.rows):
+    if current.rows is None or not len(current.rows):
         return
-    state = turn.state
-    state.highest_partition = max(state.highest_partition, int(turn.rows.partition.max()))
-    single = state.highest_partition == 0 and state.relation.topic not in turn.spec.several
+    state = current.state
+    state.highest_partition = max(state.highest_partition, int(current.rows.partition.max()))
+    single = state.highest_partition == 0 and state.relation.topic not in current.spec.several
     keyless = single and not state.relation.bucket_by
-    turn.decoded = format_of(state.relation, keyless=keyless).decode(turn.rows)
+    current.decoded = format_of(state.relation, keyless=keyless).decode(current.rows)
 
 
-def _settle(turn: Turn) -> None:
-    """What cannot be settled is a dead letter like what cannot be decoded."""
-    if turn.decoded is not None and turn.rows is not None:
-        state = turn.state
+def _settle(current: ShardBatch) -> None:
+    """What cannot be resolved is a dead letter like what cannot be decoded."""
+    if current.decoded is not None and current.rows is not None:
+        state = current.state
         stored = state.operator.stored
-        turn.settled = settle(turn.decoded, turn.rows, state.relation, stored, state.graves, state.repeats)
+        current.resolved = resolve(current.decoded, current.rows, state.relation, stored, state.graves, state.repeats)
 
 
-def _reformulate(turn: Turn) -> None:
-    if turn.settled is not None and len(turn.settled.changes):
-        messages = turn.state.operator.apply(turn.settled.changes)
-        turn.outgoing = Outgoing.of(messages, turn.settled.changes, turn.state.seq, turn.state.relation)
-        turn.state.seq += len(messages)
+def _reformulate(current: ShardBatch) -> None:
+    if current.resolved is not None and len(current.resolved.changes):
+        messages = current.state.operator.apply(current.resolved.changes)
+        current.outgoing = Outgoing.of(messages, current.resolved.changes, current.state.seq, current.state.relation)
+        current.state.seq += len(messages)
 
 
-def _route(turn: Turn) -> None:
-    if turn.outgoing is not None:
-        turn.routed = route(turn.state.listeners, turn.outgoing.messages, turn.spec.partitions)
+def _route(current: ShardBatch) -> None:
+    if current.outgoing is not None:
+        current.routed = route(current.state.listeners, current.outgoing.messages, current.spec.partitions)
 
 
-def _encode(turn: Turn) -> None:
-    sweeps = turn.settled.sweeps if turn.settled is not None else []
-    header = Header("messages", turn.spec.epoch, turn.spec.shard, turn.batch, sweeps=sweeps)
-    encoder = Encoder(turn.spec.topics.notifications, header)
-    turn.out += encoder.encode(turn.snapshots, turn.outgoing, turn.routed, turn.state.hurt)
-    if turn.decoded is not None and turn.settled is not None:
-        turn.out += [letter.record(turn.spec.topics) for letter in (*turn.decoded.dead, *turn.settled.dead)]
+def _encode(current: ShardBatch) -> None:
+    sweeps = current.resolved.sweeps if current.resolved is not None else []
+    header = Header("messages", current.spec.epoch, current.spec.shard, current.batch, sweeps=sweeps)
+    encoder = Encoder(current.spec.topics.notifications, header)
+    current.out += encoder.encode(current.snapshots, current.outgoing, current.routed, current.state.hurt)
+    if current.decoded is not None and current.resolved is not None:
+        current.out += [
+            letter.record(current.spec.topics) for letter in (*current.decoded.dead, *current.resolved.dead)
+        ]
 
 
-def _count(turn: Turn) -> None:
-    counters = turn.state.counters
-    if turn.decoded is not None and turn.settled is not None:
-        repeated = turn.settled.repeated
-        counters.decoded += len(turn.decoded.changes) - len(turn.settled.dead) - int(repeated.sum())
-        counters.dead += len(turn.decoded.dead) + len(turn.settled.dead)
-        counters.ignored += turn.decoded.ignored + int(repeated.sum())
-        counters.deletes += int((~turn.decoded.changes.live & ~repeated).sum())
-        names = set(counters.unknown_members) | set(turn.decoded.unknown)
+def _count(current: ShardBatch) -> None:
+    counters = current.state.counters
+    if current.decoded is not None and current.resolved is not None:
+        repeated = current.resolved.repeated
+        counters.decoded += len(current.decoded.changes) - len(current.resolved.dead) - int(repeated.sum())
+        counters.dead += len(current.decoded.dead) + len(current.resolved.dead)
+        counters.ignored += current.decoded.ignored + int(repeated.sum())
+        counters.deletes += int((~current.decoded.changes.live & ~repeated).sum())
+        names = set(counters.unknown_members) | set(current.decoded.unknown)
         counters.unknown_members = sorted(names)[:UNKNOWN_NAMES_KEPT]
-        for column, rows in turn.decoded.seen.items():
+        for column, rows in current.decoded.seen.items():
             counters.seen[column] = counters.seen.get(column, 0) + rows
-    if turn.outgoing is not None:
-        counters.messages += len(turn.outgoing.seq)
-        counters.suppressed += turn.routed.suppressed
-        counters.routed += turn.routed.routed
-        counters.spared += turn.routed.spared
-    counters.moved_partitions = turn.state.operator.moved_partitions
+    if current.outgoing is not None:
+        counters.messages += len(current.outgoing.seq)
+        counters.suppressed += current.routed.suppressed
+        counters.routed += current.routed.routed
+        counters.spared += current.routed.spared
+    counters.moved_partitions = current.state.operator.moved_partitions
     report = ShardCounters(
-        epoch=turn.spec.epoch,
-        shard=turn.spec.shard,
-        batch=turn.batch,
-        rows=turn.state.operator.rows,
-        bytes=turn.state.operator.bytes,
+        epoch=current.spec.epoch,
+        shard=current.spec.shard,
+        batch=current.batch,
+        rows=current.state.operator.rows,
+        bytes=current.state.operator.bytes,
         **msgspec.structs.asdict(counters),
     )
-    turn.out.append(OutRecord(turn.spec.topics.engines, 0, turn.spec.shard.encode(), msgspec.json.encode(report)))
+    current.out.append(
+        OutRecord(current.spec.topics.engines, 0, current.spec.shard.encode(), msgspec.json.encode(report))
+    )
 
 
-STAGES: tuple[Callable[[Turn], None], ...] = (
+STAGES: tuple[Callable[[ShardBatch], None], ...] = (
     _order, _register, _decode, _settle, _reformulate, _route, _encode, _count,
 )  # fmt: skip

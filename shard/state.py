@@ -10,8 +10,8 @@ from catalog.query.shape import Channel
 from catalog.schema.relation import Relation
 from operators.counters import Counters
 from operators.range_questions import RangeQuestions
-from shard.graves import Graves, Image
-from shard.repeats import Reached, Repeats
+from shard.deleted_rows import Graves, Image
+from shard.replayed_changes import Reached, Repeats
 from state.blob import read_blob, write_blob
 from state.boxes import Boxes
 
@@ -64,7 +64,7 @@ class ShardState:
         sections = read_blob(data, _MAGIC, _VERSION, shard)
         memory = msgspec.msgpack.decode(bytes(sections["memory"]), type=_Memory)
         operator = RangeQuestions.load(relation, bytes(sections["operator"]))
-        if not operator.bytes:  # it took nothing over (operators/declared.py), so neither does the rest
+        if not operator.bytes:  # it took nothing over (operators/state_fingerprint.py), so neither does the rest
             return state
         state.operator = operator
         state.seq = memory.seq

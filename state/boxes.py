@@ -38,7 +38,7 @@ from numba.core.dispatcher import Dispatcher
 
 from state import box_sieve
 from state.box_cut import cut
-from state.box_join import join
+from state.box_merge import join
 from state.box_sieve import LANE, Sieve
 from state.change_batch import I32, I64, Bool
 from state.errors import StateError

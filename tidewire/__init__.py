@@ -6,6 +6,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from connectors.kafka.failure import NotAllWritten
     from state.errors import TidewireError, UserError
     from tidewire.client.async_client import AsyncClient
     from tidewire.client.client import Client
@@ -19,6 +20,7 @@ __all__ = [
     "Client",
     "Delivery",
     "DeliveryStream",
+    "NotAllWritten",
     "Progress",
     "Refused",
     "TidewireError",
@@ -29,6 +31,7 @@ _HOME = {
     "AsyncClient": "tidewire.client.async_client",
     "Client": "tidewire.client.client",
     "DeliveryStream": "tidewire.client.delivery_stream",
+    "NotAllWritten": "connectors.kafka.failure",
     "TidewireError": "state.errors",
     "UserError": "state.errors",
 }

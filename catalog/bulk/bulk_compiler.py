@@ -3,10 +3,10 @@
     statements ──► by template ──► by equality literals ──► group        one by one, for each that differs
                                 └► range literals       ──► lo, hi       all at once, where they are numbers
 
-Gives what `catalog/query/compiler.py` gives for each statement alone, or leaves it to that: refusals, statements that are not
-simple (`catalog/bulk/cut_statements.py`), templates that may not take the shortcut or have few statements, ranges of texts.
+Gives what `query/compiler.py` gives for each statement alone, or leaves it to that: refusals, statements that are not
+simple (`bulk/cut_statements.py`), templates that may not take the shortcut or have few statements, ranges of texts.
 
-Options behind a statement (`catalog/sql/notify.py`) are read once for all that have the same ones: statements of a template
+Options behind a statement (`sql/notify.py`) are read once for all that have the same ones: statements of a template
 that may take the shortcut hold no comments, so with the same literals behind a place they have the same text behind it.
 Cost: 1 us a statement, 0.2 ms a template, 5 us for each combination of equality literals.
 """

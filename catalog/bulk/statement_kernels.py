@@ -1,4 +1,4 @@
-"""The compiled loops behind `catalog/bulk/bulk_compiler.py`: statements are cut at their literals, told apart, and placed.
+"""The compiled loops behind `bulk/bulk_compiler.py`: statements are cut at their literals, told apart, and placed.
 
 All of them stand in this one file, because numba's cache does not see changes in another file's functions. They take
 plain arrays:

@@ -3,7 +3,7 @@
     VARCHAR            the UTF-8 bytes, whose order is that of the code points
     DECIMAL(p > 18)    unscaled value + 2**127, 16 bytes, big-endian
 
-`key + b"\\0"` is the least key above `key`, so every range is lo <= key < hi (catalog/query/shape.py, `Region`). All keys lie
+`key + b"\\0"` is the least key above `key`, so every range is lo <= key < hi (query/shape.py, `Region`). All keys lie
 below b"\\xff".
 """
 

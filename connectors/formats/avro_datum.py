@@ -170,7 +170,7 @@ def _record(type_: Any, data: bytes, at: int, depth: int) -> tuple[object, int]:
 
 
 def _blocks(type_: Any, data: bytes, at: int, depth: int) -> tuple[object, int]:
-    """Pass over an array or a map: each item has a byte at least, for `catalog/schema/avro_names.py` refuses other arrays."""
+    """Pass over an array or a map: each item has a byte at least, for `schema/avro_names.py` refuses other arrays."""
     depth = _deeper(depth)
     items, read, named = type_.items, _READS[type_.items.name], type_.name == "map"
     while True:

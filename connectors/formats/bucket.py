@@ -3,7 +3,7 @@
     bucket = crc32(canonical JSON of the `bucket.by` columns) modulo the buckets      {"exchange":"NYSE"} -> 5
 
 A key may be spelled in many ways, and all spellings of one key must meet in one shard: the columns are read from the
-key, as the record's decoder reads them, and written in the one canonical way (`connectors/json/canonical_key.py`). Almost
+key, as the record's decoder reads them, and written in the one canonical way (`json/canonical_key.py`). Almost
 all keys go through compiled code; those that it is not sure of are read exactly.
 
 A record whose key is missing or is none becomes a dead letter wherever it comes: it goes to bucket 0.

@@ -15,7 +15,7 @@ from connectors.decoded import Decoded, sample_names
 from connectors.formats.debezium_record import DebeziumChange, DebeziumRecordDecoder
 from connectors.formats.row_decoding import in_columns
 from connectors.record import RawRecords
-from connectors.settling import Settling
+from connectors.unresolved import Unresolved
 from state.change_batch import ChangeBatch
 
 
@@ -58,7 +58,7 @@ class DebeziumFormat:
             [change.key for change in changes], live, codes, valid, dict(texts), records.partition[places],
             records.offset[places], kept,
         )  # fmt: skip
-        settling = Settling(
+        settling = Unresolved(
             np.array([change.kind == "truncate" for change in changes], np.bool_),
             unchanged,
             {i: change.origin for i, change in enumerate(changes) if change.origin is not None},

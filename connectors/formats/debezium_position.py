@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 
 from connectors.json.document import Members, Number
-from connectors.settling import Position
+from connectors.unresolved import Position
 
 _SEQUENCE = re.compile(r'\[(?:null|"([0-9]{1,18})"),"([0-9]{1,18})"\]')
 _INTEGER = re.compile(r"[0-9]{1,18}")

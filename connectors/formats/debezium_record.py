@@ -30,7 +30,7 @@ from connectors.json.canonical_key import CanonicalKey
 from connectors.json.document import Members, Number, shown
 from connectors.json.scalar import Coded
 from connectors.schemas.connect_schema import FieldSchema, SchemaReader
-from connectors.settling import Position
+from connectors.unresolved import Position
 
 MAX_ENVELOPE_BYTES = 1_048_576
 _IGNORED = (

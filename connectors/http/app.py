@@ -4,7 +4,7 @@
     GET /subscriptions/{id}            200 the answer and its position; 307 at another edge; 404 unknown; 503 moving
     GET /subscriptions/{id}/events     the answer as it changes (`connectors/http/stream.py`), also as a WebSocket
     GET /events?id=a&id=b              several on one stream
-    POST, DELETE                       `connectors/http/desk.py`
+    POST, DELETE                       `connectors/http/gateway.py`
     GET /health                        200 or 503, with what the edge is doing; with tenants and without a token
                                        only that it lives
 
@@ -30,8 +30,8 @@ from starlette.routing import BaseRoute, Route, WebSocketRoute
 
 from connectors.http.address import as_browsers_write
 from connectors.http.answer import Answers, NotNow, as_json, respond
-from connectors.http.desk import Desk, SubscriptionDesk
 from connectors.http.doorkeeper import Doorkeeper
+from connectors.http.gateway import GatewayProtocol, SubscriptionEndpoints
 from connectors.http.header_limit import HeaderLimit
 from connectors.http.identifier import IN_PATH, identifier_in_path, register_identifiers
 from connectors.http.rules import MAX_HEADER_BYTES, HttpRules, token_of
@@ -51,11 +51,11 @@ _PAGE_HEADERS = {
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """What the application asks. Without `streams` or `desk` there are no such routes."""
+    """What the application asks. Without `streams` or `gateway` there are no such routes."""
 
     answers: Answers
     streams: Streams | None = None
-    desk: Desk | None = None
+    gateway: GatewayProtocol | None = None
 
 
 def edge_app(edge: Edge, rules: HttpRules | None = None) -> Starlette:
@@ -65,11 +65,11 @@ def edge_app(edge: Edge, rules: HttpRules | None = None) -> Starlette:
     routes: list[BaseRoute] = []
     if edge.streams is not None:
         routes += _stream_routes(edge, edge.streams, rules)
-    if edge.desk is not None:
-        desk = SubscriptionDesk(edge.desk, rules)
+    if edge.gateway is not None:
+        gateway = SubscriptionEndpoints(edge.gateway, rules)
         routes += [
-            Route("/subscriptions", desk.submit, methods=["POST"]),
-            Route(IN_PATH, desk.withdraw, methods=["DELETE"]),
+            Route("/subscriptions", gateway.submit, methods=["POST"]),
+            Route(IN_PATH, gateway.withdraw, methods=["DELETE"]),
             *_page_routes(),
         ]
     routes += [

@@ -1,6 +1,6 @@
 """The light side of Kafka, on kafka-python: what `Client` needs, as few verbs, and nothing else.
 
-Bulk goes through confluent-kafka (`connectors/kafka.py`); here a pure-Python client is enough, and it proves that
+Bulk goes through confluent-kafka (the modules beside); here a pure-Python client is enough, and it proves that
 any Kafka client can publish, register and consume. Values are bytes, readers see committed records only, and
 the partitioner is murmur2, as everywhere in tidewire.
 """

@@ -1,13 +1,13 @@
-"""What some slots have beside the columns of `overlay/table/slot_table.py`: bounds that are bytes, answers kept one by one.
+"""What some slots have beside the columns of `table/slot_table.py`: bounds that are bytes, answers kept one by one.
 
     bounds   (lo, hi) of a range attribute without order codes, lo <= key < hi (`catalog/query/shape.py`, `Region`)
-    whole    the answer, where it is not one order code or where its policy is MIN CHANGE (`overlay/answers/composite.py`)
+    whole    the answer, where it is not one order code or where its policy is MIN CHANGE (`answers/answer_layout.py`)
     told     for MIN CHANGE: the state that was told last, and `untold`: how many changes came since
 
 A slot without any of these costs nothing here. Slots whose answer is here have value 0 and known False in the columns
-(`n` is always there); those with bounds have lo and hi 0, the index finds labels for them (`overlay/index/range_index.py`).
+(`n` is always there); those with bounds have lo and hi 0, the index finds labels for them (`index/range_index.py`).
 
-How a roster keeps it in step: `bound(slot, lo, hi)` when a region with bytes is added (and `bounds(slot)` gives them
+How a store keeps it in step: `bound(slot, lo, hi)` when a region with bytes is added (and `bounds(slot)` gives them
 back for its registration), `drop(slot)` when a slot is freed. How it is stored: `changed()` gives records by slot for a
 delta, `all()` for a snapshot; on restore `put` them **in the order in which they were written, every one of them**: a
 record of a large DISTINCT says only which values came and went (and one of more than `MAX_MEMBER_BYTES` is made of
@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import msgspec
 
 from operators.answer import Members, Part, Parts, apart, runs
-from overlay.answers.composite import PartState, Value, Whole, part_of, parts_of, state_of, states_of
+from overlay.answers.answer_layout import PartState, Value, Whole, part_of, parts_of, state_of, states_of
 from overlay.answers.quota import size_of
 
 Bounds = tuple[bytes, bytes]
@@ -33,7 +33,7 @@ MAX_MEMBER_BYTES = 800_000
 
 
 @dataclass(slots=True)
-class Kept:
+class StoredAnswer:
     """What is kept of one slot. `whole` None: no answer is kept here. `told` counts only for MIN CHANGE."""
 
     bounds: Bounds | None = None
@@ -63,7 +63,7 @@ class Kept:
 
 
 class _Stored(msgspec.Struct, array_like=True, frozen=True, omit_defaults=True):
-    """A record: all of a `Kept`, or with `parts` None and `whole` False the difference of its members."""
+    """A record: all of a `StoredAnswer`, or with `parts` None and `whole` False the difference of its members."""
 
     whole: bool
     bounds: Bounds | None = None
@@ -78,10 +78,10 @@ _DECODER = msgspec.msgpack.Decoder(_Stored)
 
 
 class AnswerTable:
-    """`Kept` by slot, and which of them have changed since `changed` was last asked."""
+    """`StoredAnswer` by slot, and which of them have changed since `changed` was last asked."""
 
     def __init__(self) -> None:
-        self._kept: dict[int, Kept] = {}
+        self._kept: dict[int, StoredAnswer] = {}
         self._dirty: set[int] = set()
         self._differences: dict[int, dict[Value, bool]] = {}
 
@@ -91,7 +91,7 @@ class AnswerTable:
     def __contains__(self, slot: int) -> bool:
         return slot in self._kept
 
-    def of(self, slot: int) -> Kept:
+    def of(self, slot: int) -> StoredAnswer:
         """Return what is kept of a slot whose answer is here."""
         return self._kept[slot]
 
@@ -102,7 +102,7 @@ class AnswerTable:
 
     def bound(self, slot: int, lo: bytes, hi: bytes) -> None:
         """Keep the bounds of a new slot."""
-        self._kept[slot] = Kept((lo, hi))
+        self._kept[slot] = StoredAnswer((lo, hi))
         self._dirty.add(slot)
 
     def bounds(self, slot: int) -> Bounds | None:
@@ -110,21 +110,21 @@ class AnswerTable:
         kept = self._kept.get(slot)
         return None if kept is None else kept.bounds
 
-    def start(self, slot: int, whole: Whole) -> Kept:
+    def start(self, slot: int, whole: Whole) -> StoredAnswer:
         """Write the answer of a snapshot, which is told at once."""
-        kept = self._kept.setdefault(slot, Kept())
+        kept = self._kept.setdefault(slot, StoredAnswer())
         kept.whole, kept.untold, kept._size = whole, 0, -1
         kept.told = whole[0] if isinstance(whole, tuple) else None
         self.touch(slot)
         return kept
 
     def touch(self, slot: int) -> None:
-        """Note that a slot's `Kept` was changed, in any way."""
+        """Note that a slot's `StoredAnswer` was changed, in any way."""
         self._dirty.add(slot)
         self._differences.pop(slot, None)
 
     def note(self, slot: int, value: Value, came: bool) -> None:
-        """Note that of a slot's `Kept` only this member was changed."""
+        """Note that of a slot's `StoredAnswer` only this member was changed."""
         if slot not in self._dirty:
             self._differences.setdefault(slot, {})[value] = came
 
@@ -148,7 +148,7 @@ class AnswerTable:
         if stored.whole:
             whole = None if stored.parts is None else states_of(stored.parts)
             told = None if stored.told is None else state_of(stored.told)
-            self._kept[slot] = Kept(stored.bounds, whole, told, stored.untold)
+            self._kept[slot] = StoredAnswer(stored.bounds, whole, told, stored.untold)
             return
         members = self._kept[slot].whole
         assert isinstance(members, set), f"slot {slot} has members that differ, but had none before"

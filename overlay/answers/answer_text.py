@@ -1,4 +1,4 @@
-"""JSON texts of outputs, from the states of their parts (`overlay/answers/composite.py`).
+"""JSON texts of outputs, from the states of their parts (`overlay/answers/answer_layout.py`).
 
     COUNT                      integer
     SUM   integers, DECIMAL    integer of any size; string with the column's scale
@@ -18,7 +18,7 @@ import math
 from collections.abc import Callable, Iterable
 
 from catalog.types.column_type import ColumnType, Kind
-from operators.unit import double_of_units, unit_of, units_of_one
+from operators.exact_units import double_of_units, unit_of, units_of_one
 from overlay.delivery.delivery import NULL, ValueTexts, json_text
 
 OutputText = Callable[..., str]

@@ -11,7 +11,7 @@ from catalog.query.shape import Channel, Shape
 from catalog.schema.relation import Catalog, Relation
 from catalog.types.column_type import ColumnType, Kind
 from operators.operator import is_plain
-from overlay.answers.composite import AnswerPlan
+from overlay.answers.answer_layout import AnswerLayout
 from overlay.delivery.delivery import NULL, ValueTexts, json_text
 from state.change_batch import I32, I64, Bool
 
@@ -40,7 +40,7 @@ class ShapeEntry:
     key: str = field(init=False)
     plain: bool = field(init=False)
     counts: bool = field(init=False)
-    plan: AnswerPlan = field(init=False)
+    plan: AnswerLayout = field(init=False)
     texts: ValueTexts = field(init=False)
     topic_text: str = field(init=False)
 
@@ -48,7 +48,7 @@ class ShapeEntry:
         first = self.types[0]
         self.key = self.shape.key
         self.plain = first is not None and is_plain(self.shape, first.coded)
-        self.plan = AnswerPlan(self.shape, self.types)
+        self.plan = AnswerLayout(self.shape, self.types)
         self.counts = [channel.kind for channel in self.plan.channels] == ["rows"] and len(self.types) == 1
         self.texts = ValueTexts(self.text_type)
         self.topic_text = json_text(self.topic)
@@ -89,7 +89,7 @@ class ShapeTable:
         """Return the entry of `shape`, or None where no subscription has it."""
         return self._by_shape.get(shape)
 
-    def hearing(self, channel: Channel) -> list[ShapeEntry]:
+    def shapes_of(self, channel: Channel) -> list[ShapeEntry]:
         """Return the shapes whose answers are made from `channel`; an edge withdraws it when there are none."""
         return list(self._by_channel.get(channel, {}).values())
 

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from overlay.arena import key_kernels as kernels
-from overlay.arena.column import zeros
+from overlay.arena.growable_column import zeros
 from overlay.arena.key_kernels import U8, U32
 from overlay.arena.text_arena import sizes_of
 from state.change_batch import I32, I64

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from overlay.arena.column import widened, zeros
+from overlay.arena.growable_column import widened, zeros
 from overlay.arena.key_kernels import U8, U32, gather
 from state.change_batch import I32, I64
 from state.errors import TidewireError

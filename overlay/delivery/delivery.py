@@ -88,7 +88,7 @@ def delivery(
     reason: str | None = None,
 ) -> bytes:
     """Return one delivery. `name`, `at`, `sql` are JSON texts, `reason` a plain one; `body` is made by `moved`, or by
-    `AnswerPlan.body`.
+    `AnswerLayout.body`.
     """
     tail = "" if sql is None else f',"sql":{sql}'
     if reason is not None:

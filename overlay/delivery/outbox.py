@@ -66,7 +66,7 @@ class Outbox:
     def changes(
         self, ids: list[bytes], heads: list[str], tails: list[str], rows: Iterable[Change], pushed: bool = False
     ) -> None:
-        """Add a delivery for each row; ids and `heads` are by subscription, `tails` by message (`overlay/delivery/delivery.py`).
+        """Add a delivery for each row; ids and `heads` are by subscription, `tails` by message (`delivery.py`).
 
         Cost: 0.8 us a row. It is the hottest loop of an edge.
         """

@@ -32,7 +32,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from overlay.arena.column import zeros
+from overlay.arena.growable_column import zeros
 from overlay.index import index_kernels as kernels
 from overlay.index.pair_buffer import Pairs, collect
 from overlay.index.point_store import Points, PointStore

@@ -1,6 +1,6 @@
 """Byte bounds as int64 labels in the same order, so that the index of points can hold them.
 
-Problem. The index (`overlay/index/subscription_index.py`) knows points (lo, hi) of int64; ranges over a VARCHAR or a wide
+Problem. The index (`index/subscription_index.py`) knows points (lo, hi) of int64; ranges over a VARCHAR or a wide
 DECIMAL have bounds that are bytes of any length. The bounds of present subscriptions are few beside all bytes, and
 what a message asks of them is only order.
 

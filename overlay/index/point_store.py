@@ -4,7 +4,7 @@ Popular questions are asked by many: the index holds each distinct point once, s
 cost a query no more than their own names.
 
     group ──► point (1, 3) ──► slot 7 ──► slot 2        a small group is a chain of points, which stand here,
-          └─► point (2, 9) ──► slot 4                   a large one a tree, where they stand (`overlay/index/kd_tree.py`)
+          └─► point (2, 9) ──► slot 4                   a large one a tree, where they stand (`index/kd_tree.py`)
 
 A point has no number that holds: its first slot knows its place, and the place its first slot. So a point that is laid
 out elsewhere costs one write, and one in a tree is stored there alone.
@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from overlay.arena.column import widened
+from overlay.arena.growable_column import widened
 from overlay.index.index_kernels import AFTER, BEFORE, COUNT, FIRST, GROUP, HEAD, NEXT, PREV
 from state.change_batch import I32, I64
 

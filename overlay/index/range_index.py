@@ -1,6 +1,6 @@
 """The index of all synced slots, whatever their range attribute: byte bounds stand in it as labels.
 
-What has order codes goes to `overlay/index/subscription_index.py` as it is. Byte bounds (`overlay/answers/answer_table.py`) go there
+What has order codes goes to `index/subscription_index.py` as it is. Byte bounds (`answers/answer_table.py`) go there
 as their labels (`overlay/index/label_order.py`), one order for each shape; a message's cuts become labels too.
 Labels are of the index only: they are not stored, and a restored edge makes its own.
 

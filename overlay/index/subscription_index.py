@@ -4,7 +4,7 @@ Problem. A message names a shape, a group ("exchange = NYSE") and a rectangle in
 shape and group whose point (lo, hi) is inside has a new answer. Most groups are small, a few may be huge, many
 subscribers ask the very same, and a batch brings messages for thousands of groups, most of which nobody asks about.
 
-Idea. One table of distinct points with the subscribers hanging on each (`overlay/index/point_store.py`). A group with few
+Idea. One table of distinct points with the subscribers hanging on each (`index/point_store.py`). A group with few
 points is a chain, walked by every message that names it; beyond `small` points it becomes a k-d tree
 (`overlay/index/kd_tree.py`), and a chain again when it has shrunk to a quarter. All chains are asked in one call,
 whatever the number of groups; trees are asked one by one, each with its messages.

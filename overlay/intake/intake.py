@@ -34,8 +34,8 @@ from overlay.intake.subscription_request import refuse_id
 from overlay.subscriptions.edge_counters import EdgeCounters
 from overlay.subscriptions.expiry import Expiry
 from overlay.subscriptions.held_records import Held
-from overlay.subscriptions.roster import Roster
-from overlay.table.newcomers import Newcomers
+from overlay.subscriptions.subscription_store import SubscriptionStore
+from overlay.table.accepted_batch import AcceptedBatch
 
 _RESERVED = ord("@")
 _FIRST_PRINTABLE, _DELETE = 0x20, 0x7F
@@ -58,7 +58,7 @@ class Intake:
 
     number: int
     partitions: int
-    roster: Roster
+    store: SubscriptionStore
     admission: Admission
     outbox: Outbox
     counters: EdgeCounters
@@ -114,17 +114,17 @@ class Intake:
                 alone[i] = one
         self._accept(self._newcomers(records, judged, alone))
 
-    def _newcomers(self, records: list[Held], judged: Judged, alone: dict[int, Compiled]) -> Newcomers:
+    def _newcomers(self, records: list[Held], judged: Judged, alone: dict[int, Compiled]) -> AcceptedBatch:
         """Return those of `records` that are accepted, in their order."""
-        accepted = sorted([*alone, *(i for alike in judged.alike for i in judged.found.records[alike.rows].tolist())])
-        taken = [records[i] for i in accepted]
-        newcomers = Newcomers([record.key for record in taken], [record.version for record in taken])
+        chosen = sorted([*alone, *(i for alike in judged.alike for i in judged.found.records[alike.rows].tolist())])
+        taken = [records[i] for i in chosen]
+        accepted = AcceptedBatch([record.key for record in taken], [record.version for record in taken])
         for alike in judged.alike:
-            which = np.searchsorted(accepted, judged.found.records[alike.rows])
-            newcomers.put_alike(which, alike, self._relation(alike.example), judged.found.statements)
+            which = np.searchsorted(chosen, judged.found.records[alike.rows])
+            accepted.put_alike(which, alike, self._relation(alike.example), judged.found.statements)
         for i, compiled in alone.items():
-            newcomers.put_one(bisect_left(accepted, i), compiled, self._relation(compiled))
-        return newcomers
+            accepted.put_one(bisect_left(chosen, i), compiled, self._relation(compiled))
+        return accepted
 
     def _relation(self, compiled: Compiled) -> Relation:
         return self.admission.catalog.relations[compiled.region.shape.relation]
@@ -134,27 +134,27 @@ class Intake:
         key = key if len(key) <= _LONGEST_ANSWERED else b"@" + key[:MAX_ID_BYTES]
         self.outbox.ack(key, ack.refused(key.decode(errors="replace"), version, refusal))
 
-    def _accept(self, newcomers: Newcomers) -> None:
+    def _accept(self, accepted: AcceptedBatch) -> None:
         """Take in subscriptions with different ids."""
-        if not len(newcomers):
+        if not len(accepted):
             return
         if len(self.admission.held):
-            for key, version in zip(newcomers.keys, newcomers.versions.tolist(), strict=True):
+            for key, version in zip(accepted.keys, accepted.versions.tolist(), strict=True):
                 self.admission.held.forget(key, version)
-        slots = self.roster.add(newcomers)
+        slots = self.store.add(accepted)
         if self.registered():
-            self.roster.registrations.queue(slots)
-        self.expiry.begin([int(slots[i]) for i in newcomers.ttl], list(newcomers.ttl.values()))
-        self._say_accepted(newcomers)
+            self.store.registrations.queue(slots)
+        self.expiry.begin([int(slots[i]) for i in accepted.ttl], list(accepted.ttl.values()))
+        self._say_accepted(accepted)
 
-    def _say_accepted(self, newcomers: Newcomers) -> None:
+    def _say_accepted(self, accepted: AcceptedBatch) -> None:
         ends: dict[tuple[int, int], str] = {}
-        kinds = list(zip(newcomers.shape.tolist(), newcomers.term.tolist(), strict=True))
+        kinds = list(zip(accepted.shape.tolist(), accepted.term.tolist(), strict=True))
         for shape, term in set(kinds):
-            ends[shape, term] = ack.ending(newcomers.shapes[shape].shape.key, newcomers.terms[term].cost)
-        rows = zip(json_names(newcomers.keys), newcomers.versions.tolist(), newcomers.sql, kinds, strict=True)
+            ends[shape, term] = ack.ending(accepted.shapes[shape].shape.key, accepted.terms[term].cost)
+        rows = zip(json_names(accepted.keys), accepted.versions.tolist(), accepted.sql, kinds, strict=True)
         self.outbox.acks(
-            newcomers.keys, [ack.accepted(name, version, sql, ends[kind]) for name, version, sql, kind in rows]
+            accepted.keys, [ack.accepted(name, version, sql, ends[kind]) for name, version, sql, kind in rows]
         )
 
     def _doubtful(self, keys: list[bytes]) -> set[int]:

@@ -14,16 +14,16 @@ import msgspec
 from overlay.intake.admission import Admission
 from overlay.subscriptions.edge_state import Delta, EdgeStateError, Head, HeldState, read_back
 from overlay.subscriptions.held_records import Held
-from overlay.subscriptions.roster import Roster
+from overlay.subscriptions.subscription_store import SubscriptionStore
 
 
 class EdgeMemory:
-    """Notes what changed of a roster, a queue of held-back records and a head (a value, replaced by `set`)."""
+    """Notes what changed of a store, a queue of held-back records and a head (a value, replaced by `set`)."""
 
-    def __init__(self, roster: Roster, admission: Admission) -> None:
+    def __init__(self, store: SubscriptionStore, admission: Admission) -> None:
         self.head = self._kept_head = Head()
         self.snapshot = -1
-        self._roster = roster
+        self._store = store
         self._admission = admission
 
     def set(self, **fields: object) -> None:
@@ -32,7 +32,7 @@ class EdgeMemory:
 
     def changes(self) -> Delta:
         """Return what changed since the last call. Cost: O(changes)."""
-        delta = self._roster.changes()
+        delta = self._store.changes()
         if self.head is not self._kept_head:
             delta.head = self._kept_head = self.head
         delta.unheld, came = self._admission.held.changes()
@@ -41,13 +41,13 @@ class EdgeMemory:
 
     def whole(self) -> Delta:
         """Return all there is. Cost: O(subscriptions)."""
-        whole = self._roster.whole()
+        whole = self._store.whole()
         whole.head = self.head
         whole.held = _stored(self._admission.held)
         return whole
 
     def restore(self, values: Iterable[bytes | None]) -> None:
-        """Become what `values` describe; roster and queue must be new.
+        """Become what `values` describe; store and queue must be new.
 
         Raises EdgeStateError. Cost: O(records + subscriptions), about 2 us a subscription.
         """
@@ -58,10 +58,10 @@ class EdgeMemory:
         self._kept_head = self.head
         self._admission.held.changes()  # all of it is stored
         with _fitting(None):
-            self._roster.settle(self.head.era)
+            self._store.settle(self.head.era)
 
     def _take(self, delta: Delta) -> None:
-        self._roster.apply(delta)
+        self._store.apply(delta)
         self.head = delta.head or self.head
         waiting = self._admission.held
         for version in delta.unheld:

@@ -49,7 +49,7 @@ from overlay.subscriptions.edge_counters import EdgeCounters
 from overlay.subscriptions.edge_state import Delta, Head, encode_deltas, encode_snapshot
 from overlay.subscriptions.endings import Endings
 from overlay.subscriptions.expiry import Expiry
-from overlay.subscriptions.roster import Roster
+from overlay.subscriptions.subscription_store import SubscriptionStore
 from overlay.subscriptions.summaries import PATIENT, Patience
 from overlay.table.slot_rows import states_of
 from overlay.table.slot_table import NONE
@@ -83,17 +83,17 @@ class VirtualEdge:
         self.counters = EdgeCounters()
         self._topics = topics
         self._catalogs = catalogs
-        self._roster = Roster(patience)
+        self._store = SubscriptionStore(patience)
         self._admission = Admission()
-        self._memory = EdgeMemory(self._roster, self._admission)
+        self._memory = EdgeMemory(self._store, self._admission)
         self._buffer = BatchBuffer()
         self._outbox = Outbox(topics, number)
         self._losses: list[str] = []
-        self._applier = BatchApplier(self._roster, self._outbox, self.counters)
-        self._endings = Endings(self._roster, self._outbox, self.counters, self._followed)
-        self._expiry = Expiry(self._roster)
+        self._applier = BatchApplier(self._store, self._outbox, self.counters)
+        self._endings = Endings(self._store, self._outbox, self.counters, self._followed)
+        self._expiry = Expiry(self._store)
         self._intake = Intake(
-            number, partitions, self._roster, self._admission, self._outbox, self.counters, self._expiry,
+            number, partitions, self._store, self._admission, self._outbox, self.counters, self._expiry,
             self._unsubscribe, lambda: self._head.registered,
         )  # fmt: skip
 
@@ -156,7 +156,7 @@ class VirtualEdge:
         self._void(unsure=True)
         if self._head.epoch >= 0:
             self._set(registered=True)
-            self._roster.register_all()
+            self._store.register_all()
 
     def losses(self) -> list[str]:
         """Return what was lost since the last call, each in a sentence that says where: for the log."""
@@ -173,7 +173,7 @@ class VirtualEdge:
         """
         if self._head.registered:
             to = Header("register", self._head.epoch, "", ve=self.number, catalog=self._head.catalog)
-            records = self._roster.registrations.records(self._admission.catalog, to, self._topics.registrations)
+            records = self._store.registrations.records(self._admission.catalog, to, self._topics.registrations)
             self._outbox.extend(records)
         delta = self._memory.changes()
         if delta != Delta():
@@ -237,12 +237,12 @@ class VirtualEdge:
     @property
     def counts(self) -> dict[str, int]:
         """How many subscriptions are live, accepted and held back now."""
-        live, waiting = self._roster.slots.count()
+        live, waiting = self._store.slots.count()
         return {"live": live, "accepted": waiting, "held": len(self._admission.held)}
 
     def find(self, key: bytes) -> SubscriptionView | None:
         """Return the subscription `key` as it is now. Cost: O(1)."""
-        slots = self._roster.slots
+        slots = self._store.slots
         live, waiting = slots.find(key)
         if live is not None:
             return self._view(live, None if waiting is None else int(slots.version[waiting]))
@@ -253,18 +253,18 @@ class VirtualEdge:
 
     def subscriptions(self) -> Iterator[SubscriptionView]:
         """List the subscriptions that are live or wait for their first snapshot, in no order."""
-        yield from self._listed(self._roster.slots.used().tolist())
+        yield from self._listed(self._store.slots.used().tolist())
 
     def search(self, prefix: bytes, limit: int, after: bytes = b"") -> Iterator[SubscriptionView]:
         """List the first `limit` subscriptions whose ids begin with `prefix` and come behind `after`, by id.
 
         Cost: O(subscriptions), without an object of each.
         """
-        yield from self._listed(self._roster.slots.find_prefix(prefix, limit, after))
+        yield from self._listed(self._store.slots.find_prefix(prefix, limit, after))
 
     def check(self) -> None:
         """Check the invariants of all parts. Raises AssertionError. Cost: O(subscriptions)."""
-        self._roster.check()
+        self._store.check()
         self._admission.held.check()
         self._buffer.check()
 
@@ -284,7 +284,7 @@ class VirtualEdge:
 
     def _unsubscribe(self, offsets: Sequence[int], keys: Sequence[bytes]) -> None:
         """End what there is of ids, which differ: live, waiting and held back."""
-        found = np.array(self._roster.slots.find_all(keys)).T
+        found = np.array(self._store.slots.find_all(keys)).T
         there = found != NONE
         self._endings.end(found[there], "unsubscribed")
         for offset, key, was_there in zip(offsets, keys, there.any(axis=1).tolist(), strict=True):
@@ -295,7 +295,7 @@ class VirtualEdge:
 
     def _followed(self, era: int) -> Position:
         """Return the position up to which the live slots of an era have followed their shards."""
-        if era != self._roster.slots.era:
+        if era != self._store.slots.era:
             return Position(*self._head.ended_eras[era])
         assert self.position is not None, "a subscription is live, but no batch was ever applied"
         return self.position
@@ -303,16 +303,16 @@ class VirtualEdge:
     def _listed(self, slots: Iterable[int]) -> Iterator[SubscriptionView]:
         """Give the view of each id, once."""
         for slot in slots:
-            live, waiting = self._roster.slots.find(self._roster.slots.key(slot))
+            live, waiting = self._store.slots.find(self._store.slots.key(slot))
             if live is None or live == slot:
-                yield self._view(slot, None if waiting in (slot, None) else int(self._roster.slots.version[waiting]))
+                yield self._view(slot, None if waiting in (slot, None) else int(self._store.slots.version[waiting]))
 
     def _view(self, slot: int, replaced_by: int | None) -> SubscriptionView:
-        slots = self._roster.slots
+        slots = self._store.slots
         name, version, n = slots.key(slot).decode(), int(slots.version[slot]), int(slots.n[slot])
         if not n:
             return SubscriptionView(name, version, "accepted", slots.sql(slot))
-        text = self._roster.shape_of(slot).plan.text(current_answer(self._roster, slot))
+        text = self._store.shape_of(slot).plan.text(current_answer(self._store, slot))
         at = self._followed(int(slots.eras[slot]))
         return SubscriptionView(name, version, "live", slots.sql(slot), n, msgspec.json.decode(text), at, replaced_by)
 
@@ -330,7 +330,7 @@ class VirtualEdge:
         self._announce(control.catalog)
         if isinstance(control, RegisterAll) and not self._head.registered:
             self._set(registered=True)
-            self._roster.register_all()
+            self._store.register_all()
         elif isinstance(control, Progress):
             self._progress(control)
 
@@ -347,7 +347,7 @@ class VirtualEdge:
             self._void(unsure=not begins)
             self._set(epoch=epoch, registered=not begins)
             if not begins:
-                self._roster.register_all()
+                self._store.register_all()
         return True
 
     def _void(self, unsure: bool) -> None:
@@ -358,13 +358,13 @@ class VirtualEdge:
 
     def _next_era(self) -> None:
         """Stop following: every answer must be synced again. Remember up to where the ending era has come."""
-        slots = self._roster.slots
+        slots = self._store.slots
         used = slots.used()
         kept = set(np.unique(slots.eras[used[slots.n[used] > 0]]).tolist())
         ended = {era: at for era, at in self._head.ended_eras.items() if era in kept}
         if self._head.position is not None and self._head.era in kept:
             ended[self._head.era] = self._head.position
-        self._roster.next_era()
+        self._store.next_era()
         self._set(era=slots.era, ended_eras=ended)
 
     def _announce(self, version: int) -> None:
@@ -374,8 +374,8 @@ class VirtualEdge:
         catalog = self._catalog(version)
         self._set(catalog=version)
         self._admission.announce(catalog)
-        gone = [entry.number for entry in self._roster.shapes if not entry.stands(catalog)]
-        self._endings.end(self._roster.slots.of_shapes(gone), "table dropped")
+        gone = [entry.number for entry in self._store.shapes if not entry.stands(catalog)]
+        self._endings.end(self._store.slots.of_shapes(gone), "table dropped")
         self._intake.admit(self._admission.held)
 
     def _chunk(self, offset: int, packed: Chunk) -> None:
@@ -426,7 +426,7 @@ class VirtualEdge:
         self._losses.append(f"a shard could not read a record of {registrations}: it says so with batch {batch}")
         self.counters.losses += 1
         self._next_era()
-        self._roster.register_all()
+        self._store.register_all()
 
     # -- state ----------------------------------------------------------------------------------------------------
 

@@ -9,35 +9,35 @@ from overlay.delivery.delivery import Position, change_tail, row_at, row_start
 from overlay.delivery.outbox import Outbox
 from overlay.delivery.packed_deliveries import Changes, Shared
 from overlay.maintain.batch_buffer import CommittedBatch
-from overlay.maintain.hearers import Hearings, hearings
-from overlay.maintain.latest_answers import LatestAnswers
-from overlay.maintain.single_answers import SingleAnswers
+from overlay.maintain.conflated_path import LatestAnswers
+from overlay.maintain.mode import COUNTS, EVERY, EVERY_COUNT, LATEST_COUNT, PACKED, PUSHED, SINGLE, Ways
+from overlay.maintain.multi_row_causes import Cause, Sweep, causes, runs
+from overlay.maintain.object_path import SingleAnswers
+from overlay.maintain.probes import Probes, hearings
 from overlay.maintain.snapshots import Snapshots
-from overlay.maintain.sweep import Cause, Sweep, causes, runs
 from overlay.maintain.transitions import Transitions, counted, transitions
-from overlay.maintain.ways import COUNTS, EVERY, EVERY_COUNT, LATEST_COUNT, PACKED, PUSHED, SINGLE, Ways
 from overlay.maintain.whole_snapshots import whole_snapshots
 from overlay.subscriptions.edge_counters import EdgeCounters
-from overlay.subscriptions.roster import Roster
+from overlay.subscriptions.subscription_store import SubscriptionStore
 from state.change_batch import I32, I64, Bool
 
 STEP = 4_096
-"""Hearings applied at a time: what they hold in memory grows with them times the subscriptions."""
+"""Probes applied at a time: what they hold in memory grows with them times the subscriptions."""
 
 
 class BatchApplier:
     """Turns batches into deliveries and new answers."""
 
-    def __init__(self, roster: Roster, outbox: Outbox, counters: EdgeCounters) -> None:
-        self._roster = roster
+    def __init__(self, store: SubscriptionStore, outbox: Outbox, counters: EdgeCounters) -> None:
+        self._store = store
         self._outbox = outbox
         self._counters = counters
-        self._ways = Ways(roster)
-        self._snapshots = Snapshots(roster, outbox, counters, self._ways)
-        self._singles = SingleAnswers(roster, outbox, counters)
-        self._latest = LatestAnswers(roster, outbox, counters)
+        self._ways = Ways(store)
+        self._snapshots = Snapshots(store, outbox, counters, self._ways)
+        self._singles = SingleAnswers(store, outbox, counters)
+        self._latest = LatestAnswers(store, outbox, counters)
         self._swept: list[Cause | None] = []
-        self._sweep = Sweep(roster, outbox, counters, self._ways, self._latest)
+        self._sweep = Sweep(store, outbox, counters, self._ways, self._latest)
 
     def apply(self, batch: CommittedBatch, position: Position) -> list[int]:
         """Apply `batch`, which ends at `position`; return slots over their quota, which the caller must end.
@@ -57,13 +57,13 @@ class BatchApplier:
         self._counters.messages += len(packed.messages)
         self._swept = causes(packed) if packed.header.sweeps else []
         wanted = np.zeros(len(packed.messages), np.bool_)
-        for heard in hearings(packed.messages, self._roster.shapes, self._roster.index, STEP):
+        for heard in hearings(packed.messages, self._store.shapes, self._store.index, STEP):
             wanted[self._step(packed, heard, position)] = True
         self._counters.unwanted += len(wanted) - int(np.count_nonzero(wanted))
 
-    def _step(self, packed: PackedMessages, heard: Hearings, position: Position) -> I64:
+    def _step(self, packed: PackedMessages, heard: Probes, position: Position) -> I64:
         """Apply some hearings, and return which messages somebody wanted."""
-        which, slots = self._roster.index.query(heard.group, *heard.bounds)
+        which, slots = self._store.index.query(heard.group, *heard.bounds)
         hit = heard.message[which]
         if len(which):
             self._causes(packed, hit, slots.astype(np.int64), position)
@@ -120,14 +120,14 @@ class BatchApplier:
         """Write what the pairs (message, slot) change, in their order."""
         moved = self._move(slots, *self._new(packed, hit, slots, counts=False), tells=True)
         chosen = moved.moves.nonzero()[0]
-        slots, shapes = slots[chosen], self._roster.slots.shape[slots[chosen]]
+        slots, shapes = slots[chosen], self._store.slots.shape[slots[chosen]]
         told, first, told_of = np.unique(hit[chosen], return_index=True, return_inverse=True)
-        texts = self._roster.shapes.texts(shapes[first], packed.messages.new[told], packed.messages.has_new[told])
+        texts = self._store.shapes.texts(shapes[first], packed.messages.new[told], packed.messages.has_new[told])
         ends = [
             change_tail(new, at)
             for new, at in zip(texts, self._rows(packed, told, shapes[first], position), strict=True)
         ]
-        olds = self._roster.shapes.texts(shapes, moved.old[chosen], moved.old_known[chosen])
+        olds = self._store.shapes.texts(shapes, moved.old[chosen], moved.old_known[chosen])
         self._write(slots, told_of, moved.n[chosen], olds, ends, pushed)
 
     def _every_count(self, packed: PackedMessages, hit: I64, slots: I64, position: Position, pushed: bool) -> None:
@@ -135,7 +135,7 @@ class BatchApplier:
         new, known = self._new(packed, hit, slots, counts=True)
         moved = self._move(slots, new, known, tells=True)
         chosen = moved.moves.nonzero()[0]
-        slots, shapes = slots[chosen], self._roster.slots.shape[slots[chosen]]
+        slots, shapes = slots[chosen], self._store.slots.shape[slots[chosen]]
         told, first, told_of = np.unique(hit[chosen], return_index=True, return_inverse=True)
         ends = [f',"at":{at}}}' for at in self._rows(packed, told, shapes[first], position)]
         olds, news = map(str, moved.old[chosen].tolist()), map(str, new[chosen].tolist())
@@ -147,10 +147,10 @@ class BatchApplier:
         new, known = self._new(packed, hit, slots, counts)
         moved = self._move(slots, new, known, tells=True)
         chosen = moved.moves.nonzero()[0]
-        table, slots = self._roster.slots, slots[chosen]
+        table, slots = self._store.slots, slots[chosen]
         shapes = table.shape[slots]
         told, first, told_of = np.unique(hit[chosen], return_index=True, return_inverse=True)
-        texts = self._roster.shapes.shared_texts
+        texts = self._store.shapes.shared_texts
         self._outbox.pack_changes(
             Changes(
                 *table.flat_ids(slots),
@@ -165,17 +165,17 @@ class BatchApplier:
     def _new(self, packed: PackedMessages, hit: I64, slots: I64, counts: bool) -> tuple[I64, Bool]:
         """Return the answer after each hit."""
         if counts:
-            held = self._roster.slots.value[slots]
+            held = self._store.slots.value[slots]
             return counted(slots, packed.messages.rows[hit], held), np.ones(len(hit), np.bool_)
         known = packed.messages.has_new[hit]
         return np.where(known, packed.messages.new[hit], 0), known
 
     def _move(self, slots: I64, new: I64, known: Bool, tells: bool) -> Transitions:
         """Write new answers of slots into the columns; their counters too if every change is told."""
-        table = self._roster.slots
+        table = self._store.slots
         moved = transitions(slots, new, known, table.value[slots], table.known[slots], table.n[slots])
         n = moved.last_n if tells else table.n[moved.slots]
-        self._roster.move(moved.slots, moved.value, moved.known, n)
+        self._store.move(moved.slots, moved.value, moved.known, n)
         changes = int(np.count_nonzero(moved.moves))
         self._counters.suppressed += len(slots) - changes
         self._counters.deliveries += changes if tells else 0
@@ -184,12 +184,12 @@ class BatchApplier:
     def _write(self, slots: I64, told_of: I64, n: I64, olds: list[str], ends: list[str], pushed: bool) -> None:
         distinct, who = np.unique(slots, return_inverse=True)
         rows = zip(who.tolist(), told_of.tolist(), n.tolist(), olds, strict=True)
-        self._outbox.changes(*self._roster.slots.change_heads(distinct), ends, rows, pushed)
+        self._outbox.changes(*self._store.slots.change_heads(distinct), ends, rows, pushed)
 
     def _rows(self, packed: PackedMessages, told: I64, shapes: I32, position: Position) -> list[str]:
         """Return the causing rows of messages as JSON; `shapes` are those of somebody who hears each."""
         starts = {
-            number: row_start(position, self._roster.shapes[number].topic_text) for number in np.unique(shapes).tolist()
+            number: row_start(position, self._store.shapes[number].topic_text) for number in np.unique(shapes).tolist()
         }
         places = zip(shapes.tolist(), packed.partition[told].tolist(), packed.offset[told].tolist(), strict=True)
         return [row_at(starts[shape], partition, offset) for shape, partition, offset in places]

@@ -9,16 +9,16 @@ from catalog.sql.notify import FORMS, PACKED
 from operators.answer import Tally
 from operators.packed import PackedSnapshot
 from overlay.answers import quota
-from overlay.answers.composite import Whole, states_of
+from overlay.answers.answer_layout import Whole, states_of
 from overlay.answers.shape_table import ShapeEntry
 from overlay.delivery import ack
 from overlay.delivery.delivery import NULL, Position, delivery, json_names, json_text, moved
 from overlay.delivery.outbox import Outbox
-from overlay.maintain.ways import COUNTS, SINGLE, Ways
+from overlay.maintain.mode import COUNTS, SINGLE, Ways
 from overlay.subscriptions.current_answer import current_answer
 from overlay.subscriptions.edge_counters import EdgeCounters
 from overlay.subscriptions.expiry import written
-from overlay.subscriptions.roster import Roster
+from overlay.subscriptions.subscription_store import SubscriptionStore
 from overlay.table.slot_table import NONE
 from state.change_batch import I64, Bool
 from state.order_code import INT64_MAX
@@ -30,9 +30,9 @@ class Snapshots:
     Slots whose answer is over its quota are neither started nor resynced: `given_up` returns them, to be ended.
     """
 
-    def __init__(self, roster: Roster, outbox: Outbox, counters: EdgeCounters, ways: Ways) -> None:
+    def __init__(self, store: SubscriptionStore, outbox: Outbox, counters: EdgeCounters, ways: Ways) -> None:
         self._exceeded: list[int] = []
-        self._roster = roster
+        self._store = store
         self._outbox = outbox
         self._counters = counters
         self._ways = ways
@@ -43,14 +43,14 @@ class Snapshots:
         Of an id's two slots the live one is resynced before the waiting one starts.
         Cost: O(slots) in numpy; 5 us to start a plain answer, 10 us others.
         """
-        slots = self._roster.slots.awaiting_slots(packed.version)
+        slots = self._store.slots.awaiting_slots(packed.version)
         rows = np.unique(slots, return_index=True)[1]
         rows = np.sort(rows[slots[rows] != NONE])
         self._counters.stale_snapshots += len(slots) - len(rows)
         slots = slots[rows]
         self._ways.forget(slots)
         ways = self._ways.of(slots)
-        is_live = self._roster.slots.n[slots] > 0
+        is_live = self._store.slots.n[slots] > 0
         for begun in (True, False):
             mine = (is_live == begun) & (ways != SINGLE)
             if mine.any():
@@ -68,22 +68,22 @@ class Snapshots:
 
     def _resync_plain(self, slots: I64, value: I64, known: Bool, at: Position) -> None:
         """Resync answers that are kept in the columns of slots."""
-        table = self._roster.slots
+        table = self._store.slots
         held, held_known = table.value[slots], table.known[slots]
         n = table.n[slots] + ((held != value) | (held_known != known))
         olds, news = self._texts(slots, held, held_known), self._texts(slots, value, known)
         for slot, number, old, new in zip(slots.tolist(), n.tolist(), olds, news, strict=True):
             self._resync(slot, number, moved(old, new), at)
-        self._roster.sync(slots, value, known, n)
+        self._store.sync(slots, value, known, n)
 
     def _start_plain(self, slots: I64, value: I64, known: Bool, at: Position) -> None:
         """Start answers that are kept in the columns of slots."""
         bodies = [moved(NULL, new) for new in self._texts(slots, value, known)]
         self._start(slots, bodies, at)
-        self._roster.sync(slots, value, known, np.ones(len(slots), np.int64))
+        self._store.sync(slots, value, known, np.ones(len(slots), np.int64))
 
     def _texts(self, slots: I64, codes: I64, known: Bool) -> list[str]:
-        return self._roster.shapes.texts(self._roster.slots.shape[slots], codes, known)
+        return self._store.shapes.texts(self._store.slots.shape[slots], codes, known)
 
     def _within_quota(self, slots: I64, wholes: list[Whole]) -> dict[int, Whole]:
         """Return answers that are kept one by one, by slot, without those over their quota."""
@@ -99,38 +99,38 @@ class Snapshots:
         """Resync answers that are kept one by one."""
         numbers = []
         for slot, whole in wholes.items():
-            entry, told = self._roster.shape_of(slot), self._told(slot)
-            numbers.append(int(self._roster.slots.n[slot]) + _differ(entry, told, whole))
+            entry, told = self._store.shape_of(slot), self._told(slot)
+            numbers.append(int(self._store.slots.n[slot]) + _differ(entry, told, whole))
             self._resync(slot, numbers[-1], entry.plan.body(told, whole), at)
         self._keep_singles(wholes, np.array(numbers, np.int64))
 
     def _start_singles(self, wholes: dict[int, Whole], at: Position) -> None:
         """Start answers that are kept one by one."""
-        bodies = [self._roster.shape_of(slot).plan.body(None, whole) for slot, whole in wholes.items()]
+        bodies = [self._store.shape_of(slot).plan.body(None, whole) for slot, whole in wholes.items()]
         self._start(np.array(list(wholes), np.int64), bodies, at)
         self._keep_singles(wholes, np.ones(len(wholes), np.int64))
 
     def _keep_singles(self, wholes: dict[int, Whole], n: I64) -> None:
         slots, zeros = np.array(list(wholes), np.int64), np.zeros(len(wholes), np.int64)
-        self._roster.sync(slots, zeros, zeros > 0, n)
+        self._store.sync(slots, zeros, zeros > 0, n)
         for slot, whole in wholes.items():
-            self._roster.answers.start(slot, whole)
+            self._store.answers.start(slot, whole)
 
     def _told(self, slot: int) -> Whole:
         """Return what the subscriber of a live slot was told last: under MIN CHANGE not always its answer."""
-        if self._roster.slots.notify(slot).kind == "min_change":
-            return (self._roster.answers.of(slot).told,)
-        return current_answer(self._roster, slot)
+        if self._store.slots.notify(slot).kind == "min_change":
+            return (self._store.answers.of(slot).told,)
+        return current_answer(self._store, slot)
 
     def _start(self, slots: I64, bodies: list[str], at: Position) -> None:
         """Say that waiting subscriptions are live, in place of those that they replace."""
-        table = self._roster.slots
+        table = self._store.slots
         keys = table.keys(slots)
         replaced, _ = table.find_all(keys)
         replaced = replaced[replaced != NONE]
         if (table.forms(replaced) == FORMS.index(PACKED)).any():
             self._outbox.flush()  # what the replaced ones have told stands before what comes in another form
-        self._roster.retire(replaced)
+        self._store.retire(replaced)
         rows = zip(
             json_names(keys), table.version[slots].tolist(), bodies, table.json_sqls(slots), self._ends(slots),
             strict=True,
@@ -146,11 +146,11 @@ class Snapshots:
 
     def _ends(self, slots: I64) -> list[str]:
         """Return how the acks of slots end; shapes and terms are few."""
-        table = self._roster.slots
+        table = self._store.slots
         made: dict[tuple[int, int], str] = {}
         kinds = list(zip(table.shape[slots].tolist(), table.term[slots].tolist(), strict=True))
         for shape, term in dict.fromkeys(kinds):
-            made[shape, term] = ack.ending(self._roster.shapes[shape].key, table.terms(term).cost)
+            made[shape, term] = ack.ending(self._store.shapes[shape].key, table.terms(term).cost)
         expires = table.expires(slots).tolist()
         return [
             made[kind] if when == INT64_MAX or when < 0 else ack.expiring(written(when)) + made[kind]
@@ -158,7 +158,7 @@ class Snapshots:
         ]
 
     def _resync(self, slot: int, n: int, body: str, at: Position) -> None:
-        slots = self._roster.slots
+        slots = self._store.slots
         key, version = slots.key(slot), int(slots.version[slot])
         value = delivery(json_text(key.decode()), "resync", version, n, body, at.text)
         self._outbox.deliver(key, value, slots.terms(int(slots.term[slot])).deliver)

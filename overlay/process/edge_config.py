@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from connectors.http.rules import HttpRules
 from connectors.kafka.properties import KafkaProperties
 from connectors.topics import Topics
+from overlay.process.compaction_policy import FLOOR_BYTES
 from overlay.process.ownership import edge_group
-from overlay.process.snapshot_policy import FLOOR_BYTES
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,9 +39,9 @@ from overlay.intake.open_time import OpenTime
 from overlay.process.committed_view import CommittedView
 from overlay.process.edge_answers import RUNNING, EdgeAnswers
 from overlay.process.edge_config import EdgeConfig
+from overlay.process.memory_trim import Rests, give_back
 from overlay.process.owned_edges import OwnedEdges, Step
 from overlay.process.ownership import client_id
-from overlay.process.returned_memory import Rests, give_back
 from overlay.push.board import PushBoard
 from overlay.subscriptions.edge_state import EdgeStateError
 from state.errors import UserError

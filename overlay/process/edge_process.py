@@ -19,9 +19,9 @@ from overlay.process.committed_view import CommittedView
 from overlay.process.edge_answers import EdgeAnswers
 from overlay.process.edge_config import EdgeConfig
 from overlay.process.edge_member import EdgeMember
-from overlay.process.front_desk import FrontDesk
+from overlay.process.jit_warmup import warm
 from overlay.process.ownership import Ownership
-from overlay.process.warming import warm
+from overlay.process.subscription_gateway import SubscriptionGateway
 from overlay.push.board import PushBoard
 
 WAIT_SECONDS = 0.5
@@ -71,8 +71,8 @@ class EdgeProcess:
 
     def _listen(self) -> HttpServer:
         config = self._config
-        desk = FrontDesk(config.kafka, config.topics, self.answers, self._board)
-        app = edge_app(Edge(self.answers, self._board, desk), config.rules)
+        gateway = SubscriptionGateway(config.kafka, config.topics, self.answers, self._board)
+        app = edge_app(Edge(self.answers, self._board, gateway), config.rules)
         return HttpServer(app, config.http_host, config.http_port, config.rules)
 
     def _await_topics(self, stop: threading.Event) -> int:

@@ -20,7 +20,7 @@ from connectors.record import OutRecord
 from connectors.topics import Topics
 from overlay.delivery.packed_deliveries import PACKED_KEY
 from overlay.machine.virtual_edge import VirtualEdge
-from overlay.process.snapshot_policy import SnapshotPolicy
+from overlay.process.compaction_policy import SnapshotPolicy
 
 STEP_RECORDS = 20_000
 SETTLED = 10_000

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from overlay.answers.composite import Whole
-from overlay.subscriptions.roster import Roster
+from overlay.answers.answer_layout import Whole
+from overlay.subscriptions.subscription_store import SubscriptionStore
 
 
-def is_single(roster: Roster, slot: int) -> bool:
-    """Whether a slot's answer is kept in `roster.answers`, not in the columns: composite, or told by MIN CHANGE."""
-    entry = roster.shape_of(slot)
-    return not (entry.plain or entry.counts) or roster.slots.notify(slot).kind == "min_change"
+def is_single(store: SubscriptionStore, slot: int) -> bool:
+    """Whether a slot's answer is kept in `store.answers`, not in the columns: composite, or told by MIN CHANGE."""
+    entry = store.shape_of(slot)
+    return not (entry.plain or entry.counts) or store.slots.notify(slot).kind == "min_change"
 
 
-def current_answer(roster: Roster, slot: int) -> Whole:
+def current_answer(store: SubscriptionStore, slot: int) -> Whole:
     """Return the exact answer of a live slot."""
-    whole = roster.answers.whole(slot)
+    whole = store.answers.whole(slot)
     if whole is not None:
         return whole
-    slots = roster.slots
+    slots = store.slots
     value = int(slots.value[slot])
-    if roster.shape_of(slot).counts:
+    if store.shape_of(slot).counts:
         return ((value, 0),)
     return (value if slots.known[slot] else None,)

@@ -12,7 +12,7 @@ from overlay.delivery.delivery import NULL, Position, delivery, json_names, move
 from overlay.delivery.outbox import Outbox
 from overlay.subscriptions.current_answer import current_answer
 from overlay.subscriptions.edge_counters import EdgeCounters
-from overlay.subscriptions.roster import Roster
+from overlay.subscriptions.subscription_store import SubscriptionStore
 from state.change_batch import I64
 
 
@@ -20,9 +20,9 @@ class Endings:
     """followed(era) is the position up to which slots of an era have followed their shards."""
 
     def __init__(
-        self, roster: Roster, outbox: Outbox, counters: EdgeCounters, followed: Callable[[int], Position]
+        self, store: SubscriptionStore, outbox: Outbox, counters: EdgeCounters, followed: Callable[[int], Position]
     ) -> None:
-        self._roster = roster
+        self._store = store
         self._outbox = outbox
         self._counters = counters
         self._followed = followed
@@ -35,17 +35,17 @@ class Endings:
         """
         if not len(slots):
             return
-        table = self._roster.slots
+        table = self._store.slots
         keys = table.keys(slots)
         names = json_names(keys)
         self._deliver(slots, keys, names, reason)
         versions = table.version[slots].tolist()
         self._outbox.acks(keys, [ack.ended(*one, reason) for one in zip(names, versions, strict=True)])
-        self._roster.retire(slots)
+        self._store.retire(slots)
 
     def _deliver(self, slots: I64, keys: list[bytes], names: list[str], reason: str) -> None:
         """Tell those that are live."""
-        table = self._roster.slots
+        table = self._store.slots
         which = (table.n[slots] > 0).nonzero()[0]
         if not len(which):
             return
@@ -64,11 +64,11 @@ class Endings:
 
     def _bodies(self, slots: I64) -> list[str]:
         """Return what is told of answers that are no more."""
-        roster, table = self._roster, self._roster.slots
-        olds = roster.shapes.texts(table.shape[slots], table.value[slots], table.known[slots])
+        store, table = self._store, self._store.slots
+        olds = store.shapes.texts(table.shape[slots], table.value[slots], table.known[slots])
         bodies = [moved(old, NULL) for old in olds]
-        if len(roster.answers):
+        if len(store.answers):
             for i, slot in enumerate(slots.tolist()):
-                if roster.answers.whole(slot) is not None:
-                    bodies[i] = roster.shape_of(slot).plan.body(current_answer(roster, slot), None)
+                if store.answers.whole(slot) is not None:
+                    bodies[i] = store.shape_of(slot).plan.body(current_answer(store, slot), None)
         return bodies

@@ -13,28 +13,28 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from overlay.subscriptions.roster import Roster
+from overlay.subscriptions.subscription_store import SubscriptionStore
 from state.change_batch import I64
 from state.order_code import INT64_MAX
 
 
 class Expiry:
-    """Watches the column `expires` of a roster's slots: whether any TTL is to begin, and when the next one ends."""
+    """Watches the column `expires` of a store's slots: whether any TTL is to begin, and when the next one ends."""
 
-    def __init__(self, roster: Roster) -> None:
-        self._roster = roster
+    def __init__(self, store: SubscriptionStore) -> None:
+        self._store = store
         self._begins = False
         self._next = INT64_MAX
 
     def begin(self, slots: Sequence[int], ttls: Sequence[int]) -> None:
         """Note the TTLs (seconds) of subscriptions that have just been taken."""
         if len(slots):
-            self._roster.slots.set_expires(np.array(slots, np.int64), -np.array(ttls, np.int64))
+            self._store.slots.set_expires(np.array(slots, np.int64), -np.array(ttls, np.int64))
             self._begins = True
 
     def restore(self) -> None:
         """Begin anew from the column."""
-        slots = self._roster.slots
+        slots = self._store.slots
         self._begins = bool(len(slots.expired(-1)))
         self._next = slots.next_expiry(-1)
 
@@ -49,15 +49,15 @@ class Expiry:
         now = None if self._next == INT64_MAX else seconds(time)
         if now is None or now < self._next:
             return np.zeros(0, np.int64)
-        over = self._roster.slots.expired(now)
-        self._next = self._roster.slots.next_expiry(now)
+        over = self._store.slots.expired(now)
+        self._next = self._store.slots.next_expiry(now)
         return over
 
     def _start(self, now: int) -> None:
-        slots = self._roster.slots
+        slots = self._store.slots
         new = slots.expired(-1)
         slots.set_expires(new, now - slots.expires(new))
-        self._roster.touch(new)
+        self._store.touch(new)
         self._begins, self._next = False, slots.next_expiry(-1)
 
 

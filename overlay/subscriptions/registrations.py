@@ -4,7 +4,7 @@ All go to the virtual edge's partition of `registrations` with the shard as key,
 which they were written. A `withdraw` is decided only when a step ends and the channel is still unused, hence never
 races with a registration of the same channel.
 
-Summaries (`overlay/subscriptions/summaries.py`) come last: they say all that is wanted, the step's own registrations among it.
+Summaries (`subscriptions/summaries.py`) come last: they say all that is wanted, the step's own registrations among it.
 
 What is queued is looked at only when the step ends: who went in between, or has the snapshot already, is passed over.
 """
@@ -82,7 +82,7 @@ class Registrations:
     def _withdrawals(self, catalog: Catalog, to: Header, topic: str) -> Iterator[OutRecord]:
         by_shard: dict[str, list[Channel]] = {}
         for channel, entry in self.unused.items():
-            if not self._shapes.hearing(channel) and entry.stands(catalog):
+            if not self._shapes.shapes_of(channel) and entry.stands(catalog):
                 for shard in catalog.relations[channel.relation].shards:
                     by_shard.setdefault(shard, []).append(channel)
         for shard, gone in by_shard.items():

@@ -88,7 +88,7 @@ class Summaries:
         due: dict[str, dict[Channel, Boxes]] = {}
         looked_at = 0
         for channel in self._due():
-            entry = self._shapes.hearing(channel)[0]
+            entry = self._shapes.shapes_of(channel)[0]
             del self._moved[channel]
             if entry.stands(catalog):
                 slots = self._wanting(channel)
@@ -108,7 +108,7 @@ class Summaries:
         share = _CALM_SHARE if self._calm >= self._patience.calm else 1.0
         due = []
         for channel, moved in list(self._moved.items()):
-            heard = self._shapes.hearing(channel)
+            heard = self._shapes.shapes_of(channel)
             if not heard:
                 del self._moved[channel]  # withdrawn, in this step
             elif moved > max(self._patience.floor, share * sum(entry.count for entry in heard)):
@@ -117,7 +117,7 @@ class Summaries:
 
     def _wanting(self, channel: Channel) -> I64:
         """Return the slots that want the channel, those that no row can meet left out."""
-        slots = self._slots.with_shapes([entry.number for entry in self._shapes.hearing(channel)])
+        slots = self._slots.with_shapes([entry.number for entry in self._shapes.shapes_of(channel)])
         return slots[~self._slots.empty[slots]]
 
     def _boxes(self, slots: I64, entry: ShapeEntry) -> Boxes:

@@ -1,7 +1,7 @@
-"""The compiled loops behind `overlay/table/statement_texts.py`: literals are packed, and statements written out of them.
+"""The compiled loops behind `table/statement_texts.py`: literals are packed, and statements written out of them.
 
 All of them stand in this one file, because numba's cache does not see changes in another file's functions.
-`overlay/table/literal_code.py` says how a text is packed; `pack_all` and `write_all` do the same as its `pack` and `unpack`.
+`table/literal_code.py` says how a text is packed; `pack_all` and `write_all` do the same as its `pack` and `unpack`.
 Cost: 0.1 us a statement each way.
 """
 

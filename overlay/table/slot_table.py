@@ -28,13 +28,13 @@ import numpy.typing as npt
 
 from catalog.query.shape import Region, Shape
 from catalog.sql.notify import FORMS, Notify
-from overlay.arena.column import widened
-from overlay.arena.interned import Interned
-from overlay.arena.numbered_keys import NumberedKeys
+from overlay.arena.growable_column import widened
+from overlay.arena.interner import Interned
+from overlay.arena.key_interner import NumberedKeys
 from overlay.arena.text_arena import cut
 from overlay.delivery.delivery import json_names
+from overlay.table.accepted_batch import AcceptedBatch
 from overlay.table.change_heads import change_heads
-from overlay.table.newcomers import Newcomers
 from overlay.table.slot_rows import ROW, Slots, StoredTerms, Terms
 from overlay.table.slot_texts import SlotTexts
 from state.change_batch import I32, I64, Bool
@@ -246,19 +246,19 @@ class SlotTable:
 
     # -- coming and going -----------------------------------------------------------------------------------------
 
-    def add(self, newcomers: Newcomers, shapes: I64) -> I64:
+    def add(self, accepted: AcceptedBatch, shapes: I64) -> I64:
         """Take in waiting subscriptions, each with the number of its shape, and return their slots.
 
         None of the ids may have a waiting one.
         """
-        slots = self._take_free(len(newcomers))
-        self._texts.put(slots, newcomers.keys, newcomers.templates, newcomers.template, newcomers.literals)
-        self.group[slots] = self._groups.enter(newcomers.groups, newcomers.group)
-        times = np.bincount(newcomers.term, minlength=len(newcomers.terms)).tolist()
-        terms = [self._terms.enter(*one) for one in zip(newcomers.terms, times, strict=True)]
-        self.term[slots] = np.array(terms, np.int32)[newcomers.term]
-        self.version[slots], self.shape[slots] = newcomers.versions, shapes
-        self.lo[slots], self.hi[slots], self.empty[slots] = newcomers.lo, newcomers.hi, newcomers.empty
+        slots = self._take_free(len(accepted))
+        self._texts.put(slots, accepted.keys, accepted.templates, accepted.template, accepted.literals)
+        self.group[slots] = self._groups.enter(accepted.groups, accepted.group)
+        times = np.bincount(accepted.term, minlength=len(accepted.terms)).tolist()
+        terms = [self._terms.enter(*one) for one in zip(accepted.terms, times, strict=True)]
+        self.term[slots] = np.array(terms, np.int32)[accepted.term]
+        self.version[slots], self.shape[slots] = accepted.versions, shapes
+        self.lo[slots], self.hi[slots], self.empty[slots] = accepted.lo, accepted.hi, accepted.empty
         self.value[slots], self.known[slots], self.n[slots], self.eras[slots] = 0, False, 0, NEVER
         self.set_expires(slots, INT64_MAX)
         return slots

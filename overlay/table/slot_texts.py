@@ -1,7 +1,7 @@
 """What a slot has of text: its id, and behind it the literals of its statement, in one arena.
 
     data       person-0000001'NYSE' 10.5 12.5|person-0000002...
-    id_sizes   14                             14                   the rest are literals (`overlay/table/statement_texts.py`)
+    id_sizes   14                             14                   the rest are literals (`table/statement_texts.py`)
 
 Cost: 12 bytes a slot beside the texts.
 """
@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from overlay.arena.column import widened
+from overlay.arena.growable_column import widened
 from overlay.arena.key_kernels import U8, U32, gather
 from overlay.arena.key_table import KeyTable
 from overlay.arena.text_arena import TextArena, cut, sizes_of

@@ -21,7 +21,7 @@ import numpy as np
 
 from catalog.bulk.cut_statements import CutStatements
 from catalog.query.template import Pieces, split
-from overlay.arena.interned import Interned
+from overlay.arena.interner import Interned
 from overlay.arena.text_arena import cut, sizes_of
 from overlay.table.literal_code import pack, unpack
 from overlay.table.literal_kernels import U8, pack_all, write_all

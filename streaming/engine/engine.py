@@ -4,7 +4,7 @@ open      Kafka's topics, the Spark session, the checkpoint
 claim     one engine, one epoch                                               (claim.py)
 recover   where the telling stopped                                           (progress.py)
 log       write every publication to the Delta table, beside all that         (log_keeper.py)
-attend    run the query, tell, watch, restart it on a new catalog version     (attendant.py)
+attend    run the query, tell, watch, restart it on a new catalog version     (query_controller.py)
 close     the query, the session and its JVM
 """
 
@@ -29,10 +29,10 @@ from shard.pipeline import process_shard
 from streaming.checkpoint.checkpoint import Checkpoint, Sidecar
 from streaming.checkpoint.files import Files, open_files, poll_seconds_of
 from streaming.checkpoint.generation import Generations
-from streaming.engine.attendant import Attendant, Desk, Versions
+from streaming.engine.query_controller import EngineContext, QueryController, Versions
 from streaming.engine.rebuild import NothingToRebuildError, prepare, read_seed, untouched
 from streaming.epoch.catalog_versions import CatalogTopic
-from streaming.epoch.claim import ClaimWatch, Opening, Stillness, claim
+from streaming.epoch.claim import ClaimWatch, EpochOpening, LivenessProbe, claim
 from streaming.epoch.kafka_cluster import KafkaCluster
 from streaming.epoch.progress import ProgressWriter
 from streaming.log.keeper import LogConfig, LogKeeper
@@ -119,7 +119,7 @@ class Engine:
         partitions = _persist(lambda: cluster.ensure_topics(config.topics), stop)
         if partitions is None:
             return
-        stillness = Stillness.begin(cluster, config.topics)
+        stillness = LivenessProbe.begin(cluster, config.topics)
         with foreseen(jvm_is_alive), self._session() as spark:
             generations = Generations(open_files(spark, config.checkpoint), config.checkpoint)
             self._rebuild(spark, cluster, generations)
@@ -129,10 +129,10 @@ class Engine:
             checkpoint.begin = sidecar.begin
             with self._log(spark, cluster) as keeper:
                 checks = (generations.check, *([keeper.check] if keeper is not None else []))
-                desk = self._desk(cluster, checkpoint, sidecar, partitions, checks)
-                desk.writer.recover()
-                _LOG.info("epoch %d, last batch told %d", sidecar.epoch, desk.writer.last)
-                Attendant(desk, self._start_query(spark, desk, partitions)).run(stop)
+                context = self._desk(cluster, checkpoint, sidecar, partitions, checks)
+                context.writer.recover()
+                _LOG.info("epoch %d, last batch told %d", sidecar.epoch, context.writer.last)
+                QueryController(context, self._start_query(spark, context, partitions)).run(stop)
 
     @contextmanager
     def _session(self) -> Iterator[SparkSession]:
@@ -165,7 +165,7 @@ class Engine:
         prepare(asked.rebuild, log, catalogs.newest, cluster, config.topics, open_files(spark, where), where)
         generations.enter(asked.number + 1)
 
-    def _claim(self, cluster: KafkaCluster, checkpoint: Checkpoint, stillness: Stillness) -> Sidecar:
+    def _claim(self, cluster: KafkaCluster, checkpoint: Checkpoint, stillness: LivenessProbe) -> Sidecar:
         """Claim; an old checkpoint is first told of newer engines, as that says more than "somebody is at work"."""
         config = self._config
         known = checkpoint.load()
@@ -182,9 +182,9 @@ class Engine:
         sidecar: Sidecar,
         partitions: int,
         checks: tuple[Callable[[], None], ...],
-    ) -> Desk:
+    ) -> EngineContext:
         topics = self._config.topics
-        return Desk(
+        return EngineContext(
             cluster=cluster,
             topics=topics,
             checkpoint=checkpoint,
@@ -192,23 +192,25 @@ class Engine:
             catalogs=CatalogTopic(cluster, topics),
             writer=self._progress_writer(cluster, checkpoint, topics, partitions, sidecar.epoch),
             watch=ClaimWatch(cluster, topics, sidecar),
-            opening=Opening(cluster, checkpoint, topics, partitions),
+            opening=EpochOpening(cluster, checkpoint, topics, partitions),
             poll_seconds=poll_seconds_of(checkpoint.uri),
             checks=checks,
         )
 
-    def _start_query(self, spark: SparkSession, desk: Desk, partitions: int) -> Callable[[Versions, Reading], QueryRun]:
+    def _start_query(
+        self, spark: SparkSession, context: EngineContext, partitions: int
+    ) -> Callable[[Versions, Reading], QueryRun]:
         def start(catalogs: Versions, reading: Reading) -> QueryRun:
-            begin, seeds = beginning_of(desk, reading.existing, open_files(spark, desk.checkpoint.uri))
+            begin, seeds = beginning_of(context, reading.existing, open_files(spark, context.checkpoint.uri))
             config = MatchConfig(
                 process=self._process,
-                epoch=desk.sidecar.epoch,
+                epoch=context.sidecar.epoch,
                 catalogs=catalogs,
                 reads=tuple(sorted(reading.wanted)),
                 topics=self._config.topics,
                 partitions=partitions,
                 kafka=self._config.kafka.java(),
-                checkpoint=desk.checkpoint.uri,
+                checkpoint=context.checkpoint.uri,
                 max_offsets=self._config.max_offsets,
                 relaxed=reading.relaxed,
                 several=reading.several,
@@ -221,16 +223,17 @@ class Engine:
         return start
 
 
-def beginning_of(desk: Desk, topics: Iterable[str], files: Files) -> tuple[Offsets, dict[str, bytes]]:
+def beginning_of(context: EngineContext, topics: Iterable[str], files: Files) -> tuple[Offsets, dict[str, bytes]]:
     """Return where a rebuilt checkpoint begins that has no batch yet, and the seeds of shards without a state."""
-    sidecar, planned = desk.sidecar, desk.checkpoint.last_planned()
+    sidecar, planned = context.sidecar, context.checkpoint.last_planned()
     if not sidecar.seeds:
         return {}, {}
-    last = desk.checkpoint.end_offsets(planned) if planned >= 0 else {}
+    last = context.checkpoint.end_offsets(planned) if planned >= 0 else {}
     seeds = {shard: read_seed(files, shard) or b"" for shard in untouched(sidecar, last)}
     places = {
         topic: {
-            str(p): sidecar.begin.get(topic, {}).get(str(p), first) for p, first in desk.cluster.begins(topic).items()
+            str(p): sidecar.begin.get(topic, {}).get(str(p), first)
+            for p, first in context.cluster.begins(topic).items()
         }
         for topic in sorted(topics)
     }

@@ -56,14 +56,14 @@ class ClaimRecord(msgspec.Struct, frozen=True, tag="claim", tag_field="kind"):
 
 
 @dataclass(frozen=True, slots=True)
-class Stillness:
+class LivenessProbe:
     """Where the topic `batches` ended, and when that was looked up (monotonic seconds)."""
 
     end: int
     since: float
 
     @classmethod
-    def begin(cls, cluster: Cluster, topics: Topics, clock: Callable[[], float] = time.monotonic) -> Stillness:
+    def begin(cls, cluster: Cluster, topics: Topics, clock: Callable[[], float] = time.monotonic) -> LivenessProbe:
         """Look now; some seconds later `check` says whether anybody wrote in between."""
         return cls(cluster.end(topics.batches), clock())
 
@@ -151,7 +151,7 @@ def _read_claim(value: bytes | None) -> ClaimRecord | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Opening:
+class EpochOpening:
     """Steps 3 to 5 of an epoch, for `partitions` virtual edges. *Cost*: two rounds of small records in all."""
 
     cluster: Cluster

@@ -1,6 +1,6 @@
 """The one place where Spark's stateful function meets the pure pipeline.
 
-A group of `applyInPandasWithState` is a shard. Its records come in any number of parcels (`streaming/query/parcel.py`); the
+A group of `applyInPandasWithState` is a shard. Its records come in any number of parcels (`shuffle_batch.py`); the
 answer may not depend on where they are cut, so all are collected first and handed over as pieces. What the shard
 writes goes back as rows of the sink (`streaming/query/sink_rows.py`). No number passes through a pandas default type.
 """
@@ -18,8 +18,8 @@ from connectors.schemas.schema_registry import Registry, use_registry
 from connectors.topics import Topics
 from shard.pipeline import ShardResult, ShardSpec
 from streaming.query.batch_context import Catalogs, catalog_at, current_batch
-from streaming.query.parcel import unwrap
 from streaming.query.partition_count import Several, several_at
+from streaming.query.shuffle_batch import unwrap
 from streaming.query.sink_rows import frames
 
 Process = Callable[[ShardSpec, int, bytes | None, Sequence[RawRecords]], ShardResult]

@@ -1,6 +1,6 @@
 """The daemon that forks Spark's Python workers, with modules and kernels loaded before the first fork.
 
-`spark.python.daemon.module=streaming.query.daemon`. Spark ends a worker that was idle for a minute, so whoever publishes
+`spark.python.daemon.module=streaming.query.daemon`. Spark ends a worker that was idle for a minute: who publishes
 after a pause meets a new one: forked from here it begins at once, otherwise it first imports pandas, pyarrow and
 numba and loads the kernels (1.5-2.5 s, measured). What has threads at the fork takes care of it: Arrow's pools and
 allocator register fork handlers, and OpenBLAS is held to one thread by Spark's OMP_NUM_THREADS.

@@ -23,7 +23,7 @@ from catalog.schema.relation import Catalog
 from connectors.schemas.schema_registry import Registry
 from connectors.topics import Topics
 from operators.control import Offsets
-from streaming.query import parcel
+from streaming.query import shuffle_batch
 from streaming.query.adapter import Process, ShardFunction
 from streaming.query.batch_context import Catalogs
 from streaming.query.partition_count import Several
@@ -161,5 +161,9 @@ def _wrapped(source: DataFrame, config: MatchConfig) -> DataFrame:
     """Give each record the number of its topic, and wrap what belongs to a shard."""
     names = _sources(config)
     records = source.withColumn("source", numbered(names)).withColumn("micros", F.unix_micros("timestamp"))
-    wrap = parcel.Wrap(names, config.catalogs)
-    return records.where(F.col("source").isNotNull()).select(*parcel.RECORDS).mapInArrow(wrap, parcel.PARCELS)
+    wrap = shuffle_batch.ShuffleBatches(names, config.catalogs)
+    return (
+        records.where(F.col("source").isNotNull())
+        .select(*shuffle_batch.RECORDS)
+        .mapInArrow(wrap, shuffle_batch.PARCELS)
+    )

@@ -26,7 +26,7 @@ from pyspark.sql import SparkSession
 from streaming.checkpoint.files import is_local_path
 from streaming.query.failure import JVM_GONE
 
-ROOMS = ("state", "catalog", "operators", "connectors", "streaming")
+ROOMS = ("state", "catalog", "operators", "connectors", "shard", "streaming")
 ROOMS_ZIP = "tidewire-rooms.zip"
 ROOT = Path(__file__).resolve().parent.parent
 _LOCAL = re.compile(r"local(\[.*\])?$")

@@ -13,7 +13,7 @@ from catalog.types.literal import LiteralKind, place
 from connectors.dead_letter import RecordFault
 from connectors.json.document import Number
 from connectors.json.scalar import read_scalar
-from operators.unit import unit_of
+from operators.exact_units import unit_of
 from tests.catalog.sample import of
 from tests.oracle.naive_float import hard_texts, naive_nearest
 from tidewire.verification.input import decoding

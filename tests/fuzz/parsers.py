@@ -27,7 +27,7 @@ from tests.connectors import json_texts, proto_files
 from tests.connectors.debezium_source import COLUMNS, INLINE, UNITS, Source
 from tests.connectors.documents import Publisher, relation_of
 from tests.connectors.formats import test_avro_format, test_debezium_record, test_protobuf_format, test_row_decoding
-from tests.connectors.http import test_desk as test_http_desk
+from tests.connectors.http import test_gateway as test_http_desk
 from tests.connectors.json import test_reader as test_json_reader
 from tests.connectors.json.test_format import check_against_the_twin
 from tests.connectors.relations import records
@@ -37,7 +37,7 @@ from tests.fuzz.strict_decoders import STRICT
 from tests.overlay import odd_records, test_odd_records
 from tests.tidewire.bulk import test_publication, test_subscription_file
 from tests.tidewire.verification.input import test_declared
-from tests.tidewire.verification.records import test_lives
+from tests.tidewire.verification.records import test_lifetimes
 from tidewire.bulk.raw_record import read_raw_line
 from tidewire.client.client import subscription_value
 from tidewire.commands.subscribe import read_params
@@ -216,7 +216,7 @@ PARSERS: dict[str, tuple[st.SearchStrategy[Any], Callable[[Any], None]]] = {
     "publish": (st.tuples(st.booleans(), test_publication.odd_lines), lambda drawn: test_publication.check(*drawn)),
     "files": (test_subscription_file.files, lambda drawn: test_subscription_file.check(*drawn)),
     "params": (st.one_of(odd_records.params, json_texts.texts, st.text(max_size=20)), takes_or_refuses_parameters),
-    "verify-records": (st.one_of(odd_records.records, mutated(odd_records.records)), test_lives.check),
+    "verify-records": (st.one_of(odd_records.records, mutated(odd_records.records)), test_lifetimes.check),
     "catalog": (odd_texts.texts, drops_or_refuses),
     "subscriptions": (mutated(st.sampled_from(REQUESTS)), lambda data: read_request(data) and None),
     "raw": (st.one_of(mutated(st.sampled_from(LINES)), ODD_LINES), reads_or_refuses_line),

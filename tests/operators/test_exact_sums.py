@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from catalog.types.column_type import ColumnType, Kind
 from operators.exact_sums import ExactSums
-from operators.unit import double_of_units, units_of_one
+from operators.exact_units import double_of_units, units_of_one
 from state.change_batch import ChangeBatch
 from state.order_code import INT64_MAX, INT64_MIN, code_of_double
 from state.row_store import RowStore

@@ -13,9 +13,9 @@ import numpy as np
 from catalog.query.shape import BEYOND_KEYS, LOWEST_KEY, Channel, Output, Region, Shape, group_key
 from catalog.schema.relation import Relation
 from operators.answer import Extremum, Members, Part, Parts, Tally
+from operators.exact_units import unit_of
 from operators.operator import Answers, Messages, is_plain
 from operators.packed import Header, pack_messages, pack_snapshot
-from operators.unit import unit_of
 from state.order_code import INT64_MAX, INT64_MIN, code_of_double
 from tests.oracle.naive_answer import Naive, Row, Rows, Stored
 

@@ -10,7 +10,7 @@ from catalog.query.shape import Channel
 from catalog.schema.relation import Relation
 from catalog.types.column_type import Kind
 from catalog.types.order_key import order_key
-from operators.unit import unit_of
+from operators.exact_units import unit_of
 
 Scalar = int | str | None
 Bound = int | bytes

@@ -21,9 +21,9 @@ from connectors.record import OutRecord
 from connectors.topics import Topics
 from overlay.process.committed_view import CommittedView
 from overlay.process.edge_answers import RUNNING, EdgeAnswers
-from overlay.process.front_desk import FrontDesk
 from overlay.process.owned_edges import OwnedEdges
 from overlay.process.ownership import Ownership, client_id
+from overlay.process.subscription_gateway import SubscriptionGateway
 from overlay.push.board import PushBoard
 from tests.overlay.hand_engine import SQL, HandEngine
 from tests.overlay.process.test_owned_edges import CATALOG
@@ -89,9 +89,9 @@ class LiveEdge:
         self.answers = EdgeAnswers(self.view, Ownership(lambda: [far], TOPICS.subscriptions))
         self.board = PushBoard(TOPICS, rules, self.answers.look, self.answers.epoch)
         self.board.partitions = PARTITIONS
-        self.desk = FrontDesk(SimpleNamespace(), TOPICS, self.answers, self.board)  # type: ignore[arg-type]
-        self.desk._producer = self.log  # type: ignore[assignment]
-        self.server = HttpServer(edge_app(Edge(self.answers, self.board, self.desk), rules), rules=rules)
+        self.gateway = SubscriptionGateway(SimpleNamespace(), TOPICS, self.answers, self.board)  # type: ignore[arg-type]
+        self.gateway._producer = self.log  # type: ignore[assignment]
+        self.server = HttpServer(edge_app(Edge(self.answers, self.board, self.gateway), rules), rules=rules)
         self.url = f"http://{self.server.address}"
         self.numbers = [number for number in range(PARTITIONS) if number not in others]
         self._owned = OwnedEdges(TOPICS, PARTITIONS, lambda version: CATALOG, self.log.ends, 10**9)

@@ -3,8 +3,8 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from connectors.settling import Position
-from shard.repeats import Repeats
+from connectors.unresolved import Position
+from shard.replayed_changes import Repeats
 from shard.state import ShardState
 from state.blob import read_blob, write_blob
 from state.boxes import Boxes, hashes_of

@@ -1,6 +1,6 @@
 """Publishing many rows: JSON lines, checked one by one, through the bulk producer, at a chosen rate.
 
-Lines are written in order, and what counts is what the broker has acknowledged (`tidewire/bulk/acknowledged_lines.py`). It
+Lines are written in order, and what counts is what the broker has acknowledged (`bulk/acknowledged_lines.py`). It
 stops at the first line that cannot be taken, when the broker does not acknowledge for as long as the producer waits,
 and at Ctrl-C. Then the error says up to which line all is surely written, of how many records behind it nobody can say,
 and the line to go on from (rows are upserts: one that is published twice changes nothing).

@@ -63,7 +63,7 @@ class Client:
 
         The text is checked against the catalog in force before it is written. Missing topics of its tables are
         created unless `create_topics` is False, with `partitions` partitions: 4 by default, and one where Debezium
-        writes (`tidewire/client/table_topic.py`). With a `timeout` of 0 nobody is waited for. A text that changes nothing is
+        writes (`client/table_topic.py`). With a `timeout` of 0 nobody is waited for. A text that changes nothing is
         not written.
 
         Raises CatalogError (nothing was written) and NotAnswered (written, but no engine has announced it).

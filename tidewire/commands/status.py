@@ -18,9 +18,9 @@ from tidewire.options import BootstrapOption, ConfigOption, DataDirOption, JsonO
 from tidewire.settings import Settings
 from tidewire.stack.data_directory import DataDirectory
 from tidewire.stack.process_state import ProcessState, processes_in, troubles
-from tidewire.status.headroom import in_words
 from tidewire.status.overview import EdgeState, Observer, Overview, TableState
 from tidewire.status.overview_warnings import warnings_of
+from tidewire.status.retention_headroom import in_words
 from tidewire.terminal import Terminal, table
 
 _TABLE = ("table", "topic", "rows", "decoded", "deletes", "dead", "ignored", "lag", "messages", "state kB")

@@ -6,7 +6,7 @@ How a child is tied to us:
    and so that everything it starts (a JVM, Spark's Python workers) can be found by the session's number.
 2. On Linux it asks the kernel for SIGKILL when the thread that started it ends (`PR_SET_PDEATHSIG`).
 3. What the child itself started is not covered by 2: `sweep` kills what is left of its session, and
-   `tidewire.stack.warden` does it when the parent is no longer there to do so.
+   `tidewire.stack.parent_watch` does it when the parent is no longer there to do so.
 """
 
 from __future__ import annotations

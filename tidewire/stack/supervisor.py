@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from tidewire.stack import warden
+from tidewire.stack import parent_watch
 from tidewire.stack.child import Child
 from tidewire.stack.failure import ChildFailedError, StackError
 from tidewire.stack.process_state import KEPT_RESTARTS, ProcessState, Restart, why_it_ended
@@ -257,5 +257,5 @@ class Supervisor:
 
 def _start_warden() -> subprocess.Popen[bytes]:
     """Start the warden in a session of its own: a signal to our group or terminal does not reach it."""
-    command = [sys.executable, "-I", "-S", str(Path(warden.__file__))]
+    command = [sys.executable, "-I", "-S", str(Path(parent_watch.__file__))]
     return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, start_new_session=True, cwd="/")

@@ -32,7 +32,7 @@ from operators.counters import ShardCounters, summed
 from overlay.process.ownership import edge_address, edge_group
 from tidewire.client.edge_connection import connect
 from tidewire.stack.process_state import ProcessState, processes_in
-from tidewire.status.headroom import Headroom, HeadroomRuler
+from tidewire.status.retention_headroom import Headroom, HeadroomRuler
 
 _BLOCK = 5_000
 _HEALTH_SECONDS = 1.0

@@ -10,8 +10,8 @@ from catalog.sql.names import quoted
 from operators.counters import ShardCounters
 from tidewire.client.table_topic import uncertain_order
 from tidewire.stack.process_state import troubles
-from tidewire.status.headroom import in_words
 from tidewire.status.overview import Overview, TableState
+from tidewire.status.retention_headroom import in_words
 
 SILENT_SECONDS = 10.0
 BIG_SHARD_BYTES = 2_000_000

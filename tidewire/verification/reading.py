@@ -21,10 +21,10 @@ from connectors.kafka.record import KafkaRecord
 from connectors.topics import Topics
 from tidewire.verification.compare.report import Report
 from tidewire.verification.input.declared import Declared
-from tidewire.verification.input.told_schemas import Inquiry
+from tidewire.verification.input.registry_schemas import Inquiry
 from tidewire.verification.records.batches import Batches, Position
 from tidewire.verification.records.journal import Journal, Record, TopicLog
-from tidewire.verification.records.lives import Lives, read_progress
+from tidewire.verification.records.lifetimes import Lives, read_progress
 from tidewire.verification.records.sample import EVERY_ONE, Sample
 from tidewire.verification.schemas.registry import Registry
 from tidewire.verification.verify import verify

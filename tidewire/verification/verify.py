@@ -6,18 +6,18 @@ import json
 import time
 from collections import defaultdict
 
-from tidewire.verification.compare.due import find_due
 from tidewire.verification.compare.judgement import Judgement, Recomputed
+from tidewire.verification.compare.missing import find_due
 from tidewire.verification.compare.report import Report
 from tidewire.verification.input.declared import Declared
 from tidewire.verification.input.ordering import Sequence, sequences
+from tidewire.verification.input.registry_schemas import Inquiry
 from tidewire.verification.input.rows import Rows
-from tidewire.verification.input.told_schemas import Inquiry
 from tidewire.verification.recompute.answers import Answers, answers_to
 from tidewire.verification.recompute.history import History, build, connect
 from tidewire.verification.records.batches import Batches, Position
 from tidewire.verification.records.journal import Journal
-from tidewire.verification.records.lives import Life, Lives, read_lives
+from tidewire.verification.records.lifetimes import Life, Lives, read_lives
 from tidewire.verification.records.question import Query, Question, Unreadable, parse
 
 TableKey = tuple[int, str, int]

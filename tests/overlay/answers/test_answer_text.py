@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from catalog.types.column_type import ColumnType, Kind
-from operators.unit import unit_of
+from operators.exact_units import unit_of
 from overlay.answers.answer_text import output_text, sorted_texts
 from state.order_code import code_of_double
 

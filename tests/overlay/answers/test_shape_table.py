@@ -37,9 +37,9 @@ def test_shapes_are_found_by_their_channels_until_they_are_dropped() -> None:
     both = table.enter(Shape("t", (Output("min", "k"), Output("count", None)), (), None), relation(0), [NUMBER, None])
     low, rows = both.plan.channels
     assert (least.plain, both.plain) == (True, False)
-    assert table.hearing(low) == [least, both] and table.hearing(rows) == [both]
+    assert table.shapes_of(low) == [least, both] and table.shapes_of(rows) == [both]
     table.drop(least.number)
-    assert table.hearing(low) == [both] and table.hearing(Channel("u", "rows", None, (), None)) == []
+    assert table.shapes_of(low) == [both] and table.shapes_of(Channel("u", "rows", None, (), None)) == []
 
 
 def test_a_range_attribute_without_codes_is_noted() -> None:

@@ -173,7 +173,7 @@ def test_thousands_that_come_before_their_table_are_acknowledged_in_order() -> N
 
 
 def regions(bench: Bench) -> list[tuple]:
-    table, shapes = bench.edge._roster.slots, bench.edge._roster.shapes
+    table, shapes = bench.edge._store.slots, bench.edge._store.shapes
     used = table.used().tolist()
     found = [(table.key(i), table.region(i, shapes[int(table.shape[i])].shape), table.notify(i)) for i in used]
     return sorted([(*one, int(table.expires(np.array([i]))[0])) for i, one in zip(used, found, strict=True)], key=repr)

@@ -1,4 +1,4 @@
-"""Deltas of head and held-back records; those of subscriptions are the roster's."""
+"""Deltas of head and held-back records; those of subscriptions are the store's."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from overlay.machine.virtual_edge import VirtualEdge
 from overlay.subscriptions import edge_state
 from overlay.subscriptions.edge_state import Delta, EdgeStateError, ShapeState, Values, encode_deltas, encode_snapshot
 from overlay.subscriptions.held_records import Held
-from overlay.subscriptions.roster import Roster
+from overlay.subscriptions.subscription_store import SubscriptionStore
 from overlay.table.slot_rows import ROW, Slots
 from tests.effort import examples
 from tests.fuzz.mutation import damaged
@@ -27,7 +27,7 @@ from tests.overlay.edge_bench import CATALOGS, Bench
 
 def test_deltas_add_up_to_the_whole() -> None:
     admission = Admission()
-    memory = EdgeMemory(Roster(), admission)
+    memory = EdgeMemory(SubscriptionStore(), admission)
     assert memory.changes() == Delta()
     memory.set(epoch=3, ended_eras={1: (2, 5)})
     admission.held.put(Held(7, b"a", b"v"))
@@ -37,7 +37,7 @@ def test_deltas_add_up_to_the_whole() -> None:
     records += encode_deltas(memory.changes())
     assert memory.changes() == Delta()
     for values in (records, encode_snapshot(4, memory.whole())):
-        again = EdgeMemory(Roster(), Admission())
+        again = EdgeMemory(SubscriptionStore(), Admission())
         again.restore(values)
         assert again.whole() == memory.whole() and again.changes() == Delta()
     assert again.snapshot == 4

@@ -72,7 +72,7 @@ class Run:
 
     def progress(self, time: str = "2026-03-01T00:00:00Z") -> None:
         self.batch += 1
-        waiting = [int(v) for v in self.bench.edge._roster.slots.version[self.bench.edge._roster.slots.awaiting()]]
+        waiting = [int(v) for v in self.bench.edge._store.slots.version[self.bench.edge._store.slots.awaiting()]]
         self.take()
         rows = [ASKED[self.asked[version]] for version in waiting]
         if waiting and len(waiting) % 2:
@@ -148,4 +148,4 @@ def test_a_dropped_table_ends_all_its_subscriptions_and_no_other() -> None:
         ("ended", "table dropped")
     }
     assert [ack["version"] for ack in ended] == sorted(ack["version"] for ack in ended)
-    assert run.bench.edge.counts == {"live": 0, "accepted": 0, "held": 0} and not list(run.bench.edge._roster.shapes)
+    assert run.bench.edge.counts == {"live": 0, "accepted": 0, "held": 0} and not list(run.bench.edge._store.shapes)

@@ -10,7 +10,7 @@ from catalog.schema.relation import Catalog, Column, Relation
 from catalog.types.column_type import ColumnType, Kind
 from operators.control import Withdraw, decode_control
 from operators.packed import MAX_BYTES, MAX_REGISTRATIONS, Header, PackedRegistrations, is_packed, unpack
-from overlay.subscriptions.roster import Roster
+from overlay.subscriptions.subscription_store import SubscriptionStore
 from tests.overlay.arrivals import newcomers
 
 NUMBER = ColumnType(Kind.BIGINT)
@@ -27,75 +27,75 @@ def region(relation: str = "t", group: str = "g", function: str = "min", **bound
     return Region(shape, group_key((group,)), **bounds)  # type: ignore[arg-type]
 
 
-def add(roster: Roster, version: int, what: Region) -> int:
+def add(store: SubscriptionStore, version: int, what: Region) -> int:
     compiled = Compiled(what, (NUMBER,), "c", "S")
-    slots = roster.add(newcomers((b"id%d" % version, version, compiled), relation=TABLES[what.shape.relation]))
-    roster.registrations.queue(slots)
+    slots = store.add(newcomers((b"id%d" % version, version, compiled), relation=TABLES[what.shape.relation]))
+    store.registrations.queue(slots)
     return int(slots[0])
 
 
-def sent(roster: Roster) -> list[tuple[bytes, bytes]]:
-    out = roster.registrations.records(CATALOG, TO, "registrations")
+def sent(store: SubscriptionStore) -> list[tuple[bytes, bytes]]:
+    out = store.registrations.records(CATALOG, TO, "registrations")
     assert all(record.partition == 3 for record in out)
     return [(record.key or b"", record.value or b"") for record in out]
 
 
-def registered(roster: Roster) -> list[tuple[int, Region]]:
-    packed = [unpack(value) for _, value in sent(roster) if is_packed(value)]
+def registered(store: SubscriptionStore) -> list[tuple[int, Region]]:
+    packed = [unpack(value) for _, value in sent(store) if is_packed(value)]
     assert all(isinstance(part, PackedRegistrations) for part in packed)
     return [pair for part in packed for pair in zip(part.versions, part.regions, strict=True)]  # type: ignore[union-attr]
 
 
 def test_many_and_long_ones_are_cut() -> None:
-    roster = Roster()
+    store = SubscriptionStore()
     compiled = Compiled(region(), (NUMBER,), "c", "S")
     count = MAX_REGISTRATIONS + 5
-    roster.registrations.queue(
-        roster.add(
+    store.registrations.queue(
+        store.add(
             newcomers(*((b"id%d" % version, version, compiled) for version in range(count)), relation=TABLES["t"])
         )
     )
-    assert [len(unpack(value).versions) for _, value in sent(roster)] == [MAX_REGISTRATIONS, 5]  # type: ignore[union-attr]
-    roster = Roster()
+    assert [len(unpack(value).versions) for _, value in sent(store)] == [MAX_REGISTRATIONS, 5]  # type: ignore[union-attr]
+    store = SubscriptionStore()
     for version in range(100):
-        add(roster, version, region(group=f"{version}" + "x" * 30_000))
-    records = sent(roster)
+        add(store, version, region(group=f"{version}" + "x" * 30_000))
+    records = sent(store)
     assert len(records) > 3 and max(len(value) for _, value in records) < MAX_BYTES + 20_000
     versions = [v for _, value in records for v in unpack(value).versions]  # type: ignore[union-attr]
     assert versions == list(range(100))
 
 
 def test_regions_of_all_kinds_arrive_as_they_were() -> None:
-    roster = Roster()
+    store = SubscriptionStore()
     regions = [region(), region("t", "h", "max"), region(lo=b"a", hi=b"b"), region(group="h"), region(lo=b"", hi=b"c")]
     for version, what in enumerate(regions):
-        add(roster, version, what)
-    assert registered(roster) == list(enumerate(regions))
+        add(store, version, what)
+    assert registered(store) == list(enumerate(regions))
 
 
 def test_each_shard_gets_its_own_in_order_and_withdrawals_first() -> None:
-    roster = Roster()
-    gone = add(roster, 0, region(function="max"))
-    sent(roster)
-    roster.retire(np.array([gone]))
+    store = SubscriptionStore()
+    gone = add(store, 0, region(function="max"))
+    sent(store)
+    store.retire(np.array([gone]))
     for version, relation in enumerate("tut", 1):
-        add(roster, version, region(relation))
-    records = sent(roster)
+        add(store, version, region(relation))
+    records = sent(store)
     assert [(key, is_packed(value)) for key, value in records] == [(b"t/0", False), (b"t/0", True), (b"u/0", True)]
     assert decode_control(records[0][1]) == Withdraw(2, 3, [Channel("t", "max", "k", ("g",), None)])
     packed = unpack(records[1][1])
     assert isinstance(packed, PackedRegistrations) and packed.versions == [1, 3]
     assert (packed.header.epoch, packed.header.ve, packed.header.catalog) == (2, 3, 4)
-    assert sent(roster) == []
+    assert sent(store) == []
 
 
 def test_who_is_gone_or_has_the_snapshot_is_passed_over() -> None:
-    roster = Roster()
-    gone, there, last = (add(roster, version, region()) for version in range(3))
-    roster.registrations.queue(np.array([last]))
+    store = SubscriptionStore()
+    gone, there, last = (add(store, version, region()) for version in range(3))
+    store.registrations.queue(np.array([last]))
     one = np.ones(1, np.int64)
-    roster.sync(one * there, one, one > 0, one)
-    roster.retire(np.array([gone]))
-    assert add(roster, 7, region()) == gone
-    roster.check()
-    assert [version for version, _ in registered(roster)] == [7, 2]
+    store.sync(one * there, one, one > 0, one)
+    store.retire(np.array([gone]))
+    assert add(store, 7, region()) == gone
+    store.check()
+    assert [version for version, _ in registered(store)] == [7, 2]

@@ -6,9 +6,9 @@ from catalog.query.compiler import Compiler
 from catalog.schema.ddl import apply_ddl
 from catalog.schema.relation import Catalog
 from connectors.formats.bucket import shard_of
-from overlay.subscriptions.roster import Roster
 from overlay.subscriptions.slot_shards import SlotShards
-from overlay.table.newcomers import Newcomers
+from overlay.subscriptions.subscription_store import SubscriptionStore
+from overlay.table.accepted_batch import AcceptedBatch
 
 CATALOG = apply_ddl(
     Catalog(),
@@ -24,18 +24,18 @@ ASKED = [
 
 
 def test_each_slot_is_told_its_shard_in_order() -> None:
-    roster, compiler = Roster(), Compiler(CATALOG)
+    store, compiler = SubscriptionStore(), Compiler(CATALOG)
     compiled = [compiler.compile(sql) for sql in ASKED]
     relations = [CATALOG.relations[c.region.shape.relation] for c in compiled]
-    arrivals = Newcomers([b"%d" % i for i in range(len(ASKED))], range(len(ASKED)))
+    arrivals = AcceptedBatch([b"%d" % i for i in range(len(ASKED))], range(len(ASKED)))
     for i, (one, relation) in enumerate(zip(compiled, relations, strict=True)):
         arrivals.put_one(i, one, relation)
-    slots = roster.add(arrivals)
+    slots = store.add(arrivals)
     shuffled = np.random.default_rng(5).permutation(slots)
-    parted = dict(SlotShards(roster.slots, roster.shapes).parted(shuffled, CATALOG))
+    parted = dict(SlotShards(store.slots, store.shapes).parted(shuffled, CATALOG))
     expected: dict[str, list[int]] = {}
     for slot in shuffled.tolist():
-        version = int(roster.slots.version[slot])
+        version = int(store.slots.version[slot])
         region = compiled[version].region
         expected.setdefault(shard_of(relations[version], region.shape.equal, region.group), []).append(slot)
     assert {shard: part.tolist() for shard, part in parted.items()} == expected
@@ -43,5 +43,5 @@ def test_each_slot_is_told_its_shard_in_order() -> None:
 
 
 def test_no_slots_have_no_shards() -> None:
-    roster = Roster()
-    assert list(SlotShards(roster.slots, roster.shapes).parted(np.zeros(0, np.int64), CATALOG)) == []
+    store = SubscriptionStore()
+    assert list(SlotShards(store.slots, store.shapes).parted(np.zeros(0, np.int64), CATALOG)) == []

@@ -9,9 +9,9 @@ from catalog.query.shape import Output, Region, Shape, group_key
 from catalog.schema.relation import Catalog, Column, Relation
 from catalog.types.column_type import ColumnType, Kind
 from operators.packed import Header, PackedSummary, is_packed, unpack
-from overlay.subscriptions.roster import Roster
+from overlay.subscriptions.subscription_store import SubscriptionStore
 from overlay.subscriptions.summaries import PATIENT, Patience
-from overlay.table.newcomers import Newcomers
+from overlay.table.accepted_batch import AcceptedBatch
 from state.boxes import hashes_of
 
 NUMBER = ColumnType(Kind.BIGINT)
@@ -29,25 +29,25 @@ EAGER = Patience(0, 0)
 
 
 class Edge:
-    """A roster, and what it has sent."""
+    """A store, and what it has sent."""
 
     def __init__(self, patience: Patience = EAGER) -> None:
-        self.roster = Roster(patience)
+        self.store = SubscriptionStore(patience)
         self.version = -1
 
     def add(self, *regions: Region) -> list[int]:
         versions = range(self.version + 1, self.version + 1 + len(regions))
         self.version += len(regions)
-        arrivals = Newcomers([b"id%d" % version for version in versions], versions)
+        arrivals = AcceptedBatch([b"id%d" % version for version in versions], versions)
         for i, region in enumerate(regions):
             compiled = Compiled(region, (NUMBER,) * len(region.shape.outputs), "c", "S")
             arrivals.put_one(i, compiled, TABLE)
-        slots = self.roster.add(arrivals)
-        self.roster.registrations.queue(slots)
+        slots = self.store.add(arrivals)
+        self.store.registrations.queue(slots)
         return slots.tolist()
 
     def sent(self, catalog: Catalog = CATALOG) -> list[PackedSummary]:
-        values = [record.value or b"" for record in self.roster.registrations.records(catalog, TO, "r")]
+        values = [record.value or b"" for record in self.store.registrations.records(catalog, TO, "r")]
         kinds = [unpack(value) for value in values if is_packed(value)]
         summaries = [packed for packed in kinds if isinstance(packed, PackedSummary)]
         assert kinds[len(kinds) - len(summaries) :] == summaries, "a summary stands before a registration"
@@ -71,7 +71,7 @@ def test_what_comes_is_registered_and_what_is_left_is_told_when_enough_is_over()
     slots = edge.add(*regions)
     assert edge.sent() == []
     for slot in slots[:5]:
-        edge.roster.retire(np.array([slot]))
+        edge.store.retire(np.array([slot]))
     [summary] = edge.sent()
     assert (summary.header.epoch, summary.header.ve, summary.header.catalog, summary.header.shard) == (2, 3, 4, "t/0")
     assert [wants(summary, one) for one in regions] == [False] * 5 + [True] * 3
@@ -84,7 +84,7 @@ def test_a_summary_covers_who_waits_who_is_live_and_who_registers_in_the_same_st
     live, _, _ = edge.add(*regions)
     edge.sent()
     one = np.ones(1, np.int64)
-    edge.roster.sync(one * live, one, one > 0, one)
+    edge.store.sync(one * live, one, one > 0, one)
     regions += [region(7, 7), region(8, 8)]
     edge.add(*regions[-2:])
     [summary] = edge.sent()
@@ -110,14 +110,14 @@ def test_it_waits_for_calm_or_until_all_was_exchanged() -> None:
     assert [len(edge.sent()) for _ in range(4)] == [0, 0, 1, 0]
     for exchanged in range(3):
         slots += edge.add(region())
-        edge.roster.retire(np.array([slots[exchanged]]))
+        edge.store.retire(np.array([slots[exchanged]]))
         assert len(edge.sent()) == (exchanged == 2)
 
 
 def test_nobody_is_left_and_a_table_that_is_no_more() -> None:
     edge = Edge()
     for slot in edge.add(region(), region()):
-        edge.roster.retire(np.array([slot]))
+        edge.store.retire(np.array([slot]))
     assert edge.sent() == []
     edge.add(region())
     assert edge.sent(Catalog(5, {})) == []
@@ -127,9 +127,9 @@ def test_nobody_is_left_and_a_table_that_is_no_more() -> None:
 def test_a_new_era_begins_to_count_anew() -> None:
     edge = Edge(Patience(3, 0))
     slots = edge.add(*[region(i, i) for i in range(4)])
-    edge.roster.retire(np.array(slots[:1]))
-    edge.roster.next_era()
-    edge.roster.register_all()
+    edge.store.retire(np.array(slots[:1]))
+    edge.store.next_era()
+    edge.store.register_all()
     assert edge.sent() == []
 
 

@@ -15,8 +15,8 @@ from operators.control import EpochBegins, Progress, RegisterAll
 from shard.pipeline import process_shard
 from streaming.checkpoint.checkpoint import Checkpoint
 from streaming.checkpoint.files import LocalFiles
-from streaming.engine import attendant
-from streaming.engine.attendant import Attendant
+from streaming.engine import query_controller
+from streaming.engine.query_controller import QueryController
 from streaming.epoch.claim import ClaimConflictError, SupersededError
 from streaming.epoch.progress import ProgressWriter
 from streaming.epoch.topic_identity import TopicRecreatedError
@@ -208,11 +208,11 @@ def test_a_batch_that_the_stop_cut_short_is_run_once_more_and_alone(
 ) -> None:
     """The gap between two batches may be missed: here it always is."""
 
-    def miss(one: Attendant, run: QueryRun, deadline: float) -> None:
+    def miss(one: QueryController, run: QueryRun, deadline: float) -> None:
         eventually(lambda: not one._is_between_batches())
 
-    monkeypatch.setattr(Attendant, "_await_gap", miss)
-    monkeypatch.setattr(attendant, "STOP_SECONDS", 60.0)
+    monkeypatch.setattr(QueryController, "_await_gap", miss)
+    monkeypatch.setattr(query_controller, "STOP_SECONDS", 60.0)
     world.make("stock")
     world.declare("stock")
     checkpoint, ended = Checkpoint(LocalFiles(world.checkpoint), ""), threading.Event()

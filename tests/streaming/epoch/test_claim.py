@@ -13,8 +13,8 @@ from streaming.epoch.claim import (
     STILL_SECONDS,
     ClaimConflictError,
     ClaimWatch,
-    Opening,
-    Stillness,
+    EpochOpening,
+    LivenessProbe,
     SupersededError,
     claim,
 )
@@ -74,7 +74,7 @@ def test_the_higher_epoch_wins(cluster: MemoryCluster, tmp_path: Path) -> None:
 @pytest.mark.parametrize("moves", [True, False])
 def test_whoever_still_writes_batches_is_alive(cluster: MemoryCluster, moves: bool) -> None:
     slept: list[float] = []
-    still = Stillness.begin(cluster, TOPICS, clock=lambda: 100.0)
+    still = LivenessProbe.begin(cluster, TOPICS, clock=lambda: 100.0)
     if moves:
         cluster.append([OutRecord(TOPICS.batches, 0, None, b"{}")])
         with pytest.raises(ClaimConflictError, match="another engine is at work"):
@@ -86,10 +86,10 @@ def test_whoever_still_writes_batches_is_alive(cluster: MemoryCluster, moves: bo
 
 class TestOpening:
     @pytest.fixture
-    def opening(self, cluster: MemoryCluster, tmp_path: Path) -> Opening:
-        return Opening(cluster, make_checkpoint(tmp_path), TOPICS, 2)
+    def opening(self, cluster: MemoryCluster, tmp_path: Path) -> EpochOpening:
+        return EpochOpening(cluster, make_checkpoint(tmp_path), TOPICS, 2)
 
-    def test_an_epoch_begins_once_and_notes_the_ends(self, cluster: MemoryCluster, opening: Opening) -> None:
+    def test_an_epoch_begins_once_and_notes_the_ends(self, cluster: MemoryCluster, opening: EpochOpening) -> None:
         cluster.create("a", 2)
         cluster.append([OutRecord("a", 1, None, b"")] * 3)
         sidecar = claim(cluster, TOPICS, opening.checkpoint)
@@ -99,7 +99,7 @@ class TestOpening:
             assert cluster.controls(TOPICS.notifications, edge) == [EpochBegins(sidecar.epoch, 4)]
         assert sidecar.catch_up == {"a": {"0": 0, "1": 3}, "not there": {}}
 
-    def test_edges_register_past_the_noted_ends_and_once(self, cluster: MemoryCluster, opening: Opening) -> None:
+    def test_edges_register_past_the_noted_ends_and_once(self, cluster: MemoryCluster, opening: EpochOpening) -> None:
         cluster.create("a", 2)
         cluster.append([OutRecord("a", 1, None, b"")] * 3)
         sidecar = claim(cluster, TOPICS, opening.checkpoint)
@@ -113,7 +113,9 @@ class TestOpening:
         assert stored is not None
         assert stored.registered
 
-    def test_a_topic_that_left_the_catalog_is_not_waited_for(self, cluster: MemoryCluster, opening: Opening) -> None:
+    def test_a_topic_that_left_the_catalog_is_not_waited_for(
+        self, cluster: MemoryCluster, opening: EpochOpening
+    ) -> None:
         cluster.create("a")
         cluster.append([OutRecord("a", 0, None, b"")])
         sidecar = claim(cluster, TOPICS, opening.checkpoint)

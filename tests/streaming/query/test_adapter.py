@@ -14,9 +14,9 @@ from connectors.record import RawRecords
 from connectors.schemas.schema_registry import Registry, registry_in_use
 from connectors.topics import Topics
 from shard.pipeline import ShardResult, ShardSpec
-from streaming.query import adapter, parcel
+from streaming.query import adapter, shuffle_batch
 from streaming.query.adapter import ShardFunction
-from streaming.query.parcel import Wrap
+from streaming.query.shuffle_batch import ShuffleBatches
 
 TOPICS = Topics("t.")
 SOURCES = (TOPICS.registrations, "stock")
@@ -79,14 +79,14 @@ def chunk(*rows: tuple[int, bytes | None, bytes | None, int]) -> pd.DataFrame:
         "offset": pa.array(offsets, pa.int64()),
         "micros": pa.array([2**60 + offset for offset in offsets], pa.int64()),
     }
-    wrap = Wrap(SOURCES, ((0, Catalog(1, {"stock": Relation("stock", (), (), "stock")})),))
+    wrap = ShuffleBatches(SOURCES, ((0, Catalog(1, {"stock": Relation("stock", (), (), "stock")})),))
     return pd.concat([parcels.to_pandas() for parcels in wrap([pa.RecordBatch.from_pydict(columns)])])
 
 
 @pytest.fixture(autouse=True)
 def _in_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(adapter, "current_batch", lambda: 11)
-    monkeypatch.setattr(parcel, "current_batch", lambda: 11)
+    monkeypatch.setattr(shuffle_batch, "current_batch", lambda: 11)
 
 
 def test_all_chunks_are_handed_over_by_topic_with_exact_numbers() -> None:

@@ -33,7 +33,10 @@ def test_the_kernels_are_there() -> None:
 
 
 def test_it_does_not_outlive_a_parent_that_dies_while_it_loads() -> None:
-    child = "from streaming.query.daemon import parent_watched as w; import time\nwith w(): print(1, flush=True); time.sleep(600)"
+    child = (
+        "from streaming.query.daemon import parent_watched as w; import time\n"
+        "with w(): print(1, flush=True); time.sleep(600)"
+    )
     parent = (
         "import subprocess, sys\n"
         f"made = subprocess.Popen([sys.executable, '-c', {child!r}], stdout=subprocess.PIPE)\n"

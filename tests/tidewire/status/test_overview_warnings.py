@@ -8,9 +8,9 @@ from catalog.schema.ddl import apply_ddl, fold_ddl
 from catalog.schema.relation import Catalog
 from operators.counters import ShardCounters
 from tidewire.stack.process_state import ProcessState, Restart
-from tidewire.status.headroom import Headroom
 from tidewire.status.overview import EdgeState, EngineState, LogState, Overview, TableState, Trimmed
 from tidewire.status.overview_warnings import warnings_of
+from tidewire.status.retention_headroom import Headroom
 
 CATALOG = apply_ddl(
     Catalog(), "CREATE TABLE t (k BIGINT PRIMARY KEY, risk DOUBLE) WITH ('topic'='t','format'='json')", 3

@@ -2,7 +2,7 @@
 
 from tests.tidewire.verification.simulated_engine import Asked, SimulatedEngine
 from tidewire.verification.records.batches import Batches
-from tidewire.verification.records.lives import Life, Lives, read_lives
+from tidewire.verification.records.lifetimes import Life, Lives, read_lives
 
 
 def lived(changes: int = 4) -> tuple[Life, Lives, Batches]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from tidewire.verification.compare.findings import Findings
 from tidewire.verification.records.batches import Batches, Position
 from tidewire.verification.records.forms import Delivery
-from tidewire.verification.records.lives import Life, Lives
+from tidewire.verification.records.lifetimes import Life, Lives
 
 
 @dataclass(slots=True)

@@ -9,7 +9,7 @@ from tidewire.verification.compare.report import Report
 from tidewire.verification.input.ordering import Sequence
 from tidewire.verification.recompute.answers import Said
 from tidewire.verification.records.forms import Delivery
-from tidewire.verification.records.lives import Life
+from tidewire.verification.records.lifetimes import Life
 
 
 @dataclass(slots=True)

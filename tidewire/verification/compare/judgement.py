@@ -26,7 +26,7 @@ from tidewire.verification.records.batches import Batches, Position
 from tidewire.verification.records.endings import uncalled
 from tidewire.verification.records.expiry import wrong_end
 from tidewire.verification.records.forms import Delivery
-from tidewire.verification.records.lives import Life, Lives
+from tidewire.verification.records.lifetimes import Life, Lives
 from tidewire.verification.records.policy import EVERY_CHANGE, Policy, Step, told_steps
 from tidewire.verification.records.question import Unreadable, says_policy
 

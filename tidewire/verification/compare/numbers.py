@@ -5,7 +5,7 @@ from __future__ import annotations
 from tidewire.verification.compare.findings import Findings, name
 from tidewire.verification.compare.same_value import same
 from tidewire.verification.records.forms import Delivery, Where
-from tidewire.verification.records.lives import Life
+from tidewire.verification.records.lifetimes import Life
 
 
 def judge_numbers(life: Life, delivered: list[Delivery], findings: Findings) -> None:

@@ -12,9 +12,9 @@ import datetime as dt
 import json
 from typing import Any, NamedTuple
 
+from tidewire.verification.input.debezium_units import PLACEHOLDER, UNITS, kind_of
 from tidewire.verification.input.declared import Column, Table
 from tidewire.verification.input.decoding import MAX_BYTES, Bad, Number, parse_text, scalar
-from tidewire.verification.input.units import PLACEHOLDER, UNITS, kind_of
 
 MAX_ENVELOPE = 1 << 20
 _LONGEST_BASE64 = 2_000

@@ -15,9 +15,9 @@ from functools import cached_property
 
 import duckdb
 
-from tidewire.verification.input.units import NoUnit, units_of
+from tidewire.verification.input.debezium_units import NoUnit, units_of
 from tidewire.verification.records.journal import Record
-from tidewire.verification.records.words import is_word, lexemes, quote_names
+from tidewire.verification.records.lexer import is_word, lexemes, quote_names
 from tidewire.verification.schemas.listed_schemas import check_schemas
 from tidewire.verification.schemas.schema_fault import NoSchema
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from tidewire.verification.input.bucket import bucket_of
 from tidewire.verification.input.declared import Declared, Table
-from tidewire.verification.input.told_schemas import Told
+from tidewire.verification.input.registry_schemas import Told
 from tidewire.verification.records.batches import Batch, Batches
 from tidewire.verification.records.journal import Record, TopicLog
 

@@ -20,7 +20,7 @@ from typing import Any
 import duckdb
 
 from tidewire.verification.recompute.history import History
-from tidewire.verification.recompute.measure import Measure, nearest
+from tidewire.verification.recompute.ranked_column import Measure, nearest
 from tidewire.verification.recompute.sweep import running_extremum, running_members, running_totals
 from tidewire.verification.records.policy import Step
 from tidewire.verification.records.question import Item, Question, Unreadable

@@ -21,8 +21,8 @@ import pyarrow as pa
 from tidewire.verification.input.declared import Table
 from tidewire.verification.input.ordering import Sequence
 from tidewire.verification.input.rows import WALKED, Rows, Step
-from tidewire.verification.recompute.measure import Measure
-from tidewire.verification.records.wide import key_column, key_expression, wide_digits
+from tidewire.verification.recompute.ranked_column import Measure
+from tidewire.verification.records.wide_decimals import key_column, key_expression, wide_digits
 
 FOREVER = 2**63 - 1
 

@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from tidewire.verification.records.lives import Life
+from tidewire.verification.records.lifetimes import Life
 
 REASONS = ("unsubscribed", "table dropped", "quota", "expired")
 

@@ -22,7 +22,7 @@ from decimal import ROUND_FLOOR, Decimal
 from typing import Any
 
 from tidewire.verification.records.rounding import EXACT, nearest_real, number_of
-from tidewire.verification.records.wide import key_column, key_of, wide_digits
+from tidewire.verification.records.wide_decimals import key_column, key_of, wide_digits
 
 _EXACT = re.compile(r"(SMALLINT|INTEGER|BIGINT)|DECIMAL\(\d+,(\d+)\)")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")

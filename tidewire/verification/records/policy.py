@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, NamedTuple, Protocol
 
-from tidewire.verification.records.words import lexemes
+from tidewire.verification.records.lexer import lexemes
 
 _NOTIFY = re.compile(
     r"\bNOTIFY\s+(EVERY\s+CHANGE|LATEST|MIN\s+CHANGE\s+(\d{1,120}(?:\.\d{1,120})?)\s*(%?))[\s;]*$",

@@ -17,9 +17,9 @@ from typing import Any
 
 import duckdb
 
+from tidewire.verification.records.lexer import quote_names
 from tidewire.verification.records.literals import make_exact
 from tidewire.verification.records.policy import EVERY_CHANGE, Policy, cut_options, with_record
-from tidewire.verification.records.words import quote_names
 
 
 class Unreadable(Exception):

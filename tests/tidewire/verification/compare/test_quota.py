@@ -5,7 +5,7 @@ import pytest
 from tidewire.verification.compare import quota
 from tidewire.verification.compare.quota import first_over
 from tidewire.verification.recompute.answers import RowAnswers, SetAnswers
-from tidewire.verification.recompute.measure import Measure
+from tidewire.verification.recompute.ranked_column import Measure
 from tidewire.verification.records.policy import Step
 
 

@@ -5,7 +5,7 @@ import json
 from tests.tidewire.verification.simulated_engine import DDL
 from tidewire.verification.input.declared import Declared
 from tidewire.verification.input.ordering import in_order, sequences, slice_of
-from tidewire.verification.input.told_schemas import Told
+from tidewire.verification.input.registry_schemas import Told
 from tidewire.verification.records.batches import Batches
 from tidewire.verification.records.journal import Record, TopicLog
 

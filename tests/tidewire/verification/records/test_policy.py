@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tidewire.verification.recompute.answers import RowAnswers
-from tidewire.verification.recompute.measure import Measure
+from tidewire.verification.recompute.ranked_column import Measure
 from tidewire.verification.records.policy import EVERY_CHANGE, Policy, Step, cut_options, told_steps, with_record
 from tidewire.verification.records.question import Item
 

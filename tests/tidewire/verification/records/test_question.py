@@ -25,7 +25,7 @@ from tidewire.verification.input.decoding import Bad, Number, scalar
 from tidewire.verification.recompute.history import connect
 from tidewire.verification.records.policy import Policy
 from tidewire.verification.records.question import Item, Query, Unreadable, parse
-from tidewire.verification.records.wide import key_column, key_expression, wide_digits
+from tidewire.verification.records.wide_decimals import key_column, key_expression, wide_digits
 
 DDL = """CREATE TABLE t (k INTEGER PRIMARY KEY, s SMALLINT, i INTEGER, l BIGINT, r REAL, d DOUBLE,
   m DECIMAL(6,2), w DECIMAL(18,4), z DECIMAL(38,4), day DATE, at TIMESTAMP, b BOOLEAN, v VARCHAR)"""

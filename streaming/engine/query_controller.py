@@ -1,0 +1,323 @@
+"""Attends the running query: tells what is committed, and watches for whatever must change or end it.
+
+Every turn (10 ms on a local checkpoint, 100 ms on a remote one) it looks for a new commit. Once a second it checks
+that the query lives, that no newer engine has claimed the topics and that no topic was created again; four times a
+second it looks for a new catalog version. A Kafka that does not answer is waited for: Spark's own clients are as
+patient.
+
+A query is stopped between two batches. Spark plans the next one milliseconds after it has committed one, and cannot be
+held: where it was faster than the stop, that batch is run once more, and alone. So nothing that is planned is left to
+whoever starts next, unless a batch takes longer than `STOP_SECONDS`.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+import msgspec
+
+from catalog.schema.relation import Catalog
+from connectors.kafka.failure import KafkaFailure
+from connectors.record import OutRecord
+from connectors.topics import Topics
+from operators.control import Offsets
+from streaming.checkpoint.checkpoint import Checkpoint, Sidecar
+from streaming.epoch.catalog_versions import CatalogTopic, entries_from, record_version
+from streaming.epoch.claim import ClaimWatch, EpochOpening
+from streaming.epoch.cluster import Cluster
+from streaming.epoch.progress import ProgressWriter
+from streaming.epoch.topic_identity import check_present, compare_ids
+from streaming.query.failure import QueryFailedError
+from streaming.query.match import topics_read
+from streaming.query.partition_count import Several, record_several, several_from, with_several
+from streaming.query.query_run import QueryRun, Reading
+
+IDLE_SECONDS = 1.0
+WATCH_SECONDS = 1.0
+CATALOG_SECONDS = 0.25
+GRACE_SECONDS = 1.0
+PATIENCE_SECONDS = 120.0
+STOP_SECONDS = 10.0
+"""How long a query that is to be stopped may go on with what it has planned."""
+_GAP_POLLS = 10
+"""So many times as often as for commits it looks for the gap between two batches."""
+_LOG = logging.getLogger("tidewire.engine")
+
+Versions = tuple[tuple[int, Catalog], ...]
+"""(first batch, catalog), ascending."""
+StartQuery = Callable[[Versions, Reading], QueryRun]
+
+
+class Trimmed(msgspec.Struct, frozen=True, tag="trimmed", tag_field="kind"):
+    """Records [`start`, `end`) of a partition were trimmed before they were read. Written to `engines`."""
+
+    epoch: int
+    topic: str
+    partition: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class EngineContext:
+    """What an engine works with once it is open. `checks` are called once a second, and raise what must end it."""
+
+    cluster: Cluster
+    topics: Topics
+    checkpoint: Checkpoint
+    sidecar: Sidecar
+    catalogs: CatalogTopic
+    writer: ProgressWriter
+    watch: ClaimWatch
+    opening: EpochOpening
+    poll_seconds: float
+    checks: tuple[Callable[[], None], ...] = ()
+
+    def version_of(self, batch: int) -> int:
+        """Return the catalog version under which `batch` runs."""
+        return entries_from(self.sidecar.catalogs, batch)[0].version
+
+
+class QueryController:
+    """Runs and attends one query after the other until told to stop.
+
+    `start_query` starts the match query on the catalogs, (first batch, catalog), and topics it is given.
+    """
+
+    def __init__(self, context: EngineContext, start_query: StartQuery) -> None:
+        self._desk = context
+        self._start_query = start_query
+        self._due: dict[str, float] = {}
+        self._missing_since: float | None = None
+        self._outage_since: float | None = None
+
+    def run(self, stop: threading.Event) -> None:
+        """Work until `stop` is set, and then to the end of the batch, for `STOP_SECONDS` at most.
+
+        Raises QueryFailedError, SupersededError, TopicRecreatedError, TopicDeletedError, or KafkaFailure once Kafka
+        has been silent for `PATIENCE_SECONDS`.
+        """
+        while not stop.is_set():
+            run = self._start()
+            try:
+                self._attend(run, stop)
+                deadline = time.monotonic() + STOP_SECONDS
+                self._await_gap(run, deadline)
+            finally:
+                run.stop()
+            if stop.is_set():
+                self._finish(run, deadline)
+            if not stop.is_set():
+                self._desk.writer.write_committed(self._desk.sidecar.announced, self._desk.version_of)
+
+    def _start(self) -> QueryRun:
+        """Enter the newest catalog, look at its topics, begin the epoch if that is still to do, start the query."""
+        context = self._desk
+        self._enter_catalog()
+        self._check_topics()
+        wanted = topics_read(self._catalog(), context.topics)
+        last = self._last_offsets()
+        several = self._count_partitions(wanted, last)
+        reading = Reading.plan(wanted, context.cluster.ids(wanted), context.sidecar.resets, last, several)
+        self._report_trimmed(reading.existing, last)
+        context.opening.begin(context.sidecar, context.sidecar.announced, wanted)
+        run = self._start_query(self._plan_catalogs(), reading)
+        self._register()
+        self._due = {}
+        _LOG.info("catalog %d in force, reading %s", context.sidecar.announced, ", ".join(sorted(reading.wanted)))
+        return run
+
+    def _attend(self, run: QueryRun, stop: threading.Event) -> None:
+        """Return when the query must be started anew, or `stop` is set."""
+        while not stop.wait(self._desk.poll_seconds):
+            try:
+                if self._turn(run):
+                    return
+                self._outage_since = None
+            except KafkaFailure as failure:
+                self._bear(failure)
+
+    def _turn(self, run: QueryRun) -> bool:
+        context = self._desk
+        if context.writer.pending():
+            self._check_topics()
+            context.writer.write_committed(context.sidecar.announced, context.version_of)
+            self._postpone("idle", IDLE_SECONDS)
+            self._register()
+            if self._settled(run) or run.reading.outgrown(context.checkpoint.end_offsets(context.writer.last)):
+                return True
+        if self._is_due("watch", WATCH_SECONDS):
+            self._check_query(run)
+            context.watch.check()
+            for check in context.checks:
+                check()
+            self._catch_up()
+        if self._is_due("catalog", CATALOG_SECONDS) and context.catalogs.poll() and not self._announce_only():
+            return True
+        if self._is_due("idle", IDLE_SECONDS):
+            self._check_topics()
+            context.writer.repeat(context.sidecar.announced)
+        return False
+
+    def _is_due(self, what: str, seconds: float) -> bool:
+        if time.monotonic() < self._due.get(what, 0.0):
+            return False
+        self._postpone(what, seconds)
+        return True
+
+    def _postpone(self, what: str, seconds: float) -> None:
+        self._due[what] = time.monotonic() + seconds
+
+    def _bear(self, failure: KafkaFailure) -> None:
+        now = time.monotonic()
+        if self._outage_since is None:
+            _LOG.warning("waiting for Kafka: %s", failure)
+            self._outage_since = now
+        if not failure.retry_helps or now - self._outage_since > PATIENCE_SECONDS:
+            raise failure
+
+    def _await_gap(self, run: QueryRun, deadline: float) -> None:
+        """Wait until no batch is under way, so that stopping the query interrupts none; not for ever."""
+        while not self._is_between_batches() and time.monotonic() < deadline:
+            run.check()
+            time.sleep(self._desk.poll_seconds / _GAP_POLLS)
+
+    def _finish(self, run: QueryRun, deadline: float) -> None:
+        """Leave nothing planned behind a query that was stopped, if time allows."""
+        if not self._is_between_batches():
+            run.finish(deadline - time.monotonic())
+        if not self._is_between_batches():
+            _LOG.warning("a batch takes longer than %.0f s: it runs again at the next start", STOP_SECONDS)
+
+    def _is_between_batches(self) -> bool:
+        """Whether every batch that is planned is committed. *Cost*: one listing."""
+        planned = self._desk.checkpoint.last_planned()
+        return planned < 0 or self._desk.checkpoint.is_committed(planned)
+
+    def _catalog(self) -> Catalog:
+        return self._desk.catalogs.at(self._desk.sidecar.catalogs[-1].version)
+
+    def _enter_catalog(self) -> None:
+        context = self._desk
+        context.catalogs.poll()
+        before = self._catalog() if context.sidecar.catalogs else None
+        version = context.catalogs.version
+        if version != context.sidecar.announced or before is None:
+            record_version(
+                context.sidecar, before, context.catalogs.newest, version, context.checkpoint.last_planned() + 1
+            )
+            context.checkpoint.store(context.sidecar)
+
+    def _announce_only(self) -> bool:
+        """Announce a version that changes no relation, without a restart; return whether it was such a one."""
+        context = self._desk
+        if context.catalogs.newest.relations != self._catalog().relations:
+            return False
+        context.sidecar.announced = context.catalogs.version
+        context.checkpoint.store(context.sidecar)
+        self._due.pop("idle", None)
+        return True
+
+    def _plan_catalogs(self) -> Versions:
+        context = self._desk
+        entries = entries_from(context.sidecar.catalogs, context.checkpoint.last_committed() + 1)
+        return tuple((entry.first, context.catalogs.at(entry.version)) for entry in entries)
+
+    def _count_partitions(self, wanted: Iterable[str], last: Offsets) -> Several:
+        """Record which topics have several partitions now; those of the `last` planned batch do, unless made anew."""
+        context = self._desk
+        before = with_several(last) - set(context.sidecar.resets)
+        found = {topic for topic in wanted if topic in before or len(context.cluster.ends(topic)) > 1}
+        if record_several(context.sidecar, found, context.checkpoint.last_planned() + 1):
+            context.checkpoint.store(context.sidecar)
+        return several_from(context.sidecar.several, context.checkpoint.last_committed() + 1)
+
+    def _last_offsets(self) -> Offsets:
+        planned = self._desk.checkpoint.last_planned()
+        return self._desk.checkpoint.end_offsets(planned) if planned >= 0 else {}
+
+    def _register(self) -> None:
+        context = self._desk
+        if not context.sidecar.registered:
+            reached = (
+                context.checkpoint.end_offsets(context.writer.last)
+                if context.writer.last >= 0
+                else context.sidecar.begin
+            )
+            names = topics_read(self._catalog(), context.topics)
+            if context.opening.register(context.sidecar, context.sidecar.announced, names, reached):
+                _LOG.info("epoch %d has caught up; the edges register", context.sidecar.epoch)
+
+    def _settled(self, run: QueryRun) -> bool:
+        """Whether a run that was to be strict again, or to read topics anew, has got there."""
+        context = self._desk
+        if not run.reading.again or not run.reading.settled(context.checkpoint.end_offsets(context.writer.last)):
+            return False
+        context.sidecar.resets = []
+        context.checkpoint.store(context.sidecar)
+        return True
+
+    def _catch_up(self) -> None:
+        missed = self._desk.writer.write_overtaken(self._desk.sidecar.announced)
+        if missed:
+            _LOG.warning("%d batches left the checkpoint's log before they were told", missed)
+
+    def _check_query(self, run: QueryRun) -> None:
+        """Raise why the query has failed; a topic deleted or created again is a better reason than what Spark says."""
+        try:
+            run.check()
+        except QueryFailedError:
+            self._missing_since = 0.0
+            self._check_topics()
+            raise
+
+    def _check_topics(self) -> None:
+        context = self._desk
+        catalog = self._catalog()
+        known = context.sidecar.topic_ids
+        names = {*topics_read(catalog, context.topics), *_own(context.topics)}
+        found = context.cluster.ids(names)
+        ids = compare_ids(known, found, _tables(catalog))
+        self._check_missing(names & known.keys() - found.keys(), catalog)
+        if ids != known:
+            context.sidecar.topic_ids = ids
+            context.checkpoint.store(context.sidecar)
+
+    def _check_missing(self, missing: set[str], catalog: Catalog) -> None:
+        """Raise for a topic missing for `GRACE_SECONDS`; a broker that has just started may not know it yet."""
+        if not missing:
+            self._missing_since = None
+            return
+        now = time.monotonic()
+        self._missing_since = now if self._missing_since is None else self._missing_since
+        if now - self._missing_since >= GRACE_SECONDS:
+            check_present(missing, (), _tables(catalog))
+
+    def _report_trimmed(self, names: Iterable[str], last: Offsets) -> None:
+        context = self._desk
+        trimmed = [
+            Trimmed(context.sidecar.epoch, topic, str(partition), last[topic].get(str(partition), 0), begin)
+            for topic in sorted(names & last.keys())
+            for partition, begin in context.cluster.begins(topic).items()
+            if begin > last[topic].get(str(partition), 0)
+        ]
+        for gap in trimmed:
+            _LOG.warning("`%s` [%s]: records %d..%d were trimmed unread", gap.topic, gap.partition, gap.start, gap.end)
+        context.cluster.append([_as_record(context.topics, gap) for gap in trimmed])
+
+
+def _as_record(topics: Topics, gap: Trimmed) -> OutRecord:
+    key = f"trimmed/{gap.topic}/{gap.partition}"
+    return OutRecord(topics.engines, 0, key.encode(), msgspec.json.encode(gap))
+
+
+def _own(topics: Topics) -> tuple[str, ...]:
+    return (topics.registrations, topics.notifications, topics.catalog, topics.batches, topics.engines)
+
+
+def _tables(catalog: Catalog) -> Mapping[str, str]:
+    return {relation.topic: relation.name for relation in catalog.relations.values()}

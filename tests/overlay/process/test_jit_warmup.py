@@ -1,0 +1,38 @@
+"""After warming up, an edge at work compiles nothing."""
+
+from __future__ import annotations
+
+from catalog.bulk import statement_kernels
+from catalog.query.shape import Output, Shape
+from operators.control import Progress
+from overlay.arena import key_kernels
+from overlay.index import index_kernels
+from overlay.process.jit_warmup import warm
+from overlay.table import literal_kernels
+from tests.overlay.edge_bench import ASK, Bench
+
+RISKY = Shape("stock", (Output("min", "price"),), (), "risk")
+
+
+def signatures() -> list[int]:
+    modules = (index_kernels, key_kernels, literal_kernels, statement_kernels)
+    return [len(kernel.signatures) for module in modules for kernel in module.ENTRIES]
+
+
+def test_no_kernel_is_compiled_at_work() -> None:
+    warm()
+    before = signatures()
+    bench = Bench()
+    keys = [b"s%d" % i for i in range(20)]
+    asked = [b'{"sql":"%s WHERE risk < %d"}' % (ASK.encode(), i) for i in range(20)]
+    bench.edge.subscribe_all(range(20), keys, asked)
+    bench.take()
+    bench.snapshot(0, dict.fromkeys(range(20), 5))
+    bench.control(Progress(5, 0, 0, "t"))
+    bench.message(1, 7, 8, shape=RISKY)
+    bench.control(Progress(5, 1, 0, "t"))
+    bench.take()
+    bench.edge.subscribe_all([20], keys[:1], [None])
+    bench.take()
+    bench.again()
+    assert all(before) and signatures() == before

@@ -1,0 +1,358 @@
+"""The controller with a cluster in memory and a query that the test drives: no JVM, every turn of events."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from connectors.kafka.failure import BrokerUnavailable, KafkaFailure
+from connectors.record import OutRecord
+from connectors.topics import Topics
+from operators.control import Offsets, Progress, RegisterAll
+from streaming.checkpoint.checkpoint import Checkpoint
+from streaming.checkpoint.files import LocalFiles
+from streaming.engine import query_controller
+from streaming.engine.query_controller import EngineContext, QueryController, Versions
+from streaming.epoch.catalog_versions import CatalogTopic
+from streaming.epoch.claim import ClaimWatch, EpochOpening, SupersededError, claim
+from streaming.epoch.progress import ProgressWriter
+from streaming.epoch.topic_identity import TopicDeletedError, TopicRecreatedError
+from streaming.query.failure import QueryFailedError
+from streaming.query.query_run import Reading
+from tests.streaming.memory_cluster import MemoryCluster
+from tests.streaming.spark_logs import commit, plan
+from tests.streaming.waiting import eventually
+
+TOPICS = Topics("t.")
+REGISTRATIONS = {TOPICS.registrations: {"0": 0, "1": 0}}
+
+
+class Query:
+    """What `start_query` returns: it does nothing; the test writes Spark's logs itself."""
+
+    def __init__(self, versions: Versions, reading: Reading) -> None:
+        self.versions = [(first, sorted(catalog.relations)) for first, catalog in versions]
+        self.reading = reading
+        self.failure: QueryFailedError | None = None
+        self.stopped = False
+        self.at_stop = lambda: None
+        self.finished: list[float] = []
+
+    def check(self) -> None:
+        if self.failure is not None:
+            raise self.failure
+
+    def stop(self) -> None:
+        self.at_stop()
+        self.stopped = True
+
+    def finish(self, seconds: float) -> None:
+        assert self.stopped
+        self.finished.append(seconds)
+
+
+class Stage:
+    """A controller at work in a thread."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.cluster = MemoryCluster(TOPICS)
+        self.runs: list[Query] = []
+        self.error: BaseException | None = None
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._work)
+
+    def declare(self, text: str) -> None:
+        self.cluster.append([OutRecord(TOPICS.catalog, 0, None, text.encode())])
+
+    def create(self, table: str) -> None:
+        self.declare(f"CREATE TABLE {table} (id BIGINT PRIMARY KEY) WITH ('topic'='{table}')")
+
+    def start(self) -> Query:
+        checkpoint = Checkpoint(LocalFiles(self.folder), "c")
+        sidecar = claim(self.cluster, TOPICS, checkpoint)
+        context = EngineContext(
+            cluster=self.cluster,
+            topics=TOPICS,
+            checkpoint=checkpoint,
+            sidecar=sidecar,
+            catalogs=CatalogTopic(self.cluster, TOPICS),
+            writer=ProgressWriter(self.cluster, checkpoint, TOPICS, 2, sidecar.epoch),
+            watch=ClaimWatch(self.cluster, TOPICS, sidecar),
+            opening=EpochOpening(self.cluster, checkpoint, TOPICS, 2),
+            poll_seconds=0.005,
+        )
+        context.writer.recover()
+        self._controller = QueryController(context, self._start_query)  # type: ignore[arg-type]
+        self._thread.start()
+        return self.run(1)
+
+    def run(self, number: int) -> Query:
+        """Wait for the `number`-th start of the query."""
+        eventually(lambda: len(self.runs) >= number or self.error)
+        if self.error is not None:
+            raise self.error
+        return self.runs[number - 1]
+
+    def commit(self, batch: int, **offsets: int) -> None:
+        """Commit a batch that ends at these offsets of partition 0, and wait until it is told."""
+        ends: Offsets = REGISTRATIONS | {topic: {"0": offset} for topic, offset in offsets.items()}
+        commit(self.folder, batch, ends)
+        eventually(lambda: batch in [progress.batch for progress in self.progress()])
+
+    def progress(self) -> list[Progress]:
+        return [found for found in self.cluster.controls(TOPICS.batches) if isinstance(found, Progress)]
+
+    def announced(self) -> int:
+        return self.progress()[-1].catalog if self.progress() else -2
+
+    def failure(self) -> BaseException:
+        return eventually(lambda: self.error)
+
+    def ask_to_stop(self) -> None:
+        self._stop.set()
+
+    def stop(self) -> None:
+        self._stop.set()
+        if self._thread.ident is not None:
+            self._thread.join(120)
+
+    def _start_query(self, versions: Versions, reading: Reading) -> Query:
+        self.runs.append(Query(versions, reading))
+        return self.runs[-1]
+
+    def _work(self) -> None:
+        try:
+            self._controller.run(self._stop)
+        except BaseException as error:
+            self.error = error
+
+
+@pytest.fixture
+def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
+    for name in ("IDLE_SECONDS", "WATCH_SECONDS", "CATALOG_SECONDS", "GRACE_SECONDS"):
+        monkeypatch.setattr(query_controller, name, 0.02)
+    made = Stage(tmp_path)
+    yield made
+    made.stop()
+
+
+def test_progress_is_told_and_repeated_while_nothing_comes(stage: Stage) -> None:
+    stage.cluster.create("s")
+    stage.create("s")
+    run = stage.start()
+    assert run.reading == Reading(
+        frozenset({"s", TOPICS.registrations}), run.reading.wanted, False, False, run.reading.several
+    )
+    eventually(lambda: [p.batch for p in stage.progress()][:2] == [-1, -1])
+    stage.commit(0, s=3)
+    eventually(lambda: [p.batch for p in stage.progress()].count(0) > 2)
+    stage.stop()
+    assert run.stopped
+    assert stage.error is None
+
+
+def test_a_stop_waits_for_the_batch_under_way(stage: Stage) -> None:
+    run = stage.start()
+    stage.commit(0)
+    plan(stage.folder, 1, REGISTRATIONS)
+    stage.ask_to_stop()
+    threading.Event().wait(0.2)
+    assert not run.stopped
+    commit(stage.folder, 1)
+    stage.stop()
+    assert run.stopped and not run.finished and stage.error is None
+
+
+def test_a_stop_waits_for_no_batch_for_ever(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(query_controller, "STOP_SECONDS", 0.2)
+    run = stage.start()
+    plan(stage.folder, 0, REGISTRATIONS)
+    stage.stop()
+    assert run.stopped and run.finished[0] <= 0 and stage.error is None
+
+
+def test_a_batch_that_was_planned_faster_than_the_stop_is_run_once_more(stage: Stage) -> None:
+    run = stage.start()
+    stage.commit(0)
+    run.at_stop = lambda: plan(stage.folder, 1, REGISTRATIONS)
+    stage.stop()
+    assert len(run.finished) == 1 and 5 < run.finished[0] <= query_controller.STOP_SECONDS
+    assert stage.error is None
+
+
+def test_edges_register_once_the_epoch_has_caught_up(stage: Stage) -> None:
+    stage.cluster.create("s")
+    stage.cluster.append([OutRecord("s", 0, None, b"")] * 3)
+    stage.create("s")
+    stage.start()
+    stage.commit(0, s=2)
+    assert not any(isinstance(c, RegisterAll) for c in stage.cluster.controls(TOPICS.notifications))
+    stage.commit(1, s=3)
+    eventually(lambda: any(isinstance(c, RegisterAll) for c in stage.cluster.controls(TOPICS.notifications)))
+
+
+def test_a_new_version_holds_from_the_batch_after_the_last_planned(stage: Stage) -> None:
+    stage.cluster.create("s")
+    stage.cluster.create("u")
+    stage.create("s")
+    stage.start()
+    stage.commit(0, s=1)
+    stage.create("u")
+    second = stage.run(2)
+    assert stage.runs[0].stopped
+    assert second.versions == [(1, ["s", "u"])]
+    assert second.reading.relaxed
+    eventually(lambda: stage.announced() == 1)
+    stage.commit(1, s=1, u=0)
+    assert not stage.run(3).reading.relaxed
+
+
+def test_a_topic_that_gets_more_partitions_is_known_from_the_next_batch_on(stage: Stage) -> None:
+    stage.cluster.create("s")
+    stage.create("s")
+    assert stage.start().reading.several == ((0, frozenset({TOPICS.registrations})),)
+    stage.cluster.logs["s"].append([])
+    commit(stage.folder, 0, REGISTRATIONS | {"s": {"0": 1, "1": 0}})
+    assert stage.run(2).reading.several == ((1, frozenset({"s", TOPICS.registrations})),)
+    assert stage.runs[0].stopped
+
+
+def test_a_planned_batch_keeps_its_catalog(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(query_controller, "STOP_SECONDS", 0.2)
+    stage.cluster.create("s")
+    stage.create("s")
+    stage.start()
+    stage.commit(0, s=1)
+    stage.stop()
+    plan(stage.folder, 1, REGISTRATIONS | {"s": {"0": 5}})
+    later = Stage(stage.folder)
+    later.cluster = stage.cluster
+    later.cluster.create("u")
+    later.create("u")
+    try:
+        assert later.start().versions == [(0, ["s"]), (2, ["s", "u"])]
+        eventually(lambda: later.announced() == 1)
+    finally:
+        later.stop()
+
+
+def test_a_version_that_changes_no_table_is_announced_without_a_restart(stage: Stage) -> None:
+    stage.create("s")
+    stage.start()
+    stage.create("s")
+    stage.declare("no SQL at all")
+    eventually(lambda: stage.announced() == 2)
+    assert len(stage.runs) == 1
+
+
+def test_a_table_created_again_reads_its_topic_from_the_beginning(stage: Stage) -> None:
+    stage.cluster.create("s")
+    stage.create("s")
+    stage.start()
+    stage.commit(0, s=4)
+    stage.declare("DROP TABLE s; CREATE TABLE s (id BIGINT PRIMARY KEY, x BIGINT) WITH ('topic'='s')")
+    without = stage.run(2)
+    assert without.reading.wanted == {TOPICS.registrations}
+    assert without.reading.relaxed
+    stage.commit(1)
+    again = stage.run(3)
+    assert again.reading.wanted == {"s", TOPICS.registrations}
+    stage.commit(2, s=4)
+    assert not stage.run(4).reading.again
+
+
+def test_a_topic_that_comes_later_is_waited_for(stage: Stage) -> None:
+    stage.create("s")
+    run = stage.start()
+    assert run.reading.existing == {TOPICS.registrations}
+    stage.commit(0)
+    stage.cluster.create("s")
+    stage.commit(1, s=0)
+    stage.commit(2, s=7)
+    assert len(stage.runs) == 1
+
+
+def test_a_topic_created_again_stops_the_engine(stage: Stage) -> None:
+    stage.cluster.create("s")
+    stage.create("s")
+    stage.start()
+    stage.commit(0, s=4)
+    stage.cluster.create("s")
+    failure = stage.failure()
+    assert isinstance(failure, TopicRecreatedError)
+    assert "DROP TABLE s" in str(failure)
+    assert stage.runs[0].stopped
+
+
+def test_what_spark_says_of_a_deleted_topic_is_said_better(stage: Stage) -> None:
+    stage.cluster.create("s")
+    stage.create("s")
+    run = stage.start()
+    stage.commit(0, s=4)
+    stage.cluster.delete("s")
+    run.failure = QueryFailedError("something of Spark's")
+    assert isinstance(stage.failure(), TopicDeletedError)
+
+
+def test_a_dropped_tables_topic_may_be_deleted(stage: Stage) -> None:
+    stage.cluster.create("s")
+    stage.create("s")
+    stage.start()
+    stage.commit(0, s=4)
+    stage.declare("DROP TABLE s")
+    stage.run(2)
+    stage.cluster.delete("s")
+    stage.commit(1)
+    stage.run(3)
+
+
+def test_a_newer_claim_stops_the_engine(stage: Stage, tmp_path: Path) -> None:
+    stage.start()
+    claim(stage.cluster, TOPICS, Checkpoint(LocalFiles(tmp_path / "other"), "other"))
+    assert isinstance(stage.failure(), SupersededError)
+
+
+def test_a_failed_query_ends_the_engine(stage: Stage) -> None:
+    run = stage.start()
+    run.failure = QueryFailedError("no")
+    assert stage.failure() is run.failure
+
+
+def test_a_silent_kafka_is_waited_for(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    stage.start()
+    append, problem = stage.cluster.append, [BrokerUnavailable("no broker")]
+
+    def failing(records: list[OutRecord]) -> list[int]:
+        if problem:
+            raise problem[0]
+        return append(records)
+
+    monkeypatch.setattr(stage.cluster, "append", failing)
+    commit(stage.folder, 0, REGISTRATIONS)
+    threading.Event().wait(0.2)
+    assert stage.error is None
+    problem.clear()
+    eventually(lambda: 0 in [progress.batch for progress in stage.progress()])
+    problem.append(KafkaFailure("not allowed"))
+    assert stage.failure() is problem[0]
+
+
+def test_trimmed_records_are_reported(stage: Stage) -> None:
+    stage.cluster.create("s")
+    stage.cluster.append([OutRecord("s", 0, None, b"")] * 9)
+    stage.create("s")
+    commit(stage.folder, 0, REGISTRATIONS | {"s": {"0": 4}})
+    Checkpoint(LocalFiles(stage.folder), "c").store(_claimed(stage))
+    stage.cluster.first["s"] = {0: 6}
+    stage.start()
+    record = stage.cluster.logs[TOPICS.engines][0][-1]
+    assert record.key == b"trimmed/s/0"
+    assert record.value == b'{"kind":"trimmed","epoch":0,"topic":"s","partition":"0","start":4,"end":6}'
+
+
+def _claimed(stage: Stage):  # type: ignore[no-untyped-def]
+    return claim(stage.cluster, TOPICS, Checkpoint(LocalFiles(stage.folder / "elsewhere"), "c"))
