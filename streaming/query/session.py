@@ -28,7 +28,7 @@ from streaming.query.failure import JVM_GONE
 
 ROOMS = ("state", "catalog", "operators", "connectors", "shard", "streaming")
 ROOMS_ZIP = "tidewire-rooms.zip"
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 _LOCAL = re.compile(r"local(\[.*\])?$")
 _ONE_MACHINE = re.compile(r"local(-cluster)?(\[.*\])?$")
 _JVM_EXIT_SECONDS = 10

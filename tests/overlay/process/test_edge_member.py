@@ -26,7 +26,7 @@ from tests.overlay.hand_engine import HandEngine
 from tidewire.stack.broker import Broker
 
 pytestmark = pytest.mark.broker
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 NAMES = [f"subscriber-{i}" for i in range(24)]
 
 
@@ -38,7 +38,7 @@ class Edges:
         self.running: list[subprocess.Popen[bytes]] = []
 
     def start(self, *stop_at: str) -> subprocess.Popen[bytes]:
-        command = [sys.executable, str(Path(__file__).with_name("edge_main.py"))]
+        command = [sys.executable, str(ROOT / "tests" / "overlay" / "edge_main.py")]
         command += [self._kafka.bootstrap, self._topics.prefix, *stop_at]
         with (self._logs / f"edge{len(self.running)}.log").open("wb") as log:
             edge = subprocess.Popen(

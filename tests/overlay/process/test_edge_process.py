@@ -34,7 +34,7 @@ from tidewire.stack.service import CANNOT_GO_ON
 
 pytestmark = pytest.mark.broker
 SECONDS = 120.0
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 @contextmanager

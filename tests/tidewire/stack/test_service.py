@@ -41,7 +41,7 @@ sys.exit(cli.run(["status"]))
 
 
 def start(*arguments: str) -> subprocess.Popen[str]:
-    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[3])}
     pipe = subprocess.PIPE
     return subprocess.Popen(
         [sys.executable, "-c", CODE, *arguments], stdout=pipe, stderr=pipe, text=True, env=environment
