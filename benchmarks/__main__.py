@@ -31,6 +31,7 @@ from benchmarks import (
     million,
     operator_cost,
     push,
+    push_crowds,
     several_edges,
     shard_cost,
     summaries,
@@ -55,6 +56,7 @@ PARTS: dict[str, Callable[[Bench], Mapping[str, Any]]] = {
     "million": million.measure,
     "several_edges": several_edges.measure,
     "push": lambda bench: push.measure(bench.sizes, bench.say),
+    "crowds": lambda bench: push_crowds.measure(bench.sizes, bench.say),
 }
 
 

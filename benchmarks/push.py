@@ -38,7 +38,7 @@ class Driver:
 
     def __init__(self, edge: asyncio.subprocess.Process, host: str, port: int, subscriptions: int) -> None:
         self._edge = edge
-        self._address = host, port
+        self.host, self.port = host, port
         self._subscriptions = subscriptions
         self._target = 0
         self._behind: set[Reader] = set()
@@ -53,7 +53,7 @@ class Driver:
 
     async def readers(self, count: int) -> list[Reader]:
         """Connect readers."""
-        return await connect(*self._address, count, self._news, self._subscriptions)
+        return await connect(self.host, self.port, count, self._news, self._subscriptions)
 
     async def until_heard(self, readers: list[Reader], value: int, seconds: float = 60.0) -> None:
         """Wait until all `readers` have heard `value`. *Raises* TimeoutError."""
@@ -71,9 +71,10 @@ class Driver:
 
 
 @asynccontextmanager
-async def edge(subscriptions: int, connections: int) -> AsyncIterator[Driver]:
-    """Run an edge."""
-    command = [sys.executable, "-m", "benchmarks.push_edge", str(subscriptions), str(connections + 10)]
+async def edge(subscriptions: int, connections: int | None) -> AsyncIterator[Driver]:
+    """Run an edge that serves so many connections, or as many as it does unless told otherwise."""
+    most = [] if connections is None else [str(connections + 10)]
+    command = [sys.executable, "-m", "benchmarks.push_edge", str(subscriptions), *most]
     pipe = asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe)
     assert process.stdout is not None and process.stdin is not None
@@ -126,8 +127,8 @@ async def with_readers(sizes: Sizes, say: Say) -> dict[str, Any]:
             say(f"p99 {runs['without'][-1]['p99']} ms without, {runs['stopped'][-1]['p99']} ms with a stopped reader")
     return {
         "push_events_per_s": rate,
-        "push_latency_ms": {name: _medians(rounds) for name, rounds in runs.items()},
-        "push_stopped_over_without": round(_medians(runs["stopped"])["p99"] / _medians(runs["without"])["p99"], 2),
+        "push_latency_ms": {name: medians(rounds) for name, rounds in runs.items()},
+        "push_stopped_over_without": round(medians(runs["stopped"])["p99"] / medians(runs["without"])["p99"], 2),
         "push_stopped": {"publications": steps * publications, "rounds": stopped},
         "push_us_per_delivery": {"nobody": alone, **added},
     }
@@ -172,7 +173,8 @@ async def _beside_a_stopped_one(
     }
 
 
-def _medians(rounds: list[dict[str, float]]) -> dict[str, float]:
+def medians(rounds: list[dict[str, float]]) -> dict[str, float]:
+    """Return the median of each figure."""
     return {name: round(float(np.median([one[name] for one in rounds])), 2) for name in rounds[0]}
 
 

@@ -35,6 +35,8 @@ GOALS: dict[str, tuple[str, float]] = {
     "latency_1m_over_1k.p50": ("<=", 1.5),
     "latency_1m_over_1k.p99": ("<=", 1.5),
     "push_stopped_over_without": ("<=", 1.2),
+    "push_crowd_over_without.half-open": ("<=", 1.2),
+    "push_crowd_over_without.unread": ("<=", 1.2),
     "push_idle.connections": (">=", 2_000),
 }
 SHOWN = (
@@ -70,6 +72,9 @@ SHOWN = (
     "push_events_per_s",
     "push_latency_ms",
     "push_stopped_over_without",
+    "push_crowd_ms",
+    "push_crowd_over_without",
+    "push_crowd_mb",
     "push_us_per_delivery",
     "push_idle",
 )
