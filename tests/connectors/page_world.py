@@ -44,7 +44,7 @@ class Beating:
         self.edge.server.close()
         time.sleep(0.5)
         edge.server.close()
-        edge.server = HttpServer(edge_app(Edge(edge.answers, edge.board, edge.desk), rules), port=port, rules=rules)
+        edge.server = HttpServer(edge_app(Edge(edge.answers, edge.board, edge.gateway), rules), port=port, rules=rules)
         self.edge = edge
 
     def _end_streams(self) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from connectors.kafka.catalog_versions import CatalogBehind
 from operators.control import EpochBegins, Progress, RegisterAll, encode_control
 from operators.packed import Header, PackedError, pack_registrations, unpack, unpack_sound
 from overlay.machine.virtual_edge import NotificationError
@@ -81,7 +82,7 @@ def goes_on(value: bytes) -> None:
 
 
 def is_restored_or_refused(place: int, value: bytes) -> None:
-    with contextlib.suppress(EdgeStateError):
+    with contextlib.suppress(EdgeStateError, CatalogBehind):
         restored(*STORED[:place], value, *STORED[place + 1 :])
 
 
