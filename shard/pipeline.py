@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
+import numpy as np
 
 from catalog.schema.relation import Catalog, Relation
 from connectors.formats.record_format import Decoded, format_of
@@ -140,7 +141,7 @@ def _route(current: ShardBatch) -> None:
 
 
 def _encode(current: ShardBatch) -> None:
-    sweeps = current.resolved.sweeps if current.resolved is not None else []
+    sweeps = _sweeps(current.resolved) if current.resolved is not None else []
     header = Header("messages", current.spec.epoch, current.spec.shard, current.batch, sweeps=sweeps)
     encoder = Encoder(current.spec.topics.notifications, header)
     current.out += encoder.encode(current.snapshots, current.outgoing, current.routed, current.state.hurt)
@@ -148,6 +149,15 @@ def _encode(current: ShardBatch) -> None:
         current.out += [
             letter.record(current.spec.topics) for letter in (*current.decoded.dead, *current.resolved.dead)
         ]
+
+
+def _sweeps(resolved: Resolved) -> list[tuple[int, int]]:
+    """Return partition and offset of the records that became several changes."""
+    if not resolved.changes.shared:
+        return []
+    several = np.flatnonzero(np.bincount(resolved.changes.cause) > 1)
+    causes = resolved.causes
+    return list(zip(causes.partition[several].tolist(), causes.offset[several].tolist(), strict=True))
 
 
 def _count(current: ShardBatch) -> None:
