@@ -16,7 +16,8 @@ from connectors.log.cut import Cut
 from connectors.log.publication_log import Chunk, PublicationLog
 from connectors.record import RawRecords
 from connectors.topics import Topics
-from shard.pipeline import ShardSpec, process_shard
+from shard.group import alone
+from shard.pipeline import GroupSpec, process_group
 from shard.state import ShardState
 
 
@@ -44,9 +45,9 @@ def fold_shards(
     upto = {} if place is None else {relation.topic: place}
     for batch, chunk in enumerate(log.read(log.beginning_of(upto), upto)):
         for shard, records in _parted(chunk.records(relation.topic), chunk, relation):
-            spec = ShardSpec(-1, shard, catalog, topics or Topics(), 1, several)
-            states[shard] = process_shard(spec, batch, states[shard], [records]).state
-    return {shard: ShardState.open(relation, shard, state) for shard, state in states.items()}
+            spec = GroupSpec(-1, shard, catalog, topics or Topics(), 1, several)
+            states[shard] = process_group(spec, batch, states[shard], [records]).state
+    return {shard: alone(relation, shard, state) for shard, state in states.items()}
 
 
 def _parted(records: RawRecords, chunk: Chunk, relation: Relation) -> Iterator[tuple[str, RawRecords]]:

@@ -2,7 +2,7 @@
 
     decode -> order -> apply -> reformulate -> route -> encode -> edge
 
-Shards run `shard.pipeline.process_shard` and edges are `overlay.machine.virtual_edge.VirtualEdge`, the very code that
+Shards run `shard.pipeline.process_group` and edges are `overlay.machine.virtual_edge.VirtualEdge`, the very code that
 the stack runs; only the transport differs. Scenarios and property tests drive it; a step takes milliseconds.
 
 `settle` runs everything to its end. For tests every part can also be moved on by itself, be interrupted where the stack
@@ -26,7 +26,7 @@ from connectors.topics import VIRTUAL_EDGES, Topics
 from operators.control import Control, EpochBegins, Offsets, Progress, RegisterAll, encode_control
 from overlay.machine.virtual_edge import VirtualEdge
 from overlay.subscriptions.summaries import PATIENT, Patience
-from shard.pipeline import ShardSpec, process_shard
+from shard.pipeline import GroupSpec, process_group
 
 _CONTROL_KEYS = {EpochBegins: b"@epoch", RegisterAll: b"@register", Progress: b"@progress"}
 
@@ -223,8 +223,8 @@ class PurePipeline:
         return {shard: self._result(shard, shards[shard]) for shard in sorted(shards)}
 
     def _result(self, shard: str, records: Sequence[RawRecords], several: frozenset[str] = frozenset()) -> Result:
-        spec = ShardSpec(self.epoch, shard, self.catalog, self.topics, self._virtual_edges, several)
-        result = process_shard(spec, self._batch + 1, self.shards.get(shard), records)
+        spec = GroupSpec(self.epoch, shard, self.catalog, self.topics, self._virtual_edges, several)
+        result = process_group(spec, self._batch + 1, self.shards.get(shard), records)
         return result.state, result.out
 
     def _gather(self, place: Place, relation: Relation | None, shards: dict[str, list[RawRecords]]) -> None:

@@ -1,6 +1,6 @@
 """Parcels: how records travel through Spark's shuffle, many in one row.
 
-    source rows -> ShuffleBatches (mapInArrow, where they were read) -> parcels -> shuffle -> unwrap (ShardFunction)
+    source rows -> ShuffleBatches (mapInArrow, where they were read) -> parcels -> shuffle -> unwrap (GroupFunction)
 
 Row by row, the shuffle, the sort by group and the way into the worker cost more than all our work on a record, most of
 it on one core; and with every Arrow batch of a group Spark pickles the whole state again (2.6 MB ten times a batch was

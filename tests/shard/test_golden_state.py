@@ -2,13 +2,13 @@
 
 import json
 
-from shard.pipeline import ShardResult, ShardSpec, process_shard
+from shard.pipeline import GroupResult, GroupSpec, process_group
 from tests.shard.long_lived import CATALOG, GOLDEN, NAME, TOPICS, batches, next_batch
 
-SPEC = ShardSpec(7, NAME, CATALOG, TOPICS, 4)
+SPEC = GroupSpec(7, NAME, CATALOG, TOPICS, 4)
 
 
-def told(result: ShardResult) -> list[tuple[object, ...]]:
+def told(result: GroupResult) -> list[tuple[object, ...]]:
     """All that is written, but for the size of the state in the report."""
     return [
         (record.topic, record.partition, record.key, record.value)
@@ -21,8 +21,8 @@ def told(result: ShardResult) -> list[tuple[object, ...]]:
 def test_a_state_of_before_goes_on_as_one_of_today():
     today = None
     for number, batch in enumerate(batches()):
-        today = process_shard(SPEC, number, today, batch).state
-    stored = process_shard(SPEC, 2, (GOLDEN / "state_2.bin").read_bytes(), next_batch())
-    fresh = process_shard(SPEC, 2, today, next_batch())
+        today = process_group(SPEC, number, today, batch).state
+    stored = process_group(SPEC, 2, (GOLDEN / "state_2.bin").read_bytes(), next_batch())
+    fresh = process_group(SPEC, 2, today, next_batch())
     assert told(stored) == told(fresh) and len(stored.out) > 4
     assert stored.state == fresh.state
