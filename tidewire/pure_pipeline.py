@@ -18,9 +18,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from catalog.schema.ddl import apply_ddl
-from catalog.schema.relation import Catalog, Relation
-from connectors.formats.bucket import buckets_of
+from catalog.schema.relation import Catalog
 from connectors.kafka.partitioner import home_partition
+from connectors.placement import Placement
 from connectors.record import OutRecord, RawRecords
 from connectors.topics import VIRTUAL_EDGES, Topics
 from operators.control import Control, EpochBegins, Offsets, Progress, RegisterAll, encode_control
@@ -166,7 +166,7 @@ class PurePipeline:
     def run_batch(self) -> bool:
         """Run one batch over everything that shards have not read; False if there is nothing."""
         results = self._results()
-        if not results:
+        if results is None:
             return False
         assert self._planned is not None
         start, self._read, self._planned = self._read, self._planned, None
@@ -180,7 +180,7 @@ class PurePipeline:
 
     def break_off(self, share: float) -> None:
         """Let the engine die when it has written `share` of its next batch; that batch is run again as it was."""
-        for _, out in self._results().values():
+        for _, out in (self._results() or {}).values():
             self._write(out[: round(share * len(out))])
 
     def begin_epoch(self) -> None:
@@ -207,19 +207,22 @@ class PurePipeline:
         for number in range(self._virtual_edges):
             self.append(self.topics.notifications, key, encode_control(record), number)
 
-    def _results(self) -> dict[str, Result]:
-        """Return what the next batch makes of each shard; until it has run, its end stays where it is now."""
-        by_topic = {relation.topic: relation for relation in self.catalog.relations.values()}
-        topics = [self.topics.registrations, *by_topic]
+    def _results(self) -> dict[str, Result] | None:
+        """Return what the next batch makes of each shard, None if nothing is unread.
+
+        Until it has run, its end stays where it is now.
+        """
+        topics = {self.topics.registrations, *(relation.topic for relation in self.catalog.relations.values())}
         if self._planned is None:
             ends = {(topic, number): len(log) for topic in topics for number, log in self.logs[topic].items()}
             if all(self._read[place] == end for place, end in ends.items()):
-                return {}
+                return None
             self._planned = defaultdict(int, self._read | ends)
+        placement = Placement.of(self.catalog)
         shards: dict[str, list[RawRecords]] = defaultdict(list)
         for topic, number in sorted(self._planned):
             if topic in topics:
-                self._gather((topic, number), by_topic.get(topic), shards)
+                self._gather((topic, number), placement, shards)
         return {shard: self._result(shard, shards[shard]) for shard in sorted(shards)}
 
     def _result(self, shard: str, records: Sequence[RawRecords], several: frozenset[str] = frozenset()) -> Result:
@@ -227,27 +230,34 @@ class PurePipeline:
         result = process_shard(spec, self._batch + 1, self.shards.get(shard), records)
         return result.state, result.out
 
-    def _gather(self, place: Place, relation: Relation | None, shards: dict[str, list[RawRecords]]) -> None:
+    def _gather(self, place: Place, placement: Placement, shards: dict[str, list[RawRecords]]) -> None:
         topic, partition = place
         assert self._planned is not None
         start, end = self._read[place], self._planned[place]
-        groups: dict[str, list[tuple[int, bytes | None, bytes | None]]] = defaultdict(list)
-        part = self.logs[topic][partition][start:end]
-        names = _shards(relation, [key for key, _ in part])
-        for offset, (shard, (key, value)) in enumerate(zip(names, part, strict=True), start):
-            groups[shard].append((offset, key, value))
-        for name, records in groups.items():
-            offsets = np.array([offset for offset, _, _ in records], np.int64)
-            shards[name].append(
-                RawRecords(
-                    topic=topic,
-                    keys=[key for _, key, _ in records],
-                    values=[value for _, _, value in records],
-                    partition=np.full(len(records), partition, np.int32),
-                    offset=offsets,
-                    timestamp=np.array(self.stamps[topic, partition], np.int64)[offsets],
-                )
-            )
+        keys = [key for key, _ in self.logs[topic][partition][start:end]]
+        offsets: dict[str, list[int]] = defaultdict(list)
+        if topic == self.topics.registrations:
+            for offset, key in enumerate(keys, start):
+                if (named := placement.of_registration(key)) is not None:
+                    offsets[named].append(offset)
+        elif keys:
+            for groups, places in placement.of_records(topic, keys):
+                part = range(start, end) if places is None else (places + start).tolist()
+                offsets.update({group: [*part] for group in groups})
+        for group, its in offsets.items():
+            shards[group].append(self._records(place, its))
+
+    def _records(self, place: Place, offsets: list[int]) -> RawRecords:
+        topic, partition = place
+        log, stamps = self.logs[topic][partition], self.stamps[place]
+        return RawRecords(
+            topic=topic,
+            keys=[log[offset][0] for offset in offsets],
+            values=[log[offset][1] for offset in offsets],
+            partition=np.full(len(offsets), partition, np.int32),
+            offset=np.array(offsets, np.int64),
+            timestamp=np.array([stamps[offset] for offset in offsets], np.int64),
+        )
 
     # -- logs -----------------------------------------------------------------------------------------------------
 
@@ -263,15 +273,6 @@ class PurePipeline:
         log = log if most is None else log[:most]
         read[topic, partition] = start + len(log)
         return [(offset, key, value) for offset, (key, value) in enumerate(log, start)]
-
-
-def _shards(relation: Relation | None, keys: list[bytes | None]) -> list[str]:
-    """Return the shard of each record of a table (None: of `registrations`, whose keys are names of shards)."""
-    if relation is None:
-        return [(key or b"").decode() for key in keys]
-    if not relation.bucket_by:
-        return [relation.shard] * len(keys)
-    return [relation.shards[bucket] for bucket in buckets_of(relation).of_keys(keys).tolist()]
 
 
 def _offsets(positions: Positions) -> Offsets:
