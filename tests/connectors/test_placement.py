@@ -82,7 +82,7 @@ def test_each_record_goes_to_the_shard_that_its_table_and_its_key_say() -> None:
 
 @pytest.mark.parametrize("kind", [pa.binary(), pa.large_binary()])
 def test_keys_may_be_what_arrow_holds_of_them(kind: pa.DataType) -> None:
-    keys: list[Key] = [b'"%d"' % i for i in range(20)] + [None, b"{"]
+    keys: list[Key] = [*(b'"%d"' % i for i in range(20)), None, b"{"]
     placement = Placement.of(Catalog(0, {"trade": TRADE}))
     arrow = placement.of_records("trade", pa.array([b"before", *keys], kind)[1:])
     found = {group: places.tolist() for (group,), places in arrow if places is not None}
