@@ -99,7 +99,7 @@ class InterruptedChain(RuleBasedStateMachine):
 
     def everybody_is_covered(self) -> None:
         """Whoever is live is in the boxes of each channel that answers it: no message can pass it by."""
-        data = self.chain.shards.get(self.relation.shard)
+        data = self.chain.groups.get(self.relation.shard)
         listeners = alone(self.relation, self.relation.shard, data).listeners
         for edge in self.chain.edges:
             held = edge.dump()
