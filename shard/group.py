@@ -82,7 +82,7 @@ def _members(name: str, data: bytes) -> dict[str, Sections]:
     if version_of(data) < _VERSION:
         return {name: _of_version_2(name, data)}
     sections = read_blob(data, _MAGIC, _VERSION, name)
-    names = msgspec.json.decode(sections.pop("members"), type=list[str])
+    names = msgspec.json.decode(bytes(sections.pop("members")), type=list[str])
     members: dict[str, dict[str, Section]] = {shard: {} for shard in names}
     for path, section in sections.items():
         number, _, own = path.partition("/")

@@ -68,7 +68,7 @@ class ShardState:
         state = cls(relation, shard)
         state.table = Table.from_sections(relation, sections)
         state.bytes = sum(section.nbytes for name, section in sections.items() if name not in _HEAD)
-        memory = msgspec.msgpack.decode(sections["memory"], type=_Memory)
+        memory = msgspec.msgpack.decode(bytes(sections["memory"]), type=_Memory)
         state.seq = memory.seq
         state.highest_partition = memory.highest_partition
         state.listeners = {
