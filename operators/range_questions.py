@@ -278,7 +278,7 @@ def warm() -> None:
         live, partition, offset = np.ones(2, np.bool_), np.zeros(2, np.int32), np.zeros(2, np.int64)
         operator.apply(ChangeBatch([b"1", b"2"], live, codes, valid, {1: ["h", f"g{x}"]}, partition, offset))
     operator.snapshot([*(Region(shape, group_key(("h",))) for shape in shapes), Region(ranked, b"[]", b"", b"\xff")])
-    modules = (byte_table, text_rank, row_store, ordering, a2b_tree, range_distinct)
+    modules = (byte_table, text_rank, row_store, ordering, a2b_tree)
     for kernel in (kernel for module in modules for kernel in module.ENTRIES):
         if isinstance(kernel, Dispatcher):
             kernel.disable_compile()
