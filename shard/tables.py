@@ -24,7 +24,7 @@ from numba.core.dispatcher import Dispatcher
 from catalog.query.shape import Channel, Output, Region, Shape, group_key
 from catalog.schema.relation import Column, Relation
 from catalog.types.column_type import ColumnType, Kind
-from operators import range_distinct, range_extremum, range_questions
+from operators import range_extremum, range_questions
 from operators.batch_view import BatchView
 from operators.channel_binding import ChannelBinding, OrderingKey
 from operators.operator import Answers, Messages
@@ -184,7 +184,7 @@ def warm() -> None:
         live, partition, offset = np.ones(2, np.bool_), np.zeros(2, np.int32), np.zeros(2, np.int64)
         table.apply(ChangeBatch([b"1", b"2"], live, codes, valid, {1: ["h", f"g{x}"]}, partition, offset))
     table.snapshot([*(Region(shape, group_key(("h",))) for shape in shapes), Region(ranked, b"[]", b"", b"\xff")])
-    modules = (byte_table, text_rank, row_store, ordering, a2b_tree, range_distinct)
+    modules = (byte_table, text_rank, row_store, ordering, a2b_tree)
     for kernel in (kernel for module in modules for kernel in module.ENTRIES):
         if isinstance(kernel, Dispatcher):
             kernel.disable_compile()

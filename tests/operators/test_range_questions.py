@@ -10,7 +10,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from catalog.query.shape import Channel, Output, Region, Shape, group_key
-from operators import range_distinct
 from operators.answer import Extremum, Members, Tally
 from operators.channel_binding import ChannelError
 from shard.tables import Table
@@ -33,7 +32,7 @@ from tests.operators.watched import (
 from tests.oracle.naive_range_questions import KEEP, NaiveRangeQuestions
 from tests.oracle.plain_kernels import plain_kernels
 
-MODULES = (byte_table, text_rank, row_store, ordering, a2b_tree, range_distinct)
+MODULES = (byte_table, text_rank, row_store, ordering, a2b_tree)
 CHANNELS = [
     channel("min", "y", ("e",)),
     channel("max", "y", ("e",)),
