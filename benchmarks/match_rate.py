@@ -32,7 +32,7 @@ from catalog.schema.relation import Catalog
 from connectors.kafka.reader import Reader
 from connectors.topics import Topics
 from operators.packed import PackedMessages, is_packed, unpack
-from shard.pipeline import process_shard
+from shard.pipeline import process_group
 from streaming.query.match import CONSUMER, MatchConfig, start_match
 from streaming.query.session import SessionConfig, close_session, open_session
 
@@ -136,7 +136,7 @@ class Contest:
     def _config(self, catalog: Catalog) -> MatchConfig:
         sizes = self._bench.sizes
         return MatchConfig(
-            process=process_shard,
+            process=process_group,
             epoch=0,
             catalogs=((0, catalog),),
             reads=(TOPIC, TOPICS.registrations),

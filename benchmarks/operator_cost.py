@@ -1,4 +1,4 @@
-"""What one row change costs in `operators.range_questions`, by rows, batch size, kind of change and family.
+"""What one row change costs in `operators.range_questions` and its table, by rows, batch size, kind of change and family.
 
     python -m benchmarks.operator_cost
 
@@ -24,7 +24,9 @@ import numpy as np
 from catalog.query.shape import Channel, Output, Region, Shape, group_key
 from catalog.schema.relation import Column, Relation
 from catalog.types.column_type import ColumnType, Kind
-from operators.range_questions import RangeQuestions, warm
+from shard import tables
+from shard.tables import warm
+from state.blob import read_blob, write_blob
 from state.change_batch import I64, Bool, ChangeBatch
 from state.order_code import codes_of_doubles
 
@@ -80,11 +82,11 @@ class Table:
         return ChangeBatch(keys, live, codes, valid, texts, partition, offset)
 
     def state(self, channel: Channel = CHANNEL, relation: Relation = RELATION) -> bytes:
-        operator = RangeQuestions(relation)
+        operator = tables.Table(relation)
         operator.listen([channel])
         rows = np.arange(len(self.x))
         operator.apply(self.batch(rows, self.x, self.y, np.ones(len(rows), np.bool_), relation))
-        return operator.dump()
+        return _dumped(operator)
 
     def changes(self, kind: str, m: int, relation: Relation = RELATION) -> ChangeBatch:
         """Return `m` changes of one kind; each row at most once while there are enough rows."""
@@ -101,6 +103,14 @@ class Table:
             live = np.arange(m) % 2 == 1
             rows = np.where(live, len(self.x) + np.arange(m), rows)
         return self.batch(rows, x, y, live, relation)
+
+
+def _dumped(table: tables.Table) -> bytes:
+    return write_blob(b"TWBENCH\x00", 1, "", table.sections())
+
+
+def _loaded(relation: Relation, stored: bytes) -> tables.Table:
+    return tables.Table.from_sections(relation, read_blob(stored, b"TWBENCH\x00", 1, ""))
 
 
 def _timed(work: Callable[[], object]) -> float:
@@ -121,11 +131,11 @@ class Batch(NamedTuple):
 def run(stored: bytes, changes: ChangeBatch, relation: Relation = RELATION) -> Batch:
     """Take one batch from stored bytes to stored bytes."""
     begin = time.process_time()
-    operator = RangeQuestions.load(relation, stored)
+    operator = _loaded(relation, stored)
     loaded = time.process_time()
     messages = operator.apply(changes)
     applied = time.process_time()
-    operator.dump()
+    _dumped(operator)
     return Batch(loaded - begin, applied - loaded, time.process_time() - applied, len(messages))
 
 
@@ -155,7 +165,7 @@ def snapshot_us(stored: bytes, channel: Channel, regions: int = 1_000) -> float:
     low, high = ([b"name%d" % name for name in rng.integers(0, NAMES, regions).tolist()] for _ in range(2))
     bounds = zip(low, high, strict=True) if channel.range == "name" else zip(lo, hi, strict=True)
     asked = [Region(shape, group_key((f"market{i % GROUPS}",)), *bound) for i, bound in enumerate(bounds)]
-    operator = RangeQuestions.load(NAMED, stored)
+    operator = _loaded(NAMED, stored)
     return round(float(np.median([_timed(lambda: operator.snapshot(asked)) for _ in range(RUNS)])) / regions * 1e6, 2)
 
 

@@ -26,10 +26,12 @@ from benchmarks.stock_workload import Audience, Market, catalog_of
 from connectors.record import OutRecord, RawRecords
 from connectors.topics import Topics
 from operators.packed import PackedMessages, unpack
-from operators.range_questions import warm
-from shard import pipeline as shard
-from shard.pipeline import ShardBatch, ShardResult, ShardSpec, process_shard
-from shard.state import ShardState
+from shard import pipeline
+from shard.group import Group
+from shard.order import order
+from shard.pipeline import GroupResult, GroupSpec, process_group
+from shard.route import route
+from shard.tables import warm
 from streaming.query.shuffle_batch import unwrap, written
 from streaming.query.sink_rows import frames
 
@@ -45,15 +47,15 @@ SINK = pa.schema(
 class Dump:
     """A batch as a shard finds it."""
 
-    spec: ShardSpec
+    spec: GroupSpec
     state: bytes
     parcels: list[bytes]
 
     def records(self) -> list[RawRecords]:
         return [unwrap(parcel, "stock") for parcel in self.parcels]
 
-    def run(self) -> ShardResult:
-        return process_shard(self.spec, 2, self.state, self.records())
+    def run(self) -> GroupResult:
+        return process_group(self.spec, 2, self.state, self.records())
 
 
 def parcels_of(records: Sequence[OutRecord]) -> list[bytes]:
@@ -87,17 +89,17 @@ def dump_of(rows: int, subscriptions: int, changes: int) -> Dump:
     catalog = catalog_of("stock")
     relation = catalog.relations["stock"]
     market, audience = Market(relation, rows), Audience(subscriptions, rows)
-    spec = ShardSpec(0, relation.shard, catalog, TOPICS, PARTITIONS)
-    loaded = process_shard(spec, 0, None, [raw(list(market.load()), relation.topic)])
+    spec = GroupSpec(0, relation.shard, catalog, TOPICS, PARTITIONS)
+    loaded = process_group(spec, 0, None, [raw(list(market.load()), relation.topic)])
     registered = raw(list(audience.registrations(TOPICS, 0, relation, PARTITIONS)), TOPICS.registrations)
-    before = process_shard(spec, 1, loaded.state, [registered])
+    before = process_group(spec, 1, loaded.state, [registered])
     assert before.state is not None, "a table that is declared keeps its state"
     return Dump(spec, before.state, parcels_of(list(market.changes(changes))))
 
 
 def stages(dump: Dump) -> dict[str, float]:
     """Run the batch once, stage by stage; return the seconds of each."""
-    assert dump.spec.relation is not None, "the table is declared"
+    spec, (shard,) = dump.spec, dump.spec.tables
     marks = [("", time.process_time())]
 
     def passed(name: str) -> None:
@@ -105,14 +107,28 @@ def stages(dump: Dump) -> dict[str, float]:
 
     records = dump.records()
     passed("unwrap")
-    turn = ShardBatch(dump.spec, 2, records, ShardState.open(dump.spec.relation, dump.spec.shard, dump.state))
+    group = Group.open(spec.group, spec.tables, dump.state)
+    member = group[shard]
     passed("open")
-    for stage in shard.STAGES:
-        stage(turn)
-        passed(stage.__name__.lstrip("_"))
-    turn.state.dump()
+    rows = order(records, TOPICS.registrations, ["stock"]).rows["stock"]
+    passed("order")
+    decoded = pipeline.decode(member, rows, spec.several)
+    passed("decode")
+    resolved = pipeline.settle(member, decoded, rows)
+    passed("settle")
+    outgoing = pipeline.apply(member, resolved)
+    passed("reformulate")
+    assert outgoing is not None, "there are changes"
+    applied = pipeline.Applied(decoded, resolved, outgoing, route(member.listeners, outgoing.messages, PARTITIONS))
+    passed("route")
+    out = list(pipeline.encode(spec, 2, member, {}, applied))
+    passed("encode")
+    pipeline.count(member, applied)
+    out.append(pipeline.report(spec, 2, member))
+    passed("count")
+    group.dump()
     passed("dump")
-    whole = list(frames(turn.out, 10_000))
+    whole = list(frames(out, 10_000))
     passed("frames")
     for frame in whole:
         to_arrow(frame)

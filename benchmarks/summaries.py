@@ -32,9 +32,9 @@ from benchmarks.stock_workload import SHAPE, TOP, Market, catalog_of
 from catalog.query.shape import group_key
 from connectors.formats.record_format import format_of
 from operators.operator import Messages
-from operators.range_questions import RangeQuestions
 from overlay.index.subscription_index import SubscriptionIndex
 from shard.route import route
+from shard.tables import Table
 from state.boxes import Boxes, hashes_of
 from state.change_batch import I64, Bool
 from state.order_code import codes_of_doubles
@@ -53,7 +53,7 @@ Ranges = tuple[I64, I64]
 def messages() -> Messages:
     """Return what the changes make a shard say, with everybody listening."""
     relation = catalog_of("stock").relations["stock"]
-    market, operator, format_ = Market(relation, ROWS), RangeQuestions(relation), format_of(relation)
+    market, operator, format_ = Market(relation, ROWS), Table(relation), format_of(relation)
     operator.listen([CHANNEL])
     operator.apply(format_.decode(raw(list(market.load()), "stock")).changes)
     return operator.apply(format_.decode(raw(list(market.changes(CHANGES)), "stock")).changes)

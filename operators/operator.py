@@ -1,14 +1,12 @@
-"""The contract of an operator: ordered changes in, reformulated messages out, and a state that is bytes."""
+"""What operators make of a batch: reformulated messages, and answers of regions."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
-from catalog.query.shape import Channel, Region, Shape
+from catalog.query.shape import Channel, Shape
 from operators.answer import Parts
-from state.change_batch import I32, I64, Bool, ChangeBatch
+from state.change_batch import I32, I64, Bool
 
 
 @dataclass(slots=True)
@@ -69,30 +67,6 @@ class Answers:
 
     def __len__(self) -> int:
         return len(self.new)
-
-
-class Operator(Protocol):
-    """What a shard runs. Pure: no I/O, no clock, no random; same state and input, same bytes out."""
-
-    def listen(self, channels: Sequence[Channel]) -> None:
-        """Make the orderings that `channels` need; those already there cost nothing."""
-        ...
-
-    def forget(self, channels: Sequence[Channel]) -> None:
-        """Drop `channels`, and the orderings that no other channel needs."""
-        ...
-
-    def snapshot(self, regions: Sequence[Region]) -> Answers:
-        """Return the current answers of `regions`; the channels of their shapes must be listened to."""
-        ...
-
-    def apply(self, changes: ChangeBatch) -> Messages:
-        """Apply `changes` one by one and return the messages they cause for the channels listened to."""
-        ...
-
-    def dump(self) -> bytes:
-        """Return the whole state; the class's `load` reads it back."""
-        ...
 
 
 def is_plain(shape: Shape, coded: bool) -> bool:

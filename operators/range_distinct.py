@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numba
 import numpy as np
 
 from operators.answer import Members, Part
@@ -29,36 +28,6 @@ from operators.delta import Delta
 from operators.range_extremum import run_tree
 from state.a2b_tree import ABSENT
 from state.change_batch import I64, Bool
-
-
-@numba.njit(cache=True)
-def _present(x: I64, starts: I64, first: I64, stop: I64, lo: I64, hi: I64, count: I64, out: I64) -> int:
-    """Write the groups of [first, stop) that have a slot with lo <= x <= hi, region after region, and how many each.
-
-    What does not fit into `out` is counted only. Returns the number of all.
-    """
-    total = 0
-    for i in range(len(lo)):
-        before = total
-        for group in range(first[i], stop[i]):
-            low, high = starts[group], starts[group + 1]
-            end = high
-            while low < high:
-                mid = (low + high) // 2
-                if x[mid] < lo[i]:
-                    low = mid + 1
-                else:
-                    high = mid
-            if low < end and x[low] <= hi[i]:
-                if total < len(out):
-                    out[total] = group
-                total += 1
-        count[i] = total - before
-    return total
-
-
-ENTRIES = (_present,)
-"""The kernels that are called from Python."""
 
 
 def find(view: BatchView, bound: ChannelBinding) -> Iterator[Delta]:
@@ -96,12 +65,8 @@ def _values(view: BatchView, bound: ChannelBinding, places: Places) -> list[tupl
     layout = view.layout(bound.values_by)
     firsts, stops = view.bundles(bound.values_by, len(bound.order[0]), places.groups)
     first, stop = firsts[places.group], stops[places.group]
-    count, out = np.empty(len(places), np.int64), np.empty(0, np.int64)
-    total = _present(layout.x, layout.starts, first, stop, places.lo, places.hi, count, out)
-    if total:
-        out = np.empty(total, np.int64)
-        _present(layout.x, layout.starts, first, stop, places.lo, places.hi, count, out)
-    codes = view.replay.codes[bound.column][layout.version[layout.starts[out]]]
+    count, present = layout.present(first, stop, places.lo, places.hi)
+    codes = view.replay.codes[bound.column][layout.version[layout.starts[present]]]
     if bound.text:
         numbers, which = np.unique(codes, return_inverse=True)
         texts = view.rows.texts_of(bound.column, numbers)

@@ -5,18 +5,15 @@ The very function that the engine runs takes the log chunk by chunk; nobody list
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
-import numpy as np
-
 from catalog.schema.relation import Catalog, Relation
-from connectors.formats.bucket import buckets_of
 from connectors.log.cut import Cut
-from connectors.log.publication_log import Chunk, PublicationLog
-from connectors.record import RawRecords
+from connectors.log.publication_log import PublicationLog
+from connectors.placement import Placement
 from connectors.topics import Topics
-from shard.pipeline import ShardSpec, process_shard
+from shard.group import alone
+from shard.pipeline import GroupSpec, process_group
 from shard.state import ShardState
 
 
@@ -38,22 +35,16 @@ def fold_shards(
     """
     place = upto.get(relation.topic)
     catalog = Catalog(relation.born, {relation.name: relation})
+    placement = Placement.of(catalog)
     several = frozenset({relation.topic} if keyed or (place and len(place.ends) > 1) else ())
     states: dict[str, bytes | None] = dict.fromkeys(relation.shards)
     # A topic that was created again fed the table from its beginning: only its last life counts.
     upto = {} if place is None else {relation.topic: place}
     for batch, chunk in enumerate(log.read(log.beginning_of(upto), upto)):
-        for shard, records in _parted(chunk.records(relation.topic), chunk, relation):
-            spec = ShardSpec(-1, shard, catalog, topics or Topics(), 1, several)
-            states[shard] = process_shard(spec, batch, states[shard], [records]).state
-    return {shard: ShardState.open(relation, shard, state) for shard, state in states.items()}
-
-
-def _parted(records: RawRecords, chunk: Chunk, relation: Relation) -> Iterator[tuple[str, RawRecords]]:
-    """Part a chunk, which holds records of one topic alone, by shard."""
-    if not relation.bucket_by:
-        yield relation.shard, records
-        return
-    buckets = buckets_of(relation).of_keys(records.keys)
-    for bucket in np.unique(buckets).tolist():
-        yield relation.shards[bucket], chunk.records(relation.topic, np.flatnonzero(buckets == bucket))
+        records = chunk.records(relation.topic)
+        for groups, where in placement.of_records(relation.topic, records.keys):
+            part = records if where is None else chunk.records(relation.topic, where)
+            for shard in groups:
+                spec = GroupSpec(-1, shard, catalog, topics or Topics(), 1, several)
+                states[shard] = process_group(spec, batch, states[shard], [part]).state
+    return {shard: alone(relation, shard, state) for shard, state in states.items()}

@@ -1,14 +1,15 @@
-"""Stage `order`: the one deterministic order in which a shard takes the records that a topic has for it in a batch.
+"""Stage `order`: the one deterministic order in which a group takes the records that its topics have for it in a batch.
 
-Records of one topic are sorted by (running maximum of the timestamp over the records that the shard takes from that
-partition in this batch, partition, offset). Offsets of a partition never change places, clocks that jump back do no
-harm, and every replay of the batch gives the same order. Records that turn out to be dead letters take part. Between
-topics there is no order: registrations are taken first, then rows (`shard/pipeline.py`).
+Records are sorted by (running maximum of the timestamp over the records that the group takes from that partition in
+this batch, topic, partition, offset). Offsets of a partition never change places, clocks that jump back do no harm, and
+every replay of the batch gives the same order. Records that turn out to be dead letters take part. Registrations stand
+outside of it: they are taken first, by (the same maximum, partition, offset).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -16,6 +17,50 @@ import numpy as np
 from connectors.record import RawRecords
 from state.arrow_strings import ArrowStrings
 from state.change_batch import I64
+
+
+@dataclass(frozen=True, slots=True)
+class Ordered:
+    """The records of a batch: the registrations in order, and by topic the rows in order."""
+
+    registrations: RawRecords | None
+    rows: dict[str, RawRecords]
+
+    def addressed(self, member: str) -> RawRecords | None:
+        """Return the registrations that name `member` as their key, None if there are none."""
+        if self.registrations is None:
+            return None
+        name = member.encode()
+        mine = np.flatnonzero([key == name for key in self.registrations.keys])
+        if len(mine) == len(self.registrations):
+            return self.registrations
+        return _take(self.registrations, mine) if len(mine) else None
+
+    def places(self) -> dict[str, I64]:
+        """Return by topic the place of each of its records in the order over all topics.
+
+        Cost: O(m log m) for m records.
+        """
+        topics = sorted(self.rows)
+        stamps = [_stamps(self.rows[topic]) for topic in topics]
+        place = np.empty(sum(map(len, stamps)), np.int64)
+        # Those of a topic are in order, and of equal stamps the topic decides: what stands first stays first.
+        place[np.argsort(np.concatenate([*stamps, place[:0]]), kind="stable")] = np.arange(len(place))
+        ends = np.cumsum([len(stamp) for stamp in stamps])
+        return dict(zip(topics, np.split(place, ends[:-1]), strict=True)) if topics else {}
+
+
+def order(records: Sequence[RawRecords], registrations: str, topics: Collection[str]) -> Ordered:
+    """Order the records of `topics` and those of the topic `registrations`; others are passed over.
+
+    Cost: as `order_records`.
+    """
+    parts: dict[str, list[RawRecords]] = {}
+    for part in records:
+        if len(part):
+            parts.setdefault(part.topic, []).append(part)
+    asked = order_records(parts[registrations]) if registrations in parts else None
+    return Ordered(asked, {topic: order_records(parts[topic]) for topic in sorted(topics) if topic in parts})
 
 
 def order_records(parts: Sequence[RawRecords]) -> RawRecords:
@@ -30,6 +75,14 @@ def order_records(parts: Sequence[RawRecords]) -> RawRecords:
     if np.array_equal(order, np.arange(len(order))):
         return records
     return _take(records, order)
+
+
+def _stamps(records: RawRecords) -> I64:
+    """Return the running maximum of the timestamp in each record's partition up to its offset."""
+    by_offset = np.lexsort((records.offset, records.partition))
+    stamps = np.empty(len(by_offset), np.int64)
+    stamps[by_offset] = _running_maximum(records.timestamp[by_offset], records.partition[by_offset])
+    return stamps
 
 
 def _running_maximum(timestamp: I64, partition: np.ndarray) -> I64:

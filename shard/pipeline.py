@@ -1,18 +1,21 @@
-"""One batch of one shard, from raw records to records to write: a visible tuple of pure stages.
+"""One batch of one group, from raw records to records to write: a visible list of pure stages.
 
-    order -> register -> decode -> resolve -> reformulate -> route -> encode -> count
+    group            order
+    each member      register -> decode -> resolve -> apply -> route -> encode -> count
 
 The same function runs in Spark's stateful operator, in a scenario and in a test. It reads no clock and no
 random: the same state and records give the same bytes, which is what makes a replayed batch harmless
-(architecture, section 5, promise 1).
+(architecture, section 5, promise 1). A member that the batch has no record for says nothing, as a group would that
+the batch does not touch.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
+import numpy as np
 
 from catalog.schema.relation import Catalog, Relation
 from connectors.formats.record_format import Decoded, format_of
@@ -21,7 +24,8 @@ from connectors.topics import Topics
 from operators.counters import ShardCounters
 from operators.packed import Header
 from shard.encode import Encoder
-from shard.order import order_records
+from shard.group import Group
+from shard.order import order
 from shard.outgoing import Outgoing
 from shard.register import Snapshot, take_registrations
 from shard.resolve import Resolved, resolve
@@ -30,157 +34,168 @@ from shard.state import UNKNOWN_NAMES_KEPT, ShardState
 
 
 @dataclass(frozen=True, slots=True)
-class ShardSpec:
-    """What a shard must know: the epoch, its name, the catalog of this batch, the topics, the virtual edges.
+class GroupSpec:
+    """What a group must know: the epoch, its name, the catalog of this batch, the topics, the virtual edges.
 
-    `several` are the topics that are known to have several partitions.
+    `several` are the topics that are known to have several partitions. `members` are the shards that it holds; where
+    none is named it is the shard of its name. `seed` has what members begin with that have no state yet
+    (shard/group.py).
     """
 
     epoch: int
-    shard: str
+    group: str
     catalog: Catalog
     topics: Topics
     partitions: int
     several: frozenset[str] = frozenset()
+    members: tuple[str, ...] = ()
+    seed: bytes | None = None
 
     @property
-    def relation(self) -> Relation | None:
-        """The relation that the shard holds, or holds a bucket of; None where the catalog has it no more."""
-        return self.catalog.relation_of(self.shard)
+    def tables(self) -> dict[str, Relation]:
+        """The members by name, with the relation that each holds, or holds a bucket of, as far as the catalog has it.
+
+        In order of their names.
+        """
+        named = {shard: self.catalog.relation_of(shard) for shard in sorted(self.members or (self.group,))}
+        return {shard: relation for shard, relation in named.items() if relation is not None}
 
 
 @dataclass(frozen=True, slots=True)
-class ShardResult:
-    """The new state (None: forget the shard) and the records to write, in order."""
+class GroupResult:
+    """The new state (None: forget the group) and the records to write, in order."""
 
     state: bytes | None
     out: list[OutRecord]
 
 
-@dataclass(slots=True)
-class ShardBatch:
-    """One batch on its way through the stages; each stage fills in what the next one reads."""
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """What a batch's rows did to a member: as they were decoded and resolved, and the messages with their ways."""
 
-    spec: ShardSpec
-    batch: int
-    records: Sequence[RawRecords]
-    state: ShardState
-    registrations: RawRecords | None = None
-    rows: RawRecords | None = None
-    snapshots: dict[int, Snapshot] = field(default_factory=dict)
-    decoded: Decoded | None = None
-    resolved: Resolved | None = None
+    decoded: Decoded
+    resolved: Resolved
     outgoing: Outgoing | None = None
     routed: Route = field(default_factory=Route)
-    out: list[OutRecord] = field(default_factory=list)
 
 
-def process_shard(spec: ShardSpec, batch: int, state: bytes | None, records: Sequence[RawRecords]) -> ShardResult:
-    """Run batch number `batch` of a shard.
+def process_group(spec: GroupSpec, batch: int, state: bytes | None, records: Sequence[RawRecords]) -> GroupResult:
+    """Run batch number `batch` of a group.
 
-    `records` are those of the relation's topic and of the registrations topic, in any order and any number of
+    `records` are those of the members' topics and of the registrations topic, in any order and any number of
     pieces; `state` is what the batch before returned.
     Cost: O(bytes of the state + records + messages * virtual edges that listen).
-    Raises StateError if `state` is not this shard's, or a newer edge wrote a registration.
+    Raises StateError if `state` is not this group's, or a newer edge wrote a registration.
     """
-    relation = spec.relation
-    if relation is None:
-        return ShardResult(None, [])
-    current = ShardBatch(spec, batch, records, ShardState.open(relation, spec.shard, state))
-    for stage in STAGES:
-        stage(current)
-    return ShardResult(current.state.dump(), current.out)
+    tables = spec.tables
+    if not tables:
+        return GroupResult(None, [])
+    group = Group.open(spec.group, tables, state, spec.seed)
+    ordered = order(records, spec.topics.registrations, {relation.topic for relation in tables.values()})
+    out: list[OutRecord] = []
+    for shard, relation in tables.items():
+        rows, registrations = ordered.rows.get(relation.topic), ordered.addressed(shard)
+        if rows is not None or registrations is not None:
+            out += process_member(spec, batch, group[shard], rows, registrations)
+    return GroupResult(group.dump(), out)
 
 
-def _order(current: ShardBatch) -> None:
-    registrations = [part for part in current.records if part.topic == current.spec.topics.registrations]
-    rows = [part for part in current.records if part.topic == current.state.relation.topic]
-    current.registrations = order_records(registrations) if registrations else None
-    current.rows = order_records(rows) if rows else None
+def process_member(
+    spec: GroupSpec, batch: int, member: ShardState, rows: RawRecords | None, registrations: RawRecords | None
+) -> Iterator[OutRecord]:
+    """Run the stages of one member, whose state is brought up to date; yield the records to write.
+
+    Registrations take effect before the rows: a snapshot holds at the end of the batch before (shard/register.py).
+    """
+    snapshots = take_registrations(member, spec.epoch, registrations, spec.partitions)
+    applied = None
+    if rows is not None:
+        decoded = decode(member, rows, spec.several)
+        resolved = settle(member, decoded, rows)
+        outgoing = apply(member, resolved)
+        routed = Route() if outgoing is None else route(member.listeners, outgoing.messages, spec.partitions)
+        applied = Applied(decoded, resolved, outgoing, routed)
+    yield from encode(spec, batch, member, snapshots, applied)
+    if applied is not None:
+        count(member, applied)
+    yield report(spec, batch, member)
 
 
-def _register(current: ShardBatch) -> None:
-    current.snapshots = take_registrations(
-        current.state, current.spec.epoch, current.registrations, current.spec.partitions
-    )
+def decode(member: ShardState, rows: RawRecords, several: frozenset[str]) -> Decoded:
+    """Decode the rows of a member's topic.
 
-
-def _decode(current: ShardBatch) -> None:
-    """A row without a key is taken only from a topic of one partition, and never after records of another one.
-
+    A row without a key is taken only from a topic of one partition, and never after records of another one.
     Of a table with buckets each row must say by its key which one it is in.
     """
-    if current.rows is None or not len(current.rows):
-        return
-    state = current.state
-    state.highest_partition = max(state.highest_partition, int(current.rows.partition.max()))
-    single = state.highest_partition == 0 and state.relation.topic not in current.spec.several
-    keyless = single and not state.relation.bucket_by
-    current.decoded = format_of(state.relation, keyless=keyless).decode(current.rows)
+    member.highest_partition = max(member.highest_partition, int(rows.partition.max()))
+    single = member.highest_partition == 0 and member.relation.topic not in several
+    keyless = single and not member.relation.bucket_by
+    return format_of(member.relation, keyless=keyless).decode(rows)
 
 
-def _settle(current: ShardBatch) -> None:
-    """What cannot be resolved is a dead letter like what cannot be decoded."""
-    if current.decoded is not None and current.rows is not None:
-        state = current.state
-        stored = state.operator.stored
-        current.resolved = resolve(current.decoded, current.rows, state.relation, stored, state.graves, state.repeats)
+def settle(member: ShardState, decoded: Decoded, rows: RawRecords) -> Resolved:
+    """Resolve what hangs on stored rows; what cannot be resolved is a dead letter like what cannot be decoded."""
+    return resolve(decoded, rows, member.relation, member.table.stored, member.graves, member.repeats)
 
 
-def _reformulate(current: ShardBatch) -> None:
-    if current.resolved is not None and len(current.resolved.changes):
-        messages = current.state.operator.apply(current.resolved.changes)
-        current.outgoing = Outgoing.of(messages, current.resolved.changes, current.state.seq, current.state.relation)
-        current.state.seq += len(messages)
+def apply(member: ShardState, resolved: Resolved) -> Outgoing | None:
+    """Apply the changes to the member's table; return the messages they cause, None where nothing changes."""
+    if not len(resolved.changes):
+        return None
+    messages = member.table.apply(resolved.changes)
+    outgoing = Outgoing.of(messages, resolved.changes, member.seq, member.relation)
+    member.seq += len(messages)
+    return outgoing
 
 
-def _route(current: ShardBatch) -> None:
-    if current.outgoing is not None:
-        current.routed = route(current.state.listeners, current.outgoing.messages, current.spec.partitions)
+def encode(
+    spec: GroupSpec, batch: int, member: ShardState, snapshots: Mapping[int, Snapshot], applied: Applied | None
+) -> Iterator[OutRecord]:
+    """Yield what each virtual edge gets, then the dead letters."""
+    sweeps = [] if applied is None else _sweeps(applied.resolved)
+    encoder = Encoder(spec.topics.notifications, Header("messages", spec.epoch, member.shard, batch, sweeps=sweeps))
+    outgoing, routed = (None, Route()) if applied is None else (applied.outgoing, applied.routed)
+    yield from encoder.encode(snapshots, outgoing, routed, member.hurt)
+    for letter in () if applied is None else (*applied.decoded.dead, *applied.resolved.dead):
+        yield letter.record(spec.topics)
 
 
-def _encode(current: ShardBatch) -> None:
-    sweeps = current.resolved.sweeps if current.resolved is not None else []
-    header = Header("messages", current.spec.epoch, current.spec.shard, current.batch, sweeps=sweeps)
-    encoder = Encoder(current.spec.topics.notifications, header)
-    current.out += encoder.encode(current.snapshots, current.outgoing, current.routed, current.state.hurt)
-    if current.decoded is not None and current.resolved is not None:
-        current.out += [
-            letter.record(current.spec.topics) for letter in (*current.decoded.dead, *current.resolved.dead)
-        ]
+def _sweeps(resolved: Resolved) -> list[tuple[int, int]]:
+    """Return partition and offset of the records that became several changes."""
+    if not resolved.changes.shared:
+        return []
+    several = np.flatnonzero(np.bincount(resolved.changes.cause) > 1)
+    causes = resolved.causes
+    return list(zip(causes.partition[several].tolist(), causes.offset[several].tolist(), strict=True))
 
 
-def _count(current: ShardBatch) -> None:
-    counters = current.state.counters
-    if current.decoded is not None and current.resolved is not None:
-        repeated = current.resolved.repeated
-        counters.decoded += len(current.decoded.changes) - len(current.resolved.dead) - int(repeated.sum())
-        counters.dead += len(current.decoded.dead) + len(current.resolved.dead)
-        counters.ignored += current.decoded.ignored + int(repeated.sum())
-        counters.deletes += int((~current.decoded.changes.live & ~repeated).sum())
-        names = set(counters.unknown_members) | set(current.decoded.unknown)
-        counters.unknown_members = sorted(names)[:UNKNOWN_NAMES_KEPT]
-        for column, rows in current.decoded.seen.items():
-            counters.seen[column] = counters.seen.get(column, 0) + rows
-    if current.outgoing is not None:
-        counters.messages += len(current.outgoing.seq)
-        counters.suppressed += current.routed.suppressed
-        counters.routed += current.routed.routed
-        counters.spared += current.routed.spared
-    counters.moved_partitions = current.state.operator.moved_partitions
-    report = ShardCounters(
-        epoch=current.spec.epoch,
-        shard=current.spec.shard,
-        batch=current.batch,
-        rows=current.state.operator.rows,
-        bytes=current.state.operator.bytes,
-        **msgspec.structs.asdict(counters),
+def count(member: ShardState, applied: Applied) -> None:
+    """Add a batch's rows and messages to the member's counters."""
+    counters, decoded, resolved = member.counters, applied.decoded, applied.resolved
+    repeated = int(resolved.repeated.sum())
+    counters.decoded += len(decoded.changes) - len(resolved.dead) - repeated
+    counters.dead += len(decoded.dead) + len(resolved.dead)
+    counters.ignored += decoded.ignored + repeated
+    counters.deletes += int((~decoded.changes.live & ~resolved.repeated).sum())
+    counters.unknown_members = sorted({*counters.unknown_members, *decoded.unknown})[:UNKNOWN_NAMES_KEPT]
+    for column, rows in decoded.seen.items():
+        counters.seen[column] = counters.seen.get(column, 0) + rows
+    if applied.outgoing is not None:
+        counters.messages += len(applied.outgoing.seq)
+        counters.suppressed += applied.routed.suppressed
+        counters.routed += applied.routed.routed
+        counters.spared += applied.routed.spared
+
+
+def report(spec: GroupSpec, batch: int, member: ShardState) -> OutRecord:
+    """Return the record that tells the member's counters."""
+    member.counters.moved_partitions = member.table.moved_partitions
+    told = ShardCounters(
+        epoch=spec.epoch,
+        shard=member.shard,
+        batch=batch,
+        rows=member.table.rows,
+        bytes=member.bytes,
+        **msgspec.structs.asdict(member.counters),
     )
-    current.out.append(
-        OutRecord(current.spec.topics.engines, 0, current.spec.shard.encode(), msgspec.json.encode(report))
-    )
-
-
-STAGES: tuple[Callable[[ShardBatch], None], ...] = (
-    _order, _register, _decode, _settle, _reformulate, _route, _encode, _count,
-)  # fmt: skip
+    return OutRecord(spec.topics.engines, 0, member.shard.encode(), msgspec.json.encode(told))

@@ -115,7 +115,7 @@ class _Taken:
         if not regions:
             return
         by_channel = _by_channel(regions)
-        state.operator.listen(list(by_channel))
+        state.table.listen(list(by_channel))
         for channel, wanted in by_channel.items():
             edges = state.listeners.setdefault(channel, {})
             edges[ve] = _widened(edges.get(ve, Boxes.none()), wanted)
@@ -179,11 +179,11 @@ def _replace(state: ShardState, record: PackedSummary) -> None:
 
 
 def _answer(state: ShardState, asked: _Asked) -> Snapshot:
-    return Snapshot(np.array(asked.versions, np.int64), state.operator.snapshot(asked.regions))
+    return Snapshot(np.array(asked.versions, np.int64), state.table.snapshot(asked.regions))
 
 
 def _forget_unheard(state: ShardState) -> None:
     unheard = [channel for channel, edges in state.listeners.items() if not edges]
     for channel in unheard:
         del state.listeners[channel]
-    state.operator.forget(unheard)
+    state.table.forget(unheard)

@@ -25,6 +25,7 @@ from connectors.record import RawRecords
 from connectors.unresolved import Unresolved
 from shard.deleted_rows import Graves, Image
 from shard.replayed_changes import Repeats
+from state.causes import Causes
 from state.change_batch import Bool, ChangeBatch
 from state.row_store import RowStore
 
@@ -33,29 +34,28 @@ _GONE = -1
 
 @dataclass(slots=True)
 class Resolved:
-    """`changes` for the operator; `dead`: records that cannot be resolved.
+    """`changes` for the operator and where they come from; `dead`: records that cannot be resolved.
 
     repeated: bool[decoded changes], those that were left out, as they had been published before.
-    sweeps: (partition, offset) of the records that became several changes, which are one publication all the same.
     """
 
     changes: ChangeBatch
+    causes: Causes
     repeated: Bool
     dead: list[DeadLetter] = field(default_factory=list)
-    sweeps: list[tuple[int, int]] = field(default_factory=list)
 
 
 def resolve(
     decoded: Decoded, records: RawRecords, relation: Relation, rows: RowStore, graves: Graves, repeats: Repeats
 ) -> Resolved:
     """Settle the changes of a batch over the stored `rows`; `graves` and `repeats` are brought up to date."""
-    settling = decoded.settling
+    settling, changes = decoded.settling, decoded.changes
     if settling is None:
-        return Resolved(decoded.changes, np.zeros(len(decoded.changes), np.bool_))
-    repeated = repeats.mark(decoded.changes, settling)
-    if not repeated.any() and not _hangs(settling, decoded.changes, relation):
-        return Resolved(decoded.changes, repeated)
-    return _Walk(decoded.changes, settling, records, relation, rows, graves, repeated).run()
+        return Resolved(changes, Causes.of(relation.topic, changes), np.zeros(len(changes), np.bool_))
+    repeated = repeats.mark(changes, settling)
+    if not repeated.any() and not _hangs(settling, changes, relation):
+        return Resolved(changes, Causes.of(relation.topic, changes), repeated)
+    return _Walk(changes, settling, records, relation, rows, graves, repeated).run()
 
 
 def _hangs(settling: Unresolved, changes: ChangeBatch, relation: Relation) -> bool:
@@ -92,13 +92,13 @@ class _Walk:
         self._falls = {settling.moments[i]: changes.keys[i] for i in fallen}
         self._out: list[tuple[int, bytes, bool]] = []
         self._implied: set[int] = set()
-        self._settled = Resolved(changes, repeated)
+        self._repeated = repeated
+        self._dead: list[DeadLetter] = []
 
     def run(self) -> Resolved:
         """Walk, and return the changes as they are to be applied."""
         for i, key in enumerate(self._changes.keys):
-            before = len(self._out)
-            if self._settled.repeated[i]:
+            if self._repeated[i]:
                 continue
             if self._settling.truncates[i]:
                 self._truncate(i)
@@ -106,10 +106,8 @@ class _Walk:
                 self._upsert(i, key)
             else:
                 self._delete(i, key)
-            if len(self._out) > before + 1:
-                self._settled.sweeps.append((int(self._changes.partition[i]), int(self._changes.offset[i])))
-        self._settled.changes = self._taken()
-        return self._settled
+        taken = self._taken()
+        return Resolved(taken, Causes.of(self._relation.topic, taken), self._repeated, self._dead)
 
     def _truncate(self, i: int) -> None:
         stored = [] if self._emptied else [self._rows.key(row) for row in range(len(self._rows))]
@@ -134,7 +132,7 @@ class _Walk:
             try:
                 self._fill(i, self._before(i, key, origin))
             except RecordFault as fault:
-                self._settled.dead.append(DeadLetter.of(fault, self._records, int(self._settling.records[i])))
+                self._dead.append(DeadLetter.of(fault, self._records, int(self._settling.records[i])))
                 return
         if origin is not None:
             self._fell(i, origin)
@@ -197,6 +195,7 @@ class _Walk:
             changes.partition[which],
             changes.offset[which],
             implied=np.array([place in self._implied for place in range(len(self._out))], np.bool_),
+            cause=np.cumsum(np.diff(which, prepend=which[:1]) > 0, dtype=np.int32),
         )
 
 

@@ -141,7 +141,7 @@ def _least(nodes: I64, size: int, begin: int, end: int) -> int:
 
 @numba.njit(cache=True)
 def _first_at(x: I64, begin: int, end: int, value: int) -> int:
-    """Return the first slot of [begin, end) with x >= value, or `end`."""
+    """Return the first slot of [begin, end) with x >= value, or `end` (why also here: `ordering._first_at`)."""
     while begin < end:
         mid = (begin + end) // 2
         if x[mid] < value:

@@ -11,6 +11,9 @@ some box; so all such sets are laid out in order, and found by a binary search:
 
 Groups are looked up once a batch; those that no box names have the set of the boxes that stand for any group.
 
+Invariants (`check`), of every channel: 1 bounds are sorted, as are the groups named, each once. 2 Of what has begun
+each set holds the one before, of what is open the one after; the first and the last are empty. 3 Every box begins, ends
+and has a group; one of any group stands in every set of groups.
 Cost: O(groups * log(groups named)), and for each rectangle four searches in (boxes of all edges) bounds and
 5 * edges / 4 words to join, however many it meets: 0.1 us with 16 edges of 16 boxes each.
 To set up: O(boxes * edges) words a channel.
@@ -74,6 +77,18 @@ class _Table:
             having=having,
         )
 
+    def check(self) -> None:
+        """Assert the invariants of the module's header for one channel."""
+        for rising in (*self.starts, *self.ends):
+            assert (rising[1:] >= rising[:-1]).all(), f"1: bounds {rising}"
+        assert (self.named[1:] > self.named[:-1]).all(), f"1: groups {self.named}"
+        grow = (self.begun[:, 1:] & self.begun[:, :-1] == self.begun[:, :-1]).all()
+        shrink = (self.open[:, 1:] & self.open[:, :-1] == self.open[:, 1:]).all()
+        assert grow and shrink and not self.begun[:, 0].any() and not self.open[:, -1].any(), f"2: {self}"
+        boxes = np.bitwise_or.reduce(self.having, axis=0)
+        assert (self.begun[:, -1] == boxes).all() and (self.open[:, 0] == boxes).all(), f"3: {self}"
+        assert (self.having & self.having[-1] == self.having[-1]).all(), f"3: {self}"
+
 
 def _words(bits: I64, width: int) -> U64:
     """Return a row of words for each bit, with just that bit."""
@@ -104,6 +119,11 @@ class Sieve:
     def __init__(self, boxes: Sequence[Sequence[Boxes]]) -> None:
         self._tables = [_Table.of(edges) for edges in boxes if edges]
         self._edges = len(boxes[0]) if boxes else 0
+
+    def check(self) -> None:
+        """Assert the invariants of the module's header. Cost: O(boxes * edges)."""
+        for table in self._tables:
+            table.check()
 
     def meets(self, hashes: U32, channel: I32, group: I32, rectangles: Rectangles) -> Bool:
         """Return bool[edges, rectangles]: whether it meets a box of its channel that has its group."""
@@ -168,6 +188,7 @@ def _sift(
     having: U64,
     met: Bool,
 ) -> None:
+    """Mark in `met` the edges that each of the rectangles `rows` meets; `place` has the sets of their groups."""
     lanes = 64 // LANE
     lane = np.uint64((1 << LANE) - 1)
     for i in range(len(rows)):

@@ -139,11 +139,12 @@ class Boxes:
     def check(self) -> None:
         """Check the invariants of the module's header. Raises AssertionError. Cost: O(boxes + groups)."""
         bounds = self.bounds
-        assert bounds.shape == (len(self.groups), 4) and len(self.groups) <= MAX_BOXES, self
-        assert (bounds[:, 0] <= bounds[:, 1]).all() and (bounds[:, 2] <= bounds[:, 3]).all(), self
+        assert bounds.shape == (len(self.groups), 4), f"1: {bounds.shape} bounds, {len(self.groups)} sets of groups"
+        assert len(self.groups) <= MAX_BOXES, f"1: {len(self.groups)} boxes"
+        assert (bounds[:, 0] <= bounds[:, 1]).all() and (bounds[:, 2] <= bounds[:, 3]).all(), f"1: empty in {bounds}"
         held = [group for group in self.groups if group is not None]
-        assert all(len(group) and (group[1:] > group[:-1]).all() for group in held), self
-        assert sum(map(len, held)) <= MAX_GROUPS, self
+        assert all(len(group) and (group[1:] > group[:-1]).all() for group in held), f"2: not sorted in {held}"
+        assert sum(map(len, held)) <= MAX_GROUPS, f"3: {sum(map(len, held))} groups"
 
 
 def warm() -> None:

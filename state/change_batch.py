@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +27,8 @@ class ChangeBatch:
     kept: None, or bool[columns, m]: members that were absent and keep the stored value (NULL in a new row).
     implied: None, or bool[m]: deletes that follow from a record of no or another row (a truncate, a change of key), so
         that its partition says nothing of where the row's own records stand.
+    cause: int32[m], the number of each change's cause (state/causes.py), from 0 and ascending: those of one record
+        share one. Where it is not given, each change is its own.
     """
 
     keys: Sequence[bytes]
@@ -38,6 +40,16 @@ class ChangeBatch:
     offset: I64
     kept: Bool | None = None
     implied: Bool | None = None
+    cause: I32 = field(default_factory=lambda: np.zeros(0, np.int32))
+
+    def __post_init__(self) -> None:
+        if len(self.cause) != len(self.keys):
+            self.cause = np.arange(len(self.keys), dtype=np.int32)
+
+    @property
+    def shared(self) -> bool:
+        """Whether some changes share their cause. Cost: O(1)."""
+        return bool(len(self.cause)) and int(self.cause[-1]) + 1 < len(self.cause)
 
     def __len__(self) -> int:
         return len(self.keys)

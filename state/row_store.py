@@ -14,6 +14,10 @@ there before and which one after; whoever needs the images reads them out of the
 A change to an identical image, and a delete of an absent key, have before = after. Members that were absent
 and keep the stored value (`ChangeBatch.kept`) are filled in on the way, since they hang on what came before.
 
+Versions keep their numbers until `commit`, and `Replay.lifetimes` says when each was there (`state/lifetimes.py`). Some
+columns of the matrix are no version: those of deletes and of identical images. What runs over the matrix meets these,
+and versions that are there no more, and must not take them for rows.
+
 A text column that something orders by is *ranked* (`rank`): its dictionary is sorted by value (state/text_rank.py),
 so its numbers are order codes. A batch that brings new texts to it renumbers the column, which costs O(n).
 
@@ -39,6 +43,7 @@ from state.arrow_strings import ArrowStrings
 from state.blob import Section
 from state.byte_table import ByteTable, Strings
 from state.change_batch import I32, I64, Bool, ChangeBatch
+from state.lifetimes import Lifetimes
 
 _NARROW = (np.int8, np.int16, np.int32)
 _NARROW_LENGTHS = (np.uint8, np.uint16, np.uint32)
@@ -109,6 +114,7 @@ class Replay:
     before, after: int64[m], the version that each change found and left (equal: nothing changed).
     current: int64[entries], the version each primary key ended with; entries are the rows, then the new keys.
     rows: n.  home: int32[entries], Kafka partition of each.  moved: changes that came from another partition.
+    cause: int32[m], the number of each change's cause.
     """
 
     rows: int
@@ -119,6 +125,11 @@ class Replay:
     current: I64
     home: I32
     moved: int
+    cause: I32
+
+    def lifetimes(self) -> Lifetimes:
+        """Return when the versions that the changes touched were there. Cost: O(m log m), at each call."""
+        return Lifetimes.of(self.rows, self.before, self.after, self.cause)
 
 
 class RowStore:
@@ -190,7 +201,7 @@ class RowStore:
         """Return the replay of no changes: the rows as they are. Cost: O(n)."""
         none = np.zeros(0, np.int64)
         rows = np.arange(len(self))
-        return Replay(len(self), self._codes, self._valid, none, none, rows, self._home, 0)
+        return Replay(len(self), self._codes, self._valid, none, none, rows, self._home, 0, np.zeros(0, np.int32))
 
     def replay(self, changes: ChangeBatch) -> Replay:
         """Work out what `changes` do, in their order; `commit` makes it so.
@@ -209,7 +220,7 @@ class RowStore:
         if changes.implied is not None:
             source[changes.implied] = -1
         moved = _replay(codes, valid, kept, live, entry, rows, source, current, home, before, after)
-        return Replay(rows, codes, valid, before, after, current, home, moved)
+        return Replay(rows, codes, valid, before, after, current, home, moved, changes.cause)
 
     def commit(self, replay: Replay) -> None:
         """Take over what `replay` left: rows keep their order, new ones follow.

@@ -11,7 +11,7 @@ from importlib import import_module
 
 SHARES = (
     ("connectors.json.format",),
-    ("operators.range_questions", "state.boxes", "overlay.index.subscription_index"),
+    ("shard.tables", "state.boxes", "overlay.index.subscription_index"),
 )
 """Rooms' modules with a function `warm`, in two shares of about the same cost."""
 

@@ -2,7 +2,7 @@
 
     decode -> order -> apply -> reformulate -> route -> encode -> edge
 
-Shards run `shard.pipeline.process_shard` and edges are `overlay.machine.virtual_edge.VirtualEdge`, the very code that
+Groups run `shard.pipeline.process_group` and edges are `overlay.machine.virtual_edge.VirtualEdge`, the very code that
 the stack runs; only the transport differs. Scenarios and property tests drive it; a step takes milliseconds.
 
 `settle` runs everything to its end. For tests every part can also be moved on by itself, be interrupted where the stack
@@ -13,20 +13,20 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from catalog.schema.ddl import apply_ddl
-from catalog.schema.relation import Catalog, Relation
-from connectors.formats.bucket import buckets_of
+from catalog.schema.relation import Catalog
 from connectors.kafka.partitioner import home_partition
+from connectors.placement import Placement
 from connectors.record import OutRecord, RawRecords
 from connectors.topics import VIRTUAL_EDGES, Topics
 from operators.control import Control, EpochBegins, Offsets, Progress, RegisterAll, encode_control
 from overlay.machine.virtual_edge import VirtualEdge
 from overlay.subscriptions.summaries import PATIENT, Patience
-from shard.pipeline import ShardSpec, process_shard
+from shard.pipeline import GroupSpec, process_group
 
 _CONTROL_KEYS = {EpochBegins: b"@epoch", RegisterAll: b"@register", Progress: b"@progress"}
 
@@ -41,20 +41,26 @@ class PurePipeline:
 
     `logs[topic][partition]` is a list of (key, value); a record's offset is its place in the list, and its
     timestamp the number of records appended before it anywhere. `clock` is the time that progress tells, in seconds
-    since 1970; whoever wants time to pass adds to it. `stamps` has the timestamps of `logs`, and `shards` the states of
-    shards by name.
+    since 1970; whoever wants time to pass adds to it. `stamps` has the timestamps of `logs`, and `groups` the states of
+    groups by name. `place` says which groups there are; as in the stack, each shard is alone in one.
     """
 
-    def __init__(self, virtual_edges: int = VIRTUAL_EDGES, patience: Patience = PATIENT) -> None:
+    def __init__(
+        self,
+        virtual_edges: int = VIRTUAL_EDGES,
+        patience: Patience = PATIENT,
+        place: Callable[[Catalog], Placement] = Placement.of,
+    ) -> None:
         self.topics = Topics()
         self.logs: dict[str, dict[int, list[KeyValue]]] = defaultdict(lambda: defaultdict(list))
         self.clock = 0
         self.epoch = 0
-        self.shards: dict[str, bytes | None] = {}
+        self.groups: dict[str, bytes | None] = {}
         self.stamps: dict[Place, list[int]] = defaultdict(list)
         self._appended = 0
         self._virtual_edges = virtual_edges
         self._patience = patience
+        self._place = place
         self._catalogs: list[Catalog] = []
         self._read: Positions = defaultdict(int)
         self._planned: Positions | None = None
@@ -110,9 +116,9 @@ class PurePipeline:
                 self.run_edge(number)
             moving = self.run_batch()
 
-    def seed(self, shard: str, state: bytes) -> None:
-        """Let a shard begin with `state`."""
-        self.shards[shard] = state
+    def seed(self, group: str, state: bytes) -> None:
+        """Let a group begin with `state`."""
+        self.groups[group] = state
 
     def feed(self, records: RawRecords, several: frozenset[str] = frozenset()) -> None:
         """Run one batch over records of a relation's topic that come from elsewhere, and let the edges take it.
@@ -120,14 +126,16 @@ class PurePipeline:
         They keep their partitions, offsets and times. `several` are the topics that have several partitions.
         """
         shard = next(r.shard for r in self.catalog.relations.values() if r.topic == records.topic)
-        self.shards[shard], out = self._result(shard, [records], several)
+        placement = self._place(self.catalog)
+        group = placement.of_registration(shard.encode()) or shard
+        self.groups[group], out = self._result(placement, group, [records], several)
         self._batch += 1
         self._write(out)
         self.tell_progress()
         self.settle()
 
     def restart(self) -> None:
-        """Lose all that is in memory: edges come back from `edge-state`, shards from their bytes."""
+        """Lose all that is in memory: edges come back from `edge-state`, groups from their bytes."""
         for number in range(self._virtual_edges):
             self.lose_edge(number)
         self.settle()
@@ -164,29 +172,29 @@ class PurePipeline:
     # -- the engine -----------------------------------------------------------------------------------------------
 
     def run_batch(self) -> bool:
-        """Run one batch over everything that shards have not read; False if there is nothing."""
+        """Run one batch over everything that groups have not read; False if there is nothing."""
         results = self._results()
-        if not results:
+        if results is None:
             return False
         assert self._planned is not None
         start, self._read, self._planned = self._read, self._planned, None
         self._batch += 1
         self._bounds = _offsets(start), _offsets(self._read)
-        for shard, (state, out) in results.items():
-            self.shards[shard] = state
+        for group, (state, out) in results.items():
+            self.groups[group] = state
             self._write(out)
         self.tell_progress()
         return True
 
     def break_off(self, share: float) -> None:
         """Let the engine die when it has written `share` of its next batch; that batch is run again as it was."""
-        for _, out in self._results().values():
+        for _, out in (self._results() or {}).values():
             self._write(out[: round(share * len(out))])
 
     def begin_epoch(self) -> None:
         """Begin anew with an empty checkpoint: catch up, then let every edge register everything again."""
         self.epoch += 1
-        self.shards, self._read, self._planned, self._batch = {}, defaultdict(int), None, -1
+        self.groups, self._read, self._planned, self._batch = {}, defaultdict(int), None, -1
         self._bounds = ({}, {})
         self._announce(EpochBegins(self.epoch, self.catalog.version))
         while self.run_batch():
@@ -207,47 +215,60 @@ class PurePipeline:
         for number in range(self._virtual_edges):
             self.append(self.topics.notifications, key, encode_control(record), number)
 
-    def _results(self) -> dict[str, Result]:
-        """Return what the next batch makes of each shard; until it has run, its end stays where it is now."""
-        by_topic = {relation.topic: relation for relation in self.catalog.relations.values()}
-        topics = [self.topics.registrations, *by_topic]
+    def _results(self) -> dict[str, Result] | None:
+        """Return what the next batch makes of each group, None if nothing is unread.
+
+        Until it has run, its end stays where it is now.
+        """
+        topics = {self.topics.registrations, *(relation.topic for relation in self.catalog.relations.values())}
         if self._planned is None:
             ends = {(topic, number): len(log) for topic in topics for number, log in self.logs[topic].items()}
             if all(self._read[place] == end for place, end in ends.items()):
-                return {}
+                return None
             self._planned = defaultdict(int, self._read | ends)
-        shards: dict[str, list[RawRecords]] = defaultdict(list)
+        placement = self._place(self.catalog)
+        taken: dict[str, list[RawRecords]] = defaultdict(list)
         for topic, number in sorted(self._planned):
             if topic in topics:
-                self._gather((topic, number), by_topic.get(topic), shards)
-        return {shard: self._result(shard, shards[shard]) for shard in sorted(shards)}
+                self._gather((topic, number), placement, taken)
+        return {group: self._result(placement, group, taken[group]) for group in sorted(taken)}
 
-    def _result(self, shard: str, records: Sequence[RawRecords], several: frozenset[str] = frozenset()) -> Result:
-        spec = ShardSpec(self.epoch, shard, self.catalog, self.topics, self._virtual_edges, several)
-        result = process_shard(spec, self._batch + 1, self.shards.get(shard), records)
+    def _result(
+        self, placement: Placement, group: str, records: Sequence[RawRecords], several: frozenset[str] = frozenset()
+    ) -> Result:
+        members = placement.members(group)
+        spec = GroupSpec(self.epoch, group, self.catalog, self.topics, self._virtual_edges, several, members)
+        result = process_group(spec, self._batch + 1, self.groups.get(group), records)
         return result.state, result.out
 
-    def _gather(self, place: Place, relation: Relation | None, shards: dict[str, list[RawRecords]]) -> None:
+    def _gather(self, place: Place, placement: Placement, taken: dict[str, list[RawRecords]]) -> None:
         topic, partition = place
         assert self._planned is not None
         start, end = self._read[place], self._planned[place]
-        groups: dict[str, list[tuple[int, bytes | None, bytes | None]]] = defaultdict(list)
-        part = self.logs[topic][partition][start:end]
-        names = _shards(relation, [key for key, _ in part])
-        for offset, (shard, (key, value)) in enumerate(zip(names, part, strict=True), start):
-            groups[shard].append((offset, key, value))
-        for name, records in groups.items():
-            offsets = np.array([offset for offset, _, _ in records], np.int64)
-            shards[name].append(
-                RawRecords(
-                    topic=topic,
-                    keys=[key for _, key, _ in records],
-                    values=[value for _, _, value in records],
-                    partition=np.full(len(records), partition, np.int32),
-                    offset=offsets,
-                    timestamp=np.array(self.stamps[topic, partition], np.int64)[offsets],
-                )
-            )
+        keys = [key for key, _ in self.logs[topic][partition][start:end]]
+        offsets: dict[str, list[int]] = defaultdict(list)
+        if topic == self.topics.registrations:
+            for offset, key in enumerate(keys, start):
+                if (named := placement.of_registration(key)) is not None:
+                    offsets[named].append(offset)
+        elif keys:
+            for groups, places in placement.of_records(topic, keys):
+                part = range(start, end) if places is None else (places + start).tolist()
+                offsets.update({group: [*part] for group in groups})
+        for group, its in offsets.items():
+            taken[group].append(self._records(place, its))
+
+    def _records(self, place: Place, offsets: list[int]) -> RawRecords:
+        topic, partition = place
+        log, stamps = self.logs[topic][partition], self.stamps[place]
+        return RawRecords(
+            topic=topic,
+            keys=[log[offset][0] for offset in offsets],
+            values=[log[offset][1] for offset in offsets],
+            partition=np.full(len(offsets), partition, np.int32),
+            offset=np.array(offsets, np.int64),
+            timestamp=np.array([stamps[offset] for offset in offsets], np.int64),
+        )
 
     # -- logs -----------------------------------------------------------------------------------------------------
 
@@ -263,15 +284,6 @@ class PurePipeline:
         log = log if most is None else log[:most]
         read[topic, partition] = start + len(log)
         return [(offset, key, value) for offset, (key, value) in enumerate(log, start)]
-
-
-def _shards(relation: Relation | None, keys: list[bytes | None]) -> list[str]:
-    """Return the shard of each record of a table (None: of `registrations`, whose keys are names of shards)."""
-    if relation is None:
-        return [(key or b"").decode() for key in keys]
-    if not relation.bucket_by:
-        return [relation.shard] * len(keys)
-    return [relation.shards[bucket] for bucket in buckets_of(relation).of_keys(keys).tolist()]
 
 
 def _offsets(positions: Positions) -> Offsets:

@@ -25,7 +25,7 @@ from connectors.log.publication_log import PublicationLog
 from connectors.schemas.schema_registry import Registry, use_registry
 from connectors.topics import Topics
 from operators.control import Offsets
-from shard.pipeline import process_shard
+from shard.pipeline import process_group
 from streaming.checkpoint.checkpoint import Checkpoint, Sidecar
 from streaming.checkpoint.files import Files, open_files, poll_seconds_of
 from streaming.checkpoint.generation import Generations
@@ -98,7 +98,7 @@ class Engine:
         self,
         config: EngineConfig,
         spark: SparkSession | None = None,
-        process: Process = process_shard,
+        process: Process = process_group,
         progress_writer: Callable[..., ProgressWriter] = ProgressWriter,
     ) -> None:
         self._config = config

@@ -18,6 +18,7 @@ from connectors.log.cut import Cut
 from connectors.log.publication_log import PublicationLog
 from connectors.topics import Topics
 from operators.control import Offsets
+from shard.group import Group
 from shard.log_fold import fold_shards
 from state.errors import UserError
 from streaming.checkpoint.checkpoint import Checkpoint, Sidecar
@@ -75,7 +76,7 @@ def untouched(sidecar: Sidecar, last: Offsets) -> list[str]:
 
 def _seed(relation: Relation, log: PublicationLog, cut: Cut, topics: Topics, files: Files) -> None:
     for shard, state in fold_shards(log, relation, cut, topics).items():
-        files.write(f"{SEEDS}/{shard}", state.dump())
+        files.write(f"{SEEDS}/{shard}", Group(shard, [state]).dump())
 
 
 def _begin(topic: str, cut: Cut, cluster: Cluster) -> dict[str, int]:

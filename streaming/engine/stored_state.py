@@ -12,6 +12,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from catalog.schema.relation import Relation
+from shard.group import alone
 from shard.state import ShardState
 from state.errors import StateError
 from streaming.checkpoint.checkpoint import Checkpoint
@@ -50,7 +51,7 @@ def read_state(spark: SparkSession, checkpoint: str, relation: Relation) -> Stor
         ) from error
     data = {shard: _state_of(value.asDict(recursive=True)) for shard, value in rows.items()}
     found = [data[shard] if shard in data else read_seed(files, shard) for shard in relation.shards]
-    return StoredState(batch, [ShardState.open(relation, *pair) for pair in zip(relation.shards, found, strict=True)])
+    return StoredState(batch, [alone(relation, *pair) for pair in zip(relation.shards, found, strict=True)])
 
 
 def _reason(error: Exception) -> str:

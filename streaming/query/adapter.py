@@ -1,8 +1,9 @@
 """The one place where Spark's stateful function meets the pure pipeline.
 
-A group of `applyInPandasWithState` is a shard. Its records come in any number of parcels (`shuffle_batch.py`); the
-answer may not depend on where they are cut, so all are collected first and handed over as pieces. What the shard
-writes goes back as rows of the sink (`streaming/query/sink_rows.py`). No number passes through a pandas default type.
+A group of `applyInPandasWithState` is a group of ours (shard/group.py); today it is one shard of a table. Its records
+come in any number of parcels (`shuffle_batch.py`); the answer may not depend on where they are cut, so all are
+collected first and handed over as pieces. What the group writes goes back as rows of the sink
+(`streaming/query/sink_rows.py`). No number passes through a pandas default type.
 """
 
 from __future__ import annotations
@@ -16,13 +17,13 @@ import pandas as pd
 from connectors.record import RawRecords
 from connectors.schemas.schema_registry import Registry, use_registry
 from connectors.topics import Topics
-from shard.pipeline import ShardResult, ShardSpec
+from shard.pipeline import GroupResult, GroupSpec
 from streaming.query.batch_context import Catalogs, catalog_at, current_batch
 from streaming.query.partition_count import Several, several_at
 from streaming.query.shuffle_batch import unwrap
 from streaming.query.sink_rows import frames
 
-Process = Callable[[ShardSpec, int, bytes | None, Sequence[RawRecords]], ShardResult]
+Process = Callable[[GroupSpec, int, bytes | None, Sequence[RawRecords]], GroupResult]
 
 
 class GroupState(Protocol):
@@ -41,13 +42,13 @@ class GroupState(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class ShardFunction:
-    """The function that Spark calls for each shard that a batch touches.
+class GroupFunction:
+    """The function that Spark calls for each group that a batch touches.
 
     `sources` are the topics by the number that the plan gives them; `catalogs` are (first batch, catalog) in
     ascending order, so that a batch that is replayed finds the catalog it was planned with; `flush_rows` is the
     session's `spark.sql.execution.arrow.maxRecordsPerBatch`; `several` says by batch which
-    topics have several partitions; `seeds` are the states of shards that have none yet; `registry` is
+    topics have several partitions; `seeds` are what groups begin with whose members have no state yet; `registry` is
     asked for schemas by tables that say so.
     """
 
@@ -63,14 +64,15 @@ class ShardFunction:
     registry: Registry | None = None
 
     def __call__(self, key: tuple[str], chunks: Iterable[pd.DataFrame], state: GroupState) -> Iterator[pd.DataFrame]:
-        """Run one batch of the shard `key`; yield the rows to write. `chunks` are rows of parcels."""
+        """Run one batch of the group `key`; yield the rows to write. `chunks` are rows of parcels."""
         use_registry(self.registry)
         batch = current_batch()
         parcels = [pair for chunk in chunks for pair in zip(chunk["parcel"], chunk["source"], strict=True)]
         records = [unwrap(parcel, self.sources[source]) for parcel, source in parcels]
         several = several_at(self.several, batch)
-        spec = ShardSpec(self.epoch, key[0], catalog_at(self.catalogs, batch), self.topics, self.partitions, several)
-        before = bytes(state.get[0]) if state.exists else self.seeds.get(key[0])
+        catalog, seed = catalog_at(self.catalogs, batch), self.seeds.get(key[0])
+        spec = GroupSpec(self.epoch, key[0], catalog, self.topics, self.partitions, several, seed=seed)
+        before = bytes(state.get[0]) if state.exists else None
         result = self.process(spec, batch, before, records)
         if result.state is not None:
             state.update((result.state,))

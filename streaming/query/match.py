@@ -1,6 +1,6 @@
-"""The `match` query: every topic of the catalog and the registrations, through the shards, to Kafka.
+"""The `match` query: every topic of the catalog and the registrations, through the groups, to Kafka.
 
-    one Kafka source (by pattern) -> parcels (by shard) -> ShardFunction (stateful) -> one Kafka sink
+    one Kafka source (by pattern) -> parcels (by shard) -> GroupFunction (stateful) -> one Kafka sink
 
 One source, because a checkpointed union refuses another one while a pattern picks up new topics. The JVM only
 carries bytes and groups them: a relation's record by its topic and, where there are buckets, its key; a registration by
@@ -24,7 +24,7 @@ from connectors.schemas.schema_registry import Registry
 from connectors.topics import Topics
 from operators.control import Offsets
 from streaming.query import shuffle_batch
-from streaming.query.adapter import Process, ShardFunction
+from streaming.query.adapter import GroupFunction, Process
 from streaming.query.batch_context import Catalogs
 from streaming.query.partition_count import Several
 from streaming.query.sink_rows import COLUMNS, NO_PARTITION
@@ -124,8 +124,8 @@ def _kafka_options(properties: Mapping[str, str]) -> dict[str, str]:
     return {f"kafka.{name}": str(value) for name, value in properties.items()}
 
 
-def _function(spark: SparkSession, config: MatchConfig) -> ShardFunction:
-    return ShardFunction(
+def _function(spark: SparkSession, config: MatchConfig) -> GroupFunction:
+    return GroupFunction(
         process=config.process,
         epoch=config.epoch,
         sources=_sources(config),

@@ -1,14 +1,14 @@
 """Parcels: how records travel through Spark's shuffle, many in one row.
 
-    source rows -> ShuffleBatches (mapInArrow, where they were read) -> parcels -> shuffle -> unwrap (ShardFunction)
+    source rows -> ShuffleBatches (mapInArrow, where they were read) -> parcels -> shuffle -> unwrap (GroupFunction)
 
 Row by row, the shuffle, the sort by group and the way into the worker cost more than all our work on a record, most of
 it on one core; and with every Arrow batch of a group Spark pickles the whole state again (2.6 MB ten times a batch was
 half of the JVM's work, measured). A parcel is an Arrow batch of records of one topic and shard as Arrow IPC: wrapped
 where they were read, in parallel, and opened without a copy.
 
-A record of a table with buckets goes to the shard of its key's bucket (`formats/bucket.py`). What is in a parcel
-depends on how Spark cuts its input, and so no answer may depend on it.
+Which groups a record goes to is decided in `connectors/placement.py`. What is in a parcel depends on how Spark cuts its
+input, and so no answer may depend on it.
 """
 
 from __future__ import annotations
@@ -20,8 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from catalog.schema.relation import Catalog, Relation
-from connectors.formats.bucket import buckets_of
+from connectors.placement import Placement
 from connectors.record import RawRecords
 from state.arrow_strings import ArrowStrings
 from streaming.query.batch_context import Catalogs, catalog_at, current_batch
@@ -36,49 +35,48 @@ _SCHEMA = pa.schema([("shard", pa.string()), ("source", pa.int32()), ("parcel", 
 class ShuffleBatches:
     """The function that Spark calls for the records of a task.
 
-    `sources` are the topics by number, `catalogs` (first batch, catalog) in ascending order: a record goes to the shard
-    that it has in the catalog of its batch, and nowhere if that doesn't read its topic. Topic 0 holds registrations,
-    which name their shard as key; one that names no shard is dropped, as it would make a group of its own.
+    `sources` are the topics by number, `catalogs` (first batch, catalog) in ascending order: a record goes where the
+    catalog of its batch places it, and nowhere if that has no reader of its topic. Topic 0 holds registrations, which
+    name a shard as key; one that names no shard is dropped, as it would make a group of its own.
     """
 
     sources: tuple[str, ...]
     catalogs: Catalogs
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield a row a batch, topic and shard. Cost: 0.05 us a record, 0.3 us where there are buckets."""
-        catalog = catalog_at(self.catalogs, current_batch())
-        relations = {relation.topic: relation for relation in catalog.relations.values()}
+        """Yield a row a batch, topic and group. Cost: 0.05 us a record, 0.3 us where there are buckets."""
+        placement = Placement.of(catalog_at(self.catalogs, current_batch()))
         for batch in batches:
             rows: list[dict[str, object]] = []
             for source in pc.unique(batch.column("source")).to_pylist():
                 records = _only(batch.select(RECORDS[1:]), batch.column("source"), source)
-                relation = relations.get(self.sources[source])
-                parts = _registered(records, catalog) if not source else _parted(records, relation)
-                rows += [{"shard": shard, "source": source, "parcel": written(part)} for shard, part in parts]
+                parts = _parted(records, self.sources[source], placement) if source else _registered(records, placement)
+                for groups, part in parts:
+                    parcel = written(part)
+                    rows += [{"shard": group, "source": source, "parcel": parcel} for group in groups]
             yield pa.RecordBatch.from_pylist(rows, _SCHEMA)
 
 
-def _registered(records: pa.RecordBatch, catalog: Catalog) -> Iterator[tuple[str, pa.RecordBatch]]:
-    """Part registrations by the shard that they name."""
+def _registered(records: pa.RecordBatch, placement: Placement) -> Iterator[tuple[list[str], pa.RecordBatch]]:
+    """Part registrations by what they name."""
     for key in pc.unique(records.column("key")).to_pylist():
-        name = (key or b"").decode(errors="replace")
-        if catalog.relation_of(name) is not None:
-            yield name, _only(records, records.column("key"), key)
+        group = placement.of_registration(key)
+        if group is not None:
+            yield [group], _only(records, records.column("key"), key)
 
 
-def _parted(records: pa.RecordBatch, relation: Relation | None) -> Iterator[tuple[str, pa.RecordBatch]]:
-    """Part the records of a table by shard; their order is kept in each."""
-    if relation is None:
-        return
-    if not relation.bucket_by:
-        yield relation.shard, records
-        return
-    buckets = buckets_of(relation).of_keys(ArrowStrings.of_bytes(records.column("key")))
-    order = np.argsort(buckets, kind="stable")
-    found, starts = np.unique(buckets[order], return_index=True)
-    sorted_ = records.take(pa.array(order))
-    for bucket, start, end in zip(found.tolist(), starts.tolist(), [*starts[1:].tolist(), len(order)], strict=True):
-        yield relation.shards[bucket], sorted_.slice(start, end - start)
+def _parted(records: pa.RecordBatch, topic: str, placement: Placement) -> Iterator[tuple[list[str], pa.RecordBatch]]:
+    """Part the records of a table's topic; their order is kept in each part."""
+    parts = list(placement.of_records(topic, records.column("key")))
+    places = [part for _, part in parts if part is not None]
+    taken = records.take(pa.array(np.concatenate(places))) if places else records
+    start = 0
+    for groups, part in parts:
+        if part is None:
+            yield groups, records
+        else:
+            yield groups, taken.slice(start, len(part))
+            start += len(part)
 
 
 def unwrap(parcel: bytes, topic: str) -> RawRecords:

@@ -17,7 +17,7 @@ from operators.control import EpochBegins, Progress, RegisterAll, encode_control
 from operators.packed import Header, PackedError, pack_registrations, unpack, unpack_sound
 from overlay.machine.virtual_edge import NotificationError
 from overlay.subscriptions.edge_state import EdgeStateError
-from shard.pipeline import process_shard
+from shard.pipeline import process_group
 from state.errors import StateError
 from tests.fuzz.mutation import damaged
 from tests.operators.test_packed import SAMPLES
@@ -40,13 +40,13 @@ def ends_its_batch(values: list[bytes]) -> None:
     pairs = [(b"t/0", value) for value in (*values, good)]
     batch = [test_shard.records(test_shard.TOPICS.registrations, pairs), test_shard.rows((1, 1, 10))]
     try:
-        result = process_shard(test_shard.SPEC, 0, None, batch)
+        result = process_group(test_shard.SPEC, 0, None, batch)
     except StateError:
         return
-    assert process_shard(test_shard.SPEC, 0, None, batch) == result
+    assert process_group(test_shard.SPEC, 0, None, batch) == result
     answered = [packed for packed in test_shard.sent(result) if packed.header.kind == "snapshot"]
     assert any(1 in packed.version.tolist() for packed in answered)
-    process_shard(test_shard.SPEC, 1, result.state, [test_shard.rows((1, 2, 5), (2, 1, 3), first=1)])
+    process_group(test_shard.SPEC, 1, result.state, [test_shard.rows((1, 2, 5), (2, 1, 3), first=1)])
 
 
 def chunks() -> list[bytes]:

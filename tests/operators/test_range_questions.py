@@ -1,9 +1,8 @@
-"""RangeQuestions against its naive twin: exact, silent, single, idempotent, after every change and for every range."""
+"""The messages and answers of a table against a twin: exact, silent, single, idempotent, for each change and range."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,32 +10,29 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from catalog.query.shape import Channel, Output, Region, Shape, group_key
-from catalog.schema.relation import Column
-from operators import range_distinct
 from operators.answer import Extremum, Members, Tally
 from operators.channel_binding import ChannelError
-from operators.range_questions import RangeQuestions, warm
+from shard.tables import Table
 from state import a2b_tree, byte_table, ordering, row_store, text_rank
-from state.errors import StateError
 from state.order_code import INT64_MAX, INT64_MIN
 from tests.effort import examples
 from tests.operators.watched import (
-    BIGINT,
     DOUBLES,
     RELATION,
     TEXTS,
-    VARCHAR,
     WIDES,
     Change,
     Watched,
     batch_of,
     channel,
+    dumped,
     play,
+    reopened,
 )  # fmt: skip
 from tests.oracle.naive_range_questions import KEEP, NaiveRangeQuestions
 from tests.oracle.plain_kernels import plain_kernels
 
-MODULES = (byte_table, text_rank, row_store, ordering, a2b_tree, range_distinct)
+MODULES = (byte_table, text_rank, row_store, ordering, a2b_tree)
 CHANNELS = [
     channel("min", "y", ("e",)),
     channel("max", "y", ("e",)),
@@ -95,7 +91,7 @@ def batches_over(xs: list[int], ys: list[int], keep: bool = True) -> st.SearchSt
 
 def run(batches: list[list[Change]], numbers: list[int], sets: list[set[int]]) -> None:
     """Play batches while channels are listened to and forgotten; the operator is dumped and loaded in between."""
-    operator, twin = RangeQuestions(RELATION), NaiveRangeQuestions(RELATION)
+    operator, twin = Table(RELATION), NaiveRangeQuestions(RELATION)
     watched, listening = Watched(twin, numbers), set[int]()
     for number, changes in enumerate(batches):
         wanted = sets[number % len(sets)]
@@ -108,10 +104,10 @@ def run(batches: list[list[Change]], numbers: list[int], sets: list[set[int]]) -
             watched.subscribe(operator, CHANNELS[come])
         listening = wanted
         play(operator, watched, changes)
-        stored = operator.dump()
-        operator = RangeQuestions.load(RELATION, stored)
+        stored = dumped(operator)
+        operator = reopened(RELATION, stored)
         operator.check()
-        assert operator.dump() == stored
+        assert dumped(operator) == stored
         assert operator.channels == tuple(sorted((CHANNELS[i] for i in listening), key=lambda each: each.key))
 
 
@@ -141,7 +137,7 @@ def test_whole_int64(plain: None, batches: list[list[Change]], sets: list[set[in
 def test_hundreds_of_rows_compiled() -> None:
     """The compiled kernels, more rows and a fresh shard, against the twin on a sample of ranges."""
     rng = np.random.default_rng(5)
-    operator, twin = RangeQuestions(RELATION), NaiveRangeQuestions(RELATION)
+    operator, twin = Table(RELATION), NaiveRangeQuestions(RELATION)
     operator.listen(CHANNELS)
     watched = Watched(twin, [INT64_MIN, 20, 41, INT64_MAX])
     for each in CHANNELS:
@@ -158,15 +154,15 @@ def test_hundreds_of_rows_compiled() -> None:
         for cause in range(len(changes)):
             watched.hear(messages, np.flatnonzero(messages.cause == cause).tolist())
         watched.verify()
-        operator = RangeQuestions.load(RELATION, operator.dump())
+        operator = reopened(RELATION, dumped(operator))
         operator.check()
 
 
 ROW: dict[str, int | str | None] = {"e": "a", "f": 0, "x": 1, "y": 5, "s": "b", "w": "1.00", "d": 0}
 
 
-def loaded(*changes: Change, channels: Sequence[Channel] = CHANNELS[:2]) -> RangeQuestions:
-    operator = RangeQuestions(RELATION)
+def loaded(*changes: Change, channels: Sequence[Channel] = CHANNELS[:2]) -> Table:
+    operator = Table(RELATION)
     operator.listen(channels)
     operator.apply(batch_of(changes))
     return operator
@@ -196,14 +192,14 @@ def test_messages_of_one_change_are_adjacent_and_name_channel_and_group() -> Non
 
 def test_an_identical_row_and_a_delete_of_nothing_say_nothing() -> None:
     operator = loaded((1, ROW), channels=CHANNELS)
-    before = operator.dump()
+    before = dumped(operator)
     assert len(operator.apply(batch_of([(1, ROW), (2, None), (1, dict.fromkeys(ROW, KEEP))]))) == 0
-    assert operator.dump() == before
+    assert dumped(operator) == before
     assert len(operator.apply(batch_of([]))) == 0
 
 
 def test_a_channel_that_does_not_fit_is_refused() -> None:
-    operator = RangeQuestions(RELATION)
+    operator = Table(RELATION)
     for each in (
         Channel("other", "min", "y", (), "x"),
         channel("median", "y"),
@@ -295,71 +291,3 @@ def test_an_empty_region_has_no_answer() -> None:
     assert answers.has_new.tolist() == [True, False, False, False]
     assert answers.parts == {}
     assert len(operator.snapshot([])) == 0
-
-
-def test_appended_nullable_columns_are_null_and_can_be_listened_to() -> None:
-    wider = replace(RELATION, columns=(*RELATION.columns, Column("z", BIGINT), Column("v", VARCHAR)))
-    operator = RangeQuestions.load(wider, loaded((1, ROW)).dump())
-    operator.check()
-    shapes = [Shape("t", (Output("min", "z"),), ("v",), "x"), Shape("t", (Output("max", "v"),), (), "v")]
-    operator.listen([each for shape in shapes for each in shape.channels])
-    answers = operator.snapshot([Region(shapes[0], b'["a"]'), Region(shapes[1], b"[]", b"", b"\xff")])
-    assert answers.has_new.tolist() == [False, False]
-    assert answers.parts == {1: (Extremum(),)}
-    assert RangeQuestions.load(wider, operator.dump()).dump() == operator.dump()
-
-
-def test_another_declaration_is_refused_and_both_are_named() -> None:
-    stored = loaded((1, ROW)).dump()
-    columns = RELATION.columns
-    for other in (
-        replace(RELATION, columns=(*columns, Column("z", BIGINT, False))),
-        replace(RELATION, columns=columns[:-1]),
-        replace(RELATION, columns=(*columns[:-1], Column("d", VARCHAR))),
-        replace(RELATION, key=("x",)),
-        replace(RELATION, name="u"),
-    ):
-        with pytest.raises(StateError, match=r"expected .*BIGINT.* found .*BIGINT"):
-            RangeQuestions.load(other, stored)
-    with pytest.raises(StateError, match="expected"):
-        RangeQuestions.load(RELATION, RangeQuestions(replace(RELATION, born=7)).dump())
-
-
-def test_a_table_that_was_created_again_begins_empty() -> None:
-    stored = loaded((1, ROW)).dump()
-    operator = RangeQuestions.load(replace(RELATION, born=7, columns=RELATION.columns[:3]), stored)
-    assert operator.rows == 0
-    assert operator.channels == ()
-
-
-def test_format_topic_and_absent_are_not_part_of_the_state() -> None:
-    stored = loaded((1, ROW)).dump()
-    assert RangeQuestions.load(replace(RELATION, topic="x", format="debezium", absent="keep"), stored).dump() == stored
-
-
-def test_partitions_that_moved_are_counted_and_kept() -> None:
-    operator, changes = loaded((1, ROW)), batch_of([(1, ROW), (1, ROW)])
-    changes.partition[:] = [1, 2]
-    operator.apply(changes)
-    assert operator.moved_partitions == 1
-    restored = RangeQuestions.load(RELATION, operator.dump())
-    assert restored.moved_partitions == 1
-    assert restored.bytes == operator.bytes == len(operator.dump())
-
-
-def test_warm_leaves_one_specialisation_of_each_kernel() -> None:
-    warm()
-    operator = loaded((1, ROW), (2, ROW | {"s": "a", "w": "2.00"}), channels=CHANNELS)
-    operator = RangeQuestions.load(RELATION, operator.dump())
-    operator.apply(batch_of([(3, ROW | {"s": "aa", "w": "0.50"})]))
-    for each in CHANNELS:
-        function = {"rows": "count", "values": "sum"}.get(each.kind, each.kind)
-        shape = Shape("t", (Output(function, each.column),), each.equal, each.range)
-        group = group_key(tuple("a" if name in "es" else 0 for name in each.equal))
-        text = each.range in ("s", "w")
-        operator.snapshot([Region(shape, group, b"a", b"c") if text else Region(shape, group)])
-    for module in MODULES:
-        for kernel in module.ENTRIES:
-            assert len(kernel.signatures) == 1, kernel
-    with pytest.raises(TypeError):
-        byte_table._gather(np.zeros(1), np.zeros(1), np.zeros(1), np.zeros(1))

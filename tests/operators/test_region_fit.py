@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from catalog.query.shape import BEYOND_KEYS, LOWEST_KEY, Output, Region, Shape, group_key
-from operators.range_questions import RangeQuestions
 from operators.region_fit import RegionFit
+from shard.tables import Table
 from state.order_code import INT64_MAX, INT64_MIN
 from tests.effort import examples
 from tests.operators.watched import RELATION
@@ -41,7 +41,7 @@ def test_what_fits_is_answered_and_what_does_not_says_why(asked: list[Region]) -
     reasons = [fit.why_not(region) for region in asked]
     assert reasons == [RegionFit(RELATION).why_not(region) for region in asked] == [fit.why_not(r) for r in asked]
     kept = [region for region, reason in zip(asked, reasons, strict=True) if not reason]
-    operator = RangeQuestions(RELATION)
+    operator = Table(RELATION)
     operator.listen([channel for region in kept for channel in region.shape.channels])
     assert len(operator.snapshot(kept)) == len(kept)
     operator.check()

@@ -12,9 +12,10 @@ from catalog.schema.relation import Catalog
 from connectors.json.format import JsonFormat
 from connectors.json.writer import encode_key, encode_row
 from connectors.record import RawRecords
-from operators.range_questions import RangeQuestions
 from operators.stored_rows import stored_rows
+from shard.tables import Table
 from tests.effort import examples
+from tests.operators.watched import dumped, reopened
 
 RELATION = apply_ddl(
     Catalog(),
@@ -26,13 +27,13 @@ RELATION = apply_ddl(
 
 def held(rows: list[dict[str, object] | tuple[str, int]]) -> list[dict[str, object]]:
     """Apply upserts (rows) and deletes (keys) in order, and list what is there."""
-    operator = RangeQuestions(RELATION)
+    operator = Table(RELATION)
     keys = [encode_key(RELATION, r if isinstance(r, dict) else {"k": r[0], "n": r[1]}) for r in rows]
     values = [encode_row(RELATION, r) if isinstance(r, dict) else None for r in rows]
     numbers = np.arange(len(rows))
     records = RawRecords("t", keys, values, np.zeros(len(rows), np.int32), numbers, numbers)
     operator.apply(JsonFormat(RELATION, False).decode(records).changes)
-    return list(stored_rows(RELATION, RangeQuestions.load(RELATION, operator.dump()).stored))
+    return list(stored_rows(RELATION, reopened(RELATION, dumped(operator)).stored))
 
 
 def test_types_are_intact() -> None:

@@ -13,7 +13,8 @@ from catalog.types.column_type import ColumnType, Kind
 from catalog.types.order_key import after, order_key
 from operators.answer import Extremum, Members, Part, Tally
 from operators.operator import Messages
-from operators.range_questions import RangeQuestions
+from shard.tables import Table
+from state.blob import read_blob, write_blob
 from state.change_batch import ChangeBatch
 from state.order_code import INT64_MAX, INT64_MIN, code_of_double
 from tests.oracle.naive_range_questions import KEEP, Bound, Held, NaiveRangeQuestions
@@ -107,7 +108,7 @@ class Watched:
         self.numbers = numbers
         self.held: dict[tuple[Channel, bytes], dict[Range, Held]] = {}
 
-    def subscribe(self, operator: RangeQuestions, wanted: Channel) -> None:
+    def subscribe(self, operator: Table, wanted: Channel) -> None:
         """Take snapshots of every range of a channel, as part of shapes of one output and of two."""
         function = {"rows": "count", "values": "sum"}.get(wanted.kind, wanted.kind)
         outputs = (Output(function, wanted.column),)
@@ -185,7 +186,17 @@ class Watched:
                 assert list(mine.values()) == truth, f"not exact: {said} {group!r}"
 
 
-def play(operator: RangeQuestions, watched: Watched, changes: Sequence[Change]) -> None:
+def dumped(table: Table) -> bytes:
+    """Return a table as bytes."""
+    return write_blob(b"TWTABLE\x00", 1, "", table.sections())
+
+
+def reopened(relation: Relation, stored: bytes) -> Table:
+    """Return the table that `dumped` made bytes of, under a declaration of today."""
+    return Table.from_sections(relation, read_blob(stored, b"TWTABLE\x00", 1, ""))
+
+
+def play(operator: Table, watched: Watched, changes: Sequence[Change]) -> None:
     """Apply one batch, and check every range after each of its changes."""
     twin = watched.twin
     messages = operator.apply(batch_of(changes))

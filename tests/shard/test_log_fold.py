@@ -27,7 +27,7 @@ def change(offset: int, key: int, price: int | None, partition: int = 0, topic_i
 def rows_at(log: SmallLog, version: int) -> list[object]:
     opened = PublicationLog(log.uri)
     state = fold_log(opened, RELATION, opened.at_version(version))
-    return [(row["id"], row["price"]) for row in stored_rows(RELATION, state.operator.stored)]
+    return [(row["id"], row["price"]) for row in stored_rows(RELATION, state.table.stored)]
 
 
 def test_rows_at_each_version(tmp_path: Path) -> None:
@@ -75,9 +75,9 @@ def test_buckets_hold_together_what_one_shard_holds(tmp_path: Path) -> None:
     opened = PublicationLog(log.uri)
     parts = fold_shards(opened, relation, opened.newest.cut)
     assert list(parts) == list(relation.shards)
-    assert all(state.operator.rows for state in parts.values())
-    rows = list(stored_rows(relation, *(state.operator.stored for state in parts.values())))
-    assert rows == list(stored_rows(relation, fold_log(opened, relation, opened.newest.cut).operator.stored))
+    assert all(state.table.rows for state in parts.values())
+    rows = list(stored_rows(relation, *(state.table.stored for state in parts.values())))
+    assert rows == list(stored_rows(relation, fold_log(opened, relation, opened.newest.cut).table.stored))
 
 
 def test_a_row_without_a_key_is_in_no_bucket(tmp_path: Path) -> None:
@@ -87,5 +87,5 @@ def test_a_row_without_a_key_is_in_no_bucket(tmp_path: Path) -> None:
     log.commit([change(0, 1, 5), Published("stock", 0, 1, None, b'{"id": 2, "price": 6}', 1)])
     opened = PublicationLog(log.uri)
     state = fold_log(opened, relation, opened.newest.cut)
-    assert [row["id"] for row in stored_rows(relation, state.operator.stored)] == [1]
+    assert [row["id"] for row in stored_rows(relation, state.table.stored)] == [1]
     assert state.counters.dead == 1

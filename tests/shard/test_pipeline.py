@@ -9,11 +9,11 @@ from catalog.schema.relation import Catalog
 from connectors.record import RawRecords
 from connectors.topics import Topics
 from operators.packed import Header, PackedMessages, PackedSnapshot, pack_registrations, unpack
-from shard.pipeline import ShardSpec, process_shard
+from shard.pipeline import GroupSpec, process_group
 
 TOPICS = Topics()
 CATALOG = apply_ddl(Catalog(), "CREATE TABLE t (id INTEGER PRIMARY KEY, x INTEGER, y INTEGER)", 0)
-SPEC = ShardSpec(7, "t/0", CATALOG, TOPICS, 4)
+SPEC = GroupSpec(7, "t/0", CATALOG, TOPICS, 4)
 SHAPE = Shape("t", (Output("min", "y"),), (), "x")
 
 
@@ -59,9 +59,9 @@ def counters(result):
 
 
 def test_the_snapshot_holds_before_the_batch_and_the_messages_follow_it():
-    first = process_shard(SPEC, 0, None, [rows((1, 3, 30))])
+    first = process_group(SPEC, 0, None, [rows((1, 3, 30))])
     assert sent(first) == []
-    result = process_shard(SPEC, 1, first.state, [rows((1, 3, 10), (2, 4, 20), first=1), registration()])
+    result = process_group(SPEC, 1, first.state, [rows((1, 3, 10), (2, 4, 20), first=1), registration()])
     snapshot, messages = sent(result)
     assert isinstance(snapshot, PackedSnapshot) and isinstance(messages, PackedMessages)
     assert snapshot.version.tolist() == [11] and snapshot.new.tolist() == [30]
@@ -72,19 +72,19 @@ def test_the_snapshot_holds_before_the_batch_and_the_messages_follow_it():
 
 
 def test_a_replayed_batch_gives_the_same_bytes_however_the_records_arrive():
-    first = process_shard(SPEC, 0, None, [registration()])
+    first = process_group(SPEC, 0, None, [registration()])
     batch = [(i % 7, i * 5 % 11, i * 3 % 13) for i in range(60)]
-    whole = process_shard(SPEC, 1, first.state, [rows(*batch)])
+    whole = process_group(SPEC, 1, first.state, [rows(*batch)])
     pieces = [rows(*batch[i : i + 2], first=i) for i in range(0, 60, 2)]
-    assert process_shard(SPEC, 1, first.state, pieces[::-1]) == whole
+    assert process_group(SPEC, 1, first.state, pieces[::-1]) == whole
 
 
 def test_seq_goes_on_over_batches_and_counts_what_is_not_sent():
-    result = process_shard(SPEC, 0, None, [registration()])
+    result = process_group(SPEC, 0, None, [registration()])
     last = -1
     for batch in range(1, 6):
         before = counters(result)["messages"]
-        result = process_shard(SPEC, batch, result.state, [rows((1, 1, 10 - batch), (2, 2, batch), first=batch * 2)])
+        result = process_group(SPEC, batch, result.state, [rows((1, 1, 10 - batch), (2, 2, batch), first=batch * 2)])
         (record,) = sent(result)
         assert last < before <= record.header.first_seq == record.seq[0] <= record.header.last_seq == record.seq[-1]
         last = record.header.last_seq
@@ -92,8 +92,8 @@ def test_seq_goes_on_over_batches_and_counts_what_is_not_sent():
 
 
 def test_what_no_range_wants_is_counted_and_not_sent():
-    first = process_shard(SPEC, 0, None, [registration(ve=2, lo=3, hi=4), registration(ve=0, lo=3, hi=4)])
-    result = process_shard(SPEC, 1, first.state, [rows((1, 3, 30), (2, 7, 20), (3, 8, 10))])
+    first = process_group(SPEC, 0, None, [registration(ve=2, lo=3, hi=4), registration(ve=0, lo=3, hi=4)])
+    result = process_group(SPEC, 1, first.state, [rows((1, 3, 30), (2, 7, 20), (3, 8, 10))])
     assert [record.partition for record in result.out if record.topic == TOPICS.notifications] == [0, 2]
     assert [message.offset.tolist() for message in sent(result)] == [[0], [0]]
     report = counters(result)
@@ -103,7 +103,7 @@ def test_what_no_range_wants_is_counted_and_not_sent():
 
 def test_a_bad_record_is_a_dead_letter_and_the_rest_goes_on():
     pairs = [(b'{"id":1}', b"{oops"), (b'{"id":2}', b'{"id":2,"x":1,"y":5}'), (b'{"id":2}', None)]
-    result = process_shard(SPEC, 0, None, [registration(), records("t", pairs)])
+    result = process_group(SPEC, 0, None, [registration(), records("t", pairs)])
     (letter,) = [record for record in result.out if record.topic == TOPICS.dead_letters]
     assert letter.key == b"t/0/0"
     assert len(sent(result)) == 2
@@ -113,21 +113,21 @@ def test_a_bad_record_is_a_dead_letter_and_the_rest_goes_on():
 
 def test_a_record_without_a_key_is_taken_until_a_second_partition_shows():
     keyless = [(None, b'{"id":1,"x":1,"y":5}')]
-    first = process_shard(SPEC, 0, None, [records("t", keyless)])
+    first = process_group(SPEC, 0, None, [records("t", keyless)])
     assert counters(first)["decoded"] == 1
-    second = process_shard(SPEC, 1, first.state, [records("t", keyless, first=1), rows((2, 2, 2), partition=1)])
+    second = process_group(SPEC, 1, first.state, [records("t", keyless, first=1), rows((2, 2, 2), partition=1)])
     assert (counters(second)["decoded"], counters(second)["dead"]) == (2, 1)
 
 
 def test_a_row_without_a_key_is_refused_where_the_topic_is_known_to_have_several_partitions():
     keyless = [(None, b'{"id":1,"x":1,"y":5}')]
-    result = process_shard(replace(SPEC, several=frozenset({"t"})), 0, None, [records("t", keyless)])
+    result = process_group(replace(SPEC, several=frozenset({"t"})), 0, None, [records("t", keyless)])
     assert (counters(result)["decoded"], counters(result)["dead"]) == (0, 1)
 
 
 def test_a_dropped_table_forgets_its_state():
-    first = process_shard(SPEC, 0, None, [rows((1, 3, 30))])
-    result = process_shard(replace(SPEC, catalog=Catalog(1)), 1, first.state, [rows((1, 3, 10), first=1)])
+    first = process_group(SPEC, 0, None, [rows((1, 3, 30))])
+    result = process_group(replace(SPEC, catalog=Catalog(1)), 1, first.state, [rows((1, 3, 10), first=1)])
     assert result.state is None and result.out == []
 
 
@@ -141,8 +141,8 @@ def test_changes_that_a_connector_publishes_again_are_ignored_and_counted():
         return b'{"op":"%s","after":{"id":1},"source":%s}' % (op, source)
 
     pairs = [(key, event(b"c", 1)), (key, event(b"d", 2)), (key, None), (key, event(b"c", 3))]
-    first = process_shard(spec, 0, None, [records("t", pairs)])
-    second = process_shard(spec, 1, first.state, [records("t", pairs, first=4)])
+    first = process_group(spec, 0, None, [records("t", pairs)])
+    second = process_group(spec, 1, first.state, [records("t", pairs, first=4)])
     counted = [(r["decoded"], r["deletes"], r["ignored"]) for r in map(counters, (first, second))]
     assert counted == [(4, 2, 0), (5, 2, 3)] and counters(second)["rows"] == 1
 
@@ -155,8 +155,8 @@ def test_registrations_that_cannot_be_taken_end_no_batch_and_are_counted_and_tol
     pairs = [(b"t/0", value), (b"t/0", elsewhere)]
     broken = records(TOPICS.registrations, [(b"t/0", b"\xffbroken"), (b"t/0", value[:-50])], partition=1)
     arrived = [records(TOPICS.registrations, pairs, partition=2), broken, rows((1, 3, 10))]
-    result = process_shard(SPEC, 1, None, arrived)
-    assert process_shard(SPEC, 1, None, arrived[::-1]) == result
+    result = process_group(SPEC, 1, None, arrived)
+    assert process_group(SPEC, 1, None, arrived[::-1]) == result
     told = {
         (record.partition, packed.header.kind): packed
         for record, packed in zip(notified(result), sent(result), strict=True)
@@ -167,7 +167,7 @@ def test_registrations_that_cannot_be_taken_end_no_batch_and_are_counted_and_tol
     counted = counters(result)
     assert (counted["registrations"], counted["unfit_registrations"], counted["unreadable_registrations"]) == (1, 2, 2)
     assert counted["ignored_registrations"] == 4 and len(counted["unfit_reasons"]) == 2
-    after = process_shard(SPEC, 2, result.state, [rows((1, 3, 5), first=1)])
+    after = process_group(SPEC, 2, result.state, [rows((1, 3, 5), first=1)])
     assert [
         (record.partition, packed.header.lost) for record, packed in zip(notified(after), sent(after), strict=True)
     ] == [(2, False)]
@@ -175,9 +175,9 @@ def test_registrations_that_cannot_be_taken_end_no_batch_and_are_counted_and_tol
 
 
 def test_a_virtual_edge_that_hears_of_a_loss_gets_its_messages_and_answers_too():
-    first = process_shard(SPEC, 0, None, [registration()])
+    first = process_group(SPEC, 0, None, [registration()])
     broken = records(TOPICS.registrations, [(b"t/0", b"")], partition=2, first=5)
-    snapshot, messages = sent(process_shard(SPEC, 1, first.state, [broken, rows((1, 3, 10))]))
+    snapshot, messages = sent(process_group(SPEC, 1, first.state, [broken, rows((1, 3, 10))]))
     assert (snapshot.header.lost, snapshot.header.of, messages.header.of) == (True, 2, 2)
-    answered, *_ = sent(process_shard(SPEC, 1, first.state, [broken, registration()]))
+    answered, *_ = sent(process_group(SPEC, 1, first.state, [broken, registration()]))
     assert answered.header.lost and answered.version.tolist() == [11]

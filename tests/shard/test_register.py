@@ -10,6 +10,7 @@ from connectors.record import RawRecords
 from operators.control import RegisterAll, Withdraw, encode_control
 from operators.operator import Answers
 from operators.packed import Header, pack_registrations, pack_snapshot, pack_summary
+from shard.group import Group, alone
 from shard.register import REASONS_KEPT, take_registrations
 from shard.route import route
 from shard.state import ShardState
@@ -45,7 +46,7 @@ def state() -> ShardState:
     ones = np.ones((4, 2), np.bool_)
     codes = np.array([[1, 2], [1, 5], [10, 4], [0, 0]], np.int64)
     where = np.zeros(2, np.int32), np.arange(2, dtype=np.int64)
-    shard.operator.apply(ChangeBatch([b'{"id":1}', b'{"id":2}'], ones[0], codes, ones, {3: ["a", "b"]}, *where))
+    shard.table.apply(ChangeBatch([b'{"id":1}', b'{"id":2}'], ones[0], codes, ones, {3: ["a", "b"]}, *where))
     return shard
 
 
@@ -226,20 +227,20 @@ def test_a_registration_that_does_not_fit_is_counted_and_all_others_take_effect(
     counters = shard.counters
     assert (counters.registrations, counters.unfit_registrations, counters.ignored_registrations) == (4, 1, 1)
     assert len(counters.unfit_reasons) == 1 and counters.unreadable_registrations == 0 and not shard.hurt
-    assert set(shard.listeners) == set(alone.listeners) == set(shard.operator.channels)
+    assert set(shard.listeners) == set(alone.listeners) == set(shard.table.channels)
     assert [wants(shard, 3, 0, 2), wants(shard, 1, 6, 9)] == [True, True]
-    shard.operator.check()
+    shard.table.check()
     assert take_registrations(state(), EPOCH, asked).keys() == snapshots.keys()
 
 
 def test_an_unfit_registration_alone_is_answered_to_nobody_and_leaves_no_trace_but_counts():
     shard = state()
     assert take_registrations(shard, EPOCH, records(*[mixed(region) for region in UNFIT.values()])) == {}
-    assert shard.listeners == {} and shard.operator.channels == () and shard.operator.orderings == 0
+    assert shard.listeners == {} and shard.table.channels == () and shard.table.orderings == 0
     assert shard.counters.unfit_registrations == len(UNFIT) and len(shard.counters.unfit_reasons) == REASONS_KEPT
     again = state()
     take_registrations(again, EPOCH, records(*[mixed(region) for region in UNFIT.values()]))
-    assert shard.dump() == again.dump()
+    assert Group("t/0", [shard]).dump() == Group("t/0", [again]).dump()
 
 
 def test_a_shape_number_out_of_range_is_one_registration_that_does_not_fit():
@@ -313,7 +314,7 @@ ASKED = st.lists(REGIONS, min_size=1, max_size=4).map(lambda regions: mixed(*reg
 def test_whatever_stands_in_registrations_the_batch_ends_and_good_ones_are_answered(values):
     taken, results = records(mixed(GOOD), *values, mixed(GOOD, ve=1)), []
     for _ in range(2):
-        shard = ShardState.open(RELATION, RELATION.shard, state().dump())
+        shard = alone(RELATION, RELATION.shard, Group(RELATION.shard, [state()]).dump())
         try:
             snapshots = take_registrations(shard, EPOCH, taken, 4)
         except StateError as newer:  # damage that makes a record look like one of another format or kind
@@ -321,12 +322,12 @@ def test_whatever_stands_in_registrations_the_batch_ends_and_good_ones_are_answe
             return
         assert snapshots[3].version[0] == 0 and snapshots[3].answers.new[0] == 10
         assert snapshots[1].answers.new[-1] == 10 and set(snapshots) <= set(range(4))
-        shard.operator.check()
-        results.append(shard.dump())
-        shard.operator.snapshot([GOOD])
+        shard.table.check()
+        results.append(Group("t/0", [shard]).dump())
+        shard.table.snapshot([GOOD])
         codes, valid = np.array([[1], [1], [3], [0]]), np.ones((4, 1), np.bool_)
         one = np.ones(1, np.bool_), codes, valid, {3: ["z"]}, np.zeros(1, np.int32), np.full(1, 9)
-        route(shard.listeners, shard.operator.apply(ChangeBatch([b'{"id":1}'], *one)), 4)
+        route(shard.listeners, shard.table.apply(ChangeBatch([b'{"id":1}'], *one)), 4)
     assert results[0] == results[1]
 
 
@@ -360,5 +361,5 @@ def test_whatever_comes_when_no_wanted_range_is_missed(steps):
             values.append(withdrawal(ve))
         else:
             take_registrations(shard, EPOCH, records(*values))
-            shard, values = ShardState.open(RELATION, RELATION.shard, shard.dump()), []
+            shard, values = alone(RELATION, RELATION.shard, Group(RELATION.shard, [shard]).dump()), []
             assert all(wants(shard, edge, lo, hi) for edge, ranges in wanted.items() for lo, hi in ranges)

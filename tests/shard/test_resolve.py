@@ -63,9 +63,11 @@ def test_a_truncate_deletes_what_is_there_then():
     resolved = shard(put("c", 3, 3, '"c"'), gone(1), put("c", 4, 4, '"d"'), gone(4), TRUNCATE, put("c", 2, 5, '"e"'))
     assert [key.decode() for key in resolved.changes.keys[4:]] == ['{"id":2}', '{"id":3}', '{"id":2}']
     assert resolved.changes.offset.tolist()[4:] == [104, 104, 105]
-    assert resolved.sweeps == [(3, 104)]
+    assert resolved.changes.cause.tolist() == [0, 1, 2, 3, 4, 4, 5]
+    assert resolved.causes.topics == ["t"] and resolved.causes.offset.tolist() == [100, 101, 102, 103, 104, 105]
     assert shard.held == {'{"id":2}': [5, "e"]}
-    assert shard(TRUNCATE, TRUNCATE).sweeps == []
+    twice = shard(TRUNCATE, TRUNCATE)
+    assert twice.changes.cause.tolist() == [0] and twice.causes.offset.tolist() == [100]
     assert shard.held == {}
 
 
@@ -91,7 +93,8 @@ def test_an_update_without_a_key_goes_by_what_was_before():
     shard = Shard()
     shard(put("c", 1, 1, '"long"'))
     resolved = shard(put("u", 2, 3, SAME, before='{"id":1}'), put("u", 2, 4, SAME, before='{"id":2}'))
-    assert resolved.sweeps == [(3, 100)]
+    assert resolved.changes.cause.tolist() == [0, 0, 1]
+    assert (resolved.causes.partition.tolist(), resolved.causes.offset.tolist()) == ([3, 3], [100, 101])
     assert shard.held == {'{"id":2}': [4, "long"]}
 
 

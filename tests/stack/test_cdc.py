@@ -23,8 +23,8 @@ from connectors.kafka.reader import Reader
 from connectors.kafka.record import KafkaRecord
 from connectors.record import RawRecords
 from connectors.topics import Topics
-from shard.pipeline import ShardSpec, process_shard
-from shard.state import ShardState
+from shard.group import alone
+from shard.pipeline import GroupSpec, process_group
 from tests.stack.connector import Connector, Source
 from tests.stack.items import INLINE, LAST, MADE, OURS, UNITS, Items, truth
 from tests.stack.live_stack import eventually
@@ -167,7 +167,7 @@ def rows_of(ddl: str, records: RawRecords, cuts: int, dead: int = 0) -> list[lis
     """Return the rows that a shard holds after `records`, taken in so many batches; `dead` of them it has refused."""
     catalog = apply_ddl(Catalog(), ddl, 0)
     (relation,) = catalog.relations.values()
-    spec = ShardSpec(0, relation.shard, catalog, Topics(), 4)
+    spec = GroupSpec(0, relation.shard, catalog, Topics(), 4)
     state: bytes | None = None
     step = max(1, len(records) // cuts)
     for batch, start in enumerate(range(0, len(records), step)):
@@ -176,10 +176,10 @@ def rows_of(ddl: str, records: RawRecords, cuts: int, dead: int = 0) -> list[lis
             records.topic, records.keys[cut], records.values[cut], records.partition[cut], records.offset[cut],
             records.timestamp[cut],
         )  # fmt: skip
-        state = process_shard(spec, batch, state, [part]).state
-    opened = ShardState.open(relation, spec.shard, state)
+        state = process_group(spec, batch, state, [part]).state
+    opened = alone(relation, spec.group, state)
     assert opened.counters.dead == dead, [letter.message for letter in format_of(relation, True).decode(records).dead]
-    rows = opened.operator.stored
+    rows = opened.table.stored
     return sorted(
         [shown(column.type, value) for column, value in zip(relation.columns, rows.image(i), strict=True)]
         for i in range(len(rows))

@@ -40,7 +40,9 @@ def test_it_meets_what_a_look_at_every_box_says(data, edges, rectangles):
     )
     channel, group = (np.array([r[i] for r in rectangles], np.int32) for i in (0, 1))
     bounds = np.array([[*lo, *hi] for _, _, lo, hi in rectangles], np.int64).reshape(-1, 4)
-    met = Sieve([[boxes_of(box) for box in row] for row in boxes]).meets(HASHES, channel, group, tuple(bounds.T))
+    sieve = Sieve([[boxes_of(box) for box in row] for row in boxes])
+    sieve.check()
+    met = sieve.meets(HASHES, channel, group, tuple(bounds.T))
     assert met.shape == (edges, len(rectangles))
     assert met.tolist() == [[plain(boxes[c][e], g, lo, hi) for c, g, lo, hi in rectangles] for e in range(edges)]
 

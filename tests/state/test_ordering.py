@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from state import byte_table, ordering, row_store
 from state.change_batch import ChangeBatch
+from state.order_code import INT64_MAX, INT64_MIN
 from state.ordering import Ordering
 from state.row_store import RowStore
 from tests.effort import examples
@@ -106,8 +107,32 @@ def test_bundles_are_runs_of_groups_and_spans_are_runs_of_slots(plain: None, row
         assert firsts.tolist() == [heads.index(head) for head in wanted] + [len(groups)]
         found = kept.seek(layout, still, [*wanted, (9,) * width] if width else wanted, firsts)
         assert found.tolist() == [*range(len(wanted)), *([-1] if width else [])]
-    asked = [(g, lo, hi) for g in range(-1, len(groups)) for lo in range(-4, 5) for hi in range(-4, 5)]
+    bounds = [INT64_MIN, *range(-4, 5), INT64_MAX]
+    asked = [(g, lo, hi) for g in range(-1, len(groups)) for lo in bounds for hi in bounds]
     first, stop = layout.spans(*np.array(asked, np.int64).T.copy())
     for (g, lo, hi), begin, end in zip(asked, first.tolist(), stop.tolist(), strict=True):
         inside = (layout.group == g) & (layout.x >= lo) & (layout.x <= hi)
         assert np.flatnonzero(inside).tolist() == list(range(begin, end)) if inside.any() else begin == end
+
+
+@CALM
+@given(
+    st.lists(st.tuples(st.integers(0, 4), st.just(0), st.sampled_from([INT64_MIN, -1, 0, 2, INT64_MAX])), max_size=12),
+    st.lists(st.tuples(*[st.integers(0, 5)] * 2, *[st.sampled_from([INT64_MIN, -1, 0, 1, 2, INT64_MAX])] * 2)),
+)
+def test_groups_that_are_present_in_a_range(
+    plain: None, rows: list[tuple[int, int, int]], asked: list[tuple[int, int, int, int]]
+) -> None:
+    store = RowStore(3)
+    store.commit(store.replay(batch_of(list(enumerate(rows)))))
+    layout = Ordering.of((0,), 2, store.still()).layout(store.still())
+    numbers = sorted({group for group, _, _ in rows})
+    held = [{x for group, _, x in rows if group == number} for number in numbers]
+    asked = [(min(first, len(held)), min(stop, len(held)), lo, hi) for first, stop, lo, hi in asked]
+    count, groups = layout.present(*np.array(asked, np.int64).reshape(-1, 4).T.copy())
+    expected = [
+        [group for group in range(first, stop) if any(lo <= x <= hi for x in held[group])]
+        for first, stop, lo, hi in asked
+    ]
+    assert count.tolist() == [len(each) for each in expected]
+    assert groups.tolist() == [group for each in expected for group in each]

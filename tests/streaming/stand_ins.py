@@ -9,13 +9,14 @@ from collections.abc import Sequence
 
 from connectors.record import OutRecord, RawRecords
 from shard.order import order_records
-from shard.pipeline import ShardResult, ShardSpec
+from shard.pipeline import GroupResult, GroupSpec
 
 
-def tally(spec: ShardSpec, batch: int, state: bytes | None, records: Sequence[RawRecords]) -> ShardResult:
+def tally(spec: GroupSpec, batch: int, state: bytes | None, records: Sequence[RawRecords]) -> GroupResult:
     """Write one record that lists the batch in its order; the state is a count and a checksum of all there was."""
-    if spec.relation is None:
-        return ShardResult(None, [])
+    relation = spec.tables.get(spec.group)
+    if relation is None:
+        return GroupResult(None, [])
     count, checksum = json.loads(state) if state else (0, 0)
     rows = [row for part in _by_topic(records) for row in _rows(order_records(part))]
     for row in rows:
@@ -26,16 +27,16 @@ def tally(spec: ShardSpec, batch: int, state: bytes | None, records: Sequence[Ra
             raise ValueError("the stand-in was told to fail")
     report = {
         "epoch": spec.epoch,
-        "shard": spec.shard,
+        "shard": spec.group,
         "batch": batch,
         "catalog": spec.catalog.version,
-        "born": spec.relation.born,
+        "born": relation.born,
         "count": count + len(rows),
         "checksum": checksum,
         "rows": rows,
     }
-    out = OutRecord(spec.topics.notifications, 0, spec.shard.encode(), json.dumps(report).encode())
-    return ShardResult(json.dumps([count + len(rows), checksum]).encode(), [out])
+    out = OutRecord(spec.topics.notifications, 0, spec.group.encode(), json.dumps(report).encode())
+    return GroupResult(json.dumps([count + len(rows), checksum]).encode(), [out])
 
 
 def _by_topic(records: Sequence[RawRecords]) -> list[list[RawRecords]]:
@@ -62,7 +63,7 @@ def _text(data: bytes | None) -> str | None:
     return None if data is None else data.decode()
 
 
-def bulky(spec: ShardSpec, _batch: int, _state: bytes | None, records: Sequence[RawRecords]) -> ShardResult:
+def bulky(spec: GroupSpec, _batch: int, _state: bytes | None, records: Sequence[RawRecords]) -> GroupResult:
     """Write 48 MB in four records."""
-    out = [OutRecord(spec.topics.notifications, 0, spec.shard.encode(), b"." * 12_000_000)] * 4
-    return ShardResult(b"", out if records else [])
+    out = [OutRecord(spec.topics.notifications, 0, spec.group.encode(), b"." * 12_000_000)] * 4
+    return GroupResult(b"", out if records else [])

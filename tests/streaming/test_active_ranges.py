@@ -26,7 +26,7 @@ from operators.packed import (
     pack_summary,
     unpack,
 )
-from shard.pipeline import ShardSpec, process_shard
+from shard.pipeline import GroupSpec, process_group
 from state.boxes import Boxes, hashes_of
 from tests.effort import examples
 from tests.oracle.naive_answer import Naive, Rows
@@ -35,7 +35,7 @@ TOPICS = Topics()
 CATALOG = apply_ddl(Catalog(), "CREATE TABLE t (id INTEGER PRIMARY KEY, g INTEGER, x INTEGER, y INTEGER)", 0)
 RELATION = CATALOG.relations["t"]
 EDGES = 2
-SPEC = ShardSpec(7, RELATION.shard, CATALOG, TOPICS, EDGES)
+SPEC = GroupSpec(7, RELATION.shard, CATALOG, TOPICS, EDGES)
 LOWEST = Shape("t", (Output("min", "y"),), ("g",), "x")
 COUNT = Shape("t", (Output("count", None),), ("g",), "x")
 
@@ -126,7 +126,7 @@ def test_what_boxes_keep_back_nobody_misses(batches):
             value = None if row is None else b'{"id":%d,"g":%d,"x":%d,"y":%d}' % (key, *row)
             pairs.append((b'{"id":%d}' % key, value))
         registrations = raw(TOPICS.registrations, [(b"t/0", value) for value in said], offset)
-        result = process_shard(SPEC, number, state, [registrations, raw("t", pairs, offset)])
+        result = process_group(SPEC, number, state, [registrations, raw("t", pairs, offset)])
         state, offset = result.state, offset + len(said) + len(pairs)
         for record in result.out:
             if record.topic == TOPICS.notifications and record.value is not None:

@@ -15,7 +15,7 @@ from connectors.record import OutRecord
 from operators.control import RegisterAll
 from operators.counters import ShardCounters
 from operators.packed import Header, PackedMessages, PackedSnapshot, is_packed, pack_registrations, unpack
-from shard.pipeline import process_shard
+from shard.pipeline import process_group
 from tests.streaming.conftest import World
 from tests.streaming.waiting import eventually
 
@@ -79,7 +79,7 @@ def test_rows_and_questions_meet_in_the_shard_of_their_bucket(world: World) -> N
     world.apply(ddl(world, 4))
     publish(world, 50)
     world.send(OutRecord(world.name("stock"), 0, None, b'{"exchange":"LSE","id":1}'))
-    engine = world.engine(process=process_shard)
+    engine = world.engine(process=process_group)
     registers = eventually(
         lambda: [c for c in world.controls() if isinstance(c, RegisterAll)], 120, lambda: engine.error
     )

@@ -14,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 from catalog.query.shape import Shape
 from connectors.json.writer import encode_key, encode_row
 from overlay.subscriptions.summaries import Patience
-from shard.state import ShardState
+from shard.group import alone
 from state.boxes import hashes_of
 from tests.effort import examples
 from tests.tidewire.test_pure_pipeline import DDL, NAMES, ids, requests, rows
@@ -99,8 +99,8 @@ class InterruptedChain(RuleBasedStateMachine):
 
     def everybody_is_covered(self) -> None:
         """Whoever is live is in the boxes of each channel that answers it: no message can pass it by."""
-        data = self.chain.shards.get(self.relation.shard)
-        listeners = ShardState.open(self.relation, self.relation.shard, data).listeners
+        data = self.chain.groups.get(self.relation.shard)
+        listeners = alone(self.relation, self.relation.shard, data).listeners
         for edge in self.chain.edges:
             held = edge.dump()
             shapes = {state.number: Shape.from_key(state.key) for state in held["shapes"]}

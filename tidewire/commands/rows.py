@@ -59,14 +59,14 @@ def rows(
         log = PublicationLog(settings.log_location)
         cut = cut_through(log, parse_moment(at))
         states, when = [fold_log(log, declared, cut, topics_of(settings))], f"at {at}"
-    found = stored_rows(declared, *(state.operator.stored for state in states))
+    found = stored_rows(declared, *(state.table.stored for state in states))
     if json:
         for row in found:
             terminal.answer(row)
         return
     names = [column.name for column in declared.columns]
     terminal.answer({}, table(names, ([_shown(row[name]) for name in names] for row in found)))
-    terminal.say(f"{sum(state.operator.rows for state in states):,} rows of `{declared.name}` {when}")
+    terminal.say(f"{sum(state.table.rows for state in states):,} rows of `{declared.name}` {when}")
 
 
 def _engine(settings: Settings) -> EngineState:

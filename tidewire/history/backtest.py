@@ -27,6 +27,7 @@ from connectors.record import RawRecords
 from operators.control import Progress
 from overlay.delivery.ack import Refusal
 from overlay.intake.subscription_request import read_request
+from shard.group import Group
 from shard.log_fold import fold_log
 from tidewire.client.delivery_reader import DeliveryReader
 from tidewire.client.records import Answer, Delivery
@@ -87,7 +88,7 @@ class Backtest:
         self._pipeline = PurePipeline(1)
         own = self._pipeline.apply(to_ddl(replace(relation, buckets=1, bucket_by=()))).relations[relation.name]
         fold = fold_log(log, own, self._after, self._pipeline.topics)
-        self._pipeline.seed(own.shard, fold.dump())
+        self._pipeline.seed(own.shard, Group(own.shard, [fold]).dump())
         self._pipeline.append(self._pipeline.topics.subscriptions, _ID, value)
         self._pipeline.settle()
         self._several = frozenset({self._topic} if any(len(place.ends) > 1 for place in self._upto.values()) else ())

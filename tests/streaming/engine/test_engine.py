@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from connectors.record import OutRecord
 from connectors.schemas.schema_registry import Registry
 from operators.control import EpochBegins, Progress, RegisterAll
-from shard.pipeline import process_shard
+from shard.pipeline import process_group
 from streaming.checkpoint.checkpoint import Checkpoint
 from streaming.checkpoint.files import LocalFiles
 from streaming.engine import query_controller
@@ -249,12 +249,12 @@ def test_an_outage_of_the_schema_registry_is_one_message_and_loses_nothing(world
         server.ids[7] = {"schema": json.dumps(schema)}
         server.fails = [503] * 1_000
         registry = Registry(server.url, "reader:s3cret", patience=1.0)
-        error = world.engine(process=process_shard, registry=registry).failure()
+        error = world.engine(process=process_group, registry=registry).failure()
         assert isinstance(error, QueryFailedError) and error.retry_helps
         assert f"the schema registry {server.url} does not say what schemas/ids/7 is: it answers 503" in str(error)
         assert "s3cret" not in str(error) and "\n" not in str(error)
         server.fails = []
-        engine = world.engine(process=process_shard, registry=registry)
+        engine = world.engine(process=process_group, registry=registry)
         eventually(lambda: bool(counters_of(world)), failure=lambda: engine.error)
     counters = counters_of(world)[-1]
     assert (counters["decoded"], counters["rows"], counters["dead"]) == (1, 1, 0)

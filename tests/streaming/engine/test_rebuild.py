@@ -14,7 +14,8 @@ from connectors.record import OutRecord
 from connectors.topics import Topics
 from operators.control import RegisterAll
 from operators.stored_rows import stored_rows
-from shard.pipeline import process_shard
+from shard.group import alone
+from shard.pipeline import process_group
 from shard.state import ShardState
 from streaming.checkpoint.checkpoint import Checkpoint
 from streaming.checkpoint.files import LocalFiles
@@ -33,7 +34,7 @@ RELATION = CATALOG.relations["stock"]
 
 
 def rows_of(state: ShardState) -> list[tuple[object, ...]]:
-    return [tuple(row.values()) for row in stored_rows(state.relation, state.operator.stored)]
+    return [tuple(row.values()) for row in stored_rows(state.relation, state.table.stored)]
 
 
 def filled(folder: Path, topic_id: str) -> PublicationLog:
@@ -55,7 +56,7 @@ def test_seeds_and_where_to_go_on(tmp_path: Path) -> None:
     assert sidecar is not None
     assert sidecar.epoch == -1
     assert sidecar.begin == {"stock": {"0": 3, "1": 2}}
-    assert rows_of(ShardState.open(RELATION, "stock/0", read_seed(files, "stock/0"))) == [(0, 2), (1, 1)]
+    assert rows_of(alone(RELATION, "stock/0", read_seed(files, "stock/0"))) == [(0, 2), (1, 1)]
     assert untouched(sidecar, {}) == untouched(sidecar, {"stock": {"0": 3, "1": 2}}) == ["stock/0"]
     assert untouched(sidecar, {"stock": {"0": 3, "1": 3}}) == []
     assert read_seed(files, "bond/0") is None
@@ -81,7 +82,7 @@ def test_a_state_that_is_gone_comes_back_from_the_log(world: World, spark: Spark
     log = LogConfig(str(tmp_path / "publications"), seconds=0.3)
     world.publish("stock", b'{"id":"a","price":1}', b'{"id":"a","price":2}')
     world.publish("stock", b'{"id":"b","price":3}', key=b'"b"')
-    engine = world.engine(process=process_shard, log=log)
+    engine = world.engine(process=process_group, log=log)
     eventually(lambda: world.last_end().get(topic) == {"0": 3}, 300, failure=lambda: engine.error)
     eventually(lambda: list(Path(log.table).glob("*.parquet")) and PublicationLog(log.table).size.rows == 3, 300)
     first = world.sidecar()["epoch"]
@@ -90,7 +91,7 @@ def test_a_state_that_is_gone_comes_back_from_the_log(world: World, spark: Spark
     assert "is to be rebuilt" in str(engine.failure())
     world.admin.delete_records({(topic, 0): 3})
     shutil.rmtree(world.checkpoint / "state")
-    engine = world.engine(process=process_shard, log=log)
+    engine = world.engine(process=process_group, log=log)
     eventually(lambda: generations.read().number == 1, 300, failure=lambda: engine.error)
     world.publish("stock", b'{"id":"c","price":4}', key=b'"c"')
     where = str(world.checkpoint)

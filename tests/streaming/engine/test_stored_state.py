@@ -6,7 +6,7 @@ from pyspark.sql import SparkSession
 from catalog.schema.ddl import apply_ddl
 from catalog.schema.relation import Catalog
 from operators.stored_rows import stored_rows
-from shard.pipeline import process_shard
+from shard.pipeline import process_group
 from state.errors import StateError
 from streaming.engine.stored_state import read_state
 from tests.streaming.conftest import World
@@ -22,7 +22,7 @@ def test_the_rows_of_a_running_engine(world: World, spark: SparkSession) -> None
     relation = apply_ddl(Catalog(), ddl, 0).relations["stock"]
     world.checkpoint.mkdir()
     assert read_state(spark, str(world.checkpoint), relation) is None
-    engine = world.engine(process=process_shard)
+    engine = world.engine(process=process_group)
     world.publish("stock", b'{"id":"a","price":9007199254740993}')
     world.publish("stock", b'{"id":"b","price":null}', key=b'"b"')
     ends = {world.name("stock"): {"0": 2}}
@@ -30,7 +30,7 @@ def test_the_rows_of_a_running_engine(world: World, spark: SparkSession) -> None
     found = read_state(spark, str(world.checkpoint), relation)
     assert found is not None
     assert found.batch == world.last_batch()
-    assert list(stored_rows(relation, *(state.operator.stored for state in found.states))) == [
+    assert list(stored_rows(relation, *(state.table.stored for state in found.states))) == [
         {"id": "a", "price": 9007199254740993}, {"id": "b", "price": None},
     ]  # fmt: skip
     engine.stop()

@@ -13,9 +13,9 @@ from catalog.schema.relation import Catalog, Relation
 from connectors.record import RawRecords
 from connectors.schemas.schema_registry import Registry, registry_in_use
 from connectors.topics import Topics
-from shard.pipeline import ShardResult, ShardSpec
+from shard.pipeline import GroupResult, GroupSpec
 from streaming.query import adapter, shuffle_batch
-from streaming.query.adapter import ShardFunction
+from streaming.query.adapter import GroupFunction
 from streaming.query.shuffle_batch import ShuffleBatches
 
 TOPICS = Topics("t.")
@@ -47,16 +47,16 @@ class State:
 class Seen:
     """A shard that keeps what it was given."""
 
-    def __init__(self, result: ShardResult) -> None:
+    def __init__(self, result: GroupResult) -> None:
         self.result = result
-        self.calls: list[tuple[ShardSpec, int, bytes | None, list[RawRecords]]] = []
+        self.calls: list[tuple[GroupSpec, int, bytes | None, list[RawRecords]]] = []
 
-    def __call__(self, spec: ShardSpec, batch: int, state: bytes | None, records: Sequence[RawRecords]) -> ShardResult:
+    def __call__(self, spec: GroupSpec, batch: int, state: bytes | None, records: Sequence[RawRecords]) -> GroupResult:
         self.calls.append((spec, batch, state, list(records)))
         return self.result
 
 
-def make_function(process: Any, **changes: Any) -> ShardFunction:
+def make_function(process: Any, **changes: Any) -> GroupFunction:
     values = {
         "process": process,
         "epoch": 5,
@@ -66,7 +66,7 @@ def make_function(process: Any, **changes: Any) -> ShardFunction:
         "partitions": 2,
         "flush_rows": 3,
     }
-    return ShardFunction(**(values | changes))
+    return GroupFunction(**(values | changes))
 
 
 def chunk(*rows: tuple[int, bytes | None, bytes | None, int]) -> pd.DataFrame:
@@ -90,12 +90,12 @@ def _in_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_all_chunks_are_handed_over_by_topic_with_exact_numbers() -> None:
-    process = Seen(ShardResult(b"after", []))
+    process = Seen(GroupResult(b"after", []))
     state = State(b"before")
     chunks = [chunk((1, b"a", None, 2**53 + 1), (0, b"stock/0", b"r", 7)), chunk((1, None, b"", 9))]
     assert list(make_function(process)(("stock/0",), chunks, state)) == []
     spec, batch, before, records = process.calls[0]
-    assert (spec.epoch, spec.shard, spec.catalog.version, spec.partitions) == (5, "stock/0", 4, 2)
+    assert (spec.epoch, spec.group, spec.catalog.version, spec.partitions) == (5, "stock/0", 4, 2)
     assert (batch, before, state.value) == (11, b"before", b"after")
     assert [(r.topic, r.keys, r.values, r.offset.tolist()) for r in records] == [
         ("stock", [b"a"], [None], [2**53 + 1]),
@@ -107,7 +107,7 @@ def test_all_chunks_are_handed_over_by_topic_with_exact_numbers() -> None:
 
 
 def test_a_shard_may_be_new_and_may_be_forgotten() -> None:
-    process = Seen(ShardResult(None, []))
+    process = Seen(GroupResult(None, []))
     state = State(b"x")
     list(make_function(process)(("stock/0",), [chunk((1, b"a", b"b", 1))], state))
     assert state.value is None
@@ -118,9 +118,9 @@ def test_a_shard_may_be_new_and_may_be_forgotten() -> None:
 def test_workers_ask_the_registry_of_the_engine() -> None:
     asked: list[Registry | None] = []
 
-    def process(*_: object) -> ShardResult:
+    def process(*_: object) -> GroupResult:
         asked.append(registry_in_use())
-        return ShardResult(None, [])
+        return GroupResult(None, [])
 
     registry = Registry("http://registry", "reader:s3cret")
     for function in (make_function(process, registry=registry), make_function(process)):

@@ -25,7 +25,7 @@ def test_what_cannot_be_loaded_is_said_and_ends_nothing() -> None:
 
 def test_the_kernels_are_there() -> None:
     assert KERNELS == (
-        "operators.range_questions",
+        "shard.tables",
         "state.boxes",
         "connectors.json.format",
         "connectors.formats.bucket",

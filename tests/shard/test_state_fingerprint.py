@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from catalog.schema.relation import Column
-from operators.state_fingerprint import Declared
+from shard.state_fingerprint import Declared
 from state.errors import StateError
 from tests.operators.watched import BIGINT, RELATION
 

@@ -1,4 +1,7 @@
-"""What a state depends on of a relation's declaration, and which later declarations may take it over."""
+"""What a state depends on of a relation's declaration, and which later declarations may take it over.
+
+Here alone it is decided that a table which was dropped and created again does not go on with the rows of before.
+"""
 
 from __future__ import annotations
 
@@ -23,11 +26,11 @@ class Declared(msgspec.Struct, frozen=True):
         return cls(relation.name, relation.born, columns, relation.key)
 
     @property
-    def fingerprint(self) -> str:
+    def fingerprint(self) -> bytes:
         """Its JSON."""
-        return msgspec.json.encode(self).decode()
+        return msgspec.json.encode(self)
 
-    def takes_over(self, stored: str) -> bool:
+    def takes_over(self, stored: bytes) -> bool:
         """Whether a state with the fingerprint `stored` goes on under this declaration; False: it begins empty.
 
         It goes on under the same declaration or with nullable columns appended; it begins empty where the relation was

@@ -1,0 +1,102 @@
+"""A group: the members that one key of the query holds together, and their state as one binary value.
+
+    members        the names, in order
+    <i>/declared   what member i depends on of its table's declaration (state_fingerprint.py)
+    <i>/memory     listeners, seq, counters, deleted rows, repeats
+    <i>/...        rows, texts and orderings (tables.py)
+
+A member that a batch does not touch is written again as it was read. One that is not stored, or whose table was created
+again since, begins with what the seed has of it, else empty. One that the catalog does not name any more is forgotten.
+Version 2 of the format, which had one member, named as the group, is still read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import msgspec
+import numpy.typing as npt
+
+from catalog.schema.relation import Relation
+from shard.state import ShardState
+from state.blob import Section, open_blob, read_blob, version_of, write_blob
+
+_MAGIC = b"tw-shard"
+_VERSION = 3
+_TABLE_OF_VERSION_2 = b"TWRANGE\x00"
+Sections = Mapping[str, Section]
+
+
+class Group:
+    """The members of a group by name, each opened when it is first asked for.
+
+    Cost: `open` and `dump` are O(bytes of the state), for a member that is not touched one copy.
+    """
+
+    def __init__(self, name: str, members: Iterable[ShardState] = ()) -> None:
+        self.name = name
+        self._open = {member.shard: member for member in members}
+        self._tables = {shard: member.relation for shard, member in self._open.items()}
+        self._stored: dict[str, Sections] = {}
+        self._seed: bytes | None = None
+
+    @classmethod
+    def open(cls, name: str, tables: Mapping[str, Relation], data: bytes | None, seed: bytes | None = None) -> Group:
+        """Return the group with the members that `tables` names; `data` is what `dump` wrote, `seed` of any group.
+
+        Raises StateError if `data` is another group's.
+        """
+        group = cls(name)
+        group._tables = dict(tables)
+        group._stored = _members(name, data) if data else {}
+        group._seed = seed
+        return group
+
+    def __getitem__(self, shard: str) -> ShardState:
+        """Return a member. Raises StateError if what is stored is of another declaration of its table."""
+        if shard not in self._open:
+            relation = self._tables[shard]
+            found = (ShardState.from_sections(relation, shard, sections) for sections in self._sources(shard))
+            self._open[shard] = next(filter(None, found), None) or ShardState(relation, shard)
+        return self._open[shard]
+
+    def dump(self) -> bytes:
+        """Return the whole group as bytes, the same for the same history."""
+        names = sorted(shard for shard in self._tables if shard in self._open or shard in self._stored)
+        sections: dict[str, bytes | memoryview | npt.NDArray[Any]] = {"members": msgspec.json.encode(names)}
+        for i, shard in enumerate(names):
+            own = self._open[shard].sections() if shard in self._open else self._stored[shard]
+            sections |= {f"{i}/{name}": section for name, section in own.items()}
+        return write_blob(_MAGIC, _VERSION, self.name, sections)
+
+    def _sources(self, shard: str) -> Iterator[Sections]:
+        if shard in self._stored:
+            yield self._stored[shard]
+        seeded = _members(self.name, self._seed) if self._seed else {}
+        if shard in seeded:
+            yield seeded[shard]
+
+
+def _members(name: str, data: bytes) -> dict[str, Sections]:
+    if version_of(data) < _VERSION:
+        return {name: _of_version_2(name, data)}
+    sections = read_blob(data, _MAGIC, _VERSION, name)
+    names = msgspec.json.decode(bytes(sections.pop("members")), type=list[str])
+    members: dict[str, dict[str, Section]] = {shard: {} for shard in names}
+    for path, section in sections.items():
+        number, _, own = path.partition("/")
+        members[names[int(number)]][own] = section
+    return dict(members)
+
+
+def _of_version_2(name: str, data: bytes) -> Sections:
+    """Return the sections of today of a state in which the table's were a blob of their own."""
+    older = read_blob(data, _MAGIC, 2, name)
+    declared, table = open_blob(bytes(older["operator"]), _TABLE_OF_VERSION_2, 2)
+    return {"declared": memoryview(declared.encode()), "memory": older["memory"], **table}
+
+
+def alone(relation: Relation, shard: str, data: bytes | None) -> ShardState:
+    """Return the one member of a group that has its name. Raises StateError as `Group.open` does."""
+    return Group.open(shard, {shard: relation}, data)[shard]

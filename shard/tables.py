@@ -1,0 +1,194 @@
+"""A table as its shard holds it: rows, one ordering for each (e1, e2; x) that is asked about, and who listens to what.
+
+    kept       row store (state/row_store.py)   orderings (state/ordering.py)   the channels, bound to columns
+    a batch    replay of versions          ->   layouts of slots           ->   a view (operators/batch_view.py)
+
+    apply:  1 replay     every change gets the version it found and the version it left; identical images end here
+            2 operators  read the view, and say what changes for the channels (operators/range_questions.py)
+            3 commit     rows and orderings take over the last versions
+
+Channels that compare the same columns share an ordering and its layout; an operator keeps nothing.
+Cost of a batch of m changes on n rows: O(n) to open, lay out and write, and what the operators say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+from numba.core.dispatcher import Dispatcher
+
+from catalog.query.shape import Channel, Output, Region, Shape, group_key
+from catalog.schema.relation import Column, Relation
+from catalog.types.column_type import ColumnType, Kind
+from operators import range_extremum, range_questions
+from operators.batch_view import BatchView
+from operators.channel_binding import ChannelBinding, OrderingKey
+from operators.operator import Answers, Messages
+from state import a2b_tree, byte_table, ordering, row_store, text_rank
+from state.blob import Section
+from state.change_batch import ChangeBatch
+from state.ordering import Ordering
+from state.row_store import RowStore
+
+
+class _Listening(msgspec.Struct, frozen=True):
+    """The part of a table that is not columns."""
+
+    channels: list[Channel]
+    orderings: list[OrderingKey]
+
+
+class Table:
+    """Rows and orderings of one relation, or of one bucket of it, with the channels listened to."""
+
+    __slots__ = ("_bindings", "_orderings", "_rows", "relation")
+
+    def __init__(self, relation: Relation) -> None:
+        self.relation = relation
+        self._rows = RowStore(len(relation.columns), _texts(relation))
+        self._orderings: dict[OrderingKey, Ordering] = {}
+        self._bindings: dict[Channel, ChannelBinding] = {}
+
+    @property
+    def channels(self) -> tuple[Channel, ...]:
+        """The channels listened to, in canonical order."""
+        return tuple(self._bindings)
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are now."""
+        return len(self._rows)
+
+    @property
+    def stored(self) -> RowStore:
+        """The rows as they are now, to be read only."""
+        return self._rows
+
+    @property
+    def orderings(self) -> int:
+        """How many orderings are kept for the channels."""
+        return len(self._orderings)
+
+    @property
+    def moved_partitions(self) -> int:
+        """Changes, ever, of a row that came from another Kafka partition than the change before."""
+        return self._rows.moved_partitions
+
+    def listen(self, channels: Sequence[Channel]) -> None:
+        """Make the orderings that `channels` need, and rank the texts that they order by.
+
+        Cost: O(n log n) for each new ordering and each text column ranked for the first time, nothing for the rest.
+        Raises ChannelError if a channel is of another relation, names a column it lacks, or sums what is no number.
+        """
+        fresh = [ChannelBinding.of(channel, self.relation) for channel in channels if channel not in self._bindings]
+        if not fresh:
+            return
+        bindings = self._bindings | {bound.channel: bound for bound in fresh}
+        self._bindings = dict(sorted(bindings.items(), key=lambda pair: pair[0].key))
+        renumbered = self._rows.rank(self._ranked())
+        still = self._rows.still()
+        for key in self._needed():
+            if key not in self._orderings or renumbered.intersection((*key[0], key[1])):
+                self._orderings[key] = Ordering.of(*key, still)
+
+    def forget(self, channels: Sequence[Channel]) -> None:
+        """Drop `channels`, and the orderings that no other channel needs; those not listened to are passed over."""
+        for channel in channels:
+            self._bindings.pop(channel, None)
+        needed = self._needed()
+        self._orderings = {key: order for key, order in self._orderings.items() if key in needed}
+        self._rows.rank(self._ranked())
+
+    def snapshot(self, regions: Sequence[Region]) -> Answers:
+        """Return the current answers of `regions` (operators/range_questions.py)."""
+        return range_questions.snapshot(self._still(), self._bindings, regions)
+
+    def apply(self, changes: ChangeBatch) -> Messages:
+        """Apply `changes` one by one and return the messages they cause for the channels listened to."""
+        view = BatchView(self.relation, self._rows, self._orderings, self._rows.replay(changes))
+        messages = range_questions.messages(view, self._bindings)
+        self._rows.commit(view.replay)
+        for key, order in self._orderings.items():
+            order.commit(view.layout(key), view.replay)
+        return messages
+
+    def sections(self) -> dict[str, bytes | npt.NDArray[Any]]:
+        """Return all of it as named sections of a state: same table, same bytes. Cost: O(n)."""
+        keys = sorted(self._orderings, key=repr)
+        listening = msgspec.json.encode(_Listening(list(self.channels), keys))
+        sections = {"listening": listening, **self._rows.sections()}
+        return sections | {f"ordering/{i}": self._orderings[key].rows for i, key in enumerate(keys)}
+
+    @classmethod
+    def from_sections(cls, relation: Relation, sections: Mapping[str, Section]) -> Table:
+        """Read what `sections` wrote; nullable columns appended to `relation` since are NULL in every row.
+
+        Cost: O(n).
+        """
+        table = cls(relation)
+        table._rows = RowStore.from_sections(len(relation.columns), _texts(relation), sections)
+        listening = msgspec.json.decode(bytes(sections["listening"]), type=_Listening)
+        for i, key in enumerate(listening.orderings):
+            table._orderings[key] = Ordering(*key, np.array(sections[f"ordering/{i}"], np.int32))
+        table._bindings = {channel: ChannelBinding.of(channel, relation) for channel in listening.channels}
+        table._rows.ranked = table._ranked()
+        return table
+
+    def check(self) -> None:
+        """Assert the invariants of rows, orderings and trees, and that orderings are the needed ones. Cost: O(n)."""
+        self._rows.check()
+        assert set(self._orderings) == self._needed(), f"{self._orderings} for {self._bindings}"
+        assert self._rows.ranked == self._ranked(), f"{self._rows.ranked} ranked for {self._bindings}"
+        assert list(self._bindings) == sorted(self._bindings, key=lambda channel: channel.key), f"{self._bindings}"
+        view = self._still()
+        for each in self._orderings.values():
+            each.check(view.replay)
+        for bound in self._bindings.values():
+            if bound.channel.kind in ("min", "max"):
+                tree, measured = range_extremum.tree_of(view, bound)
+                tree.check(measured.y[view.layout(bound.order).version])
+
+    def _still(self) -> BatchView:
+        return BatchView(self.relation, self._rows, self._orderings, self._rows.still())
+
+    def _needed(self) -> set[OrderingKey]:
+        return {key for bound in self._bindings.values() for key in bound.orderings}
+
+    def _ranked(self) -> dict[int, bool]:
+        """Return the text columns that the channels order by, and whether their texts are decimals."""
+        return dict(
+            sorted((column, kind) for bound in self._bindings.values() for column, kind in bound.ranked.items())
+        )
+
+
+def warm() -> None:
+    """Compile or load every kernel of tables and operators, and refuse further specialisations of them.
+
+    A daemon calls it before it forks workers, so that none of them compiles; afterwards a kernel called with
+    arrays of another type raises TypeError instead of compiling inside a batch. Cost: 10 s the first time on a
+    machine, 0.3 s from numba's cache, which is where the caller's NUMBA_CACHE_DIR says.
+    """
+    text, number = ColumnType(Kind.VARCHAR), ColumnType(Kind.BIGINT)
+    columns = (Column("id", number, False), Column("g", text), Column("x", number), Column("y", number))
+    table = Table(Relation("warm", columns, ("id",), "warm"))
+    outputs = [("min", "y"), ("distinct", "y"), ("avg", "y"), ("count", None)]
+    shapes = [Shape("warm", (Output(*output),), ("g",), "x") for output in outputs]
+    ranked = Shape("warm", (Output("max", "g"),), (), "g")
+    table.listen([channel for shape in (*shapes, ranked) for channel in shape.channels])
+    for x in range(2):
+        codes, valid = np.full((4, 2), x, np.int64), np.ones((4, 2), np.bool_)
+        live, partition, offset = np.ones(2, np.bool_), np.zeros(2, np.int32), np.zeros(2, np.int64)
+        table.apply(ChangeBatch([b"1", b"2"], live, codes, valid, {1: ["h", f"g{x}"]}, partition, offset))
+    table.snapshot([*(Region(shape, group_key(("h",))) for shape in shapes), Region(ranked, b"[]", b"", b"\xff")])
+    modules = (byte_table, text_rank, row_store, ordering, a2b_tree)
+    for kernel in (kernel for module in modules for kernel in module.ENTRIES):
+        if isinstance(kernel, Dispatcher):
+            kernel.disable_compile()
+
+
+def _texts(relation: Relation) -> tuple[int, ...]:
+    return tuple(i for i, column in enumerate(relation.columns) if not column.type.coded)

@@ -1,0 +1,28 @@
+"""States that earlier versions wrote are read, and what comes next is answered as if today's code had written them."""
+
+import json
+
+from shard.pipeline import GroupResult, GroupSpec, process_group
+from tests.shard.long_lived import CATALOG, GOLDEN, NAME, TOPICS, batches, next_batch
+
+SPEC = GroupSpec(7, NAME, CATALOG, TOPICS, 4)
+
+
+def told(result: GroupResult) -> list[tuple[object, ...]]:
+    """All that is written, but for the size of the state in the report."""
+    return [
+        (record.topic, record.partition, record.key, record.value)
+        if record.topic != TOPICS.engines
+        else json.loads(record.value or b"") | {"bytes": None}
+        for record in result.out
+    ]
+
+
+def test_a_state_of_before_goes_on_as_one_of_today():
+    today = None
+    for number, batch in enumerate(batches()):
+        today = process_group(SPEC, number, today, batch).state
+    stored = process_group(SPEC, 2, (GOLDEN / "state_2.bin").read_bytes(), next_batch())
+    fresh = process_group(SPEC, 2, today, next_batch())
+    assert told(stored) == told(fresh) and len(stored.out) > 4
+    assert stored.state == fresh.state

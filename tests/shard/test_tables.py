@@ -1,0 +1,53 @@
+"""What a table keeps; its messages and answers: tests/operators/test_range_questions.py."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from catalog.query.shape import Output, Region, Shape, group_key
+from catalog.schema.relation import Column
+from operators.answer import Extremum
+from shard.tables import warm
+from state import byte_table
+from tests.operators.test_range_questions import CHANNELS, MODULES, ROW, loaded
+from tests.operators.watched import BIGINT, RELATION, VARCHAR, batch_of, dumped, reopened
+
+
+def test_appended_nullable_columns_are_null_and_can_be_listened_to() -> None:
+    wider = replace(RELATION, columns=(*RELATION.columns, Column("z", BIGINT), Column("v", VARCHAR)))
+    operator = reopened(wider, dumped(loaded((1, ROW))))
+    operator.check()
+    shapes = [Shape("t", (Output("min", "z"),), ("v",), "x"), Shape("t", (Output("max", "v"),), (), "v")]
+    operator.listen([each for shape in shapes for each in shape.channels])
+    answers = operator.snapshot([Region(shapes[0], b'["a"]'), Region(shapes[1], b"[]", b"", b"\xff")])
+    assert answers.has_new.tolist() == [False, False]
+    assert answers.parts == {1: (Extremum(),)}
+    assert dumped(reopened(wider, dumped(operator))) == dumped(operator)
+
+
+def test_partitions_that_moved_are_counted_and_kept() -> None:
+    operator, changes = loaded((1, ROW)), batch_of([(1, ROW), (1, ROW)])
+    changes.partition[:] = [1, 2]
+    operator.apply(changes)
+    assert operator.moved_partitions == 1
+    restored = reopened(RELATION, dumped(operator))
+    assert restored.moved_partitions == 1
+
+
+def test_warm_leaves_one_specialisation_of_each_kernel() -> None:
+    warm()
+    operator = loaded((1, ROW), (2, ROW | {"s": "a", "w": "2.00"}), channels=CHANNELS)
+    operator = reopened(RELATION, dumped(operator))
+    operator.apply(batch_of([(3, ROW | {"s": "aa", "w": "0.50"})]))
+    for each in CHANNELS:
+        function = {"rows": "count", "values": "sum"}.get(each.kind, each.kind)
+        shape = Shape("t", (Output(function, each.column),), each.equal, each.range)
+        group = group_key(tuple("a" if name in "es" else 0 for name in each.equal))
+        text = each.range in ("s", "w")
+        operator.snapshot([Region(shape, group, b"a", b"c") if text else Region(shape, group)])
+    for module in MODULES:
+        for kernel in module.ENTRIES:
+            assert len(kernel.signatures) == 1, kernel
+    with pytest.raises(TypeError):
+        byte_table._gather(np.zeros(1), np.zeros(1), np.zeros(1), np.zeros(1))
