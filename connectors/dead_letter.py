@@ -2,7 +2,7 @@
 
 Stable codes, so that a program can act on them:
 
-    too_large          key and value together are longer than `MAX_RECORD_BYTES`
+    too_large          key and value together are longer than `MAX_RECORD_BYTES` (`connectors/record_limits.py`)
     invalid_utf8       some bytes are not UTF-8 (RFC 3629: no surrogates, no overlong forms, at most U+10FFFF)
     byte_order_mark    the text begins with U+FEFF, which RFC 8259 forbids to send
     malformed_json     not one JSON text: syntax, NaN, Infinity, text after the end
@@ -41,10 +41,8 @@ from dataclasses import dataclass
 import msgspec
 
 from connectors.record import OutRecord, RawRecords
+from connectors.record_limits import KEPT_BYTES
 from connectors.topics import Topics
-
-MAX_RECORD_BYTES = 65_536
-KEPT_BYTES = 262_144
 
 
 class RecordFault(Exception):

@@ -10,7 +10,10 @@ V = TypeVar("V")
 
 
 class Recent(Generic[K, V]):
-    """At most `capacity` entries; `get` and `put` make an entry the most recent one. Cost of each: 0.2 us."""
+    """At most `capacity` entries; `get` and `put` make an entry the most recent one. Cost of each: 0.2 us.
+
+    Not cachetools' LRUCache: `get` takes twice as long there, and it is asked for each subscription that comes in.
+    """
 
     def __init__(self, capacity: int) -> None:
         if capacity < 1:

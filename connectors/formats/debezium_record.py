@@ -23,16 +23,16 @@ from typing import Literal
 
 from catalog.schema.format_options import PLACEHOLDER, UNITS, unit_of
 from catalog.schema.relation import Column, Relation
-from connectors.dead_letter import MAX_RECORD_BYTES, RecordFault
+from connectors.dead_letter import RecordFault
 from connectors.formats.debezium_position import position_of
 from connectors.formats.debezium_scalar import read_debezium
 from connectors.json.canonical_key import CanonicalKey
 from connectors.json.document import Members, Number, shown
 from connectors.json.scalar import Coded
+from connectors.record_limits import MAX_ENVELOPE_BYTES, MAX_RECORD_BYTES
 from connectors.schemas.connect_schema import FieldSchema, SchemaReader
 from connectors.unresolved import Position
 
-MAX_ENVELOPE_BYTES = 1_048_576
 _IGNORED = (
     {"ts_ms"},
     {"status", "id"},

@@ -13,12 +13,13 @@ from typing import Protocol
 import numpy as np
 
 from catalog.schema.relation import Column, Relation
-from connectors.dead_letter import MAX_RECORD_BYTES, DeadLetter, RecordFault
+from connectors.dead_letter import DeadLetter, RecordFault
 from connectors.decoded import Decoded, sample_names
 from connectors.json.canonical_key import CanonicalKey
 from connectors.json.record import JsonRow
 from connectors.json.scalar import Coded
 from connectors.record import RawRecords
+from connectors.record_limits import MAX_RECORD_BYTES
 from state.change_batch import I64, Bool, ChangeBatch
 
 Read = Callable[[], Coded | None]

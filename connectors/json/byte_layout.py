@@ -71,7 +71,8 @@ class ByteLayout:
 
     def byte_strings(self) -> list[bytes]:
         """Return the strings. Cost: 25 ns each."""
-        return self._arrow(pa.large_binary(), None).to_pylist()
+        strings: list[bytes] = self._arrow(pa.large_binary(), None).to_pylist()
+        return strings
 
     def arrow_texts(self) -> pa.Array:
         """Return the strings as an Arrow array of text, without a copy."""

@@ -24,7 +24,7 @@ import numpy as np
 
 from catalog.schema.relation import Column, Relation
 from catalog.types.column_type import ColumnType, Kind
-from connectors.dead_letter import MAX_RECORD_BYTES, DeadLetter, RecordFault
+from connectors.dead_letter import DeadLetter, RecordFault
 from connectors.decoded import Decoded, sample_names
 from connectors.json.byte_layout import ByteLayout, equal_strings
 from connectors.json.columns import JsonColumns, read_columns
@@ -32,6 +32,7 @@ from connectors.json.key_writer import KeyWriter
 from connectors.json.plan import Plan
 from connectors.json.record import JsonRecordDecoder, JsonRow
 from connectors.record import RawRecords
+from connectors.record_limits import MAX_RECORD_BYTES
 from state.arrow_strings import ArrowStrings
 from state.change_batch import I64, Bool, ChangeBatch
 

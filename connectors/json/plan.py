@@ -94,5 +94,5 @@ def kind_of(column: Column) -> JsonKind:
 
 def _limit(column: Column) -> int:
     if column.type.kind is Kind.DECIMAL:
-        return 10 ** min(column.type.precision, MAX_CODED_PRECISION) - 1
+        return int(10 ** min(column.type.precision, MAX_CODED_PRECISION)) - 1
     return INTEGER_BOUNDS.get(column.type.kind, 1) - 1

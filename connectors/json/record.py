@@ -20,10 +20,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from catalog.schema.relation import Column, Relation
-from connectors.dead_letter import MAX_RECORD_BYTES, RecordFault
+from connectors.dead_letter import RecordFault
 from connectors.json.canonical_key import CanonicalKey
 from connectors.json.document import Members, other_case, parse_document, shown
 from connectors.json.scalar import Coded, expected, read_scalar
+from connectors.record_limits import MAX_RECORD_BYTES
 
 _SHOWN_CHARACTERS = 100
 

@@ -145,7 +145,7 @@ def _unscaled(column_type: ColumnType, value: str, match: re.Match[str]) -> int:
             value,
             f", which has more than {column_type.precision - column_type.scale} digits before the point",
         )
-    return int(sign + significant) * 10**zeros
+    return int(sign + significant) * int(10**zeros)
 
 
 def _date(column_type: ColumnType, value: object) -> int:

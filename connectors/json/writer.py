@@ -18,9 +18,10 @@ from json.encoder import encode_basestring
 
 from catalog.schema.relation import Column, Relation
 from catalog.types.column_type import Kind
-from connectors.dead_letter import MAX_RECORD_BYTES, RecordFault
+from connectors.dead_letter import RecordFault
 from connectors.json.document import Number
 from connectors.json.scalar import INTEGER_BOUNDS, expected, read_scalar, scalar_text
+from connectors.record_limits import MAX_RECORD_BYTES
 from state.errors import UserError
 
 _SHOWN_CHARACTERS = 60

@@ -13,11 +13,9 @@ Cost: O(bytes), and nothing for deliveries that fit.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import msgspec
 
-MAX_BYTES = 900_000
+from state.byte_runs import RECORD_BYTES, byte_runs
 
 _Values = list[msgspec.Raw]
 
@@ -40,7 +38,7 @@ class _Delivery(msgspec.Struct, omit_defaults=True):
 _DECODER = msgspec.json.Decoder(_Delivery)
 
 
-def cut(value: bytes, most: int = MAX_BYTES) -> list[bytes]:
+def cut(value: bytes, most: int = RECORD_BYTES) -> list[bytes]:
     """Return the records of a delivery: itself where it has at most `most` bytes or is no DISTINCT, else its parts."""
     if len(value) <= most or b'"added":' not in value:
         return [value]
@@ -48,25 +46,14 @@ def cut(value: bytes, most: int = MAX_BYTES) -> list[bytes]:
         whole = _DECODER.decode(value)
     except msgspec.ValidationError:  # a text that looks like a member's name
         return [value]
-    values = [(True, raw) for raw in whole.removed] + [(False, raw) for raw in whole.added]
-    shell = len(value) - sum(len(bytes(raw)) + 1 for _, raw in values)
-    runs = list(_runs(values, max(most - shell - 40, 1)))
+    values = [*whole.removed, *whole.added]
+    sizes = [len(bytes(raw)) + 1 for raw in values]
+    shell = len(value) - sum(sizes)
+    gone = len(whole.removed)
+    runs = list(byte_runs(sizes, max(most - shell - 40, 1))) or [slice(0, 0)]
     parts = []
     for number, run in enumerate(runs):
-        mine = {gone: [raw for is_gone, raw in run if is_gone == gone] for gone in (True, False)}
-        part = msgspec.structs.replace(whole, removed=mine[True], added=mine[False], part=number, of=len(runs))
+        removed, added = values[run.start : min(run.stop, gone)], values[max(run.start, gone) : run.stop]
+        part = msgspec.structs.replace(whole, removed=removed, added=added, part=number, of=len(runs))
         parts.append(msgspec.json.encode(part))
     return parts
-
-
-def _runs(values: list[tuple[bool, msgspec.Raw]], most: int) -> Iterator[list[tuple[bool, msgspec.Raw]]]:
-    run: list[tuple[bool, msgspec.Raw]] = []
-    total = 0
-    for gone, raw in values:
-        size = len(bytes(raw)) + 1
-        if run and total + size > most:
-            yield run
-            run, total = [], 0
-        run.append((gone, raw))
-        total += size
-    yield run

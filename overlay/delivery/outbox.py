@@ -12,8 +12,9 @@ from catalog.sql.notify import FORMS, PACKED, PUSH, RECORDS
 from connectors.record import OutRecord
 from connectors.topics import Topics
 from overlay.delivery.delivery import change
-from overlay.delivery.long_delivery import MAX_BYTES, cut
+from overlay.delivery.long_delivery import cut
 from overlay.delivery.packed_deliveries import PACKED_KEY, Changes, PackedDeliveries
+from state.byte_runs import RECORD_BYTES
 
 Change = tuple[int, int, int, str]
 """Index of the subscription and of the message among those told, n, text of the old value."""
@@ -40,7 +41,7 @@ class Outbox:
 
     def deliver(self, key: bytes, value: bytes, form: str = RECORDS) -> None:
         """Add a delivery; one that is too long becomes several records (`overlay/delivery/long_delivery.py`)."""
-        parts = [value] if len(value) <= MAX_BYTES else cut(value)
+        parts = [value] if len(value) <= RECORD_BYTES else cut(value)
         if form == PACKED:
             for part in parts:
                 self._packed.add(part)
@@ -88,7 +89,7 @@ class Outbox:
 
     def deliver_all(self, keys: Sequence[bytes], values: Sequence[bytes], forms: npt.NDArray[np.int8]) -> None:
         """Add a delivery for each id; `forms` as in `SlotTable.forms`. Cost: 0.2 us each, packed 2 us."""
-        if forms.any() or max(map(len, values), default=0) > MAX_BYTES:
+        if forms.any() or max(map(len, values), default=0) > RECORD_BYTES:
             for key, value, form in zip(keys, values, forms.tolist(), strict=True):
                 self.deliver(key, value, FORMS[form])
             return

@@ -1,7 +1,7 @@
 """Packed deliveries: many deliveries in one record, for subscriptions that asked for it (`DELIVER PACKED`).
 
 A record of `deliveries` with the key `@packed` is an Arrow IPC stream of one record batch, a row for each delivery, in
-order: those of one transaction and virtual edge (more records where one would be larger than `MAX_BYTES`).
+order: those of one transaction and virtual edge (more records where one would be larger than `RECORD_BYTES`).
 
     id       utf8                  of the subscription
     kind     utf8, dictionary
@@ -34,10 +34,10 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
+from state.byte_runs import RECORD_BYTES
 from state.change_batch import I64
 
 PACKED_KEY = b"@packed"
-MAX_BYTES = 900_000
 
 
 class Shared(NamedTuple):
@@ -164,7 +164,7 @@ class PackedDeliveries:
             self._tables.append(pa.table(changes.columns()))
 
     def take(self) -> list[bytes]:
-        """Return records of at most `MAX_BYTES` with all that was added, in order, and begin anew."""
+        """Return records of at most `RECORD_BYTES` with all that was added, in order, and begin anew."""
         self._close_rows()
         tables, self._tables = self._tables, []
         if not tables:
@@ -195,10 +195,10 @@ def _column(name: str, values: list[Any]) -> pa.Array:
 
 def _records(table: pa.Table) -> Iterator[bytes]:
     """Yield the rows as records; what is too large is parted again, until it fits or is one row."""
-    rows = table.num_rows * MAX_BYTES // (table.nbytes + table.nbytes // 20)
+    rows = table.num_rows * RECORD_BYTES // (table.nbytes + table.nbytes // 20)
     if rows >= table.num_rows or table.num_rows == 1:
         value = _written(table)
-        if len(value) <= MAX_BYTES or table.num_rows == 1:
+        if len(value) <= RECORD_BYTES or table.num_rows == 1:
             yield value
             return
         rows = table.num_rows // 2

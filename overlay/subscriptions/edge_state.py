@@ -21,7 +21,7 @@ the restoring with an EdgeStateError, for whoever goes on without it has other s
 Chunks of batches that are not committed are not part of it: a restart reads them again (`resume_offset`).
 
 Cost: 82 bytes + literals + id a slot, 33 bytes a changed value; 0.3 us a slot to write, 1 us to take in. Records stay
-below `MAX_RECORD` bytes.
+below `RECORD_BYTES` bytes.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ import msgspec
 import numpy as np
 
 from overlay.table.slot_rows import Slots, parts_of
+from state.byte_runs import RECORD_BYTES, byte_runs
 from state.errors import StateError
 
-MAX_RECORD = 900_000
 _FORMAT = 2
 _VALUES_A_RECORD = 20_000
 _INT_BYTES = 9
@@ -216,7 +216,7 @@ def _parts(delta: Delta) -> Iterator[Delta]:
     yield Delta(delta.head, delta.dropped_shapes, delta.shapes)
     for freed in _runs(delta.freed, lambda _: _INT_BYTES):
         yield Delta(freed=freed)
-    for slots in parts_of(delta.slots, MAX_RECORD):
+    for slots in parts_of(delta.slots, RECORD_BYTES):
         yield Delta(slots=slots)
     for answers in _runs(delta.answers, lambda answer: 2 * _INT_BYTES + len(answer[1])):
         yield Delta(answers=answers)
@@ -230,13 +230,4 @@ def _parts(delta: Delta) -> Iterator[Delta]:
 
 
 def _runs(items: list[T], size: Callable[[T], int]) -> Iterator[list[T]]:
-    run: list[T] = []
-    total = 0
-    for item in items:
-        total += size(item)
-        if run and total > MAX_RECORD:
-            yield run
-            run, total = [], size(item)
-        run.append(item)
-    if run:
-        yield run
+    return (items[run] for run in byte_runs(map(size, items)))

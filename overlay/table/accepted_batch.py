@@ -10,7 +10,7 @@ They come alone (`put_one`) or many at a time, compiled together (`put_alike`). 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -100,7 +100,7 @@ class AcceptedBatch:
         terms = Terms(compiled.cost, compiled.notify, compiled.deliver)
         self.term[i] = self._place(terms, self.terms)
 
-    def _place(self, key: Hashable, values: list, value: object = None) -> int:
+    def _place(self, key: Hashable, values: list[Any], value: object = None) -> int:
         """Return the place of a value among `values`, put there if need be; by `key`, which is the value as a rule."""
         place = self._places.get((id(values), key))
         if place is None:

@@ -37,8 +37,6 @@ class Files(Protocol):
 class LocalFiles:
     """Files below a folder of this machine. *Cost*: `exists` takes microseconds, `write` waits for the disk."""
 
-    poll_seconds = 0.01
-
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
@@ -81,8 +79,6 @@ class HadoopFiles:
     older FileSystem does not everywhere (seen with `file:`).
     *Cost*: one request to the store, and 1 ms between Python and the JVM, for every call.
     """
-
-    poll_seconds = 0.1
 
     def __init__(self, spark: SparkSession, uri: str) -> None:
         jvm: Any = spark._jvm
@@ -144,11 +140,6 @@ def is_local_path(uri: str) -> bool:
 def local_folder(uri: str) -> Path:
     """Return the folder that a local checkpoint's path or `file:` URI names."""
     return Path(unquote(urlsplit(uri).path)) if uri.startswith("file:") else Path(uri)
-
-
-def poll_seconds_of(uri: str) -> float:
-    """Return how often one may look for a new commit in a checkpoint without being a burden."""
-    return (LocalFiles if is_local_path(uri) else HadoopFiles).poll_seconds
 
 
 def open_files(spark: SparkSession, uri: str) -> LocalFiles | HadoopFiles:

@@ -27,7 +27,8 @@ from connectors.topics import Topics
 from operators.control import Offsets
 from shard.pipeline import process_group
 from streaming.checkpoint.checkpoint import Checkpoint, Sidecar
-from streaming.checkpoint.files import Files, open_files, poll_seconds_of
+from streaming.checkpoint.commit_interval import commit_seconds
+from streaming.checkpoint.files import Files, open_files
 from streaming.checkpoint.generation import Generations
 from streaming.engine.query_controller import EngineContext, QueryController, Versions
 from streaming.engine.rebuild import NothingToRebuildError, prepare, read_seed, untouched
@@ -193,7 +194,7 @@ class Engine:
             writer=self._progress_writer(cluster, checkpoint, topics, partitions, sidecar.epoch),
             watch=ClaimWatch(cluster, topics, sidecar),
             opening=EpochOpening(cluster, checkpoint, topics, partitions),
-            poll_seconds=poll_seconds_of(checkpoint.uri),
+            commit_seconds=commit_seconds(checkpoint.uri),
             checks=checks,
         )
 

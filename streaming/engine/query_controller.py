@@ -74,7 +74,7 @@ class EngineContext:
     writer: ProgressWriter
     watch: ClaimWatch
     opening: EpochOpening
-    poll_seconds: float
+    commit_seconds: float
     checks: tuple[Callable[[], None], ...] = ()
 
     def version_of(self, batch: int) -> int:
@@ -133,7 +133,7 @@ class QueryController:
 
     def _attend(self, run: QueryRun, stop: threading.Event) -> None:
         """Return when the query must be started anew, or `stop` is set."""
-        while not stop.wait(self._desk.poll_seconds):
+        while not stop.wait(self._desk.commit_seconds):
             try:
                 if self._turn(run):
                     return
@@ -184,7 +184,7 @@ class QueryController:
         """Wait until no batch is under way, so that stopping the query interrupts none; not for ever."""
         while not self._is_between_batches() and time.monotonic() < deadline:
             run.check()
-            time.sleep(self._desk.poll_seconds / _GAP_POLLS)
+            time.sleep(self._desk.commit_seconds / _GAP_POLLS)
 
     def _finish(self, run: QueryRun, deadline: float) -> None:
         """Leave nothing planned behind a query that was stopped, if time allows."""

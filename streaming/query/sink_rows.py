@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 import pandas as pd
 
 from connectors.record import OutRecord
+from state.byte_runs import byte_runs
 
 COLUMNS = "topic string, partitions array<int>, key binary, value binary"
 FLUSH_BYTES = 32_000_000
@@ -25,21 +26,17 @@ Row = tuple[str, list[int], bytes | None, bytes | None]
 
 
 def frames(out: Sequence[OutRecord], flush_rows: int) -> Iterator[pd.DataFrame]:
-    """Yield `out` as frames of at most about `FLUSH_BYTES`, fillers behind each but the last.
+    """Yield `out` as frames of at most `FLUSH_BYTES`, or of one row; fillers behind each but the last.
 
     Records of one partition keep their order, but for those whose value an earlier record of another partition has.
     Cost: O(records), and `flush_rows` filler rows (2 ms for 10,000) every `FLUSH_BYTES`.
     """
     rows = _rows(out)
-    start, size = 0, 0
-    for place, (_, _, key, value) in enumerate(rows):
-        size += len(key or b"") + len(value or b"")
-        if size >= FLUSH_BYTES and place + 1 < len(rows):
-            yield _frame(rows[start : place + 1])
+    sizes = (len(key or b"") + len(value or b"") for _, _, key, value in rows)
+    for run in byte_runs(sizes, FLUSH_BYTES):
+        yield _frame(rows[run])
+        if run.stop < len(rows):
             yield _frame([(FILLER_TOPIC, [], None, None)] * (flush_rows + 1))
-            start, size = place + 1, 0
-    if start < len(rows):
-        yield _frame(rows[start:])
 
 
 def _rows(out: Sequence[OutRecord]) -> list[Row]:

@@ -4,7 +4,8 @@ import base64
 import hashlib
 import json
 
-from connectors.dead_letter import KEPT_BYTES, DeadLetter
+from connectors.dead_letter import DeadLetter
+from connectors.record_limits import KEPT_BYTES
 from connectors.topics import Topics
 
 PLACE = ("stock", 3, 17, 1_772_409_599_000_000)

@@ -7,18 +7,15 @@ from typing import Annotated
 import msgspec
 import typer
 
-from connectors.kafka.properties import KafkaProperties
 from connectors.kafka.reader import Reader
-from connectors.log.publication_log import PublicationLog
-from connectors.schemas.schema_registry import use_registry
-from connectors.topics import Topics
 from tidewire.client.catalog_log import read_catalog
 from tidewire.client.client import subscription_value
-from tidewire.client.connection import find_stack, reach
+from tidewire.client.connection import find_stack, kafka_properties, reach, topics_of
 from tidewire.commands.subscribe import describe_told, read_params
 from tidewire.history.as_of import read_batches
 from tidewire.history.backtest import Backtest, relation_of
 from tidewire.history.log_moment import cut_through, parse_moment
+from tidewire.history.open_log import open_log
 from tidewire.options import BootstrapOption, ConfigOption, DataDirOption, JsonOption, LogTableOption, PrefixOption
 from tidewire.terminal import Terminal
 
@@ -41,11 +38,10 @@ def backtest(
     """Print what the question would have told since --as-of, and how often. Nothing is registered."""
     settings = find_stack(config, data_dir, bootstrap, prefix, log_table=log_table)
     reach(settings)
-    reader, topics = Reader(KafkaProperties(settings.address, settings.kafka)), Topics(settings.prefix)
+    reader, topics = Reader(kafka_properties(settings)), topics_of(settings)
     value = subscription_value(sql, template, read_params(params), notify=notify)
     relation = relation_of(read_catalog(reader, topics), value)
-    use_registry(settings.schema_registry)
-    log = PublicationLog(settings.log_location)
+    log = open_log(settings)
     after = cut_through(log, parse_moment(as_of))
     upto = cut_through(log, None if to is None else parse_moment(to))
     test = Backtest(log, relation, value, after, upto, read_batches(reader, topics))

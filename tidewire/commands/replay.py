@@ -9,14 +9,13 @@ import msgspec
 import typer
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
-from connectors.kafka.properties import KafkaProperties
 from connectors.kafka.reader import Reader
 from connectors.log.cut import Cut
 from connectors.log.publication_log import PublicationLog
-from connectors.topics import Topics
 from tidewire.client.catalog_log import read_catalog
-from tidewire.client.connection import find_stack, reach
+from tidewire.client.connection import find_stack, kafka_properties, reach, topics_of
 from tidewire.history.log_moment import cut_before, cut_through, parse_moment
+from tidewire.history.open_log import open_log
 from tidewire.history.replay import Pace, Replayed
 from tidewire.history.replay import replay as run
 from tidewire.history.replay_target import KafkaTarget, ReplayPlan
@@ -41,14 +40,13 @@ def replay(
     """Publish again what the log holds, in order, into topics of another prefix; one that was interrupted goes on."""
     settings = find_stack(config, data_dir, bootstrap, prefix, log_table=log_table)
     reach(settings)
-    kafka = KafkaProperties(settings.address, settings.kafka)
-    log = PublicationLog(settings.log_location)
+    kafka, log = kafka_properties(settings), open_log(settings)
     target = KafkaTarget(kafka, into)
     plan = ReplayPlan.of(log.uri, *_cuts(log, from_, to))
     known = target.known_plan()
     if known is not None and known.log == log.uri and from_ is None and to is None:
         plan = known
-    catalog = read_catalog(Reader(kafka), Topics(settings.prefix))
+    catalog = read_catalog(Reader(kafka), topics_of(settings))
     target.begin(plan, catalog, settings.virtual_edges)
     terminal = Terminal(json)
     with _Bar(terminal) as bar:

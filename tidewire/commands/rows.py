@@ -9,13 +9,12 @@ import typer
 
 from catalog.schema.relation import Relation
 from connectors.kafka.reader import Reader
-from connectors.log.publication_log import PublicationLog
-from connectors.schemas.schema_registry import use_registry
 from operators.stored_rows import stored_rows
 from shard.log_fold import fold_log
 from shard.state import ShardState
 from tidewire.client.connection import find_stack, kafka_properties, open_client, topics_of
 from tidewire.history.log_moment import cut_through, parse_moment
+from tidewire.history.open_log import open_log
 from tidewire.options import (
     BootstrapOption,
     CheckpointOption,
@@ -55,8 +54,7 @@ def rows(
         where = locate_checkpoint(settings, data_dir, _engine(settings))
         states, when = _from_checkpoint(settings, where, declared, terminal)
     else:
-        use_registry(settings.schema_registry)
-        log = PublicationLog(settings.log_location)
+        log = open_log(settings)
         cut = cut_through(log, parse_moment(at))
         states, when = [fold_log(log, declared, cut, topics_of(settings))], f"at {at}"
     found = stored_rows(declared, *(state.table.stored for state in states))

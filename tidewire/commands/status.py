@@ -10,10 +10,9 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from connectors.kafka.failure import KafkaFailure
-from connectors.kafka.properties import KafkaProperties
 from connectors.kafka.reader import Reader
 from connectors.topics import Topics
-from tidewire.client.connection import find_stack, reach
+from tidewire.client.connection import find_stack, kafka_properties, reach
 from tidewire.options import BootstrapOption, ConfigOption, DataDirOption, JsonOption, PrefixOption
 from tidewire.settings import Settings
 from tidewire.stack.data_directory import DataDirectory
@@ -54,7 +53,7 @@ def status(
 
 
 def _look(settings: Settings, processes: list[ProcessState]) -> Overview:
-    reader = Reader(KafkaProperties(settings.address, settings.kafka))
+    reader = Reader(kafka_properties(settings))
     observer = Observer(reader, settings.address, Topics(settings.prefix), lambda: datetime.now(UTC))
     overview = observer.look()
     overview.processes = processes or overview.processes

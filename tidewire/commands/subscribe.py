@@ -13,8 +13,6 @@ from catalog.types.column_type import JsonValue
 from connectors.json.reader import UnreadableJson, read_json
 from connectors.kafka.producer import Producer
 from connectors.kafka.reader import Reader
-from connectors.log.publication_log import PublicationLog
-from connectors.schemas.schema_registry import use_registry
 from overlay.process.ownership import edge_group
 from state.errors import UserError
 from tidewire.bulk.bulk_progress import BulkProgress, lines_of, summary
@@ -29,6 +27,7 @@ from tidewire.client.subscription_record import record_key
 from tidewire.history.as_of import AsOf, check_joint
 from tidewire.history.backtest import Told, relation_of
 from tidewire.history.log_moment import parse_moment
+from tidewire.history.open_log import open_log
 from tidewire.options import (
     BootstrapOption,
     ConfigOption,
@@ -138,9 +137,7 @@ def _pushed_answers(settings: Settings, ack: Ack, timeout: float) -> PushedAnswe
 
 def _past(settings: Settings, client: Client, value: bytes, as_of: str) -> AsOf:
     """Open the log at the place asked for. Raises TooOld and NoLog: nothing has been registered then."""
-    use_registry(settings.schema_registry)
-    log = PublicationLog(settings.log_location)
-    return AsOf(log, relation_of(client.catalog(), value), value, parse_moment(as_of))
+    return AsOf(open_log(settings), relation_of(client.catalog(), value), value, parse_moment(as_of))
 
 
 def _tell_past(past: AsOf, settings: Settings, client: Client, ack: Ack, timeout: float, terminal: Terminal) -> None:

@@ -3,8 +3,9 @@ from __future__ import annotations
 import pytest
 
 from catalog.types.column_type import Kind
-from connectors.dead_letter import MAX_RECORD_BYTES, RecordFault
+from connectors.dead_letter import RecordFault
 from connectors.json.record import JsonRecordDecoder
+from connectors.record_limits import MAX_RECORD_BYTES
 from tests.connectors.relations import STOCK, one_column
 
 DECODER = JsonRecordDecoder(STOCK)

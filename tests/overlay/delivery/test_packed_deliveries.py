@@ -15,6 +15,7 @@ from overlay.delivery import packed_deliveries
 from overlay.delivery.delivery import change, change_head, change_tail, changed, delivery, json_text
 from overlay.delivery.long_delivery import cut
 from overlay.delivery.packed_deliveries import Changes, PackedDeliveries, Shared, lines_of
+from state.byte_runs import RECORD_BYTES
 from tidewire.client.packed_deliveries import unpack_deliveries
 
 texts = st.text(max_size=5)
@@ -78,7 +79,7 @@ def test_they_are_what_records_would_have_been(pieces: list, most: int) -> None:
     expected = [row for _, rows in pieces for row in rows]
     assert bool(packed) == bool(expected)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(packed_deliveries, "MAX_BYTES", most)
+        patch.setattr(packed_deliveries, "RECORD_BYTES", most)
         values = packed.take()
     read = [row for value in values for row in unpack_deliveries(value)]
     assert [msgspec.json.encode(row, order="sorted") for row in read] == [
@@ -121,7 +122,7 @@ def test_a_record_stays_below_its_limit_and_dictionaries_hold_what_is_used() -> 
     packed = PackedDeliveries()
     packed.extend(in_columns_of(rows))
     values = packed.take()
-    assert len(values) > 2 and max(map(len, values)) <= packed_deliveries.MAX_BYTES
+    assert len(values) > 2 and max(map(len, values)) <= RECORD_BYTES
     assert [row["id"] for value in values for row in unpack_deliveries(value)] == [row["id"] for row in rows]
 
 

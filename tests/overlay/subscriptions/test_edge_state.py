@@ -20,6 +20,7 @@ from overlay.subscriptions.edge_state import (
     values_of,
 )
 from overlay.table.slot_rows import states_of
+from state.byte_runs import RECORD_BYTES
 from tests.overlay.table.test_slot_rows import many
 
 
@@ -43,7 +44,7 @@ def merged(parts: list[Delta]) -> dict[str, object]:
 
 def test_large_deltas_and_snapshots_are_cut_into_records_of_bounded_size() -> None:
     for records in (encode_deltas(big()), encode_snapshot(0, big())):
-        assert len(records) > 3 and max(map(len, records)) <= edge_state.MAX_RECORD
+        assert len(records) > 3 and max(map(len, records)) <= RECORD_BYTES
         stored, _ = read_back(records)
         assert merged([delta for _, delta in stored]) == merged([big()])
 

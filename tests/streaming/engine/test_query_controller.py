@@ -83,7 +83,7 @@ class Stage:
             writer=ProgressWriter(self.cluster, checkpoint, TOPICS, 2, sidecar.epoch),
             watch=ClaimWatch(self.cluster, TOPICS, sidecar),
             opening=EpochOpening(self.cluster, checkpoint, TOPICS, 2),
-            poll_seconds=0.005,
+            commit_seconds=0.005,
         )
         context.writer.recover()
         self._controller = QueryController(context, self._start_query)  # type: ignore[arg-type]

@@ -156,7 +156,7 @@ def _least(type: Any, least: Mapping[str, float]) -> float:
     if isinstance(type, dict) and type["type"] in _RECORDS:
         return max((_least(one["type"], least) for one in type["fields"]), default=0)
     if isinstance(type, dict) and type["type"] == "fixed":
-        return min(type["size"], 1)
+        return float(min(type["size"], 1))
     return 0 if isinstance(type, dict) and type["type"] == "null" else 1
 
 

@@ -87,7 +87,7 @@ class Schema:
         """The name of the file whose messages rows are. Raises NoSchema if there are several."""
         if len(self._roots) != 1:
             raise NoSchema(f"{len(self._roots)} files that no other imports")
-        return self._roots[0]
+        return str(self._roots[0])
 
     def _lacks(self, name: str, fields: set[str]) -> bool:
         """Return whether there is a message of this name without one of the fields, each `name:TYPE` of one value."""

@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
 
@@ -54,4 +55,5 @@ def _run(folder: Path, place: Path, root: str, made: Sequence[FileDescriptorProt
         raise Silent(f"`{root}` was not compiled within {_SECONDS} s") from None
     if run.returncode or not out.exists():
         raise NoSchema(f"{root} does not compile")
-    return FileDescriptorSet.FromString(out.read_bytes()).file
+    files: Iterable[Any] = FileDescriptorSet.FromString(out.read_bytes()).file
+    return files
