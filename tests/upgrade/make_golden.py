@@ -54,16 +54,19 @@ SETTLE: Step = ["settle"]
 
 
 class Inputs:
-    """Makes the steps that publish and subscribe; the same for the same seeds."""
+    """Makes the steps that publish and subscribe; the same for the same seeds.
 
-    def __init__(self, topic: str, questions: Questions) -> None:
+    `lsn` is how far the database's log has come.
+    """
+
+    def __init__(self, topic: str, questions: Questions, lsn: int = 0) -> None:
         self.ids: list[str] = []
         self.trades = Trades(8)
         self._topic = topic
         self._questions = questions
         self._choose = random.Random(14)
         self._items: dict[int, dict[str, Any]] = {}
-        self._lsn = 0
+        self._lsn = lsn
         self._forms = itertools.cycle(["records", "packed", "push", None])
 
     def publish(self, rows: int) -> Iterator[Step]:
