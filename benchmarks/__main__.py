@@ -25,6 +25,7 @@ from benchmarks import (
     decode_cost,
     deliveries,
     edge_cost,
+    large_table,
     latency,
     log_cost,
     match_rate,
@@ -53,6 +54,7 @@ PARTS: dict[str, Callable[[Bench], Mapping[str, Any]]] = {
     "latency": latency.measure,
     "log": log_cost.measure,
     "million": million.measure,
+    "large_table": large_table.measure,
     "several_edges": several_edges.measure,
     "push": lambda bench: push.measure(bench.sizes, bench.say),
 }

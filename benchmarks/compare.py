@@ -81,12 +81,14 @@ class Comparison:
 
 def direction(name: str) -> int:
     """Return 1 where more is better, -1 where less is, 0 for a figure that describes the load."""
-    if name.split(".")[-1] in ("deliveries", "publications_per_s", "subscriptions") or name.startswith("affected"):
+    if name.split(".")[-1] in ("deliveries", "publications_per_s", "subscriptions", "rows") or name.startswith(
+        "affected"
+    ):
         return 0
     if name in GOALS:
         return 1 if GOALS[name][0] == ">=" else -1
     is_rate = any(part.endswith("_per_s") for part in name.split("."))
-    return 1 if is_rate or name.startswith(("match_over", "whole_over")) else -1
+    return 1 if is_rate or name.startswith(("match_", "whole_over")) else -1
 
 
 def compare(
