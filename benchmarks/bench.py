@@ -36,6 +36,7 @@ class Sizes:
     latency_rows: int = 1_000
     latency_subscriptions: int = 2_000
     crowd: int = 1_000_000
+    large_rows: int = 1_000_000
     push_readers: int = 200
     push_seconds: float = 60.0
     push_publications: int = 10_000
@@ -51,6 +52,7 @@ QUICK = Sizes(
     rounds=2,
     latency_seconds=10.0,
     crowd=100_000,
+    large_rows=50_000,
     push_readers=20,
     push_seconds=6.0,
     push_publications=1_000,

@@ -115,7 +115,8 @@ def _rate(bench: Bench, chain: Chain, crowd: Crowd, k: int) -> dict[str, float]:
 
 
 @contextmanager
-def _listening(chain: Chain) -> Iterator[Listener]:
+def listening(chain: Chain) -> Iterator[Listener]:
+    """Hear all deliveries that come from now on."""
     ends = chain.publisher.admin.end_offsets(chain.topics.deliveries)
     listener = Listener(chain.settings.bootstrap or "", chain.topics.deliveries, len(ends), starts=ends)
     thread = threading.Thread(target=listener.run, daemon=True)
@@ -129,7 +130,7 @@ def _listening(chain: Chain) -> Iterator[Listener]:
 
 def _latency(bench: Bench, chain: Chain, crowd: Crowd) -> dict[str, float]:
     sizes = bench.sizes
-    with _listening(chain) as listener:
+    with listening(chain) as listener:
         sent = publish_steadily(
             chain.publisher, crowd.changes(K, int(sizes.latency_rate * sizes.latency_seconds / 2)), sizes.latency_rate
         )
@@ -141,7 +142,7 @@ def _latency(bench: Bench, chain: Chain, crowd: Crowd) -> dict[str, float]:
 
 def _restart(bench: Bench, chain: Chain, crowd: Crowd) -> float:
     """Kill engine and edge; return seconds until a delivery caused by a later publication can be read."""
-    with _listening(chain) as listener:
+    with listening(chain) as listener:
         for name in ("engine", "edge"):
             child = chain.children.pop(name)
             for pid in [*session_members(child.pid), child.pid]:

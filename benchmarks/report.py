@@ -66,6 +66,8 @@ SHOWN = (
     "edge_bytes_per_subscription",
     "latency_1m_over_1k",
     "million",
+    "match_1m_over_50k",
+    "large_table",
     "summaries",
     "memory_mb",
     "shard_ms",
