@@ -13,7 +13,7 @@ from overlay.maintain.conflated_path import LatestAnswers
 from overlay.maintain.mode import COUNTS, EVERY, EVERY_COUNT, LATEST_COUNT, PACKED, PUSHED, SINGLE, Ways
 from overlay.maintain.multi_row_causes import Cause, Sweep, causes, runs
 from overlay.maintain.object_path import SingleAnswers
-from overlay.maintain.probes import Probes, hearings
+from overlay.maintain.probes import Probes, probes
 from overlay.maintain.snapshots import Snapshots
 from overlay.maintain.transitions import Transitions, counted, transitions
 from overlay.maintain.whole_snapshots import whole_snapshots
@@ -57,12 +57,12 @@ class BatchApplier:
         self._counters.messages += len(packed.messages)
         self._swept = causes(packed) if packed.header.sweeps else []
         wanted = np.zeros(len(packed.messages), np.bool_)
-        for heard in hearings(packed.messages, self._store.shapes, self._store.index, STEP):
+        for heard in probes(packed.messages, self._store.shapes, self._store.index, STEP):
             wanted[self._step(packed, heard, position)] = True
         self._counters.unwanted += len(wanted) - int(np.count_nonzero(wanted))
 
     def _step(self, packed: PackedMessages, heard: Probes, position: Position) -> I64:
-        """Apply some hearings, and return which messages somebody wanted."""
+        """Apply some probes, and return which messages somebody wanted."""
         which, slots = self._store.index.query(heard.group, *heard.bounds)
         hit = heard.message[which]
         if len(which):

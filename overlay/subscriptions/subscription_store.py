@@ -100,8 +100,8 @@ class SubscriptionStore:
         table = self.slots
         self._moved.append(slots)
         chosen = slots[~table.empty[slots]]
-        groups = table.groups_of(chosen)
-        self.index.insert(chosen, table.shape[chosen].astype(np.int64), groups, table.lo[chosen], table.hi[chosen])
+        shapes, groups = table.shape[chosen].astype(np.int64), table.groups_of(chosen)
+        self.index.insert(chosen, self.shapes.domains(shapes), groups, shapes, table.lo[chosen], table.hi[chosen])
 
     def move(self, slots: I64, value: I64, known: Bool, n: I64) -> None:
         """Write new answers of synced slots."""
