@@ -22,7 +22,7 @@ Promises, numbered as the tests that crash it:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 
 import msgspec
@@ -251,17 +251,6 @@ class VirtualEdge:
         held = self._admission.held.newest(key)
         return None if held is None else SubscriptionView(key.decode(), held, "held", "")
 
-    def subscriptions(self) -> Iterator[SubscriptionView]:
-        """List the subscriptions that are live or wait for their first snapshot, in no order."""
-        yield from self._listed(self._store.slots.used().tolist())
-
-    def search(self, prefix: bytes, limit: int, after: bytes = b"") -> Iterator[SubscriptionView]:
-        """List the first `limit` subscriptions whose ids begin with `prefix` and come behind `after`, by id.
-
-        Cost: O(subscriptions), without an object of each.
-        """
-        yield from self._listed(self._store.slots.find_prefix(prefix, limit, after))
-
     def check(self) -> None:
         """Check the invariants of all parts. Raises AssertionError. Cost: O(subscriptions)."""
         self._store.check()
@@ -299,13 +288,6 @@ class VirtualEdge:
             return Position(*self._head.ended_eras[era])
         assert self.position is not None, "a subscription is live, but no batch was ever applied"
         return self.position
-
-    def _listed(self, slots: Iterable[int]) -> Iterator[SubscriptionView]:
-        """Give the view of each id, once."""
-        for slot in slots:
-            live, waiting = self._store.slots.find(self._store.slots.key(slot))
-            if live is None or live == slot:
-                yield self._view(slot, None if waiting in (slot, None) else int(self._store.slots.version[waiting]))
 
     def _view(self, slot: int, replaced_by: int | None) -> SubscriptionView:
         slots = self._store.slots

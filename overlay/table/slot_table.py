@@ -19,8 +19,7 @@ literals; on average 6 % more as room to grow. Everything comes in bulk: 0.5 us 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from heapq import nsmallest
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -42,7 +41,6 @@ from state.order_code import INT64_MAX
 
 NEVER = -1
 NONE = -1
-_PAGE = 8_192
 _COLUMNS = (
     "version", "lo", "hi", "value", "known", "n", "eras", "shape", "empty", "group", "term",
 )  # fmt: skip
@@ -163,27 +161,6 @@ class SlotTable:
         later = self._expires[slots[self.is_used(slots) & (self._expires[slots] > now)]]
         return int(later.min(initial=INT64_MAX))
 
-    def find_prefix(self, prefix: bytes, limit: int, after: bytes = b"") -> Iterator[int]:
-        """Yield slots whose id begins with `prefix` and comes behind `after`, by id: those of the first `limit` ids.
-
-        Cost: O(slots), a page of ids at a time in memory.
-        """
-
-        def matching() -> Iterator[tuple[bytes, int]]:
-            used = self.used()
-            for start in range(0, len(used), _PAGE):
-                page = used[start : start + _PAGE]
-                for key, slot in zip(self.keys(page), page.tolist(), strict=True):
-                    if key > after and key.startswith(prefix):
-                        yield key, slot
-
-        names: set[bytes] = set()
-        for key, slot in nsmallest(2 * limit, matching()):
-            names.add(key)
-            if len(names) > limit:
-                return
-            yield slot
-
     # -- what they are --------------------------------------------------------------------------------------------
 
     def key(self, slot: int) -> bytes:
@@ -197,10 +174,6 @@ class SlotTable:
     def sql(self, slot: int) -> str:
         """Return a subscription's statement, as its user wrote it. Cost: 3 us."""
         return self._texts.statement(slot)
-
-    def sqls(self, slots: I64) -> list[str]:
-        """Return the statements of slots. Cost: 0.5 us each."""
-        return self._texts.statements(slots)
 
     def json_sqls(self, slots: I64) -> list[str]:
         """Return the statements of slots as JSON texts. Cost: 0.5 us each where all are plain ASCII, else 1 us."""

@@ -26,6 +26,7 @@ from state.errors import TidewireError
 from state.order_code import INT64_MAX, INT64_MIN
 from tests.operators.test_packed import rewritten
 from tests.overlay.edge_bench import PRICE, Bench
+from tests.overlay.views import views
 
 
 def test_from_subscription_to_change_byte_by_byte() -> None:
@@ -495,4 +496,4 @@ def test_a_full_snapshot_is_taken_between_steps_only_and_makes_older_records_use
     for state in (whole + after, before + whole[:-1] + after, before[1:] + whole + after):
         bench.state = state
         again = bench.again()
-        assert [view.answer for view in again.subscriptions()] == ["0.07", "0.07"]
+        assert [view.answer for view in views(again)] == ["0.07", "0.07"]

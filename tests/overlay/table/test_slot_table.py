@@ -45,7 +45,7 @@ def test_many_slots_keep_their_columns_when_the_table_grows() -> None:
     assert [table.key(7), table.sql(7), table.cost(7), table.notify(7)] == [b"7", "SELECT 7 FROM t", "c", LATEST]
     assert len(table) == 3_000 and table.find(b"2998") == (None, 2_998) and table.find(b"x") == (None, None)
     assert table.of_shapes([1]).tolist() == list(range(1, 3_000, 3)) and not len(table.of_shapes([]))
-    assert table.groups_of(array(8, 1)) == [b"[1]", b"[1]"] and table.sqls(array(2, 0))[0] == "SELECT 2 FROM t"
+    assert table.groups_of(array(8, 1)) == [b"[1]", b"[1]"] and table.json_sqls(array(2, 0))[0] == '"SELECT 2 FROM t"'
 
 
 def test_freed_slots_are_used_again_and_forget_everything() -> None:
@@ -101,21 +101,6 @@ def test_expiry_looks_at_slots_in_use() -> None:
     table.free(array(4))
     assert table.expired(20).tolist() == [3, 1] and table.next_expiry(20) == 50
     assert table.next_expiry(50) == INT64_MAX
-
-
-def test_ids_are_found_by_prefix_page_by_page() -> None:
-    table = SlotTable()
-    for i in range(30):
-        sync(table, add(table, b"a%02d" % i, i))
-    waiting = add(table, b"a02", 99)
-    add(table, b"b", 100)
-
-    def found(prefix: bytes, limit: int, after: bytes = b"") -> list[bytes]:
-        return [table.key(slot) for slot in table.find_prefix(prefix, limit, after)]
-
-    assert found(b"a0", 4) == [b"a00", b"a01", b"a02", b"a02", b"a03"]
-    assert found(b"a", 2, b"a03") == [b"a04", b"a05"] and found(b"a", 3, b"a28") == [b"a29"] and found(b"c", 3) == []
-    assert waiting in table.find_prefix(b"a", 9)
 
 
 def test_a_table_that_is_read_back_is_the_same() -> None:
