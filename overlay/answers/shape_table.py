@@ -12,12 +12,16 @@ from catalog.query.shape import Channel, Shape
 from catalog.schema.relation import Catalog, Relation
 from catalog.types.column_type import ColumnType, Kind
 from operators.operator import is_plain
+from overlay.answers.aggregate_layout import AggregateLayout
 from overlay.answers.answer_layout import AnswerLayout
+from overlay.answers.set_layout import SetLayout
 from overlay.arena.interner import Interned
 from overlay.delivery.delivery import NULL, ValueTexts, json_text
 from state.change_batch import I32, I64, Bool
 
 COUNT_TYPE = ColumnType(Kind.BIGINT)
+_LAYOUTS: dict[str, type[AnswerLayout]] = {"distinct": SetLayout}
+"""By what stands first in a SELECT list, where its answers are no aggregates."""
 
 
 class Domain(NamedTuple):
@@ -65,7 +69,7 @@ class ShapeEntry:
         first = self.types[0]
         self.key = self.shape.key
         self.plain = first is not None and is_plain(self.shape, first.coded)
-        self.plan = AnswerLayout(self.shape, self.types)
+        self.plan = _LAYOUTS.get(self.shape.outputs[0].function, AggregateLayout)(self.shape, self.types)
         self.counts = [channel.kind for channel in self.plan.channels] == ["rows"] and len(self.types) == 1
         self.texts = ValueTexts(self.text_type)
         self.topic_text = json_text(self.topic)

@@ -44,7 +44,6 @@ from overlay.machine.edge_memory import EdgeMemory
 from overlay.machine.subscription_view import SubscriptionView
 from overlay.maintain.batch_applier import BatchApplier
 from overlay.maintain.batch_buffer import BatchBuffer, Chunk, MissingChunksError
-from overlay.subscriptions.current_answer import current_answer
 from overlay.subscriptions.edge_counters import EdgeCounters
 from overlay.subscriptions.edge_state import Delta, Head, encode_deltas, encode_snapshot
 from overlay.subscriptions.endings import Endings
@@ -294,7 +293,7 @@ class VirtualEdge:
         name, version, n = slots.key(slot).decode(), int(slots.version[slot]), int(slots.n[slot])
         if not n:
             return SubscriptionView(name, version, "accepted", slots.sql(slot))
-        text = self._store.shape_of(slot).plan.text(current_answer(self._store, slot))
+        text = self._store.shape_of(slot).plan.text(self._store.answer(slot))
         at = self._followed(int(slots.eras[slot]))
         return SubscriptionView(name, version, "live", slots.sql(slot), n, msgspec.json.decode(text), at, replaced_by)
 

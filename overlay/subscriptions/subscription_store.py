@@ -15,6 +15,7 @@ import numpy as np
 
 from catalog.query.shape import Shape
 from catalog.types.column_type import ColumnType, Kind
+from overlay.answers.answer import AggregateAnswer, Answer
 from overlay.answers.answer_table import AnswerTable
 from overlay.answers.shape_table import ShapeEntry, ShapeTable
 from overlay.index.range_index import RangeIndex
@@ -48,6 +49,21 @@ class SubscriptionStore:
     def shape_of(self, slot: int) -> ShapeEntry:
         """Return the shape of a slot in use."""
         return self.shapes[int(self.slots.shape[slot])]
+
+    def keeps_singly(self, slot: int) -> bool:
+        """Whether a slot's answer is kept in `answers`, not in the columns: composite, or told by MIN CHANGE."""
+        entry = self.shape_of(slot)
+        return not (entry.plain or entry.counts) or self.slots.notify(slot).kind == "min_change"
+
+    def answer(self, slot: int) -> Answer:
+        """Return the exact answer of a live slot, wherever it is kept."""
+        answer = self.answers.answer(slot)
+        if answer is not None:
+            return answer
+        value = int(self.slots.value[slot])
+        if self.shape_of(slot).counts:
+            return AggregateAnswer(((value, 0),))
+        return AggregateAnswer((value if self.slots.known[slot] else None,))
 
     def add(self, accepted: AcceptedBatch) -> I64:
         """Take in accepted subscriptions, and return their slots.

@@ -8,7 +8,7 @@ from catalog.query.compiler import Compiled
 from catalog.query.shape import Output, Region, Shape
 from catalog.types.column_type import ColumnType, Kind
 from operators.answer import Tally
-from overlay.answers.answer_layout import states_of
+from overlay.answers.answer import answer_of
 from overlay.subscriptions.edge_state import Delta
 from overlay.subscriptions.subscription_store import SubscriptionStore
 from state.change_batch import I64
@@ -86,7 +86,7 @@ def test_answers_of_their_own_go_with_their_slot_and_not_with_the_next_one() -> 
     store, deltas = SubscriptionStore(), []
     first = add(store, b"a", 1, compiled("sum", b"a", b"c", "s"))
     store.sync(array(first), array(0), array(0) > 0, array(1))
-    store.answers.start(first, states_of((Tally.of(2, 7),)))
+    store.answers.start(first, answer_of((Tally.of(2, 7),)))
     deltas.append(store.changes())
     assert copy(deltas).whole() == store.whole() and len(deltas[0].answers) == 1
     store.slots.set_expires(array(first), 8)
