@@ -162,7 +162,7 @@ class SubscriptionStore:
         return Delta(shapes=[_shape_state(entry) for entry in shapes], slots=slots, answers=list(self.answers.all()))
 
     def apply(self, delta: Delta) -> None:
-        """Take in a stored delta; after the last one call `settle`. Raises errors of any kind if it cannot be."""
+        """Take in a stored delta; after the last one call `rebuild`. Raises errors of any kind if it cannot be."""
         delta.slots.check()
         for number in delta.dropped_shapes:
             if self.shapes.has(number):
@@ -181,10 +181,10 @@ class SubscriptionStore:
         table = self.slots
         table.value[moved], table.known[moved], table.n[moved], table.eras[moved] = value, known, n, era
 
-    def settle(self, era: int) -> None:
+    def rebuild(self, era: int) -> None:
         """Build what follows from the slots: maps, counts, index. Cost: O(slots log slots)."""
         self.slots.era = era
-        self.slots.settle()
+        self.slots.rebuild()
         used = self.slots.used()
         for number, count in Counter(self.slots.shape[used].tolist()).items():
             self.shapes[number].count = count

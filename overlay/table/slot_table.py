@@ -306,7 +306,7 @@ class SlotTable:
         )
 
     def put_stored(self, slots: Slots) -> None:
-        """Take in stored slots, over what they were before; after the last ones call `settle`. Cost: 1 us each."""
+        """Take in stored slots, over what they were before; after the last ones call `rebuild`. Cost: 1 us each."""
         rows = slots.table
         if not len(rows):
             return
@@ -336,9 +336,9 @@ class SlotTable:
         self._texts.clear(slots)
         self.eras[slots] = NEVER
 
-    def settle(self) -> None:
+    def rebuild(self) -> None:
         """Build the table of ids and the free list, for a table that is read back. Cost: 0.1 us a slot."""
-        self._texts.settle(self.used())
+        self._texts.rebuild(self.used())
         self._free = (~self._used()).nonzero()[0][::-1].tolist()
 
     def check(self) -> None:

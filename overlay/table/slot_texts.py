@@ -72,7 +72,7 @@ class SlotTexts:
         self.clear(slots)
 
     def clear(self, slots: I64) -> None:
-        """Forget the texts of slots, while ids cannot be found (`settle` follows)."""
+        """Forget the texts of slots, while ids cannot be found (`rebuild` follows)."""
         self._statements.leave(self._template[slots].tolist())
         self._template[slots] = WHOLE
         self._arena.drop(slots)
@@ -118,7 +118,7 @@ class SlotTexts:
     def put_stored(
         self, slots: I64, ids: tuple[bytes, I64], literals: tuple[bytes, I64], templates: list[Parts], places: I64
     ) -> None:
-        """Take in what `stored` gave, for slots that have no text; after the last ones call `settle`."""
+        """Take in what `stored` gave, for slots that have no text; after the last ones call `rebuild`."""
         numbers, times = np.full(len(templates) + 1, WHOLE, np.int16), np.bincount(places + 1, minlength=1)
         for place in (times[1:] > 0).nonzero()[0].tolist():
             numbers[place] = self._statements.enter_parts(templates[place], int(times[place + 1]))
@@ -127,7 +127,7 @@ class SlotTexts:
         self._arena.put_all(slots, both)
         self.lengths[slots] = ids[1]
 
-    def settle(self, slots: I64) -> None:
+    def rebuild(self, slots: I64) -> None:
         """Let the ids of `slots`, which are all that have one, be found."""
         self._by_id.rebuild(slots)
 

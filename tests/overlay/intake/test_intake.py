@@ -148,7 +148,7 @@ def test_what_was_held_back_is_admitted_in_bulk_as_one_by_one(history: list, beg
                 elif isinstance(event, int):
                     bench.control(EpochBegins(5, event))
                 elif isinstance(event, tuple):
-                    bench.edge.settle(*event)
+                    bench.edge.refuse_held(*event)
                 else:
                     for key, lines in heard(bench).items():
                         said.setdefault(key, []).extend(lines)

@@ -38,7 +38,7 @@ def copy(deltas: list[Delta], era: int = 0) -> SubscriptionStore:
     store = SubscriptionStore()
     for delta in deltas:
         store.apply(delta)
-    store.settle(era)
+    store.rebuild(era)
     store.check()
     return store
 

@@ -112,7 +112,7 @@ def test_a_table_that_is_read_back_is_the_same() -> None:
     stored = table.stored(table.used())
     again = SlotTable()
     again.put_stored(stored)
-    again.settle()
+    again.rebuild()
     again.check()
     assert again.stored(again.used()) == stored and again.find(b"3") == (3, None) and len(again) == 4
     assert add(again, b"b", 10) == 2
@@ -126,10 +126,10 @@ def test_stored_slots_replace_what_was_there() -> None:
     for stored in (first.stored(array(0)), second.stored(array(0)), second.stored(array(0)), Slots()):
         again.put_stored(stored)
     again.put_freed(array(4, 1))
-    again.settle()
+    again.rebuild()
     again.check()
     assert again.find(b"bc").waiting == 0 and again.find(b"a") == (None, None) and len(again) == 1
     again.put_freed(array(0))
-    again.settle()
+    again.rebuild()
     again.check()
     assert len(again) == 0

@@ -42,6 +42,6 @@ def test_it_is_a_dictionary_of_pairs(steps: list[tuple[int, tuple[bytes, str] | 
     again = SlotTexts()
     again.reserve(8)
     again.put_stored(slots, *texts.stored(slots))
-    again.settle(slots)
+    again.rebuild(slots)
     again.check(slots)
     assert [again.statement(slot) for slot in slots.tolist()] == [what for _, what in expected]
