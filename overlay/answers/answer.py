@@ -1,14 +1,14 @@
 """Answers that an edge keeps one by one, by kind, each kind a type of its own.
 
     kind        SELECT                        in memory                                    parts (operators/answer.py)
-    aggregate   COUNT(*), AVG(price)          AggregateAnswer: ((7, 0), (6, 6150))         Tally, Tally
-                MIN(price)                    AggregateAnswer: (1025,)                     Extremum
+    aggregate   COUNT(*), AVG(price)          a tuple: ((7, 0), (6, 6150))                  Tally, Tally
+                MIN(price)                    a tuple: (1025,)                             Extremum
     set         DISTINCT exchange             SetAnswer: {"LSE", "NYSE"}                   Members
 
 An edge keeps the parts, not the outputs: a part takes every message exactly (totals are integers of any size). In
-memory a part is its bare content: an `Extremum` its value, a `Tally` the pair (count, total). The kinds are a tuple and
-a set under a name, so the tag takes no memory. Plain answers and counts are kept in the columns of slots, unless
-their policy is MIN CHANGE (`overlay/maintain/mode.py`).
+memory a part is its bare content: an `Extremum` its value, a `Tally` the pair (count, total). Aggregates are a bare
+tuple, which its own type tells apart: a class of ours in its place costs a fifth more time a hit. Plain answers and
+counts are kept in the columns of slots, unless their policy is MIN CHANGE (`overlay/maintain/mode.py`).
 
 A new kind is a type here, a layout that writes it (`answers/shape_table.py` names them), and a maintainer
 (`overlay/maintain/maintainers.py`).
@@ -22,24 +22,8 @@ from overlay.answers import quota
 Value = int | str | None
 Pair = tuple[int, int]
 PartState = Value | Pair
-States = tuple[PartState, ...]
-"""The states of an answer's parts, in the order of the shape's channels."""
-
-
-class AggregateAnswer(tuple[PartState, ...]):
-    """The states of all parts: one for each channel of the shape."""
-
-    __slots__ = ()
-
-    @property
-    def parts(self) -> Parts:
-        """What it is made of."""
-        return tuple(part_of(state) for state in self)
-
-    @property
-    def over_quota(self) -> bool:
-        """Whether it is too large to be kept: never."""
-        return False
+AggregateAnswer = tuple[PartState, ...]
+"""The states of an answer's parts: one for each channel of the shape, in their order."""
 
 
 class SetAnswer(set[Value]):
@@ -49,21 +33,11 @@ class SetAnswer(set[Value]):
     _size: int
 
     @property
-    def parts(self) -> Parts:
-        """What it is made of, members in order: equal answers have equal parts."""
-        return (Members(tuple(sorted(self, key=lambda value: (value is not None, value)))),)
-
-    @property
     def size(self) -> int:
         """How many bytes the texts among the members take (`quota.size_of`). Cost: O(members) once."""
         if not hasattr(self, "_size"):
             self._size = quota.size_of(self)
         return self._size
-
-    @property
-    def over_quota(self) -> bool:
-        """Whether it is too large to be kept."""
-        return quota.exceeds(len(self), self.size)
 
     def turn(self, value: Value, came: bool) -> None:
         """Let a value come that is no member, or a member go."""
@@ -79,7 +53,19 @@ def answer_of(parts: Parts) -> Answer:
     """Return what an edge keeps of `parts`."""
     if len(parts) == 1 and isinstance(parts[0], Members):
         return SetAnswer(parts[0].values)
-    return AggregateAnswer(state_of(part) for part in parts)
+    return tuple(state_of(part) for part in parts)
+
+
+def parts_of(answer: Answer) -> Parts:
+    """Return the parts that `answer_of` has read, members in order: equal answers have equal parts."""
+    if isinstance(answer, SetAnswer):
+        return (Members(tuple(sorted(answer, key=lambda value: (value is not None, value)))),)
+    return tuple(part_of(state) for state in answer)
+
+
+def over_quota(answer: Answer) -> bool:
+    """Whether an answer is too large to be kept."""
+    return isinstance(answer, SetAnswer) and quota.exceeds(len(answer), answer.size)
 
 
 def state_of(part: Part) -> PartState:

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import msgspec
 
 from operators.answer import Members, Part, Parts, apart, runs
-from overlay.answers.answer import AggregateAnswer, Answer, PartState, SetAnswer, Value, answer_of, part_of, state_of
+from overlay.answers.answer import Answer, PartState, SetAnswer, Value, answer_of, part_of, parts_of, state_of
 
 Bounds = tuple[bytes, bytes]
 MAX_MEMBER_BYTES = 800_000
@@ -93,7 +93,7 @@ class AnswerTable:
         """Write the answer of a snapshot, which is told at once."""
         stored = self._stored.setdefault(slot, StoredAnswer())
         stored.answer, stored.untold_changes = answer, 0
-        stored.last_told = answer[0] if isinstance(answer, AggregateAnswer) else None
+        stored.last_told = answer[0] if isinstance(answer, tuple) else None
         self.touch(slot)
         return stored
 
@@ -144,7 +144,7 @@ class AnswerTable:
     def _records(self, slot: int) -> Iterator[bytes]:
         """Yield all of a slot: one record, or where members are many, one with the first and others with the rest."""
         stored = self._stored[slot]
-        first, *rest = (None,) if stored.answer is None else apart(stored.answer.parts, MAX_MEMBER_BYTES)
+        first, *rest = (None,) if stored.answer is None else apart(parts_of(stored.answer), MAX_MEMBER_BYTES)
         told = None if stored.last_told is None else part_of(stored.last_told)
         yield msgspec.msgpack.encode(_Stored(True, stored.bounds, first, told, stored.untold_changes))
         for parts in rest:

@@ -9,7 +9,7 @@ Cost: 3 us to begin, then 0.7 us a cause, and 1.5 us a delivery and output.
 from __future__ import annotations
 
 from overlay.answers.aggregate_layout import AggregateLayout
-from overlay.answers.answer import AggregateAnswer, PartState, States, pair_of
+from overlay.answers.answer import AggregateAnswer, pair_of
 from overlay.answers.answer_table import AnswerTable, StoredAnswer
 from overlay.answers.conflation import Threshold
 from overlay.delivery.delivery import moved
@@ -36,8 +36,8 @@ class AggregateMaintainer:
         self._layout = layout
         self._latest = latest
         self._threshold = threshold
-        self._first: States = answer
-        self._states: States = answer
+        self._first = answer
+        self._answer = answer
         self._text: str | None = None
         if threshold is not None:
             notifier.changes = stored.untold_changes
@@ -45,7 +45,7 @@ class AggregateMaintainer:
     def take(self, causes: list[PartChange], start: int, end: int, answers: AnswerTable) -> bool:
         """Apply causes[start:end], whole causes; return True: there is no quota."""
         stored, layout, notifier = self._stored, self._layout, self.notifier
-        old = self._states
+        old = self._answer
         while start < end:
             at = causes[start].at
             first = start
@@ -60,7 +60,7 @@ class AggregateMaintainer:
             if self._threshold is not None:
                 self._weigh(self._threshold, new, at)
             old = new
-        self._states, stored.answer = old, AggregateAnswer(old)
+        self._answer = stored.answer = old
         if self._threshold is not None:
             stored.untold_changes = notifier.changes
         answers.touch(self._slot)
@@ -70,36 +70,40 @@ class AggregateMaintainer:
         """Tell what LATEST has to."""
         if not self._latest:
             return
-        if self._layout.differ(self._first, self._states):
-            self._tell(self._first, self._states)
+        if self._layout.differ(self._first, self._answer):
+            self._tell(self._first, self._answer)
         self.notifier.conflated += self.notifier.changes
 
-    def _weigh(self, threshold: Threshold, new: States, at: str) -> None:
+    def _weigh(self, threshold: Threshold, new: AggregateAnswer, at: str) -> None:
         told = self._stored.last_told
         if threshold.reached(told, new[0]) and self._layout.differ((told,), new):
             self.notifier.at = at
             self._tell((told,), new)
             self._stored.last_told = new[0]
 
-    def _tell(self, old: States, new: States) -> None:
+    def _tell(self, old: AggregateAnswer, new: AggregateAnswer) -> None:
         """Tell a change; what was told last is `old`, whose text is known from the second time on."""
         before, self._text = self._text or self._layout.text(old), self._layout.text(new)
         self.notifier.tell(moved(before, self._text))
 
 
-def _applied(layout: AggregateLayout, old: States, cause: list[PartChange], start: int, end: int) -> States:
+def _applied(
+    layout: AggregateLayout, old: AggregateAnswer, cause: list[PartChange], start: int, end: int
+) -> AggregateAnswer:
     """Return an answer after the messages of one cause."""
     if len(old) == 1 and end == start + 1:
         _, _, rows, value, units = cause[start]
-        return (value if rows is None else _counted(old[0], rows, units),)
+        if rows is None:
+            return (value,)
+        count, total = pair_of(old[0])
+        return ((count + rows, total + units),)
     states = list(old)
     for i in range(start, end):
         _, channel, rows, value, units = cause[i]
         place = layout.place(channel)
-        states[place] = value if rows is None else _counted(states[place], rows, units)
+        if rows is None:
+            states[place] = value
+        else:
+            count, total = pair_of(states[place])
+            states[place] = count + rows, total + units
     return tuple(states)
-
-
-def _counted(state: PartState, rows: int, units: int) -> PartState:
-    count, total = pair_of(state)
-    return count + rows, total + units

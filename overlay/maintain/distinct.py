@@ -7,7 +7,7 @@ Cost: 3 us to begin, then 0.7 us a cause, and 1.5 us a delivery.
 
 from __future__ import annotations
 
-from overlay.answers.answer import SetAnswer, Value
+from overlay.answers.answer import SetAnswer, Value, over_quota
 from overlay.answers.answer_table import AnswerTable
 from overlay.answers.set_layout import SetLayout
 from overlay.maintain.notifier import Notifier
@@ -40,7 +40,7 @@ class SetMaintainer:
             net = self._applied(causes, first, start, answers)
             if not net:
                 continue
-            if self._answer.over_quota:
+            if over_quota(self._answer):
                 self._give_up(net, answers)
                 return False
             self.notifier.changes, self.notifier.at = self.notifier.changes + 1, at

@@ -8,7 +8,7 @@ counted stands in its `notifier`.
 from __future__ import annotations
 
 from overlay.answers.aggregate_layout import AggregateLayout
-from overlay.answers.answer import AggregateAnswer, SetAnswer
+from overlay.answers.answer import SetAnswer
 from overlay.answers.answer_layout import AnswerLayout
 from overlay.answers.answer_table import StoredAnswer
 from overlay.answers.conflation import Threshold
@@ -25,7 +25,7 @@ def maintainer_of(
 ) -> Maintainer:
     """Return what follows an answer in a batch. Raises ValueError where its kind is not that of its shape's layout."""
     match layout, stored.answer:
-        case AggregateLayout() as aggregates, AggregateAnswer() as answer:
+        case AggregateLayout() as aggregates, tuple() as answer:
             return AggregateMaintainer(slot, stored, answer, aggregates, notifier, latest, threshold)
         case SetLayout() as members, SetAnswer() as values:
             return SetMaintainer(slot, values, members, notifier, latest)

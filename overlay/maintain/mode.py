@@ -66,13 +66,13 @@ class Modes:
     def _fill(self, slots: I64) -> None:
         """Look at one slot of each shape with the same terms."""
         table = self._store.slots
-        kinds = table.shape[slots].astype(np.int64) << 32 | table.term[slots]
+        kinds = table.shape[slots].astype(np.int64) << 32 | table.terms.number[slots]
         _, first, kind = np.unique(kinds, return_index=True, return_inverse=True)
         self._column[slots] = np.array([self._mode(slot) for slot in slots[first].tolist()], np.uint8)[kind]
 
     def _mode(self, slot: int) -> Mode:
         if self._store.keeps_singly(slot):
             return Mode.SINGLE
-        terms = self._store.slots.terms(int(self._store.slots.term[slot]))
+        terms = self._store.slots.terms.of(slot)
         kept = Mode.COUNT if self._store.shape_of(slot).counts else Mode.PLAIN
         return kept | (_FORMS[terms.deliver] if terms.notify.kind == "every" else Mode.LATEST)

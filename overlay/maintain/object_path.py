@@ -118,12 +118,12 @@ class SingleAnswers:
         maintainer = self._maintainers.get(slot)
         if maintainer is None:
             slots, entry = self._store.slots, self._store.shape_of(slot)
-            key, notify = slots.key(slot), slots.notify(slot)
+            key, terms = slots.key(slot), slots.terms.of(slot)
             head = change_head(json_text(key.decode()), int(slots.version[slot]))
-            deliver = self._outbox.deliverer(slots.terms(int(slots.term[slot])).deliver)
+            deliver = self._outbox.deliverer(terms.deliver)
             notifier = Notifier(deliver, key, head, int(slots.n[slot]))
-            threshold = self._threshold(entry, notify) if notify.kind == "min_change" else None
-            stored, latest = self._store.answers.of(slot), notify.kind == "latest"
+            threshold = self._threshold(entry, terms.notify) if terms.notify.kind == "min_change" else None
+            stored, latest = self._store.answers.of(slot), terms.notify.kind == "latest"
             maintainer = maintainer_of(slot, stored, entry.plan, notifier, latest, threshold)
             self._maintainers[slot] = maintainer
         return maintainer

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from catalog.sql.notify import FORMS, PACKED
 from operators.answer import Tally
 from operators.packed import PackedSnapshot
-from overlay.answers.answer import AggregateAnswer, Answer, answer_of
+from overlay.answers.answer import Answer, answer_of, over_quota
 from overlay.delivery import ack
 from overlay.delivery.delivery import NULL, Position, delivery, json_names, json_text, moved
 from overlay.delivery.outbox import Outbox
@@ -86,7 +86,7 @@ class Snapshots:
         """Return answers that are kept one by one, by slot, without those over their quota."""
         within = {}
         for slot, whole in zip(slots.tolist(), wholes, strict=True):
-            if whole.over_quota:
+            if over_quota(whole):
                 self._exceeded.append(slot)
             else:
                 within[slot] = whole
@@ -115,8 +115,8 @@ class Snapshots:
 
     def _told(self, slot: int) -> Answer:
         """Return what the subscriber of a live slot was told last: under MIN CHANGE not always its answer."""
-        if self._store.slots.notify(slot).kind == "min_change":
-            return AggregateAnswer((self._store.answers.of(slot).last_told,))
+        if self._store.slots.terms.of(slot).notify.kind == "min_change":
+            return (self._store.answers.of(slot).last_told,)
         return self._store.answer(slot)
 
     def _start(self, slots: I64, bodies: list[str], at: Position) -> None:
@@ -125,7 +125,7 @@ class Snapshots:
         keys = table.keys(slots)
         replaced, _ = table.find_all(keys)
         replaced = replaced[replaced != NONE]
-        if (table.forms(replaced) == FORMS.index(PACKED)).any():
+        if (table.terms.forms(replaced) == FORMS.index(PACKED)).any():
             self._outbox.flush()  # what the replaced ones have told stands before what comes in another form
         self._store.retire(replaced)
         rows = zip(
@@ -137,7 +137,7 @@ class Snapshots:
         for name, version, body, sql, end in rows:
             told.append(delivery(name, "snapshot", version, 1, body, text, sql))
             live.append(ack.live(name, version, text, sql, end))
-        self._outbox.deliver_all(keys, told, table.forms(slots))
+        self._outbox.deliver_all(keys, told, table.terms.forms(slots))
         self._outbox.acks(keys, live)
         self._counters.deliveries += len(slots)
 
@@ -145,10 +145,10 @@ class Snapshots:
         """Return how the acks of slots end; shapes and terms are few."""
         table = self._store.slots
         made: dict[tuple[int, int], str] = {}
-        kinds = list(zip(table.shape[slots].tolist(), table.term[slots].tolist(), strict=True))
+        kinds = list(zip(table.shape[slots].tolist(), table.terms.number[slots].tolist(), strict=True))
         for shape, term in dict.fromkeys(kinds):
-            made[shape, term] = ack.ending(self._store.shapes[shape].key, table.terms(term).cost)
-        expires = table.expires(slots).tolist()
+            made[shape, term] = ack.ending(self._store.shapes[shape].key, table.terms.value(term).cost)
+        expires = table.expiry.of(slots).tolist()
         return [
             made[kind] if when == INT64_MAX or when < 0 else ack.expiring(written(when)) + made[kind]
             for kind, when in zip(kinds, expires, strict=True)
@@ -158,7 +158,7 @@ class Snapshots:
         slots = self._store.slots
         key, version = slots.key(slot), int(slots.version[slot])
         value = delivery(json_text(key.decode()), "resync", version, n, body, at.text)
-        self._outbox.deliver(key, value, slots.terms(int(slots.term[slot])).deliver)
+        self._outbox.deliver(key, value, slots.terms.of(slot).deliver)
         self._counters.deliveries += 1
 
 
@@ -178,4 +178,4 @@ def _whole(packed: PackedSnapshot, i: int) -> Answer:
     parts = packed.parts.get(i)
     if parts is not None:
         return answer_of(parts)
-    return AggregateAnswer((int(packed.new[i]) if packed.has_new[i] else None,))
+    return (int(packed.new[i]) if packed.has_new[i] else None,)

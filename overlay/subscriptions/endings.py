@@ -58,7 +58,7 @@ class Endings:
             delivery(names[i], "ended", version, n + 1, body, texts[era], reason=reason)
             for i, version, n, body, era in rows
         ]
-        self._outbox.deliver_all([keys[i] for i in which.tolist()], told, table.forms(live))
+        self._outbox.deliver_all([keys[i] for i in which.tolist()], told, table.terms.forms(live))
         self._counters.deliveries += len(live)
 
     def _bodies(self, slots: I64) -> list[str]:

@@ -15,7 +15,7 @@ import numpy as np
 
 from catalog.query.shape import Shape
 from catalog.types.column_type import ColumnType, Kind
-from overlay.answers.answer import AggregateAnswer, Answer
+from overlay.answers.answer import Answer
 from overlay.answers.answer_table import AnswerTable
 from overlay.answers.shape_table import ShapeEntry, ShapeTable
 from overlay.index.range_index import RangeIndex
@@ -24,6 +24,7 @@ from overlay.subscriptions.registrations import Registrations
 from overlay.subscriptions.summaries import PATIENT, Patience, Summaries
 from overlay.table.accepted_batch import AcceptedBatch
 from overlay.table.slot_rows import Slots
+from overlay.table.slot_storage import put_slots, stored_slots
 from overlay.table.slot_table import NONE, SlotTable
 from state.change_batch import I64, Bool
 
@@ -53,7 +54,7 @@ class SubscriptionStore:
     def keeps_singly(self, slot: int) -> bool:
         """Whether a slot's answer is kept in `answers`, not in the columns: composite, or told by MIN CHANGE."""
         entry = self.shape_of(slot)
-        return not (entry.plain or entry.counts) or self.slots.notify(slot).kind == "min_change"
+        return not (entry.plain or entry.counts) or self.slots.terms.of(slot).notify.kind == "min_change"
 
     def answer(self, slot: int) -> Answer:
         """Return the exact answer of a live slot, wherever it is kept."""
@@ -62,8 +63,8 @@ class SubscriptionStore:
             return answer
         value = int(self.slots.value[slot])
         if self.shape_of(slot).counts:
-            return AggregateAnswer(((value, 0),))
-        return AggregateAnswer((value if self.slots.known[slot] else None,))
+            return ((value, 0),)
+        return (value if self.slots.known[slot] else None,)
 
     def add(self, accepted: AcceptedBatch) -> I64:
         """Take in accepted subscriptions, and return their slots.
@@ -147,7 +148,7 @@ class SubscriptionStore:
             dropped_shapes=sorted(self._dropped),
             shapes=[_shape_state(self.shapes[number]) for number in sorted(self._entered)],
             freed=sorted(self._freed),
-            slots=table.stored(kept) if len(kept) else Slots(),
+            slots=stored_slots(table, kept) if len(kept) else Slots(),
             values=self._values(touched),
             answers=self.answers.changed(),
         )
@@ -158,7 +159,7 @@ class SubscriptionStore:
     def whole(self) -> Delta:
         """Return all there is (without a head). Cost: O(slots)."""
         shapes = sorted(self.shapes, key=lambda entry: entry.number)
-        slots = self.slots.stored(self.slots.used()) if len(self.slots) else Slots()
+        slots = stored_slots(self.slots, self.slots.used()) if len(self.slots) else Slots()
         return Delta(shapes=[_shape_state(entry) for entry in shapes], slots=slots, answers=list(self.answers.all()))
 
     def apply(self, delta: Delta) -> None:
@@ -172,7 +173,7 @@ class SubscriptionStore:
         for freed in delta.freed:
             self.answers.drop(freed)
         self.slots.put_freed(np.array(delta.freed, np.int64))
-        self.slots.put_stored(delta.slots)
+        put_slots(self.slots, delta.slots)
         for slot, record in delta.answers:
             self.answers.put(slot, record)
         moved, value, known, n, era = columns_of(delta.values)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from overlay.answers.answer import AggregateAnswer, SetAnswer
+from overlay.answers.answer import SetAnswer
 from overlay.answers.answer_table import AnswerTable
 
 
@@ -22,7 +22,13 @@ def test_bounds_are_kept_from_the_start() -> None:
     table = AnswerTable()
     table.bound(3, b"a", b"\xff")
     assert table.bounds(3) == (b"a", b"\xff") and table.bounds(4) is None and table.answer(3) is None
-    table.start(3, AggregateAnswer([(1, 0), None]))
+    table.start(
+        3,
+        (
+            (1, 0),
+            None,
+        ),
+    )
     assert list(again(table.changed()).all()) == list(table.all())
     assert again(list(table.all())).bounds(3) == (b"a", b"\xff")
     assert table.changed() == []
@@ -30,8 +36,8 @@ def test_bounds_are_kept_from_the_start() -> None:
 
 def test_what_was_told_last_is_kept_with_the_answer() -> None:
     table = AnswerTable()
-    kept = table.start(0, AggregateAnswer([(2, 7)]))
-    kept.answer, kept.untold_changes = AggregateAnswer([(3, 9)]), 4
+    kept = table.start(0, ((2, 7),))
+    kept.answer, kept.untold_changes = ((3, 9),), 4
     table.touch(0)
     kept = again(table.changed()).of(0)
     assert (kept.answer, kept.last_told, kept.untold_changes) == (((3, 9),), (2, 7), 4)

@@ -174,10 +174,15 @@ def test_thousands_that_come_before_their_table_are_acknowledged_in_order() -> N
 
 
 def regions(bench: Bench) -> list[tuple]:
-    table, shapes = bench.edge._store.slots, bench.edge._store.shapes
-    used = table.used().tolist()
-    found = [(table.key(i), table.region(i, shapes[int(table.shape[i])].shape), table.notify(i)) for i in used]
-    return sorted([(*one, int(table.expires(np.array([i]))[0])) for i, one in zip(used, found, strict=True)], key=repr)
+    table, columns = bench.edge._store.slots, ("lo", "hi", "empty")
+    found = []
+    for slot in table.used().tolist():
+        one = np.array([slot])
+        numbers = [getattr(table, name)[slot].item() for name in columns]
+        group, end = table.groups_of(one)[0], int(table.expiry.of(one)[0])
+        shape = bench.edge._store.shape_of(slot).key
+        found.append((table.key(slot), shape, group, *numbers, table.terms.of(slot).notify, end))
+    return sorted(found, key=repr)
 
 
 def _brief(edge: VirtualEdge) -> list[tuple]:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from decimal import Decimal
 
 from catalog.sql.notify import Notify
-from overlay.answers.answer import AggregateAnswer
 from overlay.answers.conflation import Threshold
 from tests.overlay.maintain.one_answer import BIGINT, OneAnswer
 
 
 def test_each_cause_is_told_with_the_text_told_before_it() -> None:
-    world = OneAnswer("sum", AggregateAnswer([(1, 5)]))
+    world = OneAnswer("sum", ((1, 5),))
     maintainer = world.follow()
     hits = [world.hit(1, 1, units=2), world.hit(2, 1, units=0), world.hit(3, -1, units=-7)]
     assert maintainer.take(hits, 0, 3, world.answers)
@@ -21,13 +20,13 @@ def test_each_cause_is_told_with_the_text_told_before_it() -> None:
 
 
 def test_latest_tells_the_end_and_min_change_what_is_far() -> None:
-    world = OneAnswer("min", AggregateAnswer([10]))
+    world = OneAnswer("min", (10,))
     latest = world.follow(latest=True)
     latest.take([world.hit(1, None, 9), world.hit(2, None, 8)], 0, 2, world.answers)
     assert world.lines == []
     latest.end()
     assert world.told("n", "old", "new", "at", "changes") == [(2, 10, 8, 2, 2)]
-    world = OneAnswer("min", AggregateAnswer([10]))
+    world = OneAnswer("min", (10,))
     threshold = Threshold(Notify("min_change", Decimal(3)), world.output, BIGINT)
     far = world.follow(threshold=threshold)
     far.take([world.hit(1, None, 8), world.hit(2, None, 7), world.hit(3, None, 6)], 0, 3, world.answers)

@@ -6,13 +6,13 @@ from typing import get_args
 
 import pytest
 
-from overlay.answers.answer import AggregateAnswer, Answer, SetAnswer
+from overlay.answers.answer import Answer, SetAnswer
 from overlay.maintain.maintainers import Maintainer
 from tests.overlay.maintain.one_answer import OneAnswer
 
 
 def test_each_kind_of_answer_has_its_own_maintainer() -> None:
-    found = [OneAnswer("sum", AggregateAnswer([(1, 5)])).follow(), OneAnswer("distinct", SetAnswer()).follow()]
+    found = [OneAnswer("sum", ((1, 5),)).follow(), OneAnswer("distinct", SetAnswer()).follow()]
     assert {type(maintainer) for maintainer in found} == set(get_args(Maintainer))
     assert len(get_args(Answer)) == len(get_args(Maintainer))
 

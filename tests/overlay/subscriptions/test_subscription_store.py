@@ -89,7 +89,7 @@ def test_answers_of_their_own_go_with_their_slot_and_not_with_the_next_one() -> 
     store.answers.start(first, answer_of((Tally.of(2, 7),)))
     deltas.append(store.changes())
     assert copy(deltas).whole() == store.whole() and len(deltas[0].answers) == 1
-    store.slots.set_expires(array(first), 8)
+    store.slots.expiry.set(array(first), 8)
     store.touch(array(first))
     deltas.append(store.changes())
     assert copy(deltas).whole() == store.whole() and not deltas[1].answers
@@ -98,7 +98,7 @@ def test_answers_of_their_own_go_with_their_slot_and_not_with_the_next_one() -> 
     deltas.append(store.changes())
     again = copy(deltas)
     assert again.whole() == store.whole() and not len(again.answers)
-    assert again.slots.next_expiry(0) == 2**63 - 1
+    assert again.slots.expiry.after(0) == 2**63 - 1
 
 
 def test_a_new_era_makes_all_wait_and_the_oldest_registers_first() -> None:
