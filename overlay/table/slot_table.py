@@ -28,9 +28,8 @@ import numpy.typing as npt
 from overlay.arena.growable_column import widened
 from overlay.arena.key_interner import NumberedKeys
 from overlay.arena.text_arena import cut
-from overlay.delivery.delivery import json_names
+from overlay.delivery.delivery import change_heads, json_names
 from overlay.table.accepted_batch import AcceptedBatch
-from overlay.table.change_heads import change_heads
 from overlay.table.expiry_column import ExpiryColumn
 from overlay.table.slot_terms import SlotTerms
 from overlay.table.slot_texts import SlotTexts
