@@ -129,8 +129,8 @@ class Audience:
         index = SubscriptionIndex()
         size = len(self)
         zeros = np.zeros(size, np.int64)
-        index.insert(np.arange(size), zeros, [group_key(())] * size, *self.codes())
-        number = index.number(0, group_key(()))
+        index.insert(np.arange(size), zeros, [group_key(())] * size, zeros, *self.codes())
+        number = index.groups.number(0, group_key(()), 0)
         met = 0
         for part in packed:
             of = part.messages

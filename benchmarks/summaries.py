@@ -95,8 +95,9 @@ def widened(over: Ranges, stay: Ranges) -> Boxes:
 def wanted(said: Messages, own: Ranges) -> Bool:
     """Return which messages somebody of `own` wants."""
     index, size = SubscriptionIndex(), len(own[0])
-    index.insert(np.arange(size), np.zeros(size, np.int64), [GROUP] * size, *own)
-    group = np.full(len(said), index.number(0, GROUP), np.int64)
+    zeros = np.zeros(size, np.int64)
+    index.insert(np.arange(size), zeros, [GROUP] * size, zeros, *own)
+    group = np.full(len(said), index.groups.number(0, GROUP, 0), np.int64)
     met = np.zeros(len(said), np.bool_)
     met[index.query(group, said.lo_min, said.lo_max, said.hi_min, said.hi_max)[0]] = True
     return met

@@ -150,7 +150,7 @@ class PurePipeline:
         for offset, key, value in self._unread(self.topics.subscriptions, number, self._fed):
             edge.subscription(offset, key, value)
         if self._fed[self.topics.notifications, number] == len(self.logs[self.topics.notifications][number]):
-            edge.settle()
+            edge.refuse_held()
         self._write(edge.take())
         resume = edge.resume_offset
         self._committed[number] = self._fed[self.topics.notifications, number] if resume is None else resume

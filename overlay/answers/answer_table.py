@@ -1,8 +1,8 @@
 """What some slots have beside the columns of `table/slot_table.py`: bounds that are bytes, answers kept one by one.
 
     bounds   (lo, hi) of a range attribute without order codes, lo <= key < hi (`catalog/query/shape.py`, `Region`)
-    whole    the answer, where it is not one order code or where its policy is MIN CHANGE (`answers/answer_layout.py`)
-    told     for MIN CHANGE: the state that was told last, and `untold`: how many changes came since
+    answer   where it is not one order code or a count, or where its policy is MIN CHANGE (`overlay/answers/answer.py`)
+    last_told, untold_changes   for MIN CHANGE: the state that was told last, and how many changes came since
 
 A slot without any of these costs nothing here. Slots whose answer is here have value 0 and known False in the columns
 (`n` is always there); those with bounds have lo and hi 0, the index finds labels for them (`index/range_index.py`).
@@ -24,8 +24,7 @@ from dataclasses import dataclass
 import msgspec
 
 from operators.answer import Members, Part, Parts, apart, runs
-from overlay.answers.answer_layout import PartState, Value, Whole, part_of, parts_of, state_of, states_of
-from overlay.answers.quota import size_of
+from overlay.answers.answer import Answer, PartState, SetAnswer, Value, answer_of, part_of, parts_of, state_of
 
 Bounds = tuple[bytes, bytes]
 MAX_MEMBER_BYTES = 800_000
@@ -34,42 +33,22 @@ MAX_MEMBER_BYTES = 800_000
 
 @dataclass(slots=True)
 class StoredAnswer:
-    """What is kept of one slot. `whole` None: no answer is kept here. `told` counts only for MIN CHANGE."""
+    """What is kept of one slot. `answer` None: it is not kept here. `last_told` counts only for MIN CHANGE."""
 
     bounds: Bounds | None = None
-    whole: Whole | None = None
-    told: PartState = None
-    untold: int = 0
-    _size: int = -1
-
-    @property
-    def members(self) -> set[Value]:
-        """The values of a DISTINCT; to be changed by `turn` only."""
-        assert isinstance(self.whole, set), "the answer is no DISTINCT"
-        return self.whole
-
-    @property
-    def size(self) -> int:
-        """How many bytes the texts among the members take (`quota.size_of`). Cost: O(members) once."""
-        if self._size < 0:
-            self._size = size_of(self.members)
-        return self._size
-
-    def turn(self, value: Value, came: bool) -> None:
-        """Let a value come that is no member, or a member go."""
-        if isinstance(value, str):
-            self._size = self.size + (1 if came else -1) * size_of([value])
-        (self.members.add if came else self.members.remove)(value)
+    answer: Answer | None = None
+    last_told: PartState = None
+    untold_changes: int = 0
 
 
 class _Stored(msgspec.Struct, array_like=True, frozen=True, omit_defaults=True):
-    """A record: all of a `StoredAnswer`, or with `parts` None and `whole` False the difference of its members."""
+    """A record: a `StoredAnswer`, or where it is not `complete` the difference of its members."""
 
-    whole: bool
+    complete: bool
     bounds: Bounds | None = None
     parts: Parts | None = None
-    told: Part | None = None
-    untold: int = 0
+    last_told: Part | None = None
+    untold_changes: int = 0
     gone: tuple[Value, ...] = ()
     came: tuple[Value, ...] = ()
 
@@ -81,42 +60,42 @@ class AnswerTable:
     """`StoredAnswer` by slot, and which of them have changed since `changed` was last asked."""
 
     def __init__(self) -> None:
-        self._kept: dict[int, StoredAnswer] = {}
+        self._stored: dict[int, StoredAnswer] = {}
         self._dirty: set[int] = set()
         self._differences: dict[int, dict[Value, bool]] = {}
 
     def __len__(self) -> int:
-        return len(self._kept)
+        return len(self._stored)
 
     def __contains__(self, slot: int) -> bool:
-        return slot in self._kept
+        return slot in self._stored
 
     def of(self, slot: int) -> StoredAnswer:
         """Return what is kept of a slot whose answer is here."""
-        return self._kept[slot]
+        return self._stored[slot]
 
-    def whole(self, slot: int) -> Whole | None:
+    def answer(self, slot: int) -> Answer | None:
         """Return the answer of a slot, None where it is not here (or not known yet)."""
-        kept = self._kept.get(slot)
-        return None if kept is None else kept.whole
+        stored = self._stored.get(slot)
+        return None if stored is None else stored.answer
 
     def bound(self, slot: int, lo: bytes, hi: bytes) -> None:
         """Keep the bounds of a new slot."""
-        self._kept[slot] = StoredAnswer((lo, hi))
+        self._stored[slot] = StoredAnswer((lo, hi))
         self._dirty.add(slot)
 
     def bounds(self, slot: int) -> Bounds | None:
         """Return the bounds of a slot whose range attribute has no order codes, else None."""
-        kept = self._kept.get(slot)
-        return None if kept is None else kept.bounds
+        stored = self._stored.get(slot)
+        return None if stored is None else stored.bounds
 
-    def start(self, slot: int, whole: Whole) -> StoredAnswer:
+    def start(self, slot: int, answer: Answer) -> StoredAnswer:
         """Write the answer of a snapshot, which is told at once."""
-        kept = self._kept.setdefault(slot, StoredAnswer())
-        kept.whole, kept.untold, kept._size = whole, 0, -1
-        kept.told = whole[0] if isinstance(whole, tuple) else None
+        stored = self._stored.setdefault(slot, StoredAnswer())
+        stored.answer, stored.untold_changes = answer, 0
+        stored.last_told = answer[0] if isinstance(answer, tuple) else None
         self.touch(slot)
-        return kept
+        return stored
 
     def touch(self, slot: int) -> None:
         """Note that a slot's `StoredAnswer` was changed, in any way."""
@@ -130,7 +109,7 @@ class AnswerTable:
 
     def drop(self, slot: int) -> None:
         """Forget a slot, whether it is here or not."""
-        self._kept.pop(slot, None)
+        self._stored.pop(slot, None)
         self._dirty.discard(slot)
         self._differences.pop(slot, None)
 
@@ -144,33 +123,34 @@ class AnswerTable:
 
     def put(self, slot: int, record: bytes) -> None:
         """Take in a record of `changed` or `all`. Raises msgspec.DecodeError."""
-        stored = _DECODER.decode(record)
-        if stored.whole:
-            whole = None if stored.parts is None else states_of(stored.parts)
-            told = None if stored.told is None else state_of(stored.told)
-            self._kept[slot] = StoredAnswer(stored.bounds, whole, told, stored.untold)
+        read = _DECODER.decode(record)
+        if read.complete:
+            answer = None if read.parts is None else answer_of(read.parts)
+            told = None if read.last_told is None else state_of(read.last_told)
+            self._stored[slot] = StoredAnswer(read.bounds, answer, told, read.untold_changes)
             return
-        members = self._kept[slot].whole
-        assert isinstance(members, set), f"slot {slot} has members that differ, but had none before"
-        members.difference_update(stored.gone)
-        members.update(stored.came)
+        members = self._stored[slot].answer
+        if not isinstance(members, SetAnswer):
+            raise ValueError(f"slot {slot} has members that differ, but had none before")
+        members.difference_update(read.gone)
+        members.update(read.came)
 
     def all(self) -> Iterator[tuple[int, bytes]]:
         """Give everything, by slot. Cost: O(everything)."""
-        for slot in sorted(self._kept):
+        for slot in sorted(self._stored):
             for record in self._records(slot):
                 yield slot, record
 
     def _records(self, slot: int) -> Iterator[bytes]:
         """Yield all of a slot: one record, or where members are many, one with the first and others with the rest."""
-        kept = self._kept[slot]
-        first, *rest = (None,) if kept.whole is None else apart(parts_of(kept.whole), MAX_MEMBER_BYTES)
-        told = None if kept.told is None else part_of(kept.told)
-        yield msgspec.msgpack.encode(_Stored(True, kept.bounds, first, told, kept.untold))
+        stored = self._stored[slot]
+        first, *rest = (None,) if stored.answer is None else apart(parts_of(stored.answer), MAX_MEMBER_BYTES)
+        told = None if stored.last_told is None else part_of(stored.last_told)
+        yield msgspec.msgpack.encode(_Stored(True, stored.bounds, first, told, stored.untold_changes))
         for parts in rest:
-            (more,) = parts or ()
-            assert isinstance(more, Members), "only members are told apart"
-            yield msgspec.msgpack.encode(_Stored(False, came=more.values))
+            for more in parts or ():
+                if isinstance(more, Members):  # nothing else is told apart
+                    yield msgspec.msgpack.encode(_Stored(False, came=more.values))
 
 
 def _difference(noted: dict[Value, bool]) -> Iterator[bytes]:

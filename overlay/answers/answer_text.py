@@ -1,4 +1,4 @@
-"""JSON texts of outputs, from the states of their parts (`overlay/answers/answer_layout.py`).
+"""JSON texts of outputs, from the states of their parts (`overlay/answers/answer.py`).
 
     COUNT                      integer
     SUM   integers, DECIMAL    integer of any size; string with the column's scale

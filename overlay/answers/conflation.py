@@ -5,7 +5,7 @@
     MIN CHANGE d     those with |new - told| >= d, or d percent of |told| (from 0 each one); and NULL coming or going
 
 The answer itself is exact under all of them: what is held back is only the telling, and `changes` says how many were.
-None tells what is written as it was told last, however far the exact answer has moved (`maintain/maintainers.py`).
+None tells what is written as it was told last, however far the exact answer has moved (`maintain/aggregate.py`).
 
 Deltas are compared as integers, in units (`exact_units.py`), so 0.1 is 0.1: with told = c/e, new = a/b, d = p/q and
 u units to the one, |a/b - c/e| >= d u is |ae - cb| q >= p u b e, and for percent |ae - cb| 100 q >= p |c| b.
@@ -17,7 +17,7 @@ from catalog.query.shape import Output
 from catalog.sql.notify import Notify
 from catalog.types.column_type import ColumnType
 from operators.exact_units import unit_of, units_of_one
-from overlay.answers.answer_layout import PartState
+from overlay.answers.answer import PartState
 
 Ratio = tuple[int, int] | None
 """An answer in units as (numerator, denominator); None: NULL."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,18 +12,37 @@ from catalog.query.shape import Channel, Shape
 from catalog.schema.relation import Catalog, Relation
 from catalog.types.column_type import ColumnType, Kind
 from operators.operator import is_plain
+from overlay.answers.aggregate_layout import AggregateLayout
 from overlay.answers.answer_layout import AnswerLayout
+from overlay.answers.set_layout import SetLayout
+from overlay.arena.interner import Interned
 from overlay.delivery.delivery import NULL, ValueTexts, json_text
 from state.change_batch import I32, I64, Bool
 
 COUNT_TYPE = ColumnType(Kind.BIGINT)
+_LAYOUTS: dict[str, type[AnswerLayout]] = {"distinct": SetLayout}
+"""By what stands first in a SELECT list, where its answers are no aggregates."""
+
+
+class Domain(NamedTuple):
+    """What a channel is of: rows of `relation`, told apart by the columns `equal`, along the attribute `range`."""
+
+    relation: str
+    equal: tuple[str, ...]
+    range: str | None
+
+    @classmethod
+    def of(cls, one: Shape | Channel) -> Domain:
+        """Return the domain of a shape, which is that of all its channels, or of a channel."""
+        return cls(one.relation, one.equal, one.range)
 
 
 @dataclass(slots=True)
 class ShapeEntry:
     """One shape in use.
 
-    `born` tells its relation from a later one of the same name; `count` counts its subscriptions. `types` are those of
+    `born` tells its relation from a later one of the same name; `count` counts its subscriptions; `domain` is the
+    number of its domain. `types` are those of
     the outputs' columns (None for COUNT(*)); `range_type` is the range attribute's, where it has no order codes and
     bounds are bytes, else None. A *plain* shape's answers are one order code; one that `counts` is a COUNT alone. Both
     are kept in the columns of slots and written by `texts`; all others, and those told by MIN CHANGE, are kept one by
@@ -37,6 +57,7 @@ class ShapeEntry:
     types: tuple[ColumnType | None, ...]
     range_type: ColumnType | None = None
     count: int = 0
+    domain: int = field(init=False, default=-1)
     key: str = field(init=False)
     plain: bool = field(init=False)
     counts: bool = field(init=False)
@@ -48,7 +69,7 @@ class ShapeEntry:
         first = self.types[0]
         self.key = self.shape.key
         self.plain = first is not None and is_plain(self.shape, first.coded)
-        self.plan = AnswerLayout(self.shape, self.types)
+        self.plan = _LAYOUTS.get(self.shape.outputs[0].function, AggregateLayout)(self.shape, self.types)
         self.counts = [channel.kind for channel in self.plan.channels] == ["rows"] and len(self.types) == 1
         self.texts = ValueTexts(self.text_type)
         self.topic_text = json_text(self.topic)
@@ -72,6 +93,7 @@ class ShapeTable:
         self._by_shape: dict[Shape, ShapeEntry] = {}
         self._by_number: dict[int, ShapeEntry] = {}
         self._by_channel: dict[Channel, dict[int, ShapeEntry]] = {}
+        self._domains: Interned[Domain] = Interned()
         self._texts: dict[ColumnType, ValueTexts] = {}
         self._gaps: list[int] = []
 
@@ -92,6 +114,18 @@ class ShapeTable:
     def shapes_of(self, channel: Channel) -> list[ShapeEntry]:
         """Return the shapes whose answers are made from `channel`; an edge withdraws it when there are none."""
         return list(self._by_channel.get(channel, {}).values())
+
+    def hears(self, channels: Sequence[Channel]) -> Bool:
+        """Return whether each shape, by its number, hears each of `channels`."""
+        heard = np.zeros((len(channels), max(self._by_number, default=-1) + 1), np.bool_)
+        for i, channel in enumerate(channels):
+            heard[i, list(self._by_channel.get(channel, ()))] = True
+        return heard
+
+    def domains(self, numbers: I64) -> I64:
+        """Return the numbers of the domains that shapes are over."""
+        distinct, place = np.unique(numbers, return_inverse=True)
+        return np.array([self[number].domain for number in distinct.tolist()], np.int64)[place]
 
     def texts(self, numbers: I32, codes: I64, known: Bool) -> list[str]:
         """Return the texts of answers that are kept in columns, each of the shape with its number."""
@@ -131,6 +165,9 @@ class ShapeTable:
 
     def put(self, entry: ShapeEntry) -> None:
         """Take in an entry, and let it share its texts with those of the same type."""
+        if entry.number in self._by_number:
+            self._domains.leave([self[entry.number].domain])
+        entry.domain = self._domains.enter(Domain.of(entry.shape))
         entry.texts = self._texts.setdefault(entry.text_type, entry.texts)
         self._by_shape[entry.shape] = entry
         self._by_number[entry.number] = entry
@@ -140,6 +177,7 @@ class ShapeTable:
     def drop(self, number: int) -> None:
         """Forget a shape; its number may be given again."""
         entry = self._by_number.pop(number)
+        self._domains.leave([entry.domain])
         del self._by_shape[entry.shape]
         for channel in entry.plan.channels:
             others = self._by_channel[channel]

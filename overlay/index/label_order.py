@@ -37,7 +37,7 @@ NONE = -1
 
 
 class LabelOrder:
-    """Labels of the bounds that subscriptions of one shape have."""
+    """Labels of the bounds that subscriptions over one domain have."""
 
     def __init__(self) -> None:
         self._labels: SortedDict = SortedDict()

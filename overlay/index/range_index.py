@@ -1,12 +1,12 @@
 """The index of all synced slots, whatever their range attribute: byte bounds stand in it as labels.
 
 What has order codes goes to `index/subscription_index.py` as it is. Byte bounds (`answers/answer_table.py`) go there
-as their labels (`overlay/index/label_order.py`), one order for each shape; a message's cuts become labels too.
+as their labels (`overlay/index/label_order.py`), one order for each domain; a message's cuts become labels too.
 Labels are of the index only: they are not stored, and a restored edge makes its own.
 
-Invariants (`check`), beside those of the parts: 1 a shape has an order if and only if a slot with byte bounds is in;
+Invariants (`check`), beside those of the parts: 1 a domain has an order if and only if a slot with byte bounds is in;
 2 the order counts exactly the bounds of those slots, and the index holds them at their labels.
-Cost: as the parts say, and a rebuild of one shape's points (2 us each) when a gap of its order is used up.
+Cost: as the parts say, and a rebuild of one domain's points (2 us each) when a gap of its order is used up.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from catalog.types.column_type import ColumnType
 from catalog.types.order_key import order_key
 from operators.operator import Messages
 from overlay.answers.answer_table import AnswerTable
+from overlay.index.domain_groups import DomainGroups
 from overlay.index.label_order import NONE, LabelOrder
 from overlay.index.pair_buffer import Pairs
 from overlay.index.subscription_index import SubscriptionIndex
@@ -32,19 +33,20 @@ Rectangles = tuple[I64, I64, I64, I64]
 
 class _Labelled(NamedTuple):
     group: bytes
+    shape: int
     lo: bytes
     hi: bytes
 
 
 class RangeIndex:
-    """Slots by (shape number, group) and range; byte bounds are looked up in `answers`."""
+    """Slots by (domain number, group), shape number and range; byte bounds are looked up in `answers`."""
 
     def __init__(self, answers: AnswerTable) -> None:
         self._answers = answers
         self._points = SubscriptionIndex()
         self._orders: dict[int, LabelOrder] = {}
         self._labelled: dict[int, dict[int, _Labelled]] = {}
-        self._shape_of: dict[int, int] = {}
+        self._domain_of: dict[int, int] = {}
 
     def __len__(self) -> int:
         return len(self._points)
@@ -57,44 +59,46 @@ class RangeIndex:
         self._points.clear()
         self._orders.clear()
         self._labelled.clear()
-        self._shape_of.clear()
+        self._domain_of.clear()
 
     def slots(self) -> list[int]:
         """Return all slots that are in. Cost: O(slots)."""
         return self._points.slots()
 
-    def number(self, shape: int, group: bytes) -> int:
-        """Return the number of a group, -1 where nobody is in it; it holds until something is inserted or removed."""
-        return self._points.number(shape, group)
+    @property
+    def groups(self) -> DomainGroups:
+        """The groups of the index, which `query` is asked with."""
+        return self._points.groups
 
-    def insert(self, slots: I64, shapes: I64, groups: Sequence[bytes], lo: I64, hi: I64) -> None:
+    def insert(self, slots: I64, domains: I64, groups: Sequence[bytes], shapes: I64, lo: I64, hi: I64) -> None:
         """Put slots in, none of which is in; `lo` and `hi` count only where there are no byte bounds.
 
         Cost: about 1 us each, 5 us with byte bounds, amortised, and 10 us a call.
         """
         if len(self._answers):
             lo, hi = lo.copy(), hi.copy()
-            by_shape: dict[int, list[int]] = {}
-            for i, (slot, shape) in enumerate(zip(slots.tolist(), shapes.tolist(), strict=True)):
+            by_domain: dict[int, list[int]] = {}
+            rows = zip(slots.tolist(), domains.tolist(), shapes.tolist(), strict=True)
+            for i, (slot, domain, shape) in enumerate(rows):
                 bounds = self._answers.bounds(slot)
                 if bounds is not None:
-                    by_shape.setdefault(shape, []).append(i)
-                    self._labelled.setdefault(shape, {})[slot] = _Labelled(groups[i], *bounds)
-                    self._shape_of[slot] = shape
-            for shape, places in by_shape.items():
-                self._label(shape, slots, places, lo, hi)
-        self._points.insert(slots, shapes, groups, lo, hi)
+                    by_domain.setdefault(domain, []).append(i)
+                    self._labelled.setdefault(domain, {})[slot] = _Labelled(groups[i], shape, *bounds)
+                    self._domain_of[slot] = domain
+            for domain, places in by_domain.items():
+                self._label(domain, slots, places, lo, hi)
+        self._points.insert(slots, domains, groups, shapes, lo, hi)
 
     def remove(self, slot: int) -> bool:
         """Take a slot out; return whether it was in."""
-        shape = self._shape_of.pop(slot, None)
-        if shape is not None:
-            labelled, order = self._labelled[shape], self._orders[shape]
+        domain = self._domain_of.pop(slot, None)
+        if domain is not None:
+            labelled, order = self._labelled[domain], self._orders[domain]
             gone = labelled.pop(slot)
             order.release(gone.lo)
             order.release(gone.hi)
             if not labelled:
-                del self._labelled[shape], self._orders[shape]
+                del self._labelled[domain], self._orders[domain]
         return self._points.remove(slot)
 
     def remove_all(self, slots: I64) -> None:
@@ -106,12 +110,12 @@ class RangeIndex:
         """Return the pairs (index of a message, slot it meets), in the order of messages: `SubscriptionIndex.query`."""
         return self._points.query(groups, lo_min, lo_max, hi_min, hi_max)
 
-    def rectangles(self, shape: int, range_type: ColumnType, messages: Messages, which: I64) -> Rectangles:
-        """Return the rectangles of messages `which` as labels of a shape whose range attribute has no order codes.
+    def rectangles(self, domain: int, range_type: ColumnType, messages: Messages, which: I64) -> Rectangles:
+        """Return the rectangles of messages `which` as labels of a domain whose range attribute has no order codes.
 
         Cost: O(log n) a distinct text, and O(messages).
         """
-        order = self._orders[shape]
+        order = self._orders[domain]
         columns = [column[which] for column in (messages.lo_min, messages.lo_max, messages.hi_min, messages.hi_max)]
         places, inverse = np.unique(np.concatenate(columns), return_inverse=True)
         cut = places[places != NONE].tolist()
@@ -122,34 +126,35 @@ class RangeIndex:
         lo_max, hi_max = (order.cuts(keys, at[i], above=False) for i in (1, 3))
         return lo_min, lo_max, hi_min, hi_max
 
-    def _label(self, shape: int, slots: I64, places: list[int], lo: I64, hi: I64) -> None:
-        """Write the labels of new slots of one shape into `lo` and `hi`."""
-        order = self._orders.setdefault(shape, LabelOrder())
-        labelled = self._labelled[shape]
+    def _label(self, domain: int, slots: I64, places: list[int], lo: I64, hi: I64) -> None:
+        """Write the labels of new slots of one domain into `lo` and `hi`."""
+        order = self._orders.setdefault(domain, LabelOrder())
+        labelled = self._labelled[domain]
         new = [(i, labelled[int(slots[i])]) for i in places]
         if not order.add([bound for _, one in new for bound in (one.lo, one.hi)]):
-            self._rebuild(shape)
+            self._rebuild(domain)
         for i, one in new:
             lo[i], hi[i] = order.label(one.lo), order.label(one.hi)
 
-    def _rebuild(self, shape: int) -> None:
-        """Put all slots of a shape that are in already at their new labels."""
-        order, labelled = self._orders[shape], self._labelled[shape]
+    def _rebuild(self, domain: int) -> None:
+        """Put all slots of a domain that are in already at their new labels."""
+        order, labelled = self._orders[domain], self._labelled[domain]
         moved = [slot for slot in labelled if self._points.remove(slot)]
         ones = [labelled[slot] for slot in moved]
-        lo = np.array([order.label(one.lo) for one in ones], np.int64)
-        hi = np.array([order.label(one.hi) for one in ones], np.int64)
-        shapes = np.full(len(moved), shape, np.int64)
-        self._points.insert(np.array(moved, np.int64), shapes, [one.group for one in ones], lo, hi)
+        shapes, lo, hi = (
+            np.array([(one.shape, order.label(one.lo), order.label(one.hi)) for one in ones], np.int64).reshape(-1, 3).T
+        )
+        domains = np.full(len(moved), domain, np.int64)
+        self._points.insert(np.array(moved, np.int64), domains, [one.group for one in ones], shapes, lo, hi)
 
     def check(self) -> None:
         """Check the invariants of the module's header and of the parts. Raises AssertionError. Cost: O(n log n)."""
         self._points.check()
         assert self._orders.keys() == self._labelled.keys(), (1, self._orders.keys(), self._labelled.keys())
-        for shape, labelled in self._labelled.items():
-            order = self._orders[shape]
+        for domain, labelled in self._labelled.items():
+            order = self._orders[domain]
             order.check()
             bounds = Counter(bound for one in labelled.values() for bound in (one.lo, one.hi))
-            assert len(order) == len(bounds), (2, shape, bounds)
+            assert len(order) == len(bounds), (2, domain, bounds)
             for slot, one in labelled.items():
-                assert self._points.point(slot) == (order.label(one.lo), order.label(one.hi)), (2, shape, slot, one)
+                assert self._points.point(slot) == (order.label(one.lo), order.label(one.hi)), (2, domain, slot, one)

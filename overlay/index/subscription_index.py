@@ -1,10 +1,13 @@
-"""Which subscriptions does a message meet? All of a virtual edge's, by shape, group and range.
+"""Which subscriptions does a message meet? All of a virtual edge's, by domain, group, shape and range.
 
-Problem. A message names a shape, a group ("exchange = NYSE") and a rectangle in the plane of ranges; everyone of that
-shape and group whose point (lo, hi) is inside has a new answer. Most groups are small, a few may be huge, many
-subscribers ask the very same, and a batch brings messages for thousands of groups, most of which nobody asks about.
+Problem. A message names a channel, a group ("exchange = NYSE") and a rectangle in the plane of ranges; everyone of that
+group whose shape has the channel and whose point (lo, hi) is inside has a new answer. Most groups are small, a few may
+be huge, many subscribers ask the very same, and a batch brings messages for thousands of groups, most of which nobody
+asks about.
 
-Idea. One table of distinct points with the subscribers hanging on each (`index/point_store.py`). A group with few
+Idea. Each shape has its own points in a group, a *group* of the index, and which of them a message is for is looked up
+at once (`index/domain_groups.py`). All groups share one table of distinct points with the subscribers hanging on each
+(`index/point_store.py`). A group with few
 points is a chain, walked by every message that names it; beyond `small` points it becomes a k-d tree
 (`overlay/index/kd_tree.py`), and a chain again when it has shrunk to a quarter. All chains are asked in one call,
 whatever the number of groups; trees are asked one by one, each with its messages.
@@ -15,10 +18,10 @@ whatever the number of groups; trees are asked one by one, each with its message
               └─────┴─────► tree of g2: one call for both messages
     pairs     (0, slot) (0, slot) (1, slot) (2, slot) ...        in the order of messages
 
-Invariants (`check`), beside those of the parts: 1 a group has a number if and only if somebody is in it; 2 a tree holds
+Invariants (`check`), beside those of the parts: 1 a group is there if and only if somebody is in it; 2 a tree holds
 exactly the points of its group, and is there only above `small` / 4 points; 3 what is in is found by its own point.
 Cost: a chain costs 2 ns a point and message, trees as they say; 50 us a batch and 20 us a tree that is asked; insertion
-1-3 us, removal 3 us. Memory: 12 bytes a subscription, 25-40 a distinct point, 250 a group.
+1-3 us, removal 3 us. Memory: 12 bytes a subscription, 25-40 a distinct point, 28 a group, 250 a domain and group.
 Source: Interface paper, section 2.4 (the subscription index of a server).
 """
 
@@ -28,7 +31,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from overlay.index import domain_kernels
 from overlay.index import index_kernels as kernels
+from overlay.index.domain_groups import DomainGroups
 from overlay.index.index_kernels import COUNT, GROUP, HEAD, TREE
 from overlay.index.kd_tree import LEAF, KdTree
 from overlay.index.pair_buffer import Pairs, collect, in_order
@@ -39,7 +44,7 @@ SMALL = 64
 
 
 class SubscriptionIndex:
-    """Slots by (shape number, group) and (lo, hi). `small`, `leaf`: see the header; tests make them tiny."""
+    """Slots by domain number, group, shape number and (lo, hi). `small`, `leaf`: see the header; in tests tiny."""
 
     def __init__(self, small: int = SMALL, leaf: int = LEAF) -> None:
         self._small = small
@@ -49,9 +54,7 @@ class SubscriptionIndex:
     def clear(self) -> None:
         """Take everything out."""
         self._store = PointStore()
-        self._numbers: dict[tuple[int, bytes], int] = {}
-        self._keys: list[tuple[int, bytes] | None] = []
-        self._free: list[int] = []
+        self.groups = DomainGroups()
         self._trees: dict[int, KdTree] = {}
         self._size = 0
         self._pairs_a_message = 1.0
@@ -75,19 +78,16 @@ class SubscriptionIndex:
         lo, hi = self._store.xy[place].tolist()
         return lo, hi
 
-    def number(self, shape: int, group: bytes) -> int:
-        """Return the number of a group, -1 where nobody is in it; it holds until something is inserted or removed."""
-        return self._numbers.get((shape, group), -1)
-
-    def insert(self, slots: I64, shapes: I64, groups: Sequence[bytes], lo: I64, hi: I64) -> None:
-        """Put slots in, none of which is in.
+    def insert(self, slots: I64, domains: I64, groups: Sequence[bytes], shapes: I64, lo: I64, hi: I64) -> None:
+        """Put slots in, none of which is in; a shape is always of the same domain.
 
         Cost: about 1 us each, amortised, and 10 us a call.
         """
         if not len(slots):
             return
-        numbers = np.array([self._enter(key) for key in zip(shapes.tolist(), groups, strict=True)], np.int64)
-        self._store.reserve(int(slots.max()) + 1, len(self._keys))
+        numbers, new = self.groups.enter(domains, groups, shapes)
+        self._store.reserve(int(slots.max()) + 1, self.groups.size)
+        self._store.groups[new] = (-1, 0, -1)
         self._size += len(slots)
         columns = (np.ascontiguousarray(slots), np.ascontiguousarray(lo), np.ascontiguousarray(hi))
         self._into_chains(numbers, *columns)
@@ -113,7 +113,7 @@ class SubscriptionIndex:
             if len(tree) <= self._small // 4:
                 self._fell(number, tree)
         if number not in self._trees and not store.groups[number, COUNT]:
-            self._leave(number)
+            self.groups.leave(number)
         return True
 
     def query(self, groups: I64, lo_min: I64, lo_max: I64, hi_min: I64, hi_max: I64) -> Pairs:
@@ -132,25 +132,6 @@ class SubscriptionIndex:
         pairs = in_order(pieces)
         self._pairs_a_message = len(pairs[0]) / len(heard)
         return pairs
-
-    def _enter(self, key: tuple[int, bytes]) -> int:
-        number = self._numbers.get(key, -1)
-        if number < 0:
-            number = self._free.pop() if self._free else len(self._keys)
-            self._numbers[key] = number
-            if number == len(self._keys):
-                self._keys.append(key)
-                self._store.reserve(0, len(self._keys))
-            self._keys[number] = key
-            self._store.groups[number] = (-1, 0, -1)
-        return number
-
-    def _leave(self, number: int) -> None:
-        key = self._keys[number]
-        assert key is not None, f"group {number} was left twice"
-        del self._numbers[key]
-        self._keys[number] = None
-        self._free.append(number)
 
     def _into_chains(self, numbers: I64, slots: I64, lo: I64, hi: I64) -> None:
         """Hang what belongs to chains; a chain that would get too long becomes a tree, and is then left alone."""
@@ -196,7 +177,7 @@ class SubscriptionIndex:
         slots = self.slots()
         assert len(slots) == self._size, (1, slots, self._size)
         numbers = self._store.hung[slots, GROUP].astype(np.int64)
-        assert set(numbers.tolist()) == set(self._numbers.values()), (1, numbers, self._numbers)
+        self.groups.check(set(numbers.tolist()))
         for number, tree in self._trees.items():
             tree.check()
             assert len(tree) > self._small // 4 and self._store.groups[number, TREE] >= 0, (2, number)
@@ -213,11 +194,13 @@ def warm() -> None:
     """
     index = SubscriptionIndex(small=2, leaf=2)
     slots = np.arange(9)
-    index.insert(slots, np.minimum(slots, 1), [b""] * 9, slots, slots)
-    index.query(np.minimum(slots, 1), slots, slots, slots, slots)
+    shapes = np.minimum(slots, 1)
+    index.insert(slots, np.zeros(9, np.int64), [b""] * 9, shapes, slots, slots)
+    index.groups.heard(np.zeros(1, np.int64), np.zeros(1, np.int64), np.ones((1, 2), np.bool_))
+    index.query(shapes, slots, slots, slots, slots)
     for slot in range(9):
         index.remove(slot)
-    for kernel in kernels.ENTRIES:
+    for kernel in (*kernels.ENTRIES, *domain_kernels.ENTRIES):
         if hasattr(kernel, "disable_compile"):
             kernel.disable_compile()
 

@@ -2,7 +2,7 @@
 
 A client may apply a catalog and subscribe at once, and its subscription can reach an edge before the news of
 the catalog does. A record that names an unknown table or column is therefore *held back*: it is tried again with
-every newer catalog, and refused for good only by `VirtualEdge.settle`, when the edge has read all that was
+every newer catalog, and refused for good only by `VirtualEdge.refuse_held`, when the edge has read all that was
 announced before the record came. Records that come before any catalog is announced wait in the same queue.
 """
 

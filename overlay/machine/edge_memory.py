@@ -10,7 +10,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 import msgspec
+import numpy as np
 
+from overlay.delivery.delivery import Position
 from overlay.intake.admission import Admission
 from overlay.subscriptions.edge_state import Delta, EdgeStateError, Head, HeldState, read_back
 from overlay.subscriptions.held_records import Held
@@ -29,6 +31,29 @@ class EdgeMemory:
     def set(self, **fields: object) -> None:
         """Replace fields of the head."""
         self.head = msgspec.structs.replace(self.head, **fields)
+
+    @property
+    def position(self) -> Position | None:
+        """The last batch that was applied, None before the first."""
+        return Position(*self.head.position) if self.head.position is not None else None
+
+    def followed(self, era: int) -> Position:
+        """Return the position up to which the live slots of an era have followed their shards."""
+        if era != self._store.slots.era:
+            return Position(*self.head.ended_eras[era])
+        assert self.position is not None, "a subscription is live, but no batch was ever applied"
+        return self.position
+
+    def next_era(self) -> None:
+        """Stop following: every answer must be synced again. Remember up to where the ending era has come."""
+        slots = self._store.slots
+        used = slots.used()
+        kept = set(np.unique(slots.eras[used[slots.n[used] > 0]]).tolist())
+        ended = {era: at for era, at in self.head.ended_eras.items() if era in kept}
+        if self.head.position is not None and self.head.era in kept:
+            ended[self.head.era] = self.head.position
+        self._store.next_era()
+        self.set(era=slots.era, ended_eras=ended)
 
     def changes(self) -> Delta:
         """Return what changed since the last call. Cost: O(changes)."""
@@ -58,7 +83,7 @@ class EdgeMemory:
         self._kept_head = self.head
         self._admission.held.changes()  # all of it is stored
         with _fitting(None):
-            self._store.settle(self.head.era)
+            self._store.rebuild(self.head.era)
 
     def _take(self, delta: Delta) -> None:
         self._store.apply(delta)

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import msgspec
+
 from catalog.types.column_type import JsonValue
 from overlay.delivery.delivery import Position
+from overlay.machine.edge_memory import EdgeMemory
+from overlay.subscriptions.held_records import HeldRecords
+from overlay.subscriptions.subscription_store import SubscriptionStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,3 +31,32 @@ class SubscriptionView:
     answer: JsonValue | list[JsonValue] = None
     at: Position | None = None
     replaced_by: int | None = None
+
+
+class SubscriptionViews:
+    """Looks at subscriptions in a store, and among the records that are held back; `memory` knows the positions."""
+
+    def __init__(self, store: SubscriptionStore, held: HeldRecords, memory: EdgeMemory) -> None:
+        self._store = store
+        self._held = held
+        self._memory = memory
+
+    def find(self, key: bytes) -> SubscriptionView | None:
+        """Return the subscription `key` as it is now. Cost: O(1)."""
+        slots = self._store.slots
+        live, waiting = slots.find(key)
+        if live is not None:
+            return self._view(live, None if waiting is None else int(slots.version[waiting]))
+        if waiting is not None:
+            return self._view(waiting, None)
+        held = self._held.newest(key)
+        return None if held is None else SubscriptionView(key.decode(), held, "held", "")
+
+    def _view(self, slot: int, replaced_by: int | None) -> SubscriptionView:
+        slots = self._store.slots
+        name, version, n = slots.key(slot).decode(), int(slots.version[slot]), int(slots.n[slot])
+        if not n:
+            return SubscriptionView(name, version, "accepted", slots.sql(slot))
+        text = self._store.shape_of(slot).plan.text(self._store.answer(slot))
+        at = self._memory.followed(int(slots.eras[slot]))
+        return SubscriptionView(name, version, "live", slots.sql(slot), n, msgspec.json.decode(text), at, replaced_by)

@@ -22,17 +22,15 @@ Promises, numbered as the tests that crash it:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Sequence
 
-import msgspec
 import numpy as np
 
 from catalog.schema.relation import Catalog
 from connectors.record import OutRecord
 from connectors.topics import Topics
-from operators.control import ControlError, EpochBegins, Progress, RegisterAll, Withdraw, decode_control
-from operators.packed import Header, PackedError, PackedMessages, PackedSnapshot, is_packed, unpack
+from operators.control import EpochBegins, Progress, RegisterAll
+from operators.packed import Header, PackedMessages, PackedSnapshot
 from operators.record_error import RecordError
 from overlay.answers import quota
 from overlay.delivery import ack
@@ -41,10 +39,10 @@ from overlay.delivery.outbox import Outbox
 from overlay.intake.admission import Admission
 from overlay.intake.intake import Intake
 from overlay.machine.edge_memory import EdgeMemory
-from overlay.machine.subscription_view import SubscriptionView
+from overlay.machine.notification import Control, read_notification
+from overlay.machine.subscription_view import SubscriptionView, SubscriptionViews
 from overlay.maintain.batch_applier import BatchApplier
 from overlay.maintain.batch_buffer import BatchBuffer, Chunk, MissingChunksError
-from overlay.subscriptions.current_answer import current_answer
 from overlay.subscriptions.edge_counters import EdgeCounters
 from overlay.subscriptions.edge_state import Delta, Head, encode_deltas, encode_snapshot
 from overlay.subscriptions.endings import Endings
@@ -56,16 +54,6 @@ from overlay.table.slot_table import NONE
 from state.errors import TidewireError
 
 _NO_CATALOG = -2
-_CHUNKS_SHARED = 48
-
-_unpack_shared = lru_cache(_CHUNKS_SHARED)(unpack)
-"""Virtual edges that want the same shapes are sent the very same chunks: a process unpacks them once."""
-
-
-class NotificationError(TidewireError):
-    """A record in `notifications` was written by a newer engine: nobody here knows what it says."""
-
-    code = "notification"
 
 
 class VirtualEdge:
@@ -90,7 +78,8 @@ class VirtualEdge:
         self._outbox = Outbox(topics, number)
         self._losses: list[str] = []
         self._applier = BatchApplier(self._store, self._outbox, self.counters)
-        self._endings = Endings(self._store, self._outbox, self.counters, self._followed)
+        self._views = SubscriptionViews(self._store, self._admission.held, self._memory)
+        self._endings = Endings(self._store, self._outbox, self.counters, self._memory.followed)
         self._expiry = Expiry(self._store)
         self._intake = Intake(
             number, partitions, self._store, self._admission, self._outbox, self.counters, self._expiry,
@@ -119,14 +108,10 @@ class VirtualEdge:
         Cost: a chunk is only unpacked (0.1 ms); a progress record applies its batch.
         Raises NotificationError for what a newer engine wrote, MissingChunksError where two runs of a batch differ.
         """
+        where = f"`{self._topics.notifications}` [{self.number}] offset {offset}"
         try:
-            record = _read(value or b"")
+            record = read_notification(value or b"", where)
         except RecordError as error:
-            where = f"`{self._topics.notifications}` [{self.number}] offset {offset}"
-            if error.newer:
-                raise NotificationError(
-                    f"{where} cannot be read: {error}. Run an edge of the engine's version, which goes on from here."
-                ) from error
             self._lose(f"{where} cannot be read: {error}")
             return False
         if isinstance(record, PackedMessages | PackedSnapshot):
@@ -135,7 +120,7 @@ class VirtualEdge:
         self._control(record)
         return True
 
-    def settle(self, through: int | None = None, most: int | None = None) -> bool:
+    def refuse_held(self, through: int | None = None, most: int | None = None) -> bool:
         """Give the final word on held-back records, or on those with an offset up to `through`.
 
         To be called when the edge has read `notifications` up to an end that was asked for after the records
@@ -192,12 +177,12 @@ class VirtualEdge:
 
     @property
     def refusals_pending(self) -> bool:
-        """Whether records name a table or column that no announced catalog has; `settle` ends that."""
+        """Whether records name a table or column that no announced catalog has; `refuse_held` ends that."""
         return self._admission.announced and len(self._admission.held) > 0
 
     @property
     def held_through(self) -> int | None:
-        """The newest offset among held-back records: what `settle` may be given once a fence is passed."""
+        """The newest offset among held-back records: what `refuse_held` may be given once a fence is passed."""
         return self._admission.held.through
 
     def snapshot_records(self) -> list[OutRecord]:
@@ -227,7 +212,7 @@ class VirtualEdge:
     @property
     def position(self) -> Position | None:
         """The last batch that was applied, None before the first."""
-        return Position(*self._head.position) if self._head.position is not None else None
+        return self._memory.position
 
     @property
     def catalog_version(self) -> int:
@@ -242,25 +227,7 @@ class VirtualEdge:
 
     def find(self, key: bytes) -> SubscriptionView | None:
         """Return the subscription `key` as it is now. Cost: O(1)."""
-        slots = self._store.slots
-        live, waiting = slots.find(key)
-        if live is not None:
-            return self._view(live, None if waiting is None else int(slots.version[waiting]))
-        if waiting is not None:
-            return self._view(waiting, None)
-        held = self._admission.held.newest(key)
-        return None if held is None else SubscriptionView(key.decode(), held, "held", "")
-
-    def subscriptions(self) -> Iterator[SubscriptionView]:
-        """List the subscriptions that are live or wait for their first snapshot, in no order."""
-        yield from self._listed(self._store.slots.used().tolist())
-
-    def search(self, prefix: bytes, limit: int, after: bytes = b"") -> Iterator[SubscriptionView]:
-        """List the first `limit` subscriptions whose ids begin with `prefix` and come behind `after`, by id.
-
-        Cost: O(subscriptions), without an object of each.
-        """
-        yield from self._listed(self._store.slots.find_prefix(prefix, limit, after))
+        return self._views.find(key)
 
     def check(self) -> None:
         """Check the invariants of all parts. Raises AssertionError. Cost: O(subscriptions)."""
@@ -293,29 +260,6 @@ class VirtualEdge:
                 self._outbox.ack(key, ack.ended(json_text(key.decode()), record.version, "unsubscribed"))
             self.counters.ignored += not (was_there or held)
 
-    def _followed(self, era: int) -> Position:
-        """Return the position up to which the live slots of an era have followed their shards."""
-        if era != self._store.slots.era:
-            return Position(*self._head.ended_eras[era])
-        assert self.position is not None, "a subscription is live, but no batch was ever applied"
-        return self.position
-
-    def _listed(self, slots: Iterable[int]) -> Iterator[SubscriptionView]:
-        """Give the view of each id, once."""
-        for slot in slots:
-            live, waiting = self._store.slots.find(self._store.slots.key(slot))
-            if live is None or live == slot:
-                yield self._view(slot, None if waiting in (slot, None) else int(self._store.slots.version[waiting]))
-
-    def _view(self, slot: int, replaced_by: int | None) -> SubscriptionView:
-        slots = self._store.slots
-        name, version, n = slots.key(slot).decode(), int(slots.version[slot]), int(slots.n[slot])
-        if not n:
-            return SubscriptionView(name, version, "accepted", slots.sql(slot))
-        text = self._store.shape_of(slot).plan.text(current_answer(self._store, slot))
-        at = self._followed(int(slots.eras[slot]))
-        return SubscriptionView(name, version, "live", slots.sql(slot), n, msgspec.json.decode(text), at, replaced_by)
-
     # -- notifications --------------------------------------------------------------------------------------------
 
     def _lose(self, why: str) -> None:
@@ -324,7 +268,7 @@ class VirtualEdge:
         self.counters.losses += 1
         self.notifications_lost()
 
-    def _control(self, control: _Told) -> None:
+    def _control(self, control: Control) -> None:
         if not self._enter(control.epoch, begins=isinstance(control, EpochBegins)):
             return
         self._announce(control.catalog)
@@ -353,19 +297,8 @@ class VirtualEdge:
     def _void(self, unsure: bool) -> None:
         """Stop following, and forget what is buffered and which batch is to come."""
         self._buffer.clear()
-        self._next_era()
+        self._memory.next_era()
         self._set(applied=None, unsure=unsure)
-
-    def _next_era(self) -> None:
-        """Stop following: every answer must be synced again. Remember up to where the ending era has come."""
-        slots = self._store.slots
-        used = slots.used()
-        kept = set(np.unique(slots.eras[used[slots.n[used] > 0]]).tolist())
-        ended = {era: at for era, at in self._head.ended_eras.items() if era in kept}
-        if self._head.position is not None and self._head.era in kept:
-            ended[self._head.era] = self._head.position
-        self._store.next_era()
-        self._set(era=slots.era, ended_eras=ended)
 
     def _announce(self, version: int) -> None:
         """Compile with a newer catalog; what it dropped ends, what was held back is tried again."""
@@ -425,7 +358,7 @@ class VirtualEdge:
         registrations = f"`{self._topics.registrations}` [{self.number}]"
         self._losses.append(f"a shard could not read a record of {registrations}: it says so with batch {batch}")
         self.counters.losses += 1
-        self._next_era()
+        self._memory.next_era()
         self._store.register_all()
 
     # -- state ----------------------------------------------------------------------------------------------------
@@ -442,19 +375,3 @@ class VirtualEdge:
 
     def _state_record(self, value: bytes) -> OutRecord:
         return OutRecord(self._topics.edge_state, self.number, str(self.number).encode(), value)
-
-
-_Told = EpochBegins | RegisterAll | Progress
-
-
-def _read(value: bytes) -> Chunk | _Told:
-    """Read a notification. Raises RecordError if an edge cannot take it."""
-    if is_packed(value):
-        packed = _unpack_shared(value)
-        if isinstance(packed, PackedMessages | PackedSnapshot):
-            return packed
-        raise PackedError("it holds what edges write, expected messages or a snapshot")
-    control = decode_control(value)
-    if isinstance(control, Withdraw):
-        raise ControlError("a `withdraw` stands there, expected epoch, register or progress")
-    return control

@@ -10,10 +10,10 @@ from overlay.delivery.outbox import Outbox
 from overlay.delivery.packed_deliveries import Changes, Shared
 from overlay.maintain.batch_buffer import CommittedBatch
 from overlay.maintain.conflated_path import LatestAnswers
-from overlay.maintain.mode import COUNTS, EVERY, EVERY_COUNT, LATEST_COUNT, PACKED, PUSHED, SINGLE, Ways
+from overlay.maintain.mode import Mode, Modes
 from overlay.maintain.multi_row_causes import Cause, Sweep, causes, runs
 from overlay.maintain.object_path import SingleAnswers
-from overlay.maintain.probes import Probes, hearings
+from overlay.maintain.probes import Probes, probes
 from overlay.maintain.snapshots import Snapshots
 from overlay.maintain.transitions import Transitions, counted, transitions
 from overlay.maintain.whole_snapshots import whole_snapshots
@@ -32,12 +32,12 @@ class BatchApplier:
         self._store = store
         self._outbox = outbox
         self._counters = counters
-        self._ways = Ways(store)
-        self._snapshots = Snapshots(store, outbox, counters, self._ways)
+        self._modes = Modes(store)
+        self._snapshots = Snapshots(store, outbox, counters, self._modes)
         self._singles = SingleAnswers(store, outbox, counters)
         self._latest = LatestAnswers(store, outbox, counters)
         self._swept: list[Cause | None] = []
-        self._sweep = Sweep(store, outbox, counters, self._ways, self._latest)
+        self._sweep = Sweep(store, outbox, counters, self._modes, self._latest)
 
     def apply(self, batch: CommittedBatch, position: Position) -> list[int]:
         """Apply `batch`, which ends at `position`; return slots over their quota, which the caller must end.
@@ -57,12 +57,12 @@ class BatchApplier:
         self._counters.messages += len(packed.messages)
         self._swept = causes(packed) if packed.header.sweeps else []
         wanted = np.zeros(len(packed.messages), np.bool_)
-        for heard in hearings(packed.messages, self._store.shapes, self._store.index, STEP):
+        for heard in probes(packed.messages, self._store.shapes, self._store.index, STEP):
             wanted[self._step(packed, heard, position)] = True
         self._counters.unwanted += len(wanted) - int(np.count_nonzero(wanted))
 
     def _step(self, packed: PackedMessages, heard: Probes, position: Position) -> I64:
-        """Apply some hearings, and return which messages somebody wanted."""
+        """Apply some probes, and return which messages somebody wanted."""
         which, slots = self._store.index.query(heard.group, *heard.bounds)
         hit = heard.message[which]
         if len(which):
@@ -82,39 +82,39 @@ class BatchApplier:
             apply(packed, hit[start:stop], slots[start:stop], position)
 
     def _swept_hits(self, packed: PackedMessages, hit: I64, slots: I64, position: Position) -> None:
-        ways = self._ways.of(slots)
-        for way in np.unique(ways).tolist():
-            mine = ways == way
-            if way == SINGLE:
+        modes = self._modes.of(slots)
+        for mode in map(Mode, np.unique(modes).tolist()):
+            mine = modes == mode
+            if mode == Mode.SINGLE:
                 self._singles.hits(packed, hit[mine], slots[mine], position)
                 continue
-            new, known = self._new(packed, hit[mine], slots[mine], way in COUNTS)
+            new, known = self._new(packed, hit[mine], slots[mine], Mode.COUNT in mode)
             moved = self._move(slots[mine], new, known, tells=False)
             self._sweep.collect(slots[mine], moved, packed.partition[hit[mine]], packed.offset[hit[mine]])
 
     def _hits(self, packed: PackedMessages, hit: I64, slots: I64, position: Position) -> None:
-        """Apply pairs (message, slot), each in the way of its slot."""
-        ways = self._ways.of(slots)
-        if (ways == EVERY).all():
+        """Apply pairs (message, slot), each in the mode of its slot."""
+        modes = self._modes.of(slots)
+        if (modes == Mode.PLAIN).all():
             self._every(packed, hit, slots, position)
             return
-        for way in np.unique(ways).tolist():
-            mine = ways == way
-            self._by_way(way, packed, hit[mine], slots[mine], position)
+        for mode in map(Mode, np.unique(modes).tolist()):
+            mine = modes == mode
+            self._by_mode(mode, packed, hit[mine], slots[mine], position)
 
-    def _by_way(self, way: int, packed: PackedMessages, hit: I64, slots: I64, position: Position) -> None:
-        if way == SINGLE:
+    def _by_mode(self, mode: Mode, packed: PackedMessages, hit: I64, slots: I64, position: Position) -> None:
+        if mode == Mode.SINGLE:
             self._singles.hits(packed, hit, slots, position)
-        elif way in (EVERY, EVERY + PUSHED):
-            self._every(packed, hit, slots, position, pushed=way != EVERY)
-        elif way in (EVERY_COUNT, EVERY_COUNT + PUSHED):
-            self._every_count(packed, hit, slots, position, pushed=way != EVERY_COUNT)
-        elif way in (EVERY + PACKED, EVERY_COUNT + PACKED):
-            self._every_packed(packed, hit, slots, position, counts=way == EVERY_COUNT + PACKED)
-        else:
-            new, known = self._new(packed, hit, slots, way == LATEST_COUNT)
+        elif Mode.LATEST in mode:
+            new, known = self._new(packed, hit, slots, Mode.COUNT in mode)
             moved = self._move(slots, new, known, tells=False)
             self._latest.collect(slots, moved, packed.partition[hit], packed.offset[hit])
+        elif Mode.PACKED in mode:
+            self._every_packed(packed, hit, slots, position, counts=Mode.COUNT in mode)
+        elif Mode.COUNT in mode:
+            self._every_count(packed, hit, slots, position, pushed=Mode.PUSHED in mode)
+        else:
+            self._every(packed, hit, slots, position, pushed=Mode.PUSHED in mode)
 
     def _every(self, packed: PackedMessages, hit: I64, slots: I64, position: Position, pushed: bool = False) -> None:
         """Write what the pairs (message, slot) change, in their order."""

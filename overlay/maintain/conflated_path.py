@@ -91,7 +91,7 @@ class LatestAnswers:
         n = table.n[slots] + 1
         self._store.move(slots, value[differs], known[differs], n)
         columns = (slots, n, step.old[differs], step.old_known[differs], value[differs], known[differs])
-        rows = (step.moves[differs], step.partition[differs], step.offset[differs], table.forms(slots))
+        rows = (step.moves[differs], step.partition[differs], step.offset[differs], table.terms.forms(slots))
         for slot, number, old, old_known, new, new_known, changes, partition, offset, form in zip(
             *(column.tolist() for column in (*columns, *rows)), strict=True
         ):

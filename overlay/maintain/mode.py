@@ -1,13 +1,13 @@
 """How hits on a slot are treated, as a column, so that a step's hits are told apart at once.
 
-    EVERY          a plain answer, every change told: vectorised, the hot path
-    LATEST         a plain answer, told at the end of a batch: vectorised
-    EVERY_COUNT    a COUNT alone, every change told: vectorised
-    LATEST_COUNT   a COUNT alone, told at the end of a batch: vectorised
-    SINGLE         all others: one by one (`overlay/maintain/object_path.py`)
+A mode says where the answer is kept and how its changes are told:
 
-EVERY and EVERY_COUNT have further forms: with `PACKED` added, for those whose deliveries are packed, with `PUSHED` for
-those who have none written.
+    PLAIN    an order code in the columns of slots       } vectorised; PLAIN alone, every change told by a record, is
+    COUNT    a COUNT alone, in those columns too         } the hot path
+    SINGLE   all others, and those told by MIN CHANGE: one by one (`overlay/maintain/object_path.py`)
+    LATEST   with PLAIN or COUNT: told at the end of a batch
+    PACKED   with PLAIN or COUNT, every change told: deliveries are packed
+    PUSHED   the same: deliveries are pushed only, none is written
 
 The column follows from shape and policy. It is filled in when a slot's snapshot is taken, and at the first hit after a
 restart. Cost: a byte a slot.
@@ -15,23 +15,33 @@ restart. Cost: a byte a slot.
 
 from __future__ import annotations
 
+from enum import IntFlag, auto
+
 import numpy as np
 import numpy.typing as npt
 
 from catalog.sql import notify
 from overlay.arena.growable_column import widened
-from overlay.subscriptions.current_answer import is_single
 from overlay.subscriptions.subscription_store import SubscriptionStore
 from state.change_batch import I64
 
-UNKNOWN, EVERY, LATEST, EVERY_COUNT, LATEST_COUNT, SINGLE = range(6)
-PACKED, PUSHED = 8, 16
-EACH = (EVERY, EVERY_COUNT, EVERY + PACKED, EVERY_COUNT + PACKED, EVERY + PUSHED, EVERY_COUNT + PUSHED)
-COUNTS = (EVERY_COUNT, LATEST_COUNT, EVERY_COUNT + PACKED, EVERY_COUNT + PUSHED)
-_ADDED = {notify.RECORDS: 0, notify.PACKED: PACKED, notify.PUSH: PUSHED}
+
+class Mode(IntFlag):
+    """See the module's header; UNKNOWN is what was not looked at yet."""
+
+    UNKNOWN = 0
+    PLAIN = auto()
+    COUNT = auto()
+    SINGLE = auto()
+    LATEST = auto()
+    PACKED = auto()
+    PUSHED = auto()
 
 
-class Ways:
+_FORMS = {notify.RECORDS: Mode.UNKNOWN, notify.PACKED: Mode.PACKED, notify.PUSH: Mode.PUSHED}
+
+
+class Modes:
     """The column."""
 
     def __init__(self, store: SubscriptionStore) -> None:
@@ -40,31 +50,29 @@ class Ways:
 
     def forget(self, slots: I64) -> None:
         """Look at `slots` again: another subscription may be there."""
-        self._column[slots[slots < len(self._column)]] = UNKNOWN
+        self._column[slots[slots < len(self._column)]] = Mode.UNKNOWN
 
     def of(self, slots: I64) -> npt.NDArray[np.uint8]:
-        """Return the way of each of `slots`. Cost: 5 ns each, 0.1 us for one that is not known yet."""
+        """Return the mode of each of `slots`. Cost: 5 ns each, 0.1 us for one that is not known yet."""
         top = int(slots.max(initial=0)) + 1
         if top > len(self._column):
             self._column = widened(self._column, top)
-        ways = self._column[slots]
-        if not ways.all():
-            self._fill(slots[ways == UNKNOWN])
-            ways = self._column[slots]
-        return ways
+        modes = self._column[slots]
+        if not modes.all():
+            self._fill(slots[modes == Mode.UNKNOWN])
+            modes = self._column[slots]
+        return modes
 
     def _fill(self, slots: I64) -> None:
         """Look at one slot of each shape with the same terms."""
         table = self._store.slots
-        kinds = table.shape[slots].astype(np.int64) << 32 | table.term[slots]
+        kinds = table.shape[slots].astype(np.int64) << 32 | table.terms.number[slots]
         _, first, kind = np.unique(kinds, return_index=True, return_inverse=True)
-        self._column[slots] = np.array([self._way(slot) for slot in slots[first].tolist()], np.uint8)[kind]
+        self._column[slots] = np.array([self._mode(slot) for slot in slots[first].tolist()], np.uint8)[kind]
 
-    def _way(self, slot: int) -> int:
-        if is_single(self._store, slot):
-            return SINGLE
-        terms = self._store.slots.terms(int(self._store.slots.term[slot]))
-        counts = self._store.shape_of(slot).counts
-        if terms.notify.kind == "every":
-            return (EVERY_COUNT if counts else EVERY) + _ADDED[terms.deliver]
-        return LATEST_COUNT if counts else LATEST
+    def _mode(self, slot: int) -> Mode:
+        if self._store.keeps_singly(slot):
+            return Mode.SINGLE
+        terms = self._store.slots.terms.of(slot)
+        kept = Mode.COUNT if self._store.shape_of(slot).counts else Mode.PLAIN
+        return kept | (_FORMS[terms.deliver] if terms.notify.kind == "every" else Mode.LATEST)

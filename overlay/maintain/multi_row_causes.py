@@ -16,7 +16,7 @@ from operators.packed import PackedMessages
 from overlay.delivery.delivery import Position
 from overlay.delivery.outbox import Outbox
 from overlay.maintain.conflated_path import LatestAnswers, Moved
-from overlay.maintain.mode import EACH, Ways
+from overlay.maintain.mode import Mode, Modes
 from overlay.maintain.transitions import Transitions
 from overlay.subscriptions.edge_counters import EdgeCounters
 from overlay.subscriptions.subscription_store import SubscriptionStore
@@ -30,11 +30,11 @@ class Sweep:
     """The hits of at most one cause on plain answers."""
 
     def __init__(
-        self, store: SubscriptionStore, outbox: Outbox, counters: EdgeCounters, ways: Ways, latest: LatestAnswers
+        self, store: SubscriptionStore, outbox: Outbox, counters: EdgeCounters, modes: Modes, latest: LatestAnswers
     ) -> None:
         self._collected = LatestAnswers(store, outbox, counters)
         self._slots = store.slots
-        self._ways = ways
+        self._modes = modes
         self._latest = latest
         self._cause: Cause | None = None
 
@@ -54,8 +54,7 @@ class Sweep:
             return
         slots = self._slots
         differs = (slots.value[step.slots] != step.old) | (slots.known[step.slots] != step.old_known)
-        ways = self._ways.of(step.slots)
-        at_once = np.isin(ways, EACH)
+        at_once = self._modes.of(step.slots) & Mode.LATEST == 0
         self._collected.tell(_once(step, differs & at_once), position)
         self._latest.add(_once(step, differs & ~at_once))
 

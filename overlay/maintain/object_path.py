@@ -7,7 +7,7 @@ delivery, however they are cut into steps and chunks: the hits of a step's last 
     hits (slot, part_change) in causal order      sorted by slot (stably)            told
     7 row 1   9 row 1   7 row 1   7 row 2    ->   7 [row 1, row 1] [row 2]   9 [row 1]
 
-Cost: 0.5 us a hit, and what `overlay/maintain/maintainers.py` says.
+Cost: 0.5 us a hit, and what the maintainers say (`overlay/maintain/maintainers.py`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from overlay.answers.conflation import Threshold
 from overlay.answers.shape_table import ShapeEntry
 from overlay.delivery.delivery import Position, change_head, json_text, row_at, row_start
 from overlay.delivery.outbox import Outbox
-from overlay.maintain.maintainers import AggregateMaintainer, Notifier, SetMaintainer
+from overlay.maintain.maintainers import Maintainer, maintainer_of
+from overlay.maintain.notifier import Notifier
 from overlay.maintain.part_change import PartChange, part_change
 from overlay.subscriptions.edge_counters import EdgeCounters
 from overlay.subscriptions.subscription_store import SubscriptionStore
@@ -44,7 +45,7 @@ class SingleAnswers:
         self._counters = counters
         self._waiting_slots: I64 = np.zeros(0, np.int64)
         self._waiting: list[PartChange] = []
-        self._following: dict[int, AggregateMaintainer | SetMaintainer] = {}
+        self._maintainers: dict[int, Maintainer] = {}
         self._exceeded: set[int] = set()
         self._thresholds: Recent[tuple[str, int, Notify], Threshold] = Recent(_THRESHOLDS)
 
@@ -66,20 +67,19 @@ class SingleAnswers:
         """End the batch: apply what waits, tell what LATEST has collected, write the counters."""
         self._apply(self._waiting_slots, self._waiting)
         numbers = {}
-        for slot, following in self._following.items():
-            following.end()
-            voice = following.voice
-            self._counters.deliveries += voice.told
-            self._counters.conflated += voice.conflated
-            if isinstance(following, SetMaintainer):
-                self._counters.suppressed += following.suppressed
-            if voice.told:
-                numbers[slot] = voice.n
+        for slot, maintainer in self._maintainers.items():
+            maintainer.end()
+            notifier = maintainer.notifier
+            self._counters.deliveries += notifier.told
+            self._counters.conflated += notifier.conflated
+            self._counters.suppressed += notifier.suppressed
+            if notifier.told:
+                numbers[slot] = notifier.n
         if numbers:
             zeros = np.zeros(len(numbers), np.int64)
             slots, n = np.array(list(numbers), np.int64), np.array(list(numbers.values()), np.int64)
             self._store.move(slots, zeros, zeros.astype(np.bool_), n)
-        self._waiting_slots, self._waiting, self._following = np.zeros(0, np.int64), [], {}
+        self._waiting_slots, self._waiting, self._maintainers = np.zeros(0, np.int64), [], {}
 
     def given_up(self) -> list[int]:
         """Return the slots over their quota, once."""
@@ -110,26 +110,23 @@ class SingleAnswers:
         answers = self._store.answers
         ends = [*starts[1:].tolist(), len(mine)]
         for slot, start, end in zip(run[starts].tolist(), starts.tolist(), ends, strict=True):
-            if slot not in self._exceeded and not self._follow(slot).take(mine, start, end, answers):
+            if slot not in self._exceeded and not self._maintainer(slot).take(mine, start, end, answers):
                 self._exceeded.add(slot)
 
-    def _follow(self, slot: int) -> AggregateMaintainer | SetMaintainer:
+    def _maintainer(self, slot: int) -> Maintainer:
         """Return what follows a slot in this batch."""
-        following = self._following.get(slot)
-        if following is None:
-            slots, entry, kept = self._store.slots, self._store.shape_of(slot), self._store.answers.of(slot)
-            key, notify = slots.key(slot), slots.notify(slot)
+        maintainer = self._maintainers.get(slot)
+        if maintainer is None:
+            slots, entry = self._store.slots, self._store.shape_of(slot)
+            key, terms = slots.key(slot), slots.terms.of(slot)
             head = change_head(json_text(key.decode()), int(slots.version[slot]))
-            deliver = self._outbox.deliverer(slots.terms(int(slots.term[slot])).deliver)
-            voice = Notifier(deliver, key, head, int(slots.n[slot]))
-            latest = notify.kind == "latest"
-            if entry.plan.distinct:
-                following = SetMaintainer(slot, kept, entry.plan, voice, latest)
-            else:
-                threshold = self._threshold(entry, notify) if notify.kind == "min_change" else None
-                following = AggregateMaintainer(slot, kept, entry.plan, voice, latest, threshold)
-            self._following[slot] = following
-        return following
+            deliver = self._outbox.deliverer(terms.deliver)
+            notifier = Notifier(deliver, key, head, int(slots.n[slot]))
+            threshold = self._threshold(entry, terms.notify) if terms.notify.kind == "min_change" else None
+            stored, latest = self._store.answers.of(slot), terms.notify.kind == "latest"
+            maintainer = maintainer_of(slot, stored, entry.plan, notifier, latest, threshold)
+            self._maintainers[slot] = maintainer
+        return maintainer
 
     def _threshold(self, entry: ShapeEntry, notify: Notify) -> Threshold:
         key = (entry.key, entry.born, notify)

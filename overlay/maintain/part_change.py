@@ -15,7 +15,7 @@ from catalog.query.shape import Channel
 from catalog.types.column_type import ColumnType
 from operators.exact_units import unit_of
 from operators.operator import Messages
-from overlay.answers.answer_layout import Value
+from overlay.answers.answer import Value
 
 
 class PartChange(NamedTuple):

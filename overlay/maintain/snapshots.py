@@ -8,14 +8,11 @@ import numpy.typing as npt
 from catalog.sql.notify import FORMS, PACKED
 from operators.answer import Tally
 from operators.packed import PackedSnapshot
-from overlay.answers import quota
-from overlay.answers.answer_layout import Whole, states_of
-from overlay.answers.shape_table import ShapeEntry
+from overlay.answers.answer import Answer, answer_of, over_quota
 from overlay.delivery import ack
 from overlay.delivery.delivery import NULL, Position, delivery, json_names, json_text, moved
 from overlay.delivery.outbox import Outbox
-from overlay.maintain.mode import COUNTS, SINGLE, Ways
-from overlay.subscriptions.current_answer import current_answer
+from overlay.maintain.mode import Mode, Modes
 from overlay.subscriptions.edge_counters import EdgeCounters
 from overlay.subscriptions.expiry import written
 from overlay.subscriptions.subscription_store import SubscriptionStore
@@ -30,12 +27,12 @@ class Snapshots:
     Slots whose answer is over its quota are neither started nor resynced: `given_up` returns them, to be ended.
     """
 
-    def __init__(self, store: SubscriptionStore, outbox: Outbox, counters: EdgeCounters, ways: Ways) -> None:
+    def __init__(self, store: SubscriptionStore, outbox: Outbox, counters: EdgeCounters, modes: Modes) -> None:
         self._exceeded: list[int] = []
         self._store = store
         self._outbox = outbox
         self._counters = counters
-        self._ways = ways
+        self._modes = modes
 
     def take(self, packed: PackedSnapshot, at: Position) -> None:
         """Take the answers of one chunk, which hold at `at`.
@@ -48,15 +45,15 @@ class Snapshots:
         rows = np.sort(rows[slots[rows] != NONE])
         self._counters.stale_snapshots += len(slots) - len(rows)
         slots = slots[rows]
-        self._ways.forget(slots)
-        ways = self._ways.of(slots)
+        self._modes.forget(slots)
+        modes = self._modes.of(slots)
         is_live = self._store.slots.n[slots] > 0
         for begun in (True, False):
-            mine = (is_live == begun) & (ways != SINGLE)
+            mine = (is_live == begun) & (modes != Mode.SINGLE)
             if mine.any():
-                value, known = _columns(packed, rows[mine], ways[mine])
+                value, known = _columns(packed, rows[mine], modes[mine])
                 (self._resync_plain if begun else self._start_plain)(slots[mine], value, known, at)
-            single = ((is_live == begun) & (ways == SINGLE)).nonzero()[0]
+            single = ((is_live == begun) & (modes == Mode.SINGLE)).nonzero()[0]
             wholes = self._within_quota(slots[single], [_whole(packed, row) for row in rows[single].tolist()])
             if wholes:
                 (self._resync_singles if begun else self._start_singles)(wholes, at)
@@ -85,42 +82,42 @@ class Snapshots:
     def _texts(self, slots: I64, codes: I64, known: Bool) -> list[str]:
         return self._store.shapes.texts(self._store.slots.shape[slots], codes, known)
 
-    def _within_quota(self, slots: I64, wholes: list[Whole]) -> dict[int, Whole]:
+    def _within_quota(self, slots: I64, wholes: list[Answer]) -> dict[int, Answer]:
         """Return answers that are kept one by one, by slot, without those over their quota."""
         within = {}
         for slot, whole in zip(slots.tolist(), wholes, strict=True):
-            if isinstance(whole, set) and quota.exceeds(len(whole), quota.size_of(whole)):
+            if over_quota(whole):
                 self._exceeded.append(slot)
             else:
                 within[slot] = whole
         return within
 
-    def _resync_singles(self, wholes: dict[int, Whole], at: Position) -> None:
+    def _resync_singles(self, wholes: dict[int, Answer], at: Position) -> None:
         """Resync answers that are kept one by one."""
         numbers = []
         for slot, whole in wholes.items():
             entry, told = self._store.shape_of(slot), self._told(slot)
-            numbers.append(int(self._store.slots.n[slot]) + _differ(entry, told, whole))
+            numbers.append(int(self._store.slots.n[slot]) + entry.plan.differ(told, whole))
             self._resync(slot, numbers[-1], entry.plan.body(told, whole), at)
         self._keep_singles(wholes, np.array(numbers, np.int64))
 
-    def _start_singles(self, wholes: dict[int, Whole], at: Position) -> None:
+    def _start_singles(self, wholes: dict[int, Answer], at: Position) -> None:
         """Start answers that are kept one by one."""
         bodies = [self._store.shape_of(slot).plan.body(None, whole) for slot, whole in wholes.items()]
         self._start(np.array(list(wholes), np.int64), bodies, at)
         self._keep_singles(wholes, np.ones(len(wholes), np.int64))
 
-    def _keep_singles(self, wholes: dict[int, Whole], n: I64) -> None:
+    def _keep_singles(self, wholes: dict[int, Answer], n: I64) -> None:
         slots, zeros = np.array(list(wholes), np.int64), np.zeros(len(wholes), np.int64)
         self._store.sync(slots, zeros, zeros > 0, n)
         for slot, whole in wholes.items():
             self._store.answers.start(slot, whole)
 
-    def _told(self, slot: int) -> Whole:
+    def _told(self, slot: int) -> Answer:
         """Return what the subscriber of a live slot was told last: under MIN CHANGE not always its answer."""
-        if self._store.slots.notify(slot).kind == "min_change":
-            return (self._store.answers.of(slot).told,)
-        return current_answer(self._store, slot)
+        if self._store.slots.terms.of(slot).notify.kind == "min_change":
+            return (self._store.answers.of(slot).last_told,)
+        return self._store.answer(slot)
 
     def _start(self, slots: I64, bodies: list[str], at: Position) -> None:
         """Say that waiting subscriptions are live, in place of those that they replace."""
@@ -128,7 +125,7 @@ class Snapshots:
         keys = table.keys(slots)
         replaced, _ = table.find_all(keys)
         replaced = replaced[replaced != NONE]
-        if (table.forms(replaced) == FORMS.index(PACKED)).any():
+        if (table.terms.forms(replaced) == FORMS.index(PACKED)).any():
             self._outbox.flush()  # what the replaced ones have told stands before what comes in another form
         self._store.retire(replaced)
         rows = zip(
@@ -140,7 +137,7 @@ class Snapshots:
         for name, version, body, sql, end in rows:
             told.append(delivery(name, "snapshot", version, 1, body, text, sql))
             live.append(ack.live(name, version, text, sql, end))
-        self._outbox.deliver_all(keys, told, table.forms(slots))
+        self._outbox.deliver_all(keys, told, table.terms.forms(slots))
         self._outbox.acks(keys, live)
         self._counters.deliveries += len(slots)
 
@@ -148,10 +145,10 @@ class Snapshots:
         """Return how the acks of slots end; shapes and terms are few."""
         table = self._store.slots
         made: dict[tuple[int, int], str] = {}
-        kinds = list(zip(table.shape[slots].tolist(), table.term[slots].tolist(), strict=True))
+        kinds = list(zip(table.shape[slots].tolist(), table.terms.number[slots].tolist(), strict=True))
         for shape, term in dict.fromkeys(kinds):
-            made[shape, term] = ack.ending(self._store.shapes[shape].key, table.terms(term).cost)
-        expires = table.expires(slots).tolist()
+            made[shape, term] = ack.ending(self._store.shapes[shape].key, table.terms.value(term).cost)
+        expires = table.expiry.of(slots).tolist()
         return [
             made[kind] if when == INT64_MAX or when < 0 else ack.expiring(written(when)) + made[kind]
             for kind, when in zip(kinds, expires, strict=True)
@@ -161,30 +158,24 @@ class Snapshots:
         slots = self._store.slots
         key, version = slots.key(slot), int(slots.version[slot])
         value = delivery(json_text(key.decode()), "resync", version, n, body, at.text)
-        self._outbox.deliver(key, value, slots.terms(int(slots.term[slot])).deliver)
+        self._outbox.deliver(key, value, slots.terms.of(slot).deliver)
         self._counters.deliveries += 1
 
 
-def _differ(entry: ShapeEntry, old: Whole, new: Whole) -> bool:
-    if isinstance(old, tuple) and isinstance(new, tuple):
-        return entry.plan.differ(old, new)
-    return old != new
-
-
-def _columns(packed: PackedSnapshot, rows: I64, ways: npt.NDArray[np.uint8]) -> tuple[I64, Bool]:
+def _columns(packed: PackedSnapshot, rows: I64, modes: npt.NDArray[np.uint8]) -> tuple[I64, Bool]:
     """Return the answers in `rows` as they are kept in columns: order codes, or counts."""
     known = packed.has_new[rows].copy()
     value = np.where(known, packed.new[rows], 0)
-    for i in np.isin(ways, COUNTS).nonzero()[0].tolist():
+    for i in (modes & Mode.COUNT).nonzero()[0].tolist():
         (tally,) = packed.parts[int(rows[i])]
         assert isinstance(tally, Tally), "a COUNT is answered by a tally"
         value[i], known[i] = tally.count, True
     return value, known
 
 
-def _whole(packed: PackedSnapshot, i: int) -> Whole:
+def _whole(packed: PackedSnapshot, i: int) -> Answer:
     """Return the answer in row i: its parts, or where there are none the order code."""
     parts = packed.parts.get(i)
     if parts is not None:
-        return states_of(parts)
+        return answer_of(parts)
     return (int(packed.new[i]) if packed.has_new[i] else None,)

@@ -225,10 +225,10 @@ class EdgeMember:
             self._feed(notifications, until)
             for number, why in self._owned.losses():
                 self._log.warning("notifications lost, registering all again", virtual_edge=number, reason=why)
-            self._owned.settle()
+            self._owned.refuse_held()
             self._feed(subscriptions, until)
             self._owned.raise_fences()
-            self._owned.settle()
+            self._owned.refuse_held()
             self._commit()
         self._answers.counters.consumed += before - len(self._left)
         return before > len(self._left)

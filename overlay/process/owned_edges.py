@@ -134,7 +134,7 @@ class OwnedEdges:
         """Note how far `topic` was consumed, transaction markers included; everything before was fed in."""
         self._next |= {place: offset for place, offset in positions.items() if place[0] == topic}
 
-    def settle(self) -> None:
+    def refuse_held(self) -> None:
         """Give the final word on held-back subscriptions whose fence was reached, on some of each virtual edge's.
 
         Where there are more than `SETTLED` the next call goes on.
@@ -145,7 +145,7 @@ class OwnedEdges:
             if owned.fence is not None and self._next[self._topics.notifications, number] >= owned.fence[0]
         ]
         for owned in reached:
-            if owned.fence is not None and owned.edge.settle(owned.fence[1], SETTLED // len(reached) + 1):
+            if owned.fence is not None and owned.edge.refuse_held(owned.fence[1], SETTLED // len(reached) + 1):
                 owned.fence = None
 
     def raise_fences(self) -> None:

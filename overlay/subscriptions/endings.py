@@ -10,7 +10,6 @@ from collections.abc import Callable
 from overlay.delivery import ack
 from overlay.delivery.delivery import NULL, Position, delivery, json_names, moved
 from overlay.delivery.outbox import Outbox
-from overlay.subscriptions.current_answer import current_answer
 from overlay.subscriptions.edge_counters import EdgeCounters
 from overlay.subscriptions.subscription_store import SubscriptionStore
 from state.change_batch import I64
@@ -59,7 +58,7 @@ class Endings:
             delivery(names[i], "ended", version, n + 1, body, texts[era], reason=reason)
             for i, version, n, body, era in rows
         ]
-        self._outbox.deliver_all([keys[i] for i in which.tolist()], told, table.forms(live))
+        self._outbox.deliver_all([keys[i] for i in which.tolist()], told, table.terms.forms(live))
         self._counters.deliveries += len(live)
 
     def _bodies(self, slots: I64) -> list[str]:
@@ -69,6 +68,6 @@ class Endings:
         bodies = [moved(old, NULL) for old in olds]
         if len(store.answers):
             for i, slot in enumerate(slots.tolist()):
-                if store.answers.whole(slot) is not None:
-                    bodies[i] = store.shape_of(slot).plan.body(current_answer(store, slot), None)
+                if store.answers.answer(slot) is not None:
+                    bodies[i] = store.shape_of(slot).plan.body(store.answer(slot), None)
         return bodies

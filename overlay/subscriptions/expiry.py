@@ -29,14 +29,14 @@ class Expiry:
     def begin(self, slots: Sequence[int], ttls: Sequence[int]) -> None:
         """Note the TTLs (seconds) of subscriptions that have just been taken."""
         if len(slots):
-            self._store.slots.set_expires(np.array(slots, np.int64), -np.array(ttls, np.int64))
+            self._store.slots.expiry.set(np.array(slots, np.int64), -np.array(ttls, np.int64))
             self._begins = True
 
     def restore(self) -> None:
         """Begin anew from the column."""
         slots = self._store.slots
-        self._begins = bool(len(slots.expired(-1)))
-        self._next = slots.next_expiry(-1)
+        self._begins = bool(len(slots.expiry.due(-1, slots.version)))
+        self._next = slots.expiry.after(-1)
 
     def start(self, time: str) -> None:
         """Let TTLs begin that were noted before a progress of `time` (ISO 8601)."""
@@ -49,16 +49,17 @@ class Expiry:
         now = None if self._next == INT64_MAX else seconds(time)
         if now is None or now < self._next:
             return np.zeros(0, np.int64)
-        over = self._store.slots.expired(now)
-        self._next = self._store.slots.next_expiry(now)
+        slots = self._store.slots
+        over = slots.expiry.due(now, slots.version)
+        self._next = slots.expiry.after(now)
         return over
 
     def _start(self, now: int) -> None:
         slots = self._store.slots
-        new = slots.expired(-1)
-        slots.set_expires(new, now - slots.expires(new))
+        new = slots.expiry.due(-1, slots.version)
+        slots.expiry.set(new, now - slots.expiry.of(new))
         self._store.touch(new)
-        self._begins, self._next = False, slots.next_expiry(-1)
+        self._begins, self._next = False, slots.expiry.after(-1)
 
 
 def written(when: int) -> str:

@@ -15,6 +15,7 @@ import numpy as np
 
 from catalog.query.shape import Shape
 from catalog.types.column_type import ColumnType, Kind
+from overlay.answers.answer import Answer
 from overlay.answers.answer_table import AnswerTable
 from overlay.answers.shape_table import ShapeEntry, ShapeTable
 from overlay.index.range_index import RangeIndex
@@ -23,6 +24,7 @@ from overlay.subscriptions.registrations import Registrations
 from overlay.subscriptions.summaries import PATIENT, Patience, Summaries
 from overlay.table.accepted_batch import AcceptedBatch
 from overlay.table.slot_rows import Slots
+from overlay.table.slot_storage import put_slots, stored_slots
 from overlay.table.slot_table import NONE, SlotTable
 from state.change_batch import I64, Bool
 
@@ -48,6 +50,21 @@ class SubscriptionStore:
     def shape_of(self, slot: int) -> ShapeEntry:
         """Return the shape of a slot in use."""
         return self.shapes[int(self.slots.shape[slot])]
+
+    def keeps_singly(self, slot: int) -> bool:
+        """Whether a slot's answer is kept in `answers`, not in the columns: composite, or told by MIN CHANGE."""
+        entry = self.shape_of(slot)
+        return not (entry.plain or entry.counts) or self.slots.terms.of(slot).notify.kind == "min_change"
+
+    def answer(self, slot: int) -> Answer:
+        """Return the exact answer of a live slot, wherever it is kept."""
+        answer = self.answers.answer(slot)
+        if answer is not None:
+            return answer
+        value = int(self.slots.value[slot])
+        if self.shape_of(slot).counts:
+            return ((value, 0),)
+        return (value if self.slots.known[slot] else None,)
 
     def add(self, accepted: AcceptedBatch) -> I64:
         """Take in accepted subscriptions, and return their slots.
@@ -100,8 +117,8 @@ class SubscriptionStore:
         table = self.slots
         self._moved.append(slots)
         chosen = slots[~table.empty[slots]]
-        groups = table.groups_of(chosen)
-        self.index.insert(chosen, table.shape[chosen].astype(np.int64), groups, table.lo[chosen], table.hi[chosen])
+        shapes, groups = table.shape[chosen].astype(np.int64), table.groups_of(chosen)
+        self.index.insert(chosen, self.shapes.domains(shapes), groups, shapes, table.lo[chosen], table.hi[chosen])
 
     def move(self, slots: I64, value: I64, known: Bool, n: I64) -> None:
         """Write new answers of synced slots."""
@@ -131,7 +148,7 @@ class SubscriptionStore:
             dropped_shapes=sorted(self._dropped),
             shapes=[_shape_state(self.shapes[number]) for number in sorted(self._entered)],
             freed=sorted(self._freed),
-            slots=table.stored(kept) if len(kept) else Slots(),
+            slots=stored_slots(table, kept) if len(kept) else Slots(),
             values=self._values(touched),
             answers=self.answers.changed(),
         )
@@ -142,11 +159,11 @@ class SubscriptionStore:
     def whole(self) -> Delta:
         """Return all there is (without a head). Cost: O(slots)."""
         shapes = sorted(self.shapes, key=lambda entry: entry.number)
-        slots = self.slots.stored(self.slots.used()) if len(self.slots) else Slots()
+        slots = stored_slots(self.slots, self.slots.used()) if len(self.slots) else Slots()
         return Delta(shapes=[_shape_state(entry) for entry in shapes], slots=slots, answers=list(self.answers.all()))
 
     def apply(self, delta: Delta) -> None:
-        """Take in a stored delta; after the last one call `settle`. Raises errors of any kind if it cannot be."""
+        """Take in a stored delta; after the last one call `rebuild`. Raises errors of any kind if it cannot be."""
         delta.slots.check()
         for number in delta.dropped_shapes:
             if self.shapes.has(number):
@@ -156,7 +173,7 @@ class SubscriptionStore:
         for freed in delta.freed:
             self.answers.drop(freed)
         self.slots.put_freed(np.array(delta.freed, np.int64))
-        self.slots.put_stored(delta.slots)
+        put_slots(self.slots, delta.slots)
         for slot, record in delta.answers:
             self.answers.put(slot, record)
         moved, value, known, n, era = columns_of(delta.values)
@@ -165,10 +182,10 @@ class SubscriptionStore:
         table = self.slots
         table.value[moved], table.known[moved], table.n[moved], table.eras[moved] = value, known, n, era
 
-    def settle(self, era: int) -> None:
+    def rebuild(self, era: int) -> None:
         """Build what follows from the slots: maps, counts, index. Cost: O(slots log slots)."""
         self.slots.era = era
-        self.slots.settle()
+        self.slots.rebuild()
         used = self.slots.used()
         for number, count in Counter(self.slots.shape[used].tolist()).items():
             self.shapes[number].count = count

@@ -19,34 +19,27 @@ literals; on average 6 % more as room to grow. Everything comes in bulk: 0.5 us 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from heapq import nsmallest
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from catalog.query.shape import Region, Shape
-from catalog.sql.notify import FORMS, Notify
 from overlay.arena.growable_column import widened
-from overlay.arena.interner import Interned
 from overlay.arena.key_interner import NumberedKeys
 from overlay.arena.text_arena import cut
-from overlay.delivery.delivery import json_names
+from overlay.delivery.delivery import change_heads, json_names
 from overlay.table.accepted_batch import AcceptedBatch
-from overlay.table.change_heads import change_heads
-from overlay.table.slot_rows import ROW, Slots, StoredTerms, Terms
+from overlay.table.expiry_column import ExpiryColumn
+from overlay.table.slot_terms import SlotTerms
 from overlay.table.slot_texts import SlotTexts
 from state.change_batch import I32, I64, Bool
-from state.order_code import INT64_MAX
 
 NEVER = -1
 NONE = -1
-_PAGE = 8_192
 _COLUMNS = (
-    "version", "lo", "hi", "value", "known", "n", "eras", "shape", "empty", "group", "term",
+    "version", "lo", "hi", "value", "known", "n", "eras", "shape", "empty", "group",
 )  # fmt: skip
-_STORED = {"eras": "era"} | {name: name for name in _COLUMNS if name not in ("eras", "group", "term")}
 
 
 class Standing(NamedTuple):
@@ -57,7 +50,7 @@ class Standing(NamedTuple):
 
 
 class SlotTable:
-    """The columns. `era` is the present one. There is a column of expiry only once a subscription has any.
+    """The columns, and what has columns of its own: `texts`, `terms`, `expiry`. `era` is the present one.
 
     `lo` and `hi` are 0 where bounds are bytes: those are in `overlay/answers/answer_table.py`.
     """
@@ -73,12 +66,11 @@ class SlotTable:
         self.eras: I32 = np.zeros(0, np.int32)
         self.shape: I32 = np.zeros(0, np.int32)
         self.empty: Bool = np.zeros(0, np.bool_)
-        self._expires: I64 = np.zeros(0, np.int64)
         self.group: I32 = np.zeros(0, np.int32)
-        self.term: I32 = np.zeros(0, np.int32)
-        self._texts = SlotTexts()
-        self._groups = NumberedKeys()
-        self._terms: Interned[Terms] = Interned()
+        self.texts = SlotTexts()
+        self.groups = NumberedKeys()
+        self.terms = SlotTerms()
+        self.expiry = ExpiryColumn()
         self._size = 0
         self._free: list[int] = []
 
@@ -93,7 +85,7 @@ class SlotTable:
 
     def is_used(self, slots: I64) -> Bool:
         """Whether each of `slots` is in use."""
-        return self._texts.lengths[slots] > 0
+        return self.texts.lengths[slots] > 0
 
     def count(self) -> tuple[int, int]:
         """Return how many slots are live and how many are waiting. Cost: O(slots) in numpy."""
@@ -102,13 +94,13 @@ class SlotTable:
 
     def find(self, key: bytes) -> Standing:
         """Return the slots of an id. Cost: 5 us."""
-        found = [slot for slot in self._texts.find_one(key) if slot >= 0]
+        found = [slot for slot in self.texts.find_one(key) if slot >= 0]
         live = next((slot for slot in found if self.n[slot]), None)
         return Standing(live, next((slot for slot in found if slot != live), None))
 
     def find_all(self, keys: Sequence[bytes]) -> tuple[I64, I64]:
         """Return the live and the waiting slot of each id, NONE where there is none. Cost: 0.1 us each."""
-        found = self._texts.find(keys)
+        found = self.texts.find(keys)
         live = (found >= 0) & (self.n[found] > 0) if self._size else found >= 0
         waiting = (found >= 0) & ~live
         return np.where(live, found, NONE).max(axis=1), np.where(waiting, found, NONE).max(axis=1)
@@ -145,104 +137,39 @@ class SlotTable:
             return np.zeros(0, np.int64)
         return (self._used() & np.isin(self.shape[: self._size], np.array(shapes, np.int32))).nonzero()[0]
 
-    def expires(self, slots: I64) -> I64:
-        """Return when slots are over, in seconds since 1970, INT64_MAX for never."""
-        if not len(self._expires):
-            return np.full(len(slots), INT64_MAX)
-        return self._expires[slots]
-
-    def expired(self, now: int) -> I64:
-        """Return the slots in use with `expires` up to `now`, by when that was. Cost: O(slots) in numpy."""
-        slots = np.arange(min(self._size, len(self._expires)))
-        slots = slots[self.is_used(slots) & (self._expires[slots] <= now)]
-        return slots[np.lexsort((self.version[slots], self._expires[slots]))]
-
-    def next_expiry(self, now: int) -> int:
-        """Return the least `expires` of a slot in use that is above `now`. Cost: O(slots) in numpy."""
-        slots = np.arange(min(self._size, len(self._expires)))
-        later = self._expires[slots[self.is_used(slots) & (self._expires[slots] > now)]]
-        return int(later.min(initial=INT64_MAX))
-
-    def find_prefix(self, prefix: bytes, limit: int, after: bytes = b"") -> Iterator[int]:
-        """Yield slots whose id begins with `prefix` and comes behind `after`, by id: those of the first `limit` ids.
-
-        Cost: O(slots), a page of ids at a time in memory.
-        """
-
-        def matching() -> Iterator[tuple[bytes, int]]:
-            used = self.used()
-            for start in range(0, len(used), _PAGE):
-                page = used[start : start + _PAGE]
-                for key, slot in zip(self.keys(page), page.tolist(), strict=True):
-                    if key > after and key.startswith(prefix):
-                        yield key, slot
-
-        names: set[bytes] = set()
-        for key, slot in nsmallest(2 * limit, matching()):
-            names.add(key)
-            if len(names) > limit:
-                return
-            yield slot
-
     # -- what they are --------------------------------------------------------------------------------------------
 
     def key(self, slot: int) -> bytes:
         """Return the subscription id of a slot in use."""
-        return self._texts.id(slot)
+        return self.texts.id(slot)
 
     def keys(self, slots: I64) -> list[bytes]:
         """Return the ids of slots in use. Cost: 0.1 us each."""
-        return self._texts.texts(slots)
+        return self.texts.texts(slots)
 
     def sql(self, slot: int) -> str:
         """Return a subscription's statement, as its user wrote it. Cost: 3 us."""
-        return self._texts.statement(slot)
-
-    def sqls(self, slots: I64) -> list[str]:
-        """Return the statements of slots. Cost: 0.5 us each."""
-        return self._texts.statements(slots)
+        return self.texts.statement(slot)
 
     def json_sqls(self, slots: I64) -> list[str]:
         """Return the statements of slots as JSON texts. Cost: 0.5 us each where all are plain ASCII, else 1 us."""
-        return json_names(cut(*self._texts.flat_statements(slots)))
-
-    def cost(self, slot: int) -> str:
-        """Return a subscription's class of cost."""
-        return self._terms.value(int(self.term[slot])).cost
-
-    def notify(self, slot: int) -> Notify:
-        """Return which changes a subscription is told."""
-        return self._terms.value(int(self.term[slot])).notify
-
-    def forms(self, slots: I64) -> npt.NDArray[np.int8]:
-        """Return in which of `catalog.sql.notify.FORMS` each of `slots` has its deliveries. Cost: 20 ns each."""
-        numbers, place = np.unique(self.term[slots], return_inverse=True)
-        return np.array([FORMS.index(self._terms.value(one).deliver) for one in numbers.tolist()], np.int8)[place]
+        return json_names(cut(*self.texts.flat_statements(slots)))
 
     def flat_ids(self, slots: I64) -> tuple[bytes, I64]:
         """Return the ids of slots, end to end, and their sizes. Cost: 20 ns each."""
-        return self._texts.flat_ids(slots)
-
-    def terms(self, number: int) -> Terms:
-        """Return the terms of a number that stands in column `term`."""
-        return self._terms.value(number)
+        return self.texts.flat_ids(slots)
 
     def groups_of(self, slots: I64) -> list[bytes]:
         """Return the groups of slots. Cost: 0.1 us each."""
-        return self._groups.keys(self.group[slots].astype(np.int64))
+        return self.groups.keys(self.group[slots].astype(np.int64))
 
     def group_sizes(self, slots: I64) -> I64:
         """Return how long the groups of slots are."""
-        return self._groups.size(self.group[slots].astype(np.int64))
-
-    def region(self, slot: int, shape: Shape) -> Region:
-        """Return the slot's region; `shape` is the one that its number stands for."""
-        group = self._groups.key(int(self.group[slot]))
-        return Region(shape, group, int(self.lo[slot]), int(self.hi[slot]), bool(self.empty[slot]))
+        return self.groups.size(self.group[slots].astype(np.int64))
 
     def change_heads(self, slots: I64) -> tuple[list[bytes], list[str]]:
         """Return the ids of slots, and how their changes begin. Cost: 0.3 us each."""
-        return change_heads(*self._texts.flat_ids(slots), self.version[slots].tolist())
+        return change_heads(*self.texts.flat_ids(slots), self.version[slots].tolist())
 
     # -- coming and going -----------------------------------------------------------------------------------------
 
@@ -252,15 +179,12 @@ class SlotTable:
         None of the ids may have a waiting one.
         """
         slots = self._take_free(len(accepted))
-        self._texts.put(slots, accepted.keys, accepted.templates, accepted.template, accepted.literals)
-        self.group[slots] = self._groups.enter(accepted.groups, accepted.group)
-        times = np.bincount(accepted.term, minlength=len(accepted.terms)).tolist()
-        terms = [self._terms.enter(*one) for one in zip(accepted.terms, times, strict=True)]
-        self.term[slots] = np.array(terms, np.int32)[accepted.term]
+        self.texts.put(slots, accepted.keys, accepted.templates, accepted.template, accepted.literals)
+        self.group[slots] = self.groups.enter(accepted.groups, accepted.group)
+        self.terms.put(slots, accepted.terms, accepted.term)
         self.version[slots], self.shape[slots] = accepted.versions, shapes
         self.lo[slots], self.hi[slots], self.empty[slots] = accepted.lo, accepted.hi, accepted.empty
         self.value[slots], self.known[slots], self.n[slots], self.eras[slots] = 0, False, 0, NEVER
-        self.set_expires(slots, INT64_MAX)
         return slots
 
     def sync(self, slots: I64, value: I64, known: Bool, n: I64) -> None:
@@ -273,17 +197,8 @@ class SlotTable:
     def free(self, slots: I64) -> None:
         """Forget subscriptions, all of which are in use."""
         self._release(slots)
-        self._texts.free(slots)
-        self.eras[slots] = NEVER
+        self.texts.free(slots)
         self._free += slots.tolist()
-
-    def set_expires(self, slots: I64, when: I64 | int) -> None:
-        """Write when slots are over, in seconds since 1970 (what is negative: `overlay/subscriptions/expiry.py`)."""
-        if not len(self._expires):
-            if np.all(np.equal(when, INT64_MAX)):
-                return
-            self._expires = np.full(len(self.version), INT64_MAX)
-        self._expires[slots] = when
 
     def next_era(self) -> None:
         """Begin a new era: every slot in use awaits a snapshot again. Cost: O(1)."""
@@ -298,82 +213,56 @@ class SlotTable:
     def _reserve(self, slots: int) -> None:
         for name in _COLUMNS:
             setattr(self, name, widened(getattr(self, name), slots))
-        if len(self._expires):
-            self._expires = widened(self._expires, len(self.version))
-        self._texts.reserve(slots)
+        self.terms.reserve(slots)
+        self.expiry.reserve(slots)
+        self.texts.reserve(slots)
         self._size = max(self._size, slots)
 
     def _release(self, slots: I64) -> None:
         """Give back what slots share with others."""
-        self._groups.leave(self.group[slots].astype(np.int64))
-        self._terms.leave(self.term[slots].tolist())
+        self.groups.leave(self.group[slots].astype(np.int64))
+        self.terms.leave(slots)
+        self.expiry.forget(slots)
+        self.eras[slots] = NEVER
 
     def _used(self) -> Bool:
-        return self._texts.used(self._size)
+        return self.texts.used(self._size)
 
-    # -- how they are stored --------------------------------------------------------------------------------------
+    # -- reading back ---------------------------------------------------------------------------------------------
 
-    def stored(self, slots: I64) -> Slots:
-        """Return slots in use as they are stored. Cost: 0.3 us each."""
-        rows = np.zeros(len(slots), ROW)
-        for name, stored in _STORED.items():
-            rows[stored] = getattr(self, name)[slots]
-        rows["slot"], rows["expires"] = slots, self.expires(slots)
-        groups, rows["group"] = np.unique(self.group[slots], return_inverse=True)
-        terms, rows["term"] = np.unique(self.term[slots], return_inverse=True)
-        ids, literals, templates, rows["template"] = self._texts.stored(slots)
-        (keys, rows["key_size"]), (flat, rows["literals_size"]) = ids, literals
-        return Slots(
-            rows.tobytes(),
-            keys,
-            flat,
-            self._groups.keys(groups.astype(np.int64)),
-            [StoredTerms.of(self._terms.value(number)) for number in terms.tolist()],
-            templates,
-        )
+    def replace(self, slots: I64, fields: dict[str, npt.NDArray[Any]], expires: I64) -> None:
+        """Take slots of a table that is read back, whatever they were before; `fields` are columns of theirs.
 
-    def put_stored(self, slots: Slots) -> None:
-        """Take in stored slots, over what they were before; after the last ones call `settle`. Cost: 1 us each."""
-        rows = slots.table
-        if not len(rows):
-            return
-        at = rows["slot"].astype(np.int64)
-        self._reserve(max(self._size, int(at.max()) + 1))
-        replaced = at[self.is_used(at)]
-        self._release(replaced)
-        self._texts.clear(replaced)
-        for name, stored in _STORED.items():
-            getattr(self, name)[at] = rows[stored]
-        self.set_expires(at, rows["expires"])
-        ids, literals = (rows[name].astype(np.int64) for name in ("key_size", "literals_size"))
-        self._texts.put_stored(
-            at, (slots.keys, ids), (slots.literals, literals), slots.templates, rows["template"].astype(np.int64)
-        )
-        self.group[at] = self._groups.enter(slots.groups, rows["group"].astype(np.int64))
-        places = rows["term"].astype(np.int64)
-        times = np.bincount(places, minlength=len(slots.terms)).tolist()
-        terms = [self._terms.enter(stored.terms, count) for stored, count in zip(slots.terms, times, strict=True)]
-        self.term[at] = np.array(terms, np.int32)[places]
+        Groups, terms and texts are to be written behind it, and `rebuild` is to follow the last call.
+        """
+        self._reserve(max(self._size, int(slots.max(initial=-1)) + 1))
+        self._clear(slots)
+        for name, values in fields.items():
+            getattr(self, name)[slots] = values
+        self.expiry.set(slots, expires)
 
     def put_freed(self, slots: I64) -> None:
         """Free slots of a table that is read back, whether they are in use or not."""
         self._reserve(max(self._size, int(slots.max(initial=-1)) + 1))
+        self._clear(slots)
+
+    def rebuild(self) -> None:
+        """Build the table of ids and the free list, for a table that is read back. Cost: 0.1 us a slot."""
+        self.texts.rebuild(self.used())
+        self._free = (~self._used()).nonzero()[0][::-1].tolist()
+
+    def _clear(self, slots: I64) -> None:
+        """Forget those of `slots` that are in use, while ids cannot be found."""
         slots = slots[self.is_used(slots)]
         self._release(slots)
-        self._texts.clear(slots)
-        self.eras[slots] = NEVER
-
-    def settle(self) -> None:
-        """Build the table of ids and the free list, for a table that is read back. Cost: 0.1 us a slot."""
-        self._texts.settle(self.used())
-        self._free = (~self._used()).nonzero()[0][::-1].tolist()
+        self.texts.clear(slots)
 
     def check(self) -> None:
         """Check the invariants of the module's header. Raises AssertionError. Cost: O(slots)."""
         used = self.used()
-        self._texts.check(used)
-        self._groups.check(self.group[used].astype(np.int64))
-        self._terms.check(self.term[used].tolist())
+        self.texts.check(used)
+        self.groups.check(self.group[used].astype(np.int64))
+        self.terms.check(used)
         by_standing = {
             (key, bool(self.n[slot])): slot for key, slot in zip(self.keys(used), used.tolist(), strict=True)
         }

@@ -72,7 +72,7 @@ class SlotTexts:
         self.clear(slots)
 
     def clear(self, slots: I64) -> None:
-        """Forget the texts of slots, while ids cannot be found (`settle` follows)."""
+        """Forget the texts of slots, while ids cannot be found (`rebuild` follows)."""
         self._statements.leave(self._template[slots].tolist())
         self._template[slots] = WHOLE
         self._arena.drop(slots)
@@ -102,10 +102,6 @@ class SlotTexts:
         """Return the statement of a slot. Cost: 3 us."""
         return self._statements.text(int(self._template[slot]), self._arena.text(slot)[int(self.lengths[slot]) :])
 
-    def statements(self, slots: I64) -> list[str]:
-        """Return the statements of slots. Cost: 0.5 us each."""
-        return [text.decode() for text in cut(*self.flat_statements(slots))]
-
     def flat_statements(self, slots: I64) -> tuple[bytes, I64]:
         """Return the statements of slots end to end in UTF-8, and the size of each. Cost: 0.3 us each."""
         sizes = self.lengths[slots].astype(np.int64)
@@ -122,7 +118,7 @@ class SlotTexts:
     def put_stored(
         self, slots: I64, ids: tuple[bytes, I64], literals: tuple[bytes, I64], templates: list[Parts], places: I64
     ) -> None:
-        """Take in what `stored` gave, for slots that have no text; after the last ones call `settle`."""
+        """Take in what `stored` gave, for slots that have no text; after the last ones call `rebuild`."""
         numbers, times = np.full(len(templates) + 1, WHOLE, np.int16), np.bincount(places + 1, minlength=1)
         for place in (times[1:] > 0).nonzero()[0].tolist():
             numbers[place] = self._statements.enter_parts(templates[place], int(times[place + 1]))
@@ -131,7 +127,7 @@ class SlotTexts:
         self._arena.put_all(slots, both)
         self.lengths[slots] = ids[1]
 
-    def settle(self, slots: I64) -> None:
+    def rebuild(self, slots: I64) -> None:
         """Let the ids of `slots`, which are all that have one, be found."""
         self._by_id.rebuild(slots)
 

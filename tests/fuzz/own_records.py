@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from connectors.kafka.catalog_versions import CatalogBehind
 from operators.control import EpochBegins, Progress, RegisterAll, encode_control
 from operators.packed import Header, PackedError, pack_registrations, unpack, unpack_sound
-from overlay.machine.virtual_edge import NotificationError
+from overlay.machine.notification import NotificationError
 from overlay.subscriptions.edge_state import EdgeStateError
 from shard.pipeline import process_group
 from state.errors import StateError

@@ -91,7 +91,7 @@ class NaiveEdge:
             self.acks[name].append((old, "ended", "unsubscribed"))
         self.held = [held for held in self.held if held[1] != name]
 
-    def settle(self) -> None:
+    def refuse_held(self) -> None:
         if self.catalog is None:
             return
         while self.held:

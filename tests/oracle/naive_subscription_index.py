@@ -6,24 +6,27 @@ import numpy as np
 
 from state.change_batch import I64
 
+Place = tuple[int, bytes, int]
+"""Domain, group, shape."""
+
 
 class NaiveSubscriptionIndex:
     def __init__(self) -> None:
-        self.places: dict[int, tuple[int, bytes, int, int]] = {}
+        self.places: dict[int, tuple[Place, int, int]] = {}
 
-    def insert(self, slot: int, shape: int, group: bytes, lo: int, hi: int) -> None:
-        self.places[slot] = (shape, group, lo, hi)
+    def insert(self, slot: int, place: Place, lo: int, hi: int) -> None:
+        self.places[slot] = (place, lo, hi)
 
     def remove(self, slot: int) -> bool:
         return self.places.pop(slot, None) is not None
 
-    def query(self, groups: list[tuple[int, bytes]], bounds: I64) -> list[tuple[int, int]]:
+    def query(self, groups: list[Place], bounds: I64) -> list[tuple[int, int]]:
         """Return sorted pairs (message, slot); `bounds` is int64[4, m]."""
         found = []
         for i, wanted in enumerate(groups):
             lo_min, lo_max, hi_min, hi_max = (int(bound) for bound in bounds[:, i])
-            for slot, (shape, group, lo, hi) in self.places.items():
-                if (shape, group) == wanted and lo_min <= lo <= lo_max and hi_min <= hi <= hi_max:
+            for slot, (place, lo, hi) in self.places.items():
+                if place == wanted and lo_min <= lo <= lo_max and hi_min <= hi <= hi_max:
                     found.append((i, slot))
         return sorted(found)
 

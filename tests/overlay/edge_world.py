@@ -161,10 +161,10 @@ class EdgeWorld:
             self._tell(topic, offset)
             self.fed[topic] = offset + 1
 
-    def settle(self) -> None:
-        self.since_take.append(("settle", 0))
-        self.edge.settle()
-        self.twin.settle()
+    def refuse_held(self) -> None:
+        self.since_take.append(("refuse_held", 0))
+        self.edge.refuse_held()
+        self.twin.refuse_held()
 
     def take(self) -> None:
         """Commit a step: its records get to their readers, its positions are kept."""
@@ -190,8 +190,8 @@ class EdgeWorld:
         for offset in range(self.consumed if resume is None else resume, self.consumed):
             self._give("notifications", offset)
         for topic, offset in self.since_take:
-            if topic == "settle":
-                self.edge.settle()
+            if topic == "refuse_held":
+                self.edge.refuse_held()
             else:
                 self._give(topic, offset)
 

@@ -126,7 +126,7 @@ class LiveEdge:
                         self._owned.feed(record)
                     self._fed[topic, number] = len(self.log.records[topic, number])
             self._owned.raise_fences()
-            self._owned.settle()
+            self._owned.refuse_held()
             step = self._owned.step()
             for record in step.records:
                 self.log.send(record)

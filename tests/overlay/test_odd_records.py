@@ -16,7 +16,7 @@ def judged_together(keys: list[bytes], values: list[bytes]) -> list[dict[str, ob
     """What an edge says of records that come all at once, among as many as are compiled in bulk."""
     bench = Bench()
     bench.edge.subscribe_all(range(len(keys)), keys, values)
-    bench.edge.settle()
+    bench.edge.refuse_held()
     bench.edge.check()
     return sorted(bench.lines("acks"), key=lambda ack: int(ack["version"]))
 
@@ -25,7 +25,7 @@ def judged_alone(keys: list[bytes], values: list[bytes]) -> list[dict[str, objec
     bench = Bench()
     for offset, (key, value) in enumerate(zip(keys, values, strict=True)):
         bench.edge.subscription(offset, key, value)
-        bench.edge.settle()
+        bench.edge.refuse_held()
     return sorted(bench.lines("acks"), key=lambda ack: int(ack["version"]))
 
 

@@ -30,6 +30,7 @@ from overlay.process.ownership import Ownership
 from overlay.push.board import PushBoard
 from tests.overlay.process.test_owned_edges import CATALOG
 from tests.overlay.push_world import PARTITIONS, TOPICS, MemoryEngine, MemoryLog
+from tests.overlay.views import views
 
 NAMES = [f"s{i}" for i in range(12)]
 
@@ -175,7 +176,7 @@ def test_everything_is_told_once_and_in_order(
         assert [line["old"] for line in lines[1:]] == news[: len(lines) - 1]
     for edge in world.member._owned.edges.values():
         edge.check()
-        for view in edge.subscriptions():
+        for view in views(edge):
             assert world.told()[view.id, view.version][-1]["new"] == engine.value == view.answer
 
 

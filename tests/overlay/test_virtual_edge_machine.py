@@ -213,8 +213,8 @@ class EdgeMachine(RuleBasedStateMachine):
         self.world.feed(topic, count)
 
     @rule()
-    def settle(self) -> None:
-        self.world.settle()
+    def refuse_held(self) -> None:
+        self.world.refuse_held()
 
     @rule()
     def take(self) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from catalog.query.shape import Channel, Output, Shape
 from catalog.schema.relation import Catalog, Column, Relation
 from catalog.types.column_type import ColumnType, Kind
@@ -40,6 +42,27 @@ def test_shapes_are_found_by_their_channels_until_they_are_dropped() -> None:
     assert table.shapes_of(low) == [least, both] and table.shapes_of(rows) == [both]
     table.drop(least.number)
     assert table.shapes_of(low) == [both] and table.shapes_of(Channel("u", "rows", None, (), None)) == []
+
+
+def test_shapes_with_one_domain_have_its_number_while_any_of_them_is_there() -> None:
+    table, least, both = ShapeTable(), (Output("min", "k"),), (Output("min", "k"), Output("count", None))
+    one, two = (
+        table.enter(Shape("t", items, (), "new"), relation(0, "new"), [NUMBER] * len(items)) for items in (least, both)
+    )
+    other = table.enter(Shape("t", least, (), None), relation(0, "new"), [NUMBER])
+    assert one.domain == two.domain != other.domain
+    assert table.domains(np.array([two.number, other.number, one.number])).tolist() == [
+        one.domain, other.domain, one.domain
+    ]  # fmt: skip
+    low, rows = two.plan.channels
+    assert table.hears([rows, low, Channel("u", "rows", None, (), None)]).tolist() == [
+        [False, True, False], [True, True, False], [False] * 3
+    ]  # fmt: skip
+    table.put(one)
+    table.drop(one.number)
+    table.drop(two.number)
+    assert table.enter(Shape("t", least, ("k",), "new"), relation(0, "new"), [NUMBER]).domain == one.domain
+    assert ShapeTable().hears([low]).shape == (1, 0) and not len(table.domains(np.zeros(0, np.int64)))
 
 
 def test_a_range_attribute_without_codes_is_noted() -> None:

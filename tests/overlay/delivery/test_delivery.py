@@ -9,12 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from catalog.types.column_type import ColumnType, Kind
+from overlay.arena.text_arena import sizes_of
 from overlay.delivery import delivery as deliveries
 from overlay.delivery.delivery import (
     Position,
     ValueTexts,
     change,
     change_head,
+    change_heads,
     change_tail,
     changed,
     delivery,
@@ -79,3 +81,17 @@ def test_texts_stay_right_when_they_are_forgotten(type_: ColumnType, monkeypatch
 
 def test_decimals_have_all_digits_of_their_scale() -> None:
     assert ValueTexts(ColumnType(Kind.DECIMAL, 12, 2)).text(1000, True) == '"10.00"'
+
+
+@pytest.mark.parametrize("last", [b"c", b'"', b"\\", b"\n", "é".encode()])
+def test_beginnings_of_many_changes_are_what_one_by_one_gives(last: bytes) -> None:
+    keys = [b"a", b"bc-1", last]
+    ids, heads = change_heads(b"".join(keys), sizes_of(keys), [7, 8, 9])
+    assert ids == keys
+    assert heads == [
+        change_head(json_text(key.decode()), version) for key, version in zip(keys, [7, 8, 9], strict=True)
+    ]
+
+
+def test_no_changes_have_no_beginnings() -> None:
+    assert change_heads(b"", sizes_of([]), []) == ([], [])

@@ -13,7 +13,7 @@ from overlay.index.subscription_index import SubscriptionIndex
 def filled(small: int = 10) -> SubscriptionIndex:
     index = SubscriptionIndex(small=small)
     lo = np.array([1, 1, 2, 3])
-    index.insert(np.arange(4), np.zeros(4, np.int64), [b""] * 4, lo, lo)
+    index.insert(np.arange(4), np.zeros(4, np.int64), [b""] * 4, np.zeros(4, np.int64), lo, lo)
     return index
 
 
@@ -34,7 +34,7 @@ def test_slots_come_off_their_point_and_the_last_frees_it() -> None:
 @pytest.mark.parametrize("gone", [0, 1, 2])
 def test_a_slot_in_any_place_comes_off_and_the_others_stay(gone: int) -> None:
     index = SubscriptionIndex()
-    index.insert(np.arange(3), np.zeros(3, np.int64), [b""] * 3, np.full(3, 7), np.full(3, 9))
+    index.insert(np.arange(3), np.zeros(3, np.int64), [b""] * 3, np.zeros(3, np.int64), np.full(3, 7), np.full(3, 9))
     store = index._store
     point = store.place_of(gone)
     assert unhang(store, gone) == -1
@@ -65,6 +65,7 @@ def test_room_is_made_without_losing_what_is_there() -> None:
 
 def test_points_of_trees_take_no_room_here() -> None:
     index = SubscriptionIndex()
-    index.insert(np.arange(9_000), np.zeros(9_000, np.int64), [b""] * 9_000, np.arange(9_000), np.arange(9_000))
+    every, zeros = np.arange(9_000), np.zeros(9_000, np.int64)
+    index.insert(every, zeros, [b""] * 9_000, zeros, every, every)
     assert len(index._store.xy) <= 128
     index.check()

@@ -25,17 +25,17 @@ def messages(words: list[str], rectangles: list[tuple[int, int, int, int]]) -> M
     return Messages([], [b""], zeros, zeros, zeros, nothing, nothing, no, nothing, no, *columns, texts=words)
 
 
-def put(index: RangeIndex, answers: AnswerTable, slots: dict[int, tuple[bytes, bytes]], shape: int = 0) -> None:
+def put(index: RangeIndex, answers: AnswerTable, slots: dict[int, tuple[bytes, bytes]], domain: int = 0) -> None:
     for slot, (lo, hi) in slots.items():
         answers.bound(slot, lo, hi)
     numbers, zeros = np.array(list(slots), np.int64), np.zeros(len(slots), np.int64)
-    index.insert(numbers, zeros + shape, [b"g"] * len(slots), zeros, zeros)
+    index.insert(numbers, zeros + domain, [b"g"] * len(slots), zeros + domain, zeros, zeros)
 
 
 def met(index: RangeIndex, asked: Messages) -> set[tuple[int, int]]:
     which = np.arange(len(asked))
     rectangles = index.rectangles(0, TEXT, asked, which)
-    groups = np.full(len(asked), index.number(0, b"g"), np.int64)
+    groups = np.full(len(asked), index.groups.number(0, b"g", 0), np.int64)
     message, slot = index.query(groups, *rectangles)
     return set(zip(message.tolist(), slot.tolist(), strict=True))
 
@@ -71,7 +71,7 @@ def test_a_message_meets_whom_its_cuts_say(held: list, words: list[str], rectang
     assert met(index, messages(words, rectangles)) == expected
 
 
-def test_labels_given_anew_move_all_points_of_their_shape() -> None:
+def test_labels_given_anew_move_all_points_of_their_domain() -> None:
     answers = AnswerTable()
     index = RangeIndex(answers)
     put(index, answers, {0: (b"a", b"c")})
@@ -82,13 +82,13 @@ def test_labels_given_anew_move_all_points_of_their_shape() -> None:
     assert met(index, asked) == {(0, 2), (0, 3)}
 
 
-def test_orders_are_of_one_shape_and_go_with_the_last_of_it() -> None:
+def test_orders_are_of_one_domain_and_go_with_the_last_of_it() -> None:
     answers = AnswerTable()
     index = RangeIndex(answers)
     put(index, answers, {0: (b"a", b"c")})
-    put(index, answers, {1: (b"b", b"d")}, shape=1)
+    put(index, answers, {1: (b"b", b"d")}, domain=1)
     zeros = np.zeros(1, np.int64)
-    index.insert(np.array([2]), zeros + 2, [b"g"], zeros + 5, zeros + 7)
+    index.insert(np.array([2]), zeros + 2, [b"g"], zeros + 2, zeros + 5, zeros + 7)
     index.check()
     assert index.remove(1) and not index.remove(1) and index.remove(2)
     index.check()

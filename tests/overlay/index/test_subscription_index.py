@@ -12,7 +12,7 @@ from state.order_code import INT64_MAX, INT64_MIN
 from tests.effort import examples
 from tests.oracle.naive_subscription_index import NaiveSubscriptionIndex, rectangles
 
-GROUPS = [(0, b"[1]"), (0, b"[2]"), (1, b"[]")]
+GROUPS = [(0, b"[1]", 0), (0, b"[1]", 3), (0, b"[2]", 0), (1, b"[]", 1)]
 codes = st.sampled_from([INT64_MIN, 0, 1, 2, 3, INT64_MAX])
 wide = st.integers(0, 40)
 subscriptions = st.lists(st.tuples(st.sampled_from(GROUPS), codes | wide, codes | wide), max_size=30)
@@ -30,15 +30,15 @@ def put(index: SubscriptionIndex, twin: NaiveSubscriptionIndex, rows: list, firs
     rows = rows[: len(slots)]
     slots = slots[: len(rows)]
     ints = [np.array([row[i] for row in rows], np.int64) for i in (1, 2)]
-    shapes = np.array([row[0][0] for row in rows], np.int64)
-    index.insert(np.array(slots, np.int64), shapes, [row[0][1] for row in rows], *ints)
-    for slot, ((shape, group), lo, hi) in zip(slots, rows, strict=True):
-        twin.insert(slot, shape, group, lo, hi)
+    domains, shapes = (np.array([row[0][i] for row in rows], np.int64) for i in (0, 2))
+    index.insert(np.array(slots, np.int64), domains, [row[0][1] for row in rows], shapes, *ints)
+    for slot, (where, lo, hi) in zip(slots, rows, strict=True):
+        twin.insert(slot, where, lo, hi)
 
 
 def ask(index: SubscriptionIndex, twin: NaiveSubscriptionIndex, rows: list) -> None:
     bounds = rectangles([row[1:] for row in rows])
-    numbers = np.array([index.number(*row[0]) for row in rows], np.int64)
+    numbers = np.array([index.groups.number(*row[0]) for row in rows], np.int64)
     message, slot = index.query(numbers, *bounds)
     assert (np.diff(message) >= 0).all()
     assert sorted(zip(message.tolist(), slot.tolist(), strict=True)) == twin.query([row[0] for row in rows], bounds)
@@ -58,7 +58,7 @@ def test_any_history_answers_as_the_dict_does(steps: list, small: int, leaf: int
     for slot in list(twin.places):
         assert index.remove(slot) and twin.remove(slot)
     index.check()
-    assert len(index) == 0 and all(index.number(*group) == -1 for group in GROUPS)
+    assert len(index) == 0 and all(index.groups.number(*group) == -1 for group in GROUPS)
 
 
 def test_many_points_in_one_spot_and_on_one_line() -> None:
@@ -71,7 +71,7 @@ def test_many_points_in_one_spot_and_on_one_line() -> None:
 
 def test_a_message_that_meets_more_than_there_was_room_for() -> None:
     index, twin = SubscriptionIndex(), NaiveSubscriptionIndex()
-    put(index, twin, [(GROUPS[i % 3], i % 97, i % 89) for i in range(5_000)], 0)
+    put(index, twin, [(GROUPS[i % 4], i % 97, i % 89) for i in range(5_000)], 0)
     everything = (INT64_MIN, INT64_MAX, INT64_MIN, INT64_MAX)
     ask(index, twin, [(GROUPS[0], *everything), (GROUPS[2], *everything), (GROUPS[0], 0, 10, 0, 10)])
     index.check()

@@ -20,6 +20,7 @@ from overlay.machine.virtual_edge import VirtualEdge
 from overlay.subscriptions.held_records import Held
 from tests.effort import examples
 from tests.overlay.edge_bench import ASK, CATALOGS, TOPICS, Bench
+from tests.overlay.views import views
 
 VALUES = [ASK, ASK + " WHERE risk < 3", ASK + " TTL 9", "SELECT MIN(nothing) FROM stock", "SELECT MIN(price", None]
 Records = list[tuple[bytes | None, bytes | None]]
@@ -147,7 +148,7 @@ def test_what_was_held_back_is_admitted_in_bulk_as_one_by_one(history: list, beg
                 elif isinstance(event, int):
                     bench.control(EpochBegins(5, event))
                 elif isinstance(event, tuple):
-                    bench.edge.settle(*event)
+                    bench.edge.refuse_held(*event)
                 else:
                     for key, lines in heard(bench).items():
                         said.setdefault(key, []).extend(lines)
@@ -173,14 +174,19 @@ def test_thousands_that_come_before_their_table_are_acknowledged_in_order() -> N
 
 
 def regions(bench: Bench) -> list[tuple]:
-    table, shapes = bench.edge._store.slots, bench.edge._store.shapes
-    used = table.used().tolist()
-    found = [(table.key(i), table.region(i, shapes[int(table.shape[i])].shape), table.notify(i)) for i in used]
-    return sorted([(*one, int(table.expires(np.array([i]))[0])) for i, one in zip(used, found, strict=True)], key=repr)
+    table, columns = bench.edge._store.slots, ("lo", "hi", "empty")
+    found = []
+    for slot in table.used().tolist():
+        one = np.array([slot])
+        numbers = [getattr(table, name)[slot].item() for name in columns]
+        group, end = table.groups_of(one)[0], int(table.expiry.of(one)[0])
+        shape = bench.edge._store.shape_of(slot).key
+        found.append((table.key(slot), shape, group, *numbers, table.terms.of(slot).notify, end))
+    return sorted(found, key=repr)
 
 
 def _brief(edge: VirtualEdge) -> list[tuple]:
-    return [(view.id, view.version, view.status, view.sql, view.replaced_by or -1) for view in edge.subscriptions()]
+    return [(view.id, view.version, view.status, view.sql, view.replaced_by or -1) for view in views(edge)]
 
 
 def test_all_that_is_accepted_is_registered_in_order() -> None:
@@ -203,21 +209,12 @@ def test_who_is_not_at_home_is_refused_among_those_who_are() -> None:
     assert edge.counters.ignored == 30 - len(strangers)
 
 
-def test_search_goes_by_id() -> None:
-    bench = Bench()
-    bench.live("b1", "b0", "a", "b2")
-    bench.ask(9, "b1")
-    found = list(bench.edge.search(b"b", 2))
-    assert [(view.id, view.status, view.replaced_by) for view in found] == [("b0", "live", None), ("b1", "live", 9)]
-    assert [view.id for view in bench.edge.search(b"b", 9, b"b1")] == ["b2"]
-
-
 def test_statements_with_options_come_back_as_written() -> None:
     bench = Bench()
     asked = [f"{ASK} WHERE risk < {i}.5 NOTIFY MIN CHANGE {i} %  TTL {i} HOURS" for i in range(1, 5)] * 2
     bench.edge.subscribe_all(range(8), [b"s%d" % i for i in range(8)], [record(sql) for sql in asked])
     bench.take()
-    assert [view.sql for view in bench.again().subscriptions()] == asked
+    assert [view.sql for view in views(bench.again())] == asked
 
 
 @pytest.mark.parametrize("key", [b"a\nb", b"\x7f", b"\0", "\u2028".encode(), b"\xc2\x85"])

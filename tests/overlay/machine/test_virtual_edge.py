@@ -20,12 +20,13 @@ from operators.packed import (
     unpack,
 )
 from overlay.delivery.delivery import Position
-from overlay.machine.virtual_edge import NotificationError
+from overlay.machine.notification import NotificationError
 from overlay.maintain.batch_buffer import MissingChunksError
 from state.errors import TidewireError
 from state.order_code import INT64_MAX, INT64_MIN
 from tests.operators.test_packed import rewritten
 from tests.overlay.edge_bench import PRICE, Bench
+from tests.overlay.views import views
 
 
 def test_from_subscription_to_change_byte_by_byte() -> None:
@@ -418,9 +419,9 @@ def test_a_table_that_is_announced_later_is_not_refused_by_a_race() -> None:
     bench.again()
     bench.control(Progress(5, 0, 1, "t"))
     assert [(a["id"], a["status"]) for a in bench.lines("acks")] == [("a", "accepted")]
-    bench.edge.settle(through=0)
+    bench.edge.refuse_held(through=0)
     assert bench.edge.refusals_pending
-    bench.edge.settle()
+    bench.edge.refuse_held()
     assert [(a["id"], a["code"]) for a in bench.lines("acks")] == [("b", "unknown_column")]
     assert not bench.edge.refusals_pending
 
@@ -428,7 +429,7 @@ def test_a_table_that_is_announced_later_is_not_refused_by_a_race() -> None:
 def test_settling_before_any_catalog_is_announced_refuses_nobody() -> None:
     bench = Bench(begun=False)
     bench.ask(0, "a", "SELECT MIN(price) FROM bond")
-    bench.edge.settle()
+    bench.edge.refuse_held()
     assert not bench.edge.refusals_pending and bench.edge.counts["held"] == 1
     view = bench.edge.find(b"a")
     assert view is not None and view.status == "held"
@@ -495,4 +496,4 @@ def test_a_full_snapshot_is_taken_between_steps_only_and_makes_older_records_use
     for state in (whole + after, before + whole[:-1] + after, before[1:] + whole + after):
         bench.state = state
         again = bench.again()
-        assert [view.answer for view in again.subscriptions()] == ["0.07", "0.07"]
+        assert [view.answer for view in views(again)] == ["0.07", "0.07"]

@@ -107,12 +107,12 @@ def test_a_refusal_waits_until_the_fence_is_passed() -> None:
     owned.feed(log.subscribe(name))
     log.ends = {0: 3}
     owned.raise_fences()
-    owned.settle()
+    owned.refuse_held()
     owned.raise_fences()
     assert log.asked == 1
     assert [record for record in owned.step().records if record.topic == TOPICS.acks] == []
     owned.moved({(TOPICS.notifications, 0): 3}, TOPICS.notifications)
-    owned.settle()
+    owned.refuse_held()
     [ack] = [record for record in owned.step().records if record.topic == TOPICS.acks]
     assert b'"unknown_table"' in (ack.value or b"")
 
@@ -127,14 +127,14 @@ def test_many_refusals_are_spread_over_steps(monkeypatch: pytest.MonkeyPatch) ->
     owned.raise_fences()
     refused: list[list[bytes]] = []
     while sum(map(len, refused)) < 40:
-        owned.settle()
+        owned.refuse_held()
         owned.raise_fences()
         refused.append([record.key or b"" for record in owned.step().records if record.topic == TOPICS.acks])
         assert 0 < len(refused[-1]) <= 10
     for home in (0, 1):
         told = [key for step in refused for key in step if home_partition(key, 2) == home]
         assert told == [name.encode() for name in names_of(home)][: len(told)]
-    owned.settle()
+    owned.refuse_held()
     assert log.asked == 1 and not any(edge.counts["held"] for edge in owned.edges.values())
 
 
@@ -146,7 +146,7 @@ def test_the_catalog_arrives_before_the_fence() -> None:
     log.ends = {0: 3}
     owned.raise_fences()
     owned.feed(log.control(0, Progress(0, 0, 0, "t")))
-    owned.settle()
+    owned.refuse_held()
     [ack] = [record for record in owned.step().records if record.topic == TOPICS.acks]
     assert b'"accepted"' in (ack.value or b"")
     owned.raise_fences()

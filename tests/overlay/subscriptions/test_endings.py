@@ -15,6 +15,7 @@ from overlay.subscriptions.endings import Endings
 from state.change_batch import I64
 from tests.effort import examples
 from tests.overlay.edge_bench import Bench
+from tests.overlay.views import views
 
 ONE_BY_ONE = Endings.end
 ASKED: list[tuple[str, int | None, Parts | None]] = [
@@ -99,7 +100,7 @@ class Run:
 
     def finish(self, how: str) -> None:
         if how == "unsubscribe":
-            self.unsubscribe(sorted({view.id for view in self.bench.edge.subscriptions()}))
+            self.unsubscribe(sorted({view.id for view in views(self.bench.edge)}))
         elif how == "drop":
             self.catalog = 2
             self.progress()
@@ -128,7 +129,7 @@ def test_in_bulk_is_the_same_as_one_by_one(steps: list[tuple], how: str) -> None
             run.finish(how)
     assert bulk.said == alone.said
     assert bulk.bench.edge.counters == alone.bench.edge.counters
-    listed = [sorted(run.bench.edge.subscriptions(), key=lambda view: view.version) for run in (bulk, alone)]
+    listed = [sorted(views(run.bench.edge), key=lambda view: view.version) for run in (bulk, alone)]
     assert listed[0] == listed[1]
 
 

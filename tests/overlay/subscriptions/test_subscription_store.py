@@ -8,7 +8,7 @@ from catalog.query.compiler import Compiled
 from catalog.query.shape import Output, Region, Shape
 from catalog.types.column_type import ColumnType, Kind
 from operators.answer import Tally
-from overlay.answers.answer_layout import states_of
+from overlay.answers.answer import answer_of
 from overlay.subscriptions.edge_state import Delta
 from overlay.subscriptions.subscription_store import SubscriptionStore
 from state.change_batch import I64
@@ -38,7 +38,7 @@ def copy(deltas: list[Delta], era: int = 0) -> SubscriptionStore:
     store = SubscriptionStore()
     for delta in deltas:
         store.apply(delta)
-    store.settle(era)
+    store.rebuild(era)
     store.check()
     return store
 
@@ -86,10 +86,10 @@ def test_answers_of_their_own_go_with_their_slot_and_not_with_the_next_one() -> 
     store, deltas = SubscriptionStore(), []
     first = add(store, b"a", 1, compiled("sum", b"a", b"c", "s"))
     store.sync(array(first), array(0), array(0) > 0, array(1))
-    store.answers.start(first, states_of((Tally.of(2, 7),)))
+    store.answers.start(first, answer_of((Tally.of(2, 7),)))
     deltas.append(store.changes())
     assert copy(deltas).whole() == store.whole() and len(deltas[0].answers) == 1
-    store.slots.set_expires(array(first), 8)
+    store.slots.expiry.set(array(first), 8)
     store.touch(array(first))
     deltas.append(store.changes())
     assert copy(deltas).whole() == store.whole() and not deltas[1].answers
@@ -98,7 +98,7 @@ def test_answers_of_their_own_go_with_their_slot_and_not_with_the_next_one() -> 
     deltas.append(store.changes())
     again = copy(deltas)
     assert again.whole() == store.whole() and not len(again.answers)
-    assert again.slots.next_expiry(0) == 2**63 - 1
+    assert again.slots.expiry.after(0) == 2**63 - 1
 
 
 def test_a_new_era_makes_all_wait_and_the_oldest_registers_first() -> None:

@@ -11,6 +11,7 @@ from catalog.query.compiler import Compiled
 from catalog.query.shape import Output, Region, Shape
 from catalog.sql.notify import Notify
 from overlay.table.slot_rows import ROW, Slots, parts_of, states_of
+from overlay.table.slot_storage import stored_slots
 from overlay.table.slot_table import SlotTable
 from tests.overlay.arrivals import newcomers
 
@@ -26,7 +27,7 @@ def many(count: int, size: int = 10) -> Slots:
         for i, region in enumerate(regions)
     ]
     table.add(newcomers(*((b"id-%d" % i, i, one) for i, one in enumerate(what))), np.zeros(count, np.int64))
-    return table.stored(table.used())
+    return stored_slots(table, table.used())
 
 
 def test_parts_are_small_and_say_the_same() -> None:

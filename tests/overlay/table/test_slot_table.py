@@ -1,4 +1,4 @@
-"""Columns of subscriptions: grown, freed, used again, stored and read back."""
+"""Columns of subscriptions: grown, freed, used again, found."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import numpy as np
 from catalog.query.compiler import Compiled
 from catalog.query.shape import Output, Region, Shape
 from catalog.sql.notify import Notify
-from overlay.table.slot_rows import Slots
 from overlay.table.slot_table import NONE, SlotTable
 from state.change_batch import I64
 from state.order_code import INT64_MAX
@@ -41,23 +40,28 @@ def test_many_slots_keep_their_columns_when_the_table_grows() -> None:
         many = newcomers(*((b"%d" % i, i, one) for i, one in zip(rows, what, strict=True)))
         assert table.add(many, array(*(i % 3 for i in rows))).tolist() == list(rows)
     table.check()
-    assert table.region(2_999, SHAPE) == Region(SHAPE, b"[3]", 2_999, 3_000)
-    assert [table.key(7), table.sql(7), table.cost(7), table.notify(7)] == [b"7", "SELECT 7 FROM t", "c", LATEST]
+    assert (table.groups_of(array(2_999)), table.lo[2_999], table.hi[2_999]) == ([b"[3]"], 2_999, 3_000)
+    assert [table.key(7), table.sql(7), table.terms.of(7).cost, table.terms.of(7).notify] == [
+        b"7",
+        "SELECT 7 FROM t",
+        "c",
+        LATEST,
+    ]
     assert len(table) == 3_000 and table.find(b"2998") == (None, 2_998) and table.find(b"x") == (None, None)
     assert table.of_shapes([1]).tolist() == list(range(1, 3_000, 3)) and not len(table.of_shapes([]))
-    assert table.groups_of(array(8, 1)) == [b"[1]", b"[1]"] and table.sqls(array(2, 0))[0] == "SELECT 2 FROM t"
+    assert table.groups_of(array(8, 1)) == [b"[1]", b"[1]"] and table.json_sqls(array(2, 0))[0] == '"SELECT 2 FROM t"'
 
 
 def test_freed_slots_are_used_again_and_forget_everything() -> None:
     table = SlotTable()
     slot = add(table, b"a", 1)
     sync(table, slot)
-    table.set_expires(array(slot), 7)
+    table.expiry.set(array(slot), 7)
     assert table.synced(slot) and table.find(b"a") == (slot, None) and table.count() == (1, 0)
     table.free(array(slot))
     assert not table.synced(slot) and not len(table.used()) and len(table) == 0 and table.find(b"a") == (None, None)
     assert add(table, b"b", 2) == slot
-    assert (int(table.n[slot]), bool(table.known[slot]), int(table.expires(array(slot))[0])) == (0, False, INT64_MAX)
+    assert (int(table.n[slot]), bool(table.known[slot]), int(table.expiry.of(array(slot))[0])) == (0, False, INT64_MAX)
     assert table.find(b"b") == (None, slot)
     table.check()
 
@@ -97,54 +101,7 @@ def test_expiry_looks_at_slots_in_use() -> None:
     table = SlotTable()
     for i, when in enumerate([50, 20, INT64_MAX, 20, 10]):
         slot = add(table, b"%d" % i, 9 - i)
-        table.set_expires(array(slot), when)
+        table.expiry.set(array(slot), when)
     table.free(array(4))
-    assert table.expired(20).tolist() == [3, 1] and table.next_expiry(20) == 50
-    assert table.next_expiry(50) == INT64_MAX
-
-
-def test_ids_are_found_by_prefix_page_by_page() -> None:
-    table = SlotTable()
-    for i in range(30):
-        sync(table, add(table, b"a%02d" % i, i))
-    waiting = add(table, b"a02", 99)
-    add(table, b"b", 100)
-
-    def found(prefix: bytes, limit: int, after: bytes = b"") -> list[bytes]:
-        return [table.key(slot) for slot in table.find_prefix(prefix, limit, after)]
-
-    assert found(b"a0", 4) == [b"a00", b"a01", b"a02", b"a02", b"a03"]
-    assert found(b"a", 2, b"a03") == [b"a04", b"a05"] and found(b"a", 3, b"a28") == [b"a29"] and found(b"c", 3) == []
-    assert waiting in table.find_prefix(b"a", 9)
-
-
-def test_a_table_that_is_read_back_is_the_same() -> None:
-    table = SlotTable()
-    for i in range(6):
-        add(table, b"%d" % i, i, compiled(f"SELECT '{i}', {i} FROM t", i, i, b"[%d]" % (i % 2)), i % 2)
-    sync(table, 3, 8, 4)
-    table.free(array(2, 5))
-    stored = table.stored(table.used())
-    again = SlotTable()
-    again.put_stored(stored)
-    again.settle()
-    again.check()
-    assert again.stored(again.used()) == stored and again.find(b"3") == (3, None) and len(again) == 4
-    assert add(again, b"b", 10) == 2
-
-
-def test_stored_slots_replace_what_was_there() -> None:
-    first, second = SlotTable(), SlotTable()
-    add(first, b"a", 1, compiled("SELECT 1", group=b"[1]"))
-    add(second, b"bc", 2, compiled("SELECT 'x' FROM u", group=b"[2]"))
-    again = SlotTable()
-    for stored in (first.stored(array(0)), second.stored(array(0)), second.stored(array(0)), Slots()):
-        again.put_stored(stored)
-    again.put_freed(array(4, 1))
-    again.settle()
-    again.check()
-    assert again.find(b"bc").waiting == 0 and again.find(b"a") == (None, None) and len(again) == 1
-    again.put_freed(array(0))
-    again.settle()
-    again.check()
-    assert len(again) == 0
+    assert table.expiry.due(20, table.version).tolist() == [3, 1] and table.expiry.after(20) == 50
+    assert table.expiry.after(50) == INT64_MAX

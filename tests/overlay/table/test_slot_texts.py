@@ -6,6 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from overlay.arena.text_arena import cut
 from overlay.table.slot_texts import SlotTexts
 from overlay.table.statement_texts import packed
 from tests.effort import examples
@@ -31,7 +32,8 @@ def test_it_is_a_dictionary_of_pairs(steps: list[tuple[int, tuple[bytes, str] | 
     slots = np.array(sorted(model), np.int64)
     texts.check(slots)
     expected = [model[slot] for slot in slots.tolist()]
-    assert list(zip(texts.texts(slots), texts.statements(slots), strict=True)) == expected
+    statements = [text.decode() for text in cut(*texts.flat_statements(slots))]
+    assert list(zip(texts.texts(slots), statements, strict=True)) == expected
     assert [(texts.id(slot), texts.statement(slot)) for slot in slots.tolist()] == expected
     for key in {key for key, _ in expected}:
         mine = [slot for slot in slots.tolist() if model[slot][0] == key]
@@ -40,6 +42,6 @@ def test_it_is_a_dictionary_of_pairs(steps: list[tuple[int, tuple[bytes, str] | 
     again = SlotTexts()
     again.reserve(8)
     again.put_stored(slots, *texts.stored(slots))
-    again.settle(slots)
+    again.rebuild(slots)
     again.check(slots)
-    assert again.stored(slots) is not None and again.statements(slots) == texts.statements(slots)
+    assert [again.statement(slot) for slot in slots.tolist()] == [what for _, what in expected]

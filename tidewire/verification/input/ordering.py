@@ -68,11 +68,6 @@ class Sequence:
         """Return the seq of the record at this place of the table's topic; None if no batch took it."""
         return self._places.get((partition, offset))
 
-    @property
-    def last_batch(self) -> int:
-        """The last batch in which the table was declared."""
-        return self._batches[-1] if self._batches else -1
-
 
 def sequences(
     declared: Declared, batches: Batches, logs: dict[str, TopicLog], told: Told

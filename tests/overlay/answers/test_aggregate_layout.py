@@ -10,17 +10,16 @@ from hypothesis import strategies as st
 
 from catalog.query.shape import Output, Shape
 from catalog.types.column_type import ColumnType, Kind
-from operators.answer import Extremum, Members, Tally
 from operators.exact_units import unit_of
-from overlay.answers.answer_layout import AnswerLayout, parts_of, states_of
+from overlay.answers.aggregate_layout import AggregateLayout
 from state.order_code import code_of_double
 
 BIGINT, DECIMAL, DOUBLE = ColumnType(Kind.BIGINT), ColumnType(Kind.DECIMAL, 12, 2), ColumnType(Kind.DOUBLE)
 
 
-def plan(*outputs: tuple[str, str | None], type_: ColumnType = BIGINT) -> AnswerLayout:
+def plan(*outputs: tuple[str, str | None], type_: ColumnType = BIGINT) -> AggregateLayout:
     shape = Shape("t", tuple(Output(*output) for output in outputs), (), None)
-    return AnswerLayout(shape, [None if column is None else type_ for _, column in outputs])
+    return AggregateLayout(shape, [None if column is None else type_ for _, column in outputs])
 
 
 def test_outputs_that_share_a_channel_are_read_from_one_part() -> None:
@@ -68,19 +67,3 @@ def test_rounded_answers_differ_where_their_texts_do(function, first, more, apar
 def test_averages_differ_where_their_quotients_do(old: tuple[int, int], new: tuple[int, int]) -> None:
     quotients = [Fraction(total, count) if count else None for count, total in (old, new)]
     assert plan(("avg", "v")).differ((old,), (new,)) == (quotients[0] != quotients[1])
-
-
-def test_a_distinct_tells_what_went_and_what_came() -> None:
-    one = plan(("distinct", "v"))
-    assert one.text({3, None, 1}) == "[null,1,3]"
-    assert one.body(None, {2, 1}) == '"removed":[],"added":[1,2]'
-    assert one.body({1, 2}, {2, 3}) == '"removed":[1],"added":[3]'
-    assert one.body({1}, None) == '"removed":[1],"added":[]'
-
-
-@pytest.mark.parametrize(
-    "parts",
-    [(Members((None, 1, 5)),), (Members(("a", "b")),), (Members(),), (Extremum(3), Tally.of(2, -(2**80)), Extremum())],
-)
-def test_parts_go_in_and_out(parts: tuple) -> None:
-    assert parts_of(states_of(parts)) == parts
