@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 import psutil
 
-from catalog.query.shape import Channel
+from catalog.query.channel import channel_of
 from catalog.schema.relation import Catalog, Column, Relation
 from catalog.types.column_type import ColumnType, Kind
 from connectors.http.app import Edge, edge_app
@@ -41,11 +41,12 @@ from overlay.process.committed_view import CommittedView
 from overlay.process.edge_answers import RUNNING, EdgeAnswers
 from overlay.process.ownership import Ownership
 from overlay.push.board import PushBoard
+from state.causes import Causes
 
 TOPICS = Topics()
 NUMBER = ColumnType(Kind.BIGINT)
 TABLE = Relation("t", (Column("k", NUMBER, False), Column("v", NUMBER)), ("k",), "t")
-CHANNEL = Channel("t", "min", "v", (), None)
+CHANNEL = channel_of("t", "min", "v", (), None)
 LOWEST, HIGHEST = -(2**63), 2**63 - 1
 
 
@@ -107,11 +108,11 @@ class PushEdge:
         new, at = np.arange(stamp, stamp + count), np.arange(count, dtype=np.int64)
         self._last = int(new[-1])
         messages = Messages(
-            [CHANNEL], [b"[]"], zeros, zeros, zeros, nothing, nothing, never,
+            [CHANNEL], [b"[]"], np.arange(count, dtype=np.int32), zeros, zeros, nothing, nothing, never,
             new, ~never, lowest, highest, lowest, highest,
         )  # fmt: skip
-        header = Header("messages", 0, "t/0", self._batch + 1, chunk=0, of=1)
-        self._edge.notification(0, b"t/0", pack_messages(header, messages, at, nothing, at))
+        header, causes = Header("messages", 0, "t/0", self._batch + 1), Causes(["t"], zeros, zeros, at)
+        self._edge.notification(0, b"t/0", pack_messages(header, messages, at, causes))
 
     def _finish(self) -> Sequence[OutRecord]:
         self._batch += 1

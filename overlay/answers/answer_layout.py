@@ -18,7 +18,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from catalog.query.shape import Channel, Output, Shape
+from catalog.query.channel import Channel
+from catalog.query.shape import Output, Shape
 from catalog.types.column_type import ColumnType
 from operators.answer import Extremum, Members, Part, Parts, Tally
 from overlay.answers.answer_text import OutputText, output_text, rounded, sorted_texts

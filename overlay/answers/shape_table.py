@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from catalog.query.shape import Channel, Shape
+from catalog.query.channel import Channel
+from catalog.query.shape import Shape
 from catalog.schema.relation import Catalog, Relation
 from catalog.types.column_type import ColumnType, Kind
 from operators.operator import is_plain
@@ -46,7 +47,7 @@ class ShapeEntry:
 
     def __post_init__(self) -> None:
         first = self.types[0]
-        self.key = self.shape.key
+        self.key = self.shape.shown
         self.plain = first is not None and is_plain(self.shape, first.coded)
         self.plan = AnswerLayout(self.shape, self.types)
         self.counts = [channel.kind for channel in self.plan.channels] == ["rows"] and len(self.types) == 1

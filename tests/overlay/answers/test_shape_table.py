@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from catalog.query.shape import Channel, Output, Shape
+from catalog.query.channel import channel_of
+from catalog.query.shape import Output, Shape
 from catalog.schema.relation import Catalog, Column, Relation
 from catalog.types.column_type import ColumnType, Kind
 from overlay.answers.shape_table import ShapeTable
@@ -39,7 +40,7 @@ def test_shapes_are_found_by_their_channels_until_they_are_dropped() -> None:
     assert (least.plain, both.plain) == (True, False)
     assert table.shapes_of(low) == [least, both] and table.shapes_of(rows) == [both]
     table.drop(least.number)
-    assert table.shapes_of(low) == [both] and table.shapes_of(Channel("u", "rows", None, (), None)) == []
+    assert table.shapes_of(low) == [both] and table.shapes_of(channel_of("u", "rows", None, (), None)) == []
 
 
 def test_a_range_attribute_without_codes_is_noted() -> None:
