@@ -32,6 +32,7 @@ from operators.operator import Answers, Messages
 from operators.packed import Header, pack_messages, pack_snapshot
 from overlay.index.subscription_index import warm
 from overlay.machine.virtual_edge import VirtualEdge
+from state.causes import Causes
 from state.order_code import INT64_MAX, INT64_MIN
 from tidewire.client.delivery_reader import DeliveryReader
 
@@ -63,8 +64,8 @@ def told(edge: VirtualEdge, batch: int) -> list[OutRecord]:
     message = Messages(
         [CHANNEL], [b"[]"], zero, zero, zero, nothing, nothing, ~known, nothing + batch, known, low, high, low, high
     )
-    header = Header("messages", 0, "stock/0", batch)
-    edge.notification(0, b"stock/0", pack_messages(header, message, nothing + batch, nothing, nothing + batch))
+    header, causes = Header("messages", 0, "stock/0", batch), Causes(["stock"], zero, zero, nothing + batch)
+    edge.notification(0, b"stock/0", pack_messages(header, message, nothing + batch, causes))
     control(edge, Progress(0, batch, 0, "t"))
     return edge.take()
 

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from catalog.query.shape import Channel
+from catalog.query.channel import channel_of
 from catalog.schema.relation import Catalog, Column, Relation
 from catalog.types.column_type import ColumnType, Kind
 from connectors.kafka.partitioner import home_partition
@@ -32,6 +32,7 @@ from operators.operator import Answers, Messages
 from operators.packed import Header, PackedRegistrations, is_packed, pack_messages, pack_snapshot, unpack
 from overlay.machine.virtual_edge import VirtualEdge
 from overlay.process.jit_warmup import warm
+from state.causes import Causes
 
 
 class Asked(NamedTuple):
@@ -63,7 +64,7 @@ NUMBER = ColumnType(Kind.BIGINT)
 MONEY = ColumnType(Kind.DECIMAL, 12, 2)
 TOPICS = Topics()
 STOCK = Relation("stock", (Column("k", NUMBER, False), Column("x", NUMBER), Column("price", MONEY)), ("k",), "stock")
-CHANNEL = Channel("stock", "min", "price", (), "x")
+CHANNEL = channel_of("stock", "min", "price", (), "x")
 
 
 def subscribed(size: int, asked: Asked = MIN) -> VirtualEdge:
@@ -100,7 +101,7 @@ def control(edge: VirtualEdge, record: EpochBegins | RegisterAll | Progress) -> 
 
 def chunks(batch: int, count: int, side: int, seed: int, asked: Asked = MIN) -> list[bytes]:
     """Return `count` packed messages with square rectangles of `side`, each with a value of its own."""
-    channel = Channel("stock", asked.kind, None if asked.kind == "rows" else "price", (), "x")
+    channel = channel_of("stock", asked.kind, None if asked.kind == "rows" else "price", (), "x")
     source = np.random.default_rng(seed)
     lo = source.integers(0, SPAN, count)
     hi = lo + (source.random(count) * (SPAN - lo)).astype(np.int64)
@@ -109,13 +110,14 @@ def chunks(batch: int, count: int, side: int, seed: int, asked: Asked = MIN) -> 
         n = min(CHUNK, count - i)
         zeros, nothing = np.zeros(n, np.int32), np.zeros(n, np.int64)
         a, c, places = lo[i : i + n], hi[i : i + n], np.arange(1 + i, 1 + i + n)
+        cause, causes = np.arange(n, dtype=np.int32), Causes(["stock"], zeros, zeros, places)
         known, old = np.full(n, asked.kind != "rows"), np.full(n, asked.kind == "values")
         rows, new = np.full(n, asked.rows), np.where(known, places, 0)
         messages = Messages(
-            [channel], [b"[]"], zeros, zeros, zeros, rows, nothing, old, new, known, a, a + side, c, c + side
+            [channel], [b"[]"], cause, zeros, zeros, rows, nothing, old, new, known, a, a + side, c, c + side
         )
         header = Header("messages", 0, "stock/0", batch, chunk=i // CHUNK, of=-(-count // CHUNK))
-        packed.append(pack_messages(header, messages, places, nothing, places))
+        packed.append(pack_messages(header, messages, places, causes))
     return packed
 
 

@@ -21,7 +21,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from catalog.query.shape import Channel, Output, Region, Shape, group_key
+from catalog.query.channel import Channel, channel_of
+from catalog.query.shape import Output, Region, Shape, group_key
 from catalog.schema.relation import Column, Relation
 from catalog.types.column_type import ColumnType, Kind
 from shard import tables
@@ -46,13 +47,13 @@ RELATION = Relation(
     "quotes",
 )
 NAMED = replace(RELATION, columns=(*RELATION.columns, Column("name", _TEXT)))
-CHANNEL = Channel("quotes", "min", "price", ("market",), "risk")
+CHANNEL = channel_of("quotes", "min", "price", ("market",), "risk")
 FAMILIES = {
     "min": CHANNEL,
-    "distinct": Channel("quotes", "distinct", "name", ("market",), "risk"),
-    "rows": Channel("quotes", "rows", None, ("market",), "risk"),
-    "values": Channel("quotes", "values", "price", ("market",), "risk"),
-    "min by text": Channel("quotes", "min", "price", ("market",), "name"),
+    "distinct": channel_of("quotes", "distinct", "name", ("market",), "risk"),
+    "rows": channel_of("quotes", "rows", None, ("market",), "risk"),
+    "values": channel_of("quotes", "values", "price", ("market",), "risk"),
+    "min by text": channel_of("quotes", "min", "price", ("market",), "name"),
 }
 
 

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 import psutil
 
-from catalog.query.shape import Channel
+from catalog.query.channel import channel_of
 from catalog.schema.relation import Catalog, Column, Relation
 from catalog.types.column_type import ColumnType, Kind
 from connectors.http.app import Edge, edge_app
@@ -44,11 +44,12 @@ from overlay.process.committed_view import CommittedView
 from overlay.process.edge_answers import RUNNING, EdgeAnswers
 from overlay.process.ownership import Ownership
 from overlay.push.board import PushBoard
+from state.causes import Causes
 
 TOPICS = Topics()
 NUMBER = ColumnType(Kind.BIGINT)
 TABLE = Relation("t", (Column("k", NUMBER, False), Column("v", NUMBER)), ("k",), "t")
-CHANNELS = [Channel("t", "min", "v", (), None), Channel("t", "distinct", "v", (), None)]
+CHANNELS = [channel_of("t", "min", "v", (), None), channel_of("t", "distinct", "v", (), None)]
 WIDE = 50_000
 LOWEST, HIGHEST = -(2**63), 2**63 - 1
 
@@ -133,11 +134,9 @@ class PushEdge:
             CHANNELS, [b"[]"], cause[order], channel[order], np.zeros(len(cause), np.int32), rows[order],
             old[order], rows[order] < 0, new[order], rows[order] >= 0, lowest, highest, lowest, highest,
         )  # fmt: skip
-        header = Header("messages", 0, "t/0", self._batch + 1, chunk=0, of=1)
-        nothing = np.zeros(len(cause), np.int64)
-        self._edge.notification(
-            0, b"t/0", pack_messages(header, messages, np.arange(len(cause)), nothing, at[cause[order]])
-        )
+        zeros = np.zeros(count, np.int32)
+        header, causes = Header("messages", 0, "t/0", self._batch + 1), Causes(["t"], zeros, zeros, at)
+        self._edge.notification(0, b"t/0", pack_messages(header, messages, np.arange(len(cause)), causes))
 
     def _finish(self) -> Sequence[OutRecord]:
         self._batch += 1

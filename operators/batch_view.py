@@ -18,7 +18,7 @@ from catalog.schema.relation import Relation
 from catalog.types.column_type import Kind
 from catalog.types.order_key import text_of_key
 from operators.channel_binding import OrderingKey
-from state.change_batch import I64
+from state.change_batch import I64, Bool
 from state.ordering import Layout, Ordering
 from state.row_store import Replay, RowStore
 
@@ -34,6 +34,10 @@ class Places:
 
     def __len__(self) -> int:
         return len(self.group)
+
+    def at(self, chosen: Bool) -> Places:
+        """Return where the chosen regions lie."""
+        return Places(self.groups, self.group[chosen], self.lo[chosen], self.hi[chosen])
 
 
 @dataclass(slots=True)

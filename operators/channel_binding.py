@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from catalog.query.shape import Channel
+from catalog.query.channel import Channel, is_known
 from catalog.schema.relation import Relation
 from catalog.types.column_type import Kind
 from operators.exact_units import is_summable
@@ -12,8 +12,6 @@ from state.errors import TidewireError
 
 OrderingKey = tuple[tuple[int, ...], int | None]
 """Equality columns and range column of an ordering (state/ordering.py)."""
-
-_KINDS = ("min", "max", "distinct", "rows", "values")
 
 
 class ChannelError(TidewireError):
@@ -72,7 +70,7 @@ def _check(channel: Channel, relation: Relation) -> None:
     names = [column.name for column in relation.columns]
     used = {channel.column, channel.range, *channel.equal} - {None}
     nameless = channel.column is None and channel.kind != "rows"
-    if channel.relation != relation.name or channel.kind not in _KINDS or nameless or not used <= set(names):
+    if channel.relation != relation.name or not is_known(channel) or nameless or not used <= set(names):
         raise ChannelError(f"channel `{channel.key}` does not fit table `{relation.name}` with columns {names}")
     if channel.kind == "values" and channel.column is not None:
         type_ = relation.column(channel.column).type

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import msgspec
 
-from catalog.query.shape import Channel
-from operators.record_error import Number, RecordError, newer_than_we
+from catalog.query.channel import Channel
+from catalog.query.shape import with_tags
+from operators.record_error import FORMAT, OLDEST_FORMAT, Number, RecordError, format_of, newer_than_we
 
 Offsets = dict[str, dict[str, int]]
 """topic -> partition (as text) -> offset."""
@@ -50,11 +51,15 @@ class Progress(msgspec.Struct, frozen=True, tag="progress", tag_field="kind", om
 
 
 class Withdraw(msgspec.Struct, frozen=True, tag="withdraw", tag_field="kind"):
-    """Virtual edge `ve` has no subscription that needs `channels` any more."""
+    """Virtual edge `ve` has no subscription that needs `channels` any more.
+
+    format: that of its channels; one that does not say it has channels without tags.
+    """
 
     epoch: Number
     ve: Number
     channels: list[Channel]
+    format: int = FORMAT
 
 
 Control = EpochBegins | RegisterAll | Progress | Withdraw
@@ -80,6 +85,8 @@ def decode_control(value: bytes) -> Control:
     if newer:
         raise ControlError(f"a newer tidewire wrote this control record: it has {newer}", newer=True)
     try:
+        if b'"withdraw"' in value and format_of(value) == OLDEST_FORMAT:
+            return msgspec.convert(with_tags(msgspec.json.decode(value)), Withdraw)
         return _DECODER.decode(value)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ControlError(f"not a control record ({len(value)} bytes, begins with {value[:64]!r}): {error}") from error

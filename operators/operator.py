@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from catalog.query.shape import Channel, Shape
+from catalog.query.channel import Channel
+from catalog.query.shape import Shape
 from operators.answer import Parts
 from state.change_batch import I32, I64, Bool
 

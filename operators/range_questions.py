@@ -20,36 +20,21 @@ Cost of a batch of m changes on n rows: O(n) to lay out; per change and channel 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from catalog.query.shape import Channel, Region, Shape
-from operators import range_distinct, range_extremum, range_sums
-from operators.answer import Extremum, Members, Part, Tally
+from catalog.query.channel import Channel
+from catalog.query.shape import Region, Shape
+from operators.answer import Part
 from operators.batch_view import BatchView
 from operators.channel_binding import ChannelBinding, ChannelError
-from operators.delta import Delta
+from operators.channel_kinds import kind_of
 from operators.message_merge import MessageMerge
 from operators.operator import Answers, Messages, is_plain
 
 Bindings = Mapping[Channel, ChannelBinding]
 """The channels listened to, in canonical order."""
-
-_FIND: dict[str, Callable[[BatchView, ChannelBinding], Iterator[Delta]]] = {
-    "min": range_extremum.find,
-    "max": range_extremum.find,
-    "distinct": range_distinct.find,
-    "rows": range_sums.find,
-    "values": range_sums.find,
-}
-_NOTHING: dict[str, Part] = {
-    "min": Extremum(),
-    "max": Extremum(),
-    "distinct": Members(),
-    "rows": Tally(),
-    "values": Tally(),
-}
 
 
 def messages(view: BatchView, bindings: Bindings) -> Messages:
@@ -60,7 +45,7 @@ def messages(view: BatchView, bindings: Bindings) -> Messages:
     """
     merge = MessageMerge(view, list(bindings.values()))
     for number, bound in enumerate(bindings.values()):
-        for found in _FIND[bound.channel.kind](view, bound):
+        for found in kind_of(bound.channel).find(view, bound):
             merge.add(number, found)
     return merge.messages()
 
@@ -87,7 +72,7 @@ def snapshot(view: BatchView, bindings: Bindings, regions: Sequence[Region]) -> 
     for i, region in enumerate(regions):
         if region.shape not in plain:
             answers.parts[i] = tuple(
-                _NOTHING[channel.kind] if region.empty else parts[channel][i] for channel in channels[region.shape]
+                kind_of(channel).nothing if region.empty else parts[channel][i] for channel in channels[region.shape]
             )
     return answers
 
@@ -104,12 +89,10 @@ def _answer(
 ) -> dict[int, Part]:  # fmt: skip
     """Write one channel's answers of the regions `which` into `answers` where `plain`; return the others."""
     places = view.places(bound.order, [regions[i] for i in which])
-    if bound.channel.kind == "distinct":
-        return dict(zip(which, range_distinct.parts(view, bound, places), strict=True))
-    if bound.channel.kind not in ("min", "max"):
-        return dict(zip(which, range_sums.parts(view, bound, places), strict=True))
-    new, there = range_extremum.answers(view, bound, places)
-    numbers = np.array(which)
-    answers.new[numbers[plain]], answers.has_new[numbers[plain]] = new[plain], there[plain]
-    parts = range_extremum.parts(view, bound, new[~plain], there[~plain])
+    kind, numbers = kind_of(bound.channel), np.array(which)
+    if kind.codes is None or not plain.any():
+        return dict(zip(which, kind.parts(view, bound, places), strict=True))
+    new, there = kind.codes(view, bound, places.at(plain))
+    answers.new[numbers[plain]], answers.has_new[numbers[plain]] = new, there
+    parts = kind.parts(view, bound, places.at(~plain)) if not plain.all() else []
     return dict(zip(numbers[~plain].tolist(), parts, strict=True))

@@ -9,8 +9,10 @@ import msgspec
 
 from state.errors import TidewireError
 
-FORMAT = 1
-"""The format of packed and control records that is read here; a record that does not say its own is of 1."""
+OLDEST_FORMAT = 1
+"""The oldest format of packed and control records that is read here; a record that does not say its own is of it."""
+FORMAT = 2
+"""The newest one. Packed records are written in it, and control records that name channels."""
 Number = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 """A number of 64 bits: JSON has larger ones, which nothing here counts up to."""
 
@@ -27,7 +29,7 @@ class RecordError(TidewireError):
 
 class _Said(msgspec.Struct):
     kind: str = ""
-    format: object = FORMAT
+    format: object = OLDEST_FORMAT
 
 
 _SAID = msgspec.json.Decoder(_Said)
@@ -39,12 +41,18 @@ def newer_than_we(header: bytes, kinds: Container[str]) -> str:
     Cost: 0.3 us and the length of the JSON.
 
     >>> newer_than_we(b'{"kind":"epoch","format":99}', ("epoch",))
-    'format 99, expected 1'
+    'format 99, expected at most 2'
     """
     try:
         said = _SAID.decode(header)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return ""
-    if said.format != FORMAT:
-        return f"format {said.format!r}, expected {FORMAT}"
+    if type(said.format) is not int or not OLDEST_FORMAT <= said.format <= FORMAT:
+        return f"format {said.format!r}, expected at most {FORMAT}"
     return f"kind `{said.kind}`, which this version does not know" if said.kind and said.kind not in kinds else ""
+
+
+def format_of(header: bytes) -> int:
+    """Return the format that a record's JSON says, the oldest where it says none. Raises msgspec.DecodeError."""
+    said = _SAID.decode(header).format
+    return said if isinstance(said, int) else OLDEST_FORMAT

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from catalog.query.shape import Region, Shape, group_key
+from catalog.query.shape import FUNCTIONS, Region, Shape, group_key
 from catalog.schema.relation import Relation
 from operators.channel_binding import ChannelBinding, ChannelError
 from state.order_code import INT64_MAX, INT64_MIN
@@ -40,6 +40,8 @@ class RegionFit:
 
     def why_not(self, region: Region) -> str:
         """Return why `region` does not fit, '' where it does."""
+        if region.terms:
+            return f"terms {region.terms[:64]!r}, expected none for a shape of a range"
         shape = id(region.shape)
         asked = self._shapes.get(shape)
         if asked is None:
@@ -58,6 +60,9 @@ class RegionFit:
         functions = [output.function for output in shape.outputs]
         if not functions or ("distinct" in functions and len(functions) > 1):
             return _Asked(shape, f"outputs {functions}, expected some, DISTINCT alone")
+        unknown = [function for function in functions if function not in FUNCTIONS]
+        if unknown:
+            return _Asked(shape, f"outputs {unknown}, expected some of {', '.join(FUNCTIONS)}")
         compared = [name for name in (*shape.equal, shape.range) if name is not None]
         if len(set(compared)) < len(compared):
             return _Asked(shape, f"a column compared twice: {compared}")

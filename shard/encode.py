@@ -16,6 +16,7 @@ from connectors.record import OutRecord
 from operators.answer import apart, encoded_size
 from operators.operator import Answers
 from operators.packed import BYTES_PER_ANSWER, MAX_BYTES, Header, pack_messages, pack_snapshot
+from operators.reply import reply_size
 from shard.outgoing import Outgoing
 from shard.register import Snapshot
 from shard.route import Route
@@ -53,7 +54,7 @@ class Encoder:
         key = self._header.shard.encode()
         for chunk, answer in enumerate(answers):
             header = msgspec.structs.replace(self._header, kind="snapshot", chunk=chunk, of=of, lost=lost)
-            yield OutRecord(self._topic, ve, key, pack_snapshot(header, answer.version, answer.answers))
+            yield OutRecord(self._topic, ve, key, pack_snapshot(header, answer.version, answer.answers, answer.replies))
         for chunk, part in enumerate(chunks, len(answers)):
             identity = (id(part), chunk, of)
             if identity not in packed:
@@ -81,17 +82,18 @@ def _pack(header: Header, part: Outgoing, chunk: int, of: int) -> bytes:
     whole = msgspec.structs.replace(
         header, kind="messages", chunk=chunk, of=of, first_seq=int(seq[0]), last_seq=int(seq[-1])
     )
-    return pack_messages(whole, part.messages, seq, part.partition, part.offset)
+    return pack_messages(whole, part.messages, seq, part.causes, part.several)
 
 
 def _cut(snapshot: Snapshot) -> Iterator[Snapshot]:
     """Yield runs of answers that take at most `MAX_BYTES`; one that takes more stands in several (`_spread`)."""
     if snapshot.answers.parts:
         snapshot = _spread(snapshot)
+    sized = bool(snapshot.answers.parts or snapshot.replies)
     count, start = len(snapshot.version), 0
     step = MAX_BYTES // BYTES_PER_ANSWER
     plain = (*range(step, count, step), count) if count else ()
-    for end in _ends(_sizes(snapshot.answers)) if snapshot.answers.parts else plain:
+    for end in _ends(_sizes(snapshot)) if sized else plain:
         yield _slice(snapshot, start, end)
         start = end
 
@@ -105,14 +107,16 @@ def _spread(snapshot: Snapshot) -> Snapshot:
         return snapshot
     first = np.cumsum(times) - times
     parts = {int(first[i]) + k: piece for i, pieces in parted.items() for k, piece in enumerate(pieces)}
+    replies = {int(first[i]): reply for i, reply in snapshot.replies.items()}
     new, known = np.repeat(answers.new, times), np.repeat(answers.has_new, times)
-    return Snapshot(np.repeat(snapshot.version, times), Answers(new, known, parts))
+    return Snapshot(np.repeat(snapshot.version, times), Answers(new, known, parts), replies)
 
 
-def _sizes(answers: Answers) -> Iterator[int]:
-    for i in range(len(answers)):
-        parts = answers.parts.get(i)
-        yield BYTES_PER_ANSWER + (0 if parts is None else encoded_size(parts))
+def _sizes(snapshot: Snapshot) -> Iterator[int]:
+    for i in range(len(snapshot.version)):
+        parts, reply = snapshot.answers.parts.get(i), snapshot.replies.get(i)
+        size = 0 if parts is None else encoded_size(parts)
+        yield BYTES_PER_ANSWER + size + (0 if reply is None else reply_size(reply))
 
 
 def _ends(sizes: Iterable[int]) -> Iterator[int]:
@@ -130,4 +134,6 @@ def _ends(sizes: Iterable[int]) -> Iterator[int]:
 def _slice(snapshot: Snapshot, start: int, end: int) -> Snapshot:
     answers = snapshot.answers
     parts = {i - start: answers.parts[i] for i in range(start, end) if i in answers.parts} if answers.parts else {}
-    return Snapshot(snapshot.version[start:end], Answers(answers.new[start:end], answers.has_new[start:end], parts))
+    replies = {i - start: reply for i, reply in snapshot.replies.items() if start <= i < end}
+    new, known = answers.new[start:end], answers.has_new[start:end]
+    return Snapshot(snapshot.version[start:end], Answers(new, known, parts), replies)

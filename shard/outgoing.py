@@ -10,6 +10,7 @@ import numpy as np
 from catalog.schema.relation import Relation
 from operators.operator import Messages
 from operators.packed import BYTES_PER_MESSAGE, MAX_BYTES
+from state.causes import Causes
 from state.change_batch import I32, I64, Bool, ChangeBatch
 
 _COLUMNS = tuple(
@@ -21,28 +22,32 @@ _TEXTS = ("old", "new", *_BOUNDS)
 
 @dataclass(slots=True)
 class Outgoing:
-    """Messages of a batch with what is known of each: its seq, and where its cause came from.
+    """Messages of a batch with the seq of each, and the causes that they name by number.
 
+    several: bool[causes], those that changed several rows; None where none did.
     text_values, text_bounds: bool[channels], whether values and bounds of a channel are places in `messages.texts`.
     """
 
     messages: Messages
     seq: I64
-    partition: I64
-    offset: I64
+    causes: Causes
+    several: Bool | None
     text_values: Bool
     text_bounds: Bool
 
     @classmethod
-    def of(cls, messages: Messages, changes: ChangeBatch, last_seq: int, relation: Relation) -> Outgoing:
-        """Number `messages` from `last_seq` + 1 and give each the position of the change that caused it."""
+    def of(
+        cls, messages: Messages, changes: ChangeBatch, causes: Causes, last_seq: int, relation: Relation
+    ) -> Outgoing:
+        """Number `messages` from `last_seq` + 1, and give each the number of its cause in the place of its change's."""
         seq = np.arange(last_seq + 1, last_seq + 1 + len(messages), dtype=np.int64)
-        partition = changes.partition[messages.cause].astype(np.int64)
+        messages = replace(messages, cause=changes.cause[messages.cause])
+        several = np.bincount(changes.cause) > 1 if changes.shared else None
         uncoded = {column.name for column in relation.columns if not column.type.coded}
         channels = messages.channels
         values = np.array([channel.column in uncoded for channel in channels], np.bool_)
         bounds = np.array([channel.range in uncoded for channel in channels], np.bool_)
-        return cls(messages, seq, partition, changes.offset[messages.cause], values, bounds)
+        return cls(messages, seq, causes, several, values, bounds)
 
     def take(self, rows: I64 | slice) -> Outgoing:
         """Return the messages at `rows`, with only the groups and texts they name. A slice of one group is no copy."""
@@ -55,9 +60,7 @@ class Outgoing:
         part = Messages(channels=messages.channels, groups=groups, group=group, texts=messages.texts, **columns)
         if part.texts:
             self._narrow_texts(part)
-        return replace(
-            self, messages=part, seq=self.seq[rows], partition=self.partition[rows], offset=self.offset[rows]
-        )
+        return replace(self, messages=part, seq=self.seq[rows])
 
     def _narrow_texts(self, part: Messages) -> None:
         """Leave only the texts that `part` names, in their order."""
@@ -90,8 +93,8 @@ class Outgoing:
     def split(self) -> Iterator[Outgoing]:
         """Halve until a chunk is estimated at `MAX_BYTES` or less, between causes where that makes two parts.
 
-        Where it is cut must stay as it is: a batch that an engine has written in part is written again by another one,
-        perhaps of a later version, and is recognised by its chunks.
+        Where it is cut must stay as it is within a format: a batch that an engine has written in part is written again
+        by another one, perhaps of a later version, and is recognised by its chunks.
         Cost: O(messages log chunks) to find the cuts; each message is copied once.
         """
         rows = len(self.seq)

@@ -15,7 +15,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
-import numpy as np
 
 from catalog.schema.relation import Catalog, Relation
 from connectors.formats.record_format import Decoded, format_of
@@ -143,7 +142,7 @@ def apply(member: ShardState, resolved: Resolved) -> Outgoing | None:
     if not len(resolved.changes):
         return None
     messages = member.table.apply(resolved.changes)
-    outgoing = Outgoing.of(messages, resolved.changes, member.seq, member.relation)
+    outgoing = Outgoing.of(messages, resolved.changes, resolved.causes, member.seq, member.relation)
     member.seq += len(messages)
     return outgoing
 
@@ -152,21 +151,11 @@ def encode(
     spec: GroupSpec, batch: int, member: ShardState, snapshots: Mapping[int, Snapshot], applied: Applied | None
 ) -> Iterator[OutRecord]:
     """Yield what each virtual edge gets, then the dead letters."""
-    sweeps = [] if applied is None else _sweeps(applied.resolved)
-    encoder = Encoder(spec.topics.notifications, Header("messages", spec.epoch, member.shard, batch, sweeps=sweeps))
+    encoder = Encoder(spec.topics.notifications, Header("messages", spec.epoch, member.shard, batch))
     outgoing, routed = (None, Route()) if applied is None else (applied.outgoing, applied.routed)
     yield from encoder.encode(snapshots, outgoing, routed, member.hurt)
     for letter in () if applied is None else (*applied.decoded.dead, *applied.resolved.dead):
         yield letter.record(spec.topics)
-
-
-def _sweeps(resolved: Resolved) -> list[tuple[int, int]]:
-    """Return partition and offset of the records that became several changes."""
-    if not resolved.changes.shared:
-        return []
-    several = np.flatnonzero(np.bincount(resolved.changes.cause) > 1)
-    causes = resolved.causes
-    return list(zip(causes.partition[several].tolist(), causes.offset[several].tolist(), strict=True))
 
 
 def count(member: ShardState, applied: Applied) -> None:

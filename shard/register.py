@@ -5,62 +5,84 @@ this batch is already covered by the widened summary: no gap, no overlap (archit
 
 A registration widens the boxes of its channels; a summary puts its own in the place of all that its virtual edge
 registered before it, since the edge knows what it still needs. Both stand in one partition, hence in order.
+
+Each registration is answered: with its answer; or `Refused` where no shard of the table
+can answer it, or the shard has no room for it (`shard/bounds.py`); or `Later` where its virtual edges have been
+answered enough in this batch, in order of versions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from catalog.query.shape import Channel, Region
+from catalog.query.channel import Channel
+from catalog.query.shape import Region
 from catalog.schema.relation import Relation
 from connectors.record import RawRecords
+from operators.answer import encoded_size
+from operators.channel_kinds import is_unbounded
 from operators.control import Withdraw, decode_control
 from operators.operator import Answers
 from operators.packed import Header, PackedRegistrations, PackedSummary, is_packed, unpack_sound
 from operators.record_error import RecordError
 from operators.region_fit import RegionFit
+from operators.reply import Later, Refused, Reply
+from shard.bounds import Bounds, Room
 from shard.state import ShardState
 from state.boxes import Boxes, hashes_of
 from state.change_batch import I64
 from state.errors import StateError
 
 MANY = 2**31
+BOUNDS = Bounds()
+UNFIT = "unfit"
+_HINT = "Run engine and edges of one version, the engine first."
+_FEW = 16
+_AT_ONCE = 8_000_000
 REASONS_KEPT = 5
 _LONGEST_REASON = 300
+_Registered = list[tuple[int, Region, bool]]
+"""Versions and regions, and whether the subscription has begun."""
 
 
 @dataclass(slots=True)
 class Snapshot:
-    """Answers for one virtual edge: `answers` has at i that of the registration `version[i]`."""
+    """Answers for one virtual edge: `answers` has at i that of the registration `version[i]`, unless `replies` has."""
 
     version: I64
     answers: Answers
+    replies: dict[int, Reply] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
 class _Asked:
-    versions: list[int] = field(default_factory=list)
-    regions: list[Region] = field(default_factory=list)
+    """What one virtual edge asks: regions to be answered, by version; and what is not to be, with the reply."""
+
+    regions: list[tuple[int, Region]] = field(default_factory=list)
+    refused: list[tuple[int, Reply]] = field(default_factory=list)
 
 
 def take_registrations(
-    state: ShardState, epoch: int, records: RawRecords | None, partitions: int = MANY
+    state: ShardState, epoch: int, records: RawRecords | None, partitions: int = MANY, bounds: Bounds = BOUNDS
 ) -> dict[int, Snapshot]:
     """Apply `records` (in order) to the listeners and return a snapshot for each virtual edge that asked.
 
     Records of another epoch, or of a table that is no more, are counted and ignored: the edge registers again when a
-    new epoch asks for it. `partitions` says how many virtual edges there are.
+    new epoch asks for it. `partitions` says how many virtual edges there are, `bounds` how much the shard may hold.
     Cost: O(registrations * log rows), and O(rows) for each new ordering; boxes: state/boxes.py.
     Raises StateError where a newer edge wrote a record.
     """
-    taken = _Taken(state, epoch, partitions, RegionFit(state.relation))
+    taken = _Taken(state, epoch, partitions, RegionFit(state.relation), bounds)
     for i, value in enumerate(records.values if records is not None else []):
         if records is not None and value is not None:
             taken.take(value, records.topic, int(records.partition[i]), int(records.offset[i]))
-    snapshots = {ve: _answer(state, regions) for ve, regions in sorted(taken.asked.items())}
+    left = bounds.answer_bytes
+    snapshots: dict[int, Snapshot] = {}
+    for ve, asked in sorted(taken.asked.items()):
+        snapshots[ve], left = _answer(state, asked, left)
     _forget_unheard(state)
     return snapshots
 
@@ -73,6 +95,7 @@ class _Taken:
     epoch: int
     partitions: int
     fit: RegionFit
+    bounds: Bounds
     asked: dict[int, _Asked] = field(default_factory=dict)
 
     def take(self, value: bytes, topic: str, partition: int, offset: int) -> None:
@@ -105,34 +128,62 @@ class _Taken:
             self.state.listeners.get(channel, {}).pop(record.ve, None)
 
     def _listen(self, record: PackedRegistrations) -> None:
-        """Let a virtual edge hear of the regions that fit, and note that it asks for their answers."""
+        """Let a virtual edge hear of the regions that fit and have room, and note what it is to be answered."""
         state, ve = self.state, record.header.ve
         self._pass_over(record.astray, "a shape that its record does not have")
         if not 0 <= ve < self.partitions:
             self._pass_over(len(record.regions), f"virtual edge {ve} of {self.partitions}")
             return
-        versions, regions = self._fitting(record)
-        if not regions:
+        if not record.regions:
             return
-        by_channel = _by_channel(regions)
+        asked = self.asked.setdefault(ve, _Asked())
+        taken = self._housed(self._fitting(record, asked), asked)
+        if not taken:
+            return
+        by_channel = _by_channel(region for _, region in taken)
         state.table.listen(list(by_channel))
         for channel, wanted in by_channel.items():
             edges = state.listeners.setdefault(channel, {})
             edges[ve] = _widened(edges.get(ve, Boxes.none()), wanted)
-        state.counters.registrations += len(regions)
-        asked = self.asked.setdefault(ve, _Asked())
-        asked.versions += versions
-        asked.regions += regions
+        state.counters.registrations += len(taken)
+        asked.regions += taken
 
-    def _fitting(self, record: PackedRegistrations) -> tuple[list[int], list[Region]]:
-        """Return the registrations that fit; the others are counted."""
-        reasons = [self.fit.why_not(region) for region in record.regions]
-        if not any(reasons):
-            return record.versions, record.regions
-        for reason in filter(None, reasons):
-            self._pass_over(1, reason)
-        kept = [i for i, reason in enumerate(reasons) if not reason]
-        return [record.versions[i] for i in kept], [record.regions[i] for i in kept]
+    def _fitting(self, record: PackedRegistrations, asked: _Asked) -> _Registered:
+        """Return the registrations that fit; the others are counted and refused."""
+        rows = zip(record.versions, record.regions, record.live, strict=True)
+        fitting: _Registered = []
+        for version, region, live in rows:
+            reason = self.fit.why_not(region)
+            if reason:
+                self._pass_over(1, reason)
+                about = f"shard `{self.state.shard}` cannot answer it: {reason[:_LONGEST_REASON]}"
+                asked.refused.append((version, Refused(UNFIT, about, _HINT)))
+            else:
+                fitting.append((version, region, live))
+        return fitting
+
+    def _housed(self, registered: _Registered, asked: _Asked) -> list[tuple[int, Region]]:
+        """Return the regions that the shard has room for; the others are refused, but for those that have begun."""
+        known = self.state.listeners
+        shapes = {id(region.shape): region.shape for _, region, _ in registered}
+        fresh = {i for i, shape in shapes.items() if not all(channel in known for channel in shape.channels)}
+        if not fresh:
+            return [(version, region) for version, region, _ in registered]
+        begun = {id(region.shape) for _, region, live in registered if live}
+        room, refused = Room(self.state, self.bounds), dict[int, Refused]()
+        for i in sorted(fresh, key=lambda i: (i not in begun, shapes[i].key)):
+            why_not = None if i in begun else room.why_not(shapes[i])
+            if why_not is None:
+                room.take(shapes[i])
+            else:
+                refused[i] = why_not
+        taken: list[tuple[int, Region]] = []
+        for version, region, _ in registered:
+            if id(region.shape) in refused:
+                asked.refused.append((version, refused[id(region.shape)]))
+            else:
+                taken.append((version, region))
+        return taken
 
     def _pass_over(self, count: int, reason: str) -> None:
         if not count:
@@ -178,8 +229,39 @@ def _replace(state: ShardState, record: PackedSummary) -> None:
             edges[record.header.ve] = boxes
 
 
-def _answer(state: ShardState, asked: _Asked) -> Snapshot:
-    return Snapshot(np.array(asked.versions, np.int64), state.table.snapshot(asked.regions))
+def _answer(state: ShardState, asked: _Asked, most: int) -> tuple[Snapshot, int]:
+    """Return the answers for one virtual edge, and how many of `most` bytes they leave.
+
+    Answers that may be of any size are made in order of versions, about `_AT_ONCE` bytes at a time; once no bytes are
+    left, the others are told to come again. So as long as `most` is positive some are made.
+    """
+    regions = [region for _, region in asked.regions]
+    version = np.array([version for version, _ in (*asked.regions, *asked.refused)], np.int64)
+    answers = Answers(np.zeros(len(version), np.int64), np.zeros(len(version), np.bool_), {})
+    replies = dict(enumerate((reply for _, reply in asked.refused), len(regions)))
+    large = [i for i, region in enumerate(regions) if is_unbounded(region.shape)]
+    small = sorted(set(range(len(regions))).difference(large)) if large else range(len(regions))
+    _answer_some(state, regions, small, answers)
+    large.sort(key=version.__getitem__)
+    done, size = 0, 0
+    while done < len(large) and size < most:
+        step = _FEW if not done else max(_FEW, _AT_ONCE * done // max(size, 1))
+        run = large[done : done + step]
+        _answer_some(state, regions, run, answers)
+        size += sum(encoded_size(answers.parts[i]) for i in run)
+        done += len(run)
+    replies |= dict.fromkeys(large[done:], Later())
+    return Snapshot(version, answers, replies), most - size
+
+
+def _answer_some(state: ShardState, regions: Sequence[Region], which: Sequence[int], answers: Answers) -> None:
+    """Write into `answers` those of the regions at the places `which`."""
+    if not which:
+        return
+    some = state.table.snapshot([regions[i] for i in which])
+    places = np.array(which)
+    answers.new[places], answers.has_new[places] = some.new, some.has_new
+    answers.parts |= {which[i]: parts for i, parts in some.parts.items()}
 
 
 def _forget_unheard(state: ShardState) -> None:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from catalog.query.shape import Channel
+from catalog.query.channel import Channel
 from operators.operator import Messages
 from state.box_sieve import Sieve
 from state.boxes import Boxes, hashes_of

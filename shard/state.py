@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import numpy.typing as npt
 
-from catalog.query.shape import Channel
+from catalog.query.channel import Channel, channel_from_key
 from catalog.schema.relation import Relation
 from operators.counters import Counters
 from shard.deleted_rows import Graves, Image
@@ -72,7 +72,7 @@ class ShardState:
         state.seq = memory.seq
         state.highest_partition = memory.highest_partition
         state.listeners = {
-            Channel.from_key(key): {ve: Boxes.load(data) for ve, data in edges.items()}
+            channel_from_key(key): {ve: Boxes.load(data) for ve, data in edges.items()}
             for key, edges in memory.listeners.items()
         }
         state.counters = memory.counters

@@ -21,7 +21,8 @@ import numpy as np
 import numpy.typing as npt
 from numba.core.dispatcher import Dispatcher
 
-from catalog.query.shape import Channel, Output, Region, Shape, group_key
+from catalog.query.channel import Channel
+from catalog.query.shape import Output, Region, Shape, group_key, with_tags
 from catalog.schema.relation import Column, Relation
 from catalog.types.column_type import ColumnType, Kind
 from operators import range_extremum, range_questions
@@ -131,10 +132,11 @@ class Table:
         """
         table = cls(relation)
         table._rows = RowStore.from_sections(len(relation.columns), _texts(relation), sections)
-        listening = msgspec.json.decode(bytes(sections["listening"]), type=_Listening)
+        listening = msgspec.convert(with_tags(msgspec.json.decode(bytes(sections["listening"]))), _Listening)
         for i, key in enumerate(listening.orderings):
             table._orderings[key] = Ordering(*key, np.array(sections[f"ordering/{i}"], np.int32))
-        table._bindings = {channel: ChannelBinding.of(channel, relation) for channel in listening.channels}
+        channels = sorted(listening.channels, key=lambda channel: channel.key)
+        table._bindings = {channel: ChannelBinding.of(channel, relation) for channel in channels}
         table._rows.ranked = table._ranked()
         return table
 

@@ -12,14 +12,20 @@ Subscriptions of different shapes share channels, so a shard does each piece of 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import msgspec
 
+from catalog.query.channel import Channel, channel_of, tagged_channel
 from state.order_code import INT64_MAX, INT64_MIN
 
 LOWEST_KEY = b""
 BEYOND_KEYS = b"\xff"
 """Ends of the order keys (`catalog/types/order_key.py`): every key k has LOWEST_KEY <= k < BEYOND_KEYS."""
+
+
+FUNCTIONS = ("min", "max", "count", "sum", "avg", "distinct")
+"""What an output may compute."""
 
 
 class Output(msgspec.Struct, frozen=True, order=True, array_like=True):
@@ -29,35 +35,10 @@ class Output(msgspec.Struct, frozen=True, order=True, array_like=True):
     column: str | None
 
 
-class Channel(msgspec.Struct, frozen=True, order=True, array_like=True):
-    """What a shard computes for whoever listens, and what a message is about.
-
-    kind       column    a message says                                     part of an answer
-    min, max   measure   the extremum is now `new`                          Extremum
-    distinct   v         a value has come (`new`) or gone (`old`)           Members
-    rows       c | None  a row (of which c is not NULL) has come or gone    Tally, total 0
-    values     c         the same, with c's value; or it is another one     Tally
-    """
-
-    relation: str
-    kind: str
-    column: str | None
-    equal: tuple[str, ...]
-    range: str | None
-
-    @property
-    def key(self) -> str:
-        """Canonical text of the channel, its identity on the wire."""
-        return msgspec.json.encode(self).decode()
-
-    @classmethod
-    def from_key(cls, key: str) -> Channel:
-        """Read what `key` wrote."""
-        return msgspec.json.decode(key, type=cls)
-
-
-class Shape(msgspec.Struct, frozen=True, order=True, array_like=True):
+class Shape(msgspec.Struct, frozen=True, order=True, array_like=True, tag=1):
     """What subscriptions have in common once their constants are taken out.
+
+    Where it is stored or sent its first member is a number, the tag of this kind of shape, as with channels.
 
     `outputs` is the SELECT list (`distinct` stands alone); `equal` are the columns compared with a constant, in DDL
     order; `range` is the range attribute, or None where there is no range (every row of the group is in).
@@ -70,13 +51,18 @@ class Shape(msgspec.Struct, frozen=True, order=True, array_like=True):
 
     @property
     def key(self) -> str:
-        """Canonical text of the shape, its identity on the wire."""
+        """Canonical text of the shape, its identity on the wire and in what is stored."""
         return msgspec.json.encode(self).decode()
+
+    @property
+    def shown(self) -> str:
+        """Canonical text of the shape as acknowledgements show it: without the tag."""
+        return msgspec.json.encode((self.relation, self.outputs, self.equal, self.range)).decode()
 
     @classmethod
     def from_key(cls, key: str) -> Shape:
-        """Read what `key` wrote."""
-        return msgspec.json.decode(key, type=cls)
+        """Read what `key` wrote, or a key of before there were tags."""
+        return msgspec.convert(_tagged_shape(msgspec.json.decode(key)), cls)
 
     @property
     def channels(self) -> tuple[Channel, ...]:
@@ -91,7 +77,23 @@ class Shape(msgspec.Struct, frozen=True, order=True, array_like=True):
             kind = "values" if summed else "rows"
         else:
             kind = "values" if function in ("sum", "avg") else function
-        return Channel(self.relation, kind, column, self.equal, self.range)
+        return channel_of(self.relation, kind, column, self.equal, self.range)
+
+
+_TAG = Shape.__struct_config__.tag
+
+
+def with_tags(record: dict[str, Any]) -> dict[str, Any]:
+    """Return a decoded record with the tags that `shapes` and `channels` of before do not have."""
+    for name, tagged in (("shapes", _tagged_shape), ("channels", tagged_channel)):
+        if isinstance(record.get(name), list):
+            record = {**record, name: [tagged(key) for key in record[name]]}
+    return record
+
+
+def _tagged_shape(key: Any) -> Any:
+    """Return a shape's decoded key with its tag, which one of before does not have; all else as it is."""
+    return [_TAG, *key] if isinstance(key, list) and key and isinstance(key[0], str) else key
 
 
 def group_key(values: tuple[int | str, ...]) -> bytes:
@@ -108,6 +110,8 @@ class Region:
     and `hi` are order keys (bytes), and the range is lo <= key < hi, which can say all of <, <=, > and >=, since
     key + b"\\0" is the next key; "no bound" is LOWEST_KEY and BEYOND_KEYS.
     `empty` marks a subscription that no row can ever meet (lo > hi, or an equality no value fulfils).
+    `terms` are constants of the shape that do not route: neither the shard nor the boxes hang on them. No shape of a
+    range has any, so there they are empty.
     """
 
     shape: Shape
@@ -115,3 +119,4 @@ class Region:
     lo: int | bytes = INT64_MIN
     hi: int | bytes = INT64_MAX
     empty: bool = False
+    terms: bytes = b""

@@ -14,7 +14,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
-from catalog.query.shape import Channel, Output, Shape
+from catalog.query.channel import Channel
+from catalog.query.shape import Output, Shape
 from catalog.types.column_type import ColumnType
 from overlay.answers.answer import Answer, PartState, pair_of
 from overlay.answers.answer_text import OutputText, output_text, rounded

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from catalog.query.shape import Channel, Shape
+from catalog.query.channel import Channel
+from catalog.query.shape import Shape
 from catalog.schema.relation import Catalog, Relation
 from catalog.types.column_type import ColumnType, Kind
 from operators.operator import is_plain
@@ -20,7 +21,7 @@ from overlay.delivery.delivery import NULL, ValueTexts, json_text
 from state.change_batch import I32, I64, Bool
 
 COUNT_TYPE = ColumnType(Kind.BIGINT)
-_LAYOUTS: dict[str, type[AnswerLayout]] = {"distinct": SetLayout}
+_LAYOUTS: dict[str, type[AnswerLayout[Any]]] = {"distinct": SetLayout}
 """By what stands first in a SELECT list, where its answers are no aggregates."""
 
 
@@ -61,13 +62,13 @@ class ShapeEntry:
     key: str = field(init=False)
     plain: bool = field(init=False)
     counts: bool = field(init=False)
-    plan: AnswerLayout = field(init=False)
+    plan: AnswerLayout[Any] = field(init=False)
     texts: ValueTexts = field(init=False)
     topic_text: str = field(init=False)
 
     def __post_init__(self) -> None:
         first = self.types[0]
-        self.key = self.shape.key
+        self.key = self.shape.shown
         self.plain = first is not None and is_plain(self.shape, first.coded)
         self.plan = _LAYOUTS.get(self.shape.outputs[0].function, AggregateLayout)(self.shape, self.types)
         self.counts = [channel.kind for channel in self.plan.channels] == ["rows"] and len(self.types) == 1

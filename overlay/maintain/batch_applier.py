@@ -55,7 +55,7 @@ class BatchApplier:
 
     def _messages(self, packed: PackedMessages, position: Position) -> None:
         self._counters.messages += len(packed.messages)
-        self._swept = causes(packed) if packed.header.sweeps else []
+        self._swept = causes(packed) if packed.several is not None else []
         wanted = np.zeros(len(packed.messages), np.bool_)
         for heard in probes(packed.messages, self._store.shapes, self._store.index, STEP):
             wanted[self._step(packed, heard, position)] = True
@@ -71,7 +71,7 @@ class BatchApplier:
 
     def _causes(self, packed: PackedMessages, hit: I64, slots: I64, position: Position) -> None:
         """Apply hits; those of a record that changes many rows are one change."""
-        if not packed.header.sweeps:
+        if packed.several is None:
             self._sweep.enter(None, position)
             self._hits(packed, hit, slots, position)
             return

@@ -2,10 +2,11 @@
 
 A batch's chunks stand in a virtual edge's log before its progress record, some of them twice (a batch that an
 engine had to run again), and already mixed with those of the batch after it. The buffer keeps the first
-copy of each (batch, shard, chunk) and hands out a batch whole or not at all.
+copy of each (batch, shard, chunk) and hands out a batch whole or not at all. A batch that the release before wrote in
+part is written again by the present one, cut otherwise: chunks of a higher format void those of a lower one.
 
 Invariants (`check`): 1 a buffered chunk's number is below its `of`, and all chunks of one (batch, shard) agree on
-`of`; 2 `resume_offset` is the least offset that is buffered.
+`of` and `format`; 2 `resume_offset` is the least offset that is buffered.
 Cost: O(1) a chunk; handing out O(chunks of the batch); memory: the chunks themselves.
 """
 
@@ -50,10 +51,13 @@ class BatchBuffer:
         """
         header = chunk.header
         shard = self._batches.setdefault(header.batch, {}).setdefault(header.shard, {})
-        for _, other in shard.values():
-            if other.header.of != header.of:
+        for _, other in list(shard.values())[:1]:
+            if other.header.format > header.format:
+                return False
+            if other.header.format < header.format:
+                shard.clear()
+            elif other.header.of != header.of:
                 raise MissingChunksError(_disagree(header.shard, header.batch, other.header.of, header.of))
-            break
         if header.chunk in shard:
             return False
         shard[header.chunk] = (offset, chunk)
@@ -94,8 +98,8 @@ class BatchBuffer:
         """Check the invariants of the module's header. Raises AssertionError."""
         for batch, shards in self._batches.items():
             for name, chunks in shards.items():
-                ofs = {chunk.header.of for _, chunk in chunks.values()}
-                assert len(ofs) == 1 and all(0 <= i < min(ofs) for i in chunks), (1, batch, name, chunks)
+                kinds = {(chunk.header.of, chunk.header.format) for _, chunk in chunks.values()}
+                assert len(kinds) == 1 and all(0 <= i < min(kinds)[0] for i in chunks), (1, batch, name, chunks)
 
 
 def _spread(chunks: list[Chunk], into: CommittedBatch) -> None:

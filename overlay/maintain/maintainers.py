@@ -7,6 +7,8 @@ counted stands in its `notifier`.
 
 from __future__ import annotations
 
+from typing import Any
+
 from overlay.answers.aggregate_layout import AggregateLayout
 from overlay.answers.answer import SetAnswer
 from overlay.answers.answer_layout import AnswerLayout
@@ -21,7 +23,12 @@ Maintainer = AggregateMaintainer | SetMaintainer
 
 
 def maintainer_of(
-    slot: int, stored: StoredAnswer, layout: AnswerLayout, notifier: Notifier, latest: bool, threshold: Threshold | None
+    slot: int,
+    stored: StoredAnswer,
+    layout: AnswerLayout[Any],
+    notifier: Notifier,
+    latest: bool,
+    threshold: Threshold | None,
 ) -> Maintainer:
     """Return what follows an answer in a batch. Raises ValueError where its kind is not that of its shape's layout."""
     match layout, stored.answer:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from catalog.query.shape import Channel
+from catalog.query.channel import Channel
 from catalog.types.column_type import ColumnType
 from operators.exact_units import unit_of
 from operators.operator import Messages

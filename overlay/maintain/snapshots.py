@@ -8,6 +8,7 @@ import numpy.typing as npt
 from catalog.sql.notify import FORMS, PACKED
 from operators.answer import Tally
 from operators.packed import PackedSnapshot
+from operators.reply import Later, Refused
 from overlay.answers.answer import Answer, answer_of, over_quota
 from overlay.delivery import ack
 from overlay.delivery.delivery import NULL, Position, delivery, json_names, json_text, moved
@@ -37,6 +38,7 @@ class Snapshots:
     def take(self, packed: PackedSnapshot, at: Position) -> None:
         """Take the answers of one chunk, which hold at `at`.
 
+        What a shard refuses ends before it has begun; what it answers later is registered again with this step.
         Of an id's two slots the live one is resynced before the waiting one starts.
         Cost: O(slots) in numpy; 5 us to start a plain answer, 10 us others.
         """
@@ -45,6 +47,9 @@ class Snapshots:
         rows = np.sort(rows[slots[rows] != NONE])
         self._counters.stale_snapshots += len(slots) - len(rows)
         slots = slots[rows]
+        if packed.replies:
+            valued = self._reply(packed, rows.tolist(), slots.tolist())
+            rows, slots = rows[valued], slots[valued]
         self._modes.forget(slots)
         modes = self._modes.of(slots)
         is_live = self._store.slots.n[slots] > 0
@@ -57,6 +62,24 @@ class Snapshots:
             wholes = self._within_quota(slots[single], [_whole(packed, row) for row in rows[single].tolist()])
             if wholes:
                 (self._resync_singles if begun else self._start_singles)(wholes, at)
+
+    def _reply(self, packed: PackedSnapshot, rows: list[int], slots: list[int]) -> I64:
+        """Take what is no value; return the places of all others among `slots`."""
+        table, refused, later = self._store.slots, list[int](), list[int]()
+        for row, slot in zip(rows, slots, strict=True):
+            reply = packed.replies.get(row)
+            if isinstance(reply, Later):
+                later.append(slot)
+            elif isinstance(reply, Refused) and not table.n[slot]:
+                refusal = ack.Refusal(reply.code, reply.message, reply.hint or None)
+                key = table.key(slot)
+                self._outbox.ack(key, ack.refused(key.decode(), int(table.version[slot]), refusal))
+                refused.append(slot)
+        self._counters.refused += len(refused)
+        self._store.retire(np.array(refused, np.int64))
+        if later:
+            self._store.registrations.queue(np.array(later, np.int64))
+        return np.array([i for i, row in enumerate(rows) if row not in packed.replies], np.int64)
 
     def given_up(self) -> list[int]:
         """Return the slots over their quota, once."""

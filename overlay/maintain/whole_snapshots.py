@@ -14,6 +14,7 @@ import numpy as np
 
 from operators.answer import Members, Parts
 from operators.packed import PackedSnapshot
+from operators.reply import Reply
 
 
 def whole_snapshots(snapshots: Sequence[PackedSnapshot]) -> list[PackedSnapshot]:
@@ -45,6 +46,7 @@ def _with(snapshot: PackedSnapshot, joined: dict[int, Parts], done: set[int]) ->
     """Return a snapshot with joined answers in place of their pieces, but for the versions that are `done` already."""
     rows: list[int] = []
     parts: dict[int, Parts] = {}
+    replies: dict[int, Reply] = {}
     for row, version in enumerate(snapshot.version.tolist()):
         if version in done:
             continue
@@ -53,6 +55,8 @@ def _with(snapshot: PackedSnapshot, joined: dict[int, Parts], done: set[int]) ->
             parts[len(rows)] = mine
         if version in joined:
             done.add(version)
+        elif row in snapshot.replies:
+            replies[len(rows)] = snapshot.replies[row]
         rows.append(row)
     version, new, known = snapshot.version[rows], snapshot.new[rows], snapshot.has_new[rows]
-    return PackedSnapshot(snapshot.header, version, new, known, parts)
+    return PackedSnapshot(snapshot.header, version, new, known, parts, replies)

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from catalog.query.shape import Channel
+from catalog.query.channel import Channel
 from catalog.schema.relation import Catalog
 from connectors.record import OutRecord
 from operators.control import Withdraw, encode_control
@@ -118,5 +118,7 @@ class Registrations:
             table.lo[slots],
             table.hi[slots],
             table.empty[slots],
-            *ends,
+            table.n[slots] > 0,
+            low=ends[0],
+            high=ends[1],
         )

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from catalog.query.shape import Channel
+from catalog.query.channel import Channel
 from catalog.schema.relation import Catalog
 from connectors.record import OutRecord
 from operators.packed import MAX_BYTES, Header, pack_summary

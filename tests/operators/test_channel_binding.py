@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from catalog.query.shape import Channel
+from catalog.query.channel import Channel, ExtremumChannel, channel_of
 from operators.channel_binding import ChannelBinding, ChannelError
 from tests.operators.watched import RELATION, channel
 
@@ -36,12 +36,12 @@ def test_texts_that_are_ordered_by_are_ranked() -> None:
 @pytest.mark.parametrize(
     "wrong",
     [
-        channel("median", "y"),
+        ExtremumChannel("t", "median", "y", (), "x"),
         channel("max", None),
         channel("distinct", None),
         channel("rows", "nothing"),
         channel("rows", None, ("nothing",)),
-        Channel("u", "min", "y", (), "x"),
+        channel_of("u", "min", "y", (), "x"),
     ],
 )
 def test_what_does_not_fit_is_refused_by_name(wrong: Channel) -> None:

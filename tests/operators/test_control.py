@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from catalog.query.shape import Channel
+from catalog.query.channel import channel_of
 from operators.control import (
     ControlError,
     EpochBegins,
@@ -24,7 +24,7 @@ RECORDS = [
     RegisterAll(3, 1),
     Progress(3, 9, 1, "2026-03-01T00:00:00Z"),
     Progress(3, 9, 1, "2026-03-01T00:00:00Z", {"t": {"0": 4}}, {"t": {"0": 2**53 + 1}}),
-    Withdraw(3, 7, [Channel("t", "max", "y", (), None)]),
+    Withdraw(3, 7, [channel_of("t", "max", "y", (), None)]),
 ]
 
 
@@ -61,9 +61,9 @@ def test_anything_else_is_refused(value):
 @pytest.mark.parametrize(
     ("value", "says"),
     [
-        (b'{"kind":"epoch","format":99,"epoch":3,"catalog":0}', "format 99, expected 1"),
-        (b'{"kind":"progress","format":2,"place":{}}', "format 2, expected 1"),
-        (b'{"kind":"epoch","format":"2","epoch":3,"catalog":0}', "format '2', expected 1"),
+        (b'{"kind":"epoch","format":99,"epoch":3,"catalog":0}', "format 99, expected at most 2"),
+        (b'{"kind":"progress","format":3,"place":{}}', "format 3, expected at most 2"),
+        (b'{"kind":"epoch","format":"2","epoch":3,"catalog":0}', "format '2', expected at most 2"),
         (b'{"kind":"other"}', "kind `other`"),
     ],
 )
@@ -79,7 +79,7 @@ def test_the_sentence_says_where_a_record_stands_and_what_to_do():
     with pytest.raises(
         ControlError, match=r"^`t\.batches` \[0\] offset 7: .*Run the version of tidewire that wrote it"
     ):
-        control_at("t.batches", 0, 7, b'{"kind":"progress","format":2}')
+        control_at("t.batches", 0, 7, b'{"kind":"progress","format":3}')
     assert control_at("t.batches", 0, 7, encode_control(RegisterAll(3, 1))) == RegisterAll(3, 1)
 
 

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from catalog.query.shape import BEYOND_KEYS, LOWEST_KEY, Channel, Output, Region, Shape, group_key
+from catalog.query.channel import Channel
+from catalog.query.shape import BEYOND_KEYS, LOWEST_KEY, Output, Region, Shape, group_key
 from operators.answer import Extremum, Members, Tally
 from operators.operator import Answers, Messages
 from operators.packed import (
@@ -20,7 +21,6 @@ from operators.packed import (
     PackedSnapshot,
     PackedSummary,
     is_packed,
-    pack_messages,
     pack_registrations,
     pack_snapshot,
     pack_summary,
@@ -31,6 +31,7 @@ from state.boxes import Boxes, hashes_of
 from state.order_code import INT64_MAX, INT64_MIN
 from tests.effort import examples
 from tests.fuzz.mutation import damaged
+from tests.operators.packing import pack_apart
 
 SHAPE = Shape("t", (Output("min", "y"),), ("g",), "x")
 NAMED = Shape("t", (Output("count", None), Output("max", "name")), (), "name")
@@ -61,11 +62,11 @@ def messages(rows: list[dict], texts: list[str]) -> Messages:
 def test_any_messages_come_back_exactly(rows, texts):
     sent, seq = messages(rows, texts), np.arange(len(rows)) * 3 + 7
     offset = np.array([row["offset"] for row in rows], np.int64)
-    value = pack_messages(Header("messages", 5, "t/0", 3, 8, 9, 1, 2), sent, seq, seq % 2, offset)
+    value = pack_apart(Header("messages", 5, "t/0", 3, 8, 9, 1, 2), sent, seq, seq % 2, offset)
     assert is_packed(value)
     read = unpack(value)
     assert isinstance(read, PackedMessages)
-    assert read.header == Header("messages", 5, "t/0", 3, 8, 9, 1, 2, channels=CHANNELS)
+    assert read.header == Header("messages", 5, "t/0", 3, 8, 9, 1, 2, channels=CHANNELS, format=2, topics=["t"])
     assert (read.seq.tolist(), read.partition.tolist()) == (seq.tolist(), (seq % 2).tolist())
     assert read.offset.tolist() == offset.tolist()
     got = read.messages
@@ -82,7 +83,7 @@ def test_the_same_messages_give_the_same_bytes():
     rows = [{"new": INT64_MIN, "has_new": True}, {"new": 3}]
     arguments = (np.array([8, 9]), np.array([0, 2]), np.array([70, 80]))
     header = Header("messages", 5, "t/0", 3, 8, 9)
-    assert pack_messages(header, messages(rows, ["a"]), *arguments) == pack_messages(
+    assert pack_apart(header, messages(rows, ["a"]), *arguments) == pack_apart(
         header, messages(rows, ["a"]), *arguments
     )
 
@@ -90,7 +91,7 @@ def test_the_same_messages_give_the_same_bytes():
 def test_a_column_of_equal_values_takes_no_room():
     def size(m: int, step: int) -> int:
         part = messages([{"new": 2**60 + i * step * 2**20, "has_new": True} for i in range(m)], [])
-        return len(pack_messages(Header("messages", 5, "t/0"), part, np.arange(m), part.rows, part.rows))
+        return len(pack_apart(Header("messages", 5, "t/0"), part, np.arange(m), part.rows, part.rows))
 
     assert size(5_000, 0) < 2_500 < 10_000 < size(5_000, 1)
 
@@ -122,7 +123,7 @@ def test_registrations_are_cut_at_ten_thousand():
     assert isinstance(first, PackedRegistrations) and isinstance(second, PackedRegistrations)
     assert first.regions + second.regions == regions
     assert first.versions + second.versions == list(range(len(regions)))
-    assert second.header == Header("register", 2, "t/0", ve=3, catalog=6, shapes=[SHAPE])
+    assert second.header == Header("register", 2, "t/0", ve=3, catalog=6, shapes=[SHAPE], format=2)
 
 
 BOUNDS = st.one_of(st.tuples(INT64, INT64), st.tuples(*[st.one_of(st.just(LOWEST_KEY), st.binary(max_size=3))] * 2))
@@ -151,7 +152,7 @@ def test_a_summary_says_what_is_wanted_of_each_channel():
     )
     read = unpack(pack_summary(Header("summary", 2, "t/0", ve=3, catalog=6), summaries))
     assert isinstance(read, PackedSummary)
-    assert read.header == Header("summary", 2, "t/0", ve=3, catalog=6, channels=CHANNELS)
+    assert read.header == Header("summary", 2, "t/0", ve=3, catalog=6, channels=CHANNELS, format=2)
     assert [boxes.dump() for boxes in read.boxes] == [boxes.dump() for boxes in summaries.values()]
 
 
@@ -186,7 +187,7 @@ def samples() -> dict[str, bytes]:
     regions = [Region(SHAPE, group_key(("a",)), 1, 5), Region(NAMED, b"[]", LOWEST_KEY, BEYOND_KEYS)]
     boxes = Boxes.of(hashes_of([b"[1]", b"[2]"]), np.array([INT64_MIN, 3]), np.array([7, INT64_MAX]))
     return {
-        "messages": pack_messages(Header("messages", 5, "t/0", 3), messages(many, ["a", "b"]), seq, seq % 2, seq * 9),
+        "messages": pack_apart(Header("messages", 5, "t/0", 3), messages(many, ["a", "b"]), seq, seq % 2, seq * 9),
         "snapshot": pack_snapshot(Header("snapshot", 1, "t/0", 4), np.array([7, 8, 11]), answers),
         "register": next(pack_registrations(Header("register", 2, "t/0", ve=3), [4, 9], regions)),
         "summary": pack_summary(Header("summary", 2, "t/0", ve=3), {CHANNELS[0]: boxes, CHANNELS[1]: Boxes.none()}),
@@ -252,8 +253,8 @@ def test_a_record_of_another_format_or_kind_is_newer_and_not_damaged(kind):
         with pytest.raises(PackedError, match=f"a newer tidewire wrote this packed record: it has {field}") as refused:
             unpack(other)
         assert refused.value.newer
-    strange = rewritten(SAMPLES[kind], lambda header, *_: header.update(format=2, channels="elsewhere", of=None))
-    with pytest.raises(PackedError, match="format 2, expected 1"):
+    strange = rewritten(SAMPLES[kind], lambda header, *_: header.update(format=3, channels="elsewhere", of=None))
+    with pytest.raises(PackedError, match="format 3, expected at most 2"):
         unpack(strange)
 
 

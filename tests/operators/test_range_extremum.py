@@ -29,7 +29,7 @@ def test_the_greatest_code_is_a_value_and_absence_is_none() -> None:
 def test_texts_are_answers_too() -> None:
     bound = ChannelBinding.of(channel("max", "s"), RELATION)
     ground = ground_of(bound, ROWS)
-    parts = range_extremum.parts(ground, bound, *range_extremum.answers(ground, bound, EVERYWHERE))
+    parts = range_extremum.parts(ground, bound, EVERYWHERE)
     assert parts == [Extremum("b"), Extremum("b"), Extremum()]
 
 

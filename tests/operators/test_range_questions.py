@@ -9,7 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from catalog.query.shape import Channel, Output, Region, Shape, group_key
+from catalog.query.channel import Channel, ExtremumChannel, channel_of
+from catalog.query.shape import Output, Region, Shape, group_key
 from operators.answer import Extremum, Members, Tally
 from operators.channel_binding import ChannelError
 from shard.tables import Table
@@ -201,8 +202,8 @@ def test_an_identical_row_and_a_delete_of_nothing_say_nothing() -> None:
 def test_a_channel_that_does_not_fit_is_refused() -> None:
     operator = Table(RELATION)
     for each in (
-        Channel("other", "min", "y", (), "x"),
-        channel("median", "y"),
+        channel_of("other", "min", "y", (), "x"),
+        ExtremumChannel("t", "median", "y", (), "x"),
         channel("min", "nothing"),
         channel("min", None),
         channel("values", "e"),

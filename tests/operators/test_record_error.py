@@ -14,9 +14,10 @@ KINDS = ("epoch", "progress")
     [
         (b'{"kind":"epoch"}', ""),
         (b'{"kind":"epoch","format":1}', ""),
-        (b'{"kind":"epoch","format":2}', "format 2, expected 1"),
-        (b'{"format":0}', "format 0, expected 1"),
-        (b'{"kind":"epoch","format":null}', "format None, expected 1"),
+        (b'{"kind":"epoch","format":2}', ""),
+        (b'{"kind":"epoch","format":3}', "format 3, expected at most 2"),
+        (b'{"format":0}', "format 0, expected at most 2"),
+        (b'{"kind":"epoch","format":null}', "format None, expected at most 2"),
         (b'{"kind":"other"}', "kind `other`, which this version does not know"),
         (b"", ""),
         (b"{}", ""),

@@ -51,7 +51,7 @@ def test_what_fits_is_answered_and_what_does_not_says_why(asked: list[Region]) -
     ("outputs", "group", "bounds", "says"),
     [
         ((), b"[]", (0, 1), "outputs [], expected some"),
-        ((Output("topk", NAMES[0]),), b"[]", (0, 1), "does not fit table"),
+        ((Output("topk", NAMES[0]),), b"[]", (0, 1), "outputs ['topk'], expected some of min, max"),
         ((Output("count", None),), b"[1]", (0, 1), "group b'[1]', expected a canonical array of []"),
         ((Output("count", None),), b"[]", (1, 0), "bounds 1 and 0, expected two ordered ones of type int"),
     ],

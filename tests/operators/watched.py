@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from catalog.query.shape import BEYOND_KEYS, LOWEST_KEY, Channel, Output, Region, Shape, group_key
+from catalog.query.channel import Channel, channel_of
+from catalog.query.shape import BEYOND_KEYS, LOWEST_KEY, Output, Region, Shape, group_key
 from catalog.schema.relation import Column, Relation
 from catalog.types.column_type import ColumnType, Kind
 from catalog.types.order_key import after, order_key
@@ -51,7 +52,7 @@ Range = tuple[Bound, Bound]
 
 
 def channel(kind: str, column: str | None, equal: tuple[str, ...] = (), range_: str | None = "x") -> Channel:
-    return Channel("t", kind, column, equal, range_)
+    return channel_of("t", kind, column, equal, range_)
 
 
 def batch_of(changes: Sequence[Change], relation: Relation = RELATION) -> ChangeBatch:

@@ -10,13 +10,15 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from catalog.query.shape import BEYOND_KEYS, LOWEST_KEY, Channel, Output, Region, Shape, group_key
+from catalog.query.channel import Channel
+from catalog.query.shape import BEYOND_KEYS, LOWEST_KEY, Output, Region, Shape, group_key
 from catalog.schema.relation import Relation
 from operators.answer import Extremum, Members, Part, Parts, Tally
 from operators.exact_units import unit_of
 from operators.operator import Answers, Messages, is_plain
-from operators.packed import Header, pack_messages, pack_snapshot
+from operators.packed import Header, pack_snapshot
 from state.order_code import INT64_MAX, INT64_MIN, code_of_double
+from tests.operators.packing import pack_apart
 from tests.oracle.naive_answer import Naive, Row, Rows, Stored
 
 DOMAIN = range(3)
@@ -214,7 +216,7 @@ class NaiveChannels:
         seq = np.arange(self.seq, self.seq + len(part))
         self.seq += len(part)
         offsets = np.array([said.offset for said in part], np.int64)
-        return pack_messages(header, messages, seq, np.zeros(len(part), np.int64), offsets)
+        return pack_apart(header, messages, seq, np.zeros(len(part), np.int64), offsets)
 
 
 def messages_of(part: Sequence[Said]) -> Messages:

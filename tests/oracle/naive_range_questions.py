@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from catalog.query.shape import Channel
+from catalog.query.channel import Channel
 from catalog.schema.relation import Relation
 from catalog.types.column_type import Kind
 from catalog.types.order_key import order_key

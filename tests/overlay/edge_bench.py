@@ -15,9 +15,10 @@ from connectors.topics import Topics
 from operators.answer import Parts
 from operators.control import Control, EpochBegins, Progress, RegisterAll, encode_control
 from operators.operator import Answers, Messages
-from operators.packed import Header, pack_messages, pack_snapshot
+from operators.packed import Header, pack_snapshot
 from overlay.machine.virtual_edge import VirtualEdge
 from state.order_code import INT64_MAX, INT64_MIN
+from tests.operators.packing import pack_apart
 
 TOPICS = Topics()
 COLUMNS = (
@@ -95,7 +96,7 @@ class Bench:
             nothing, nothing, known & False, codes, known, *everywhere,
         )  # fmt: skip
         header = Header("messages", 5, "stock/0", batch, chunk=chunk, of=of, channels=messages.channels)
-        packed = pack_messages(header, messages, np.arange(m), zeros + 3, np.arange(100, 100 + m))
+        packed = pack_apart(header, messages, np.arange(m), zeros + 3, np.arange(100, 100 + m))
         self.edge.notification(self.offset, b"stock/0", packed)
         self.offset += 1
 

@@ -11,7 +11,7 @@ from collections import defaultdict
 import msgspec
 import numpy as np
 
-from catalog.query.shape import Channel
+from catalog.query.channel import channel_of
 from connectors.kafka.partitioner import home_partition
 from connectors.kafka.producer import Producer
 from connectors.kafka.properties import KafkaProperties
@@ -20,8 +20,9 @@ from connectors.record import OutRecord
 from connectors.topics import Topics
 from operators.control import Control, EpochBegins, Progress, RegisterAll, encode_control
 from operators.operator import Answers, Messages
-from operators.packed import Header, PackedRegistrations, is_packed, pack_messages, pack_snapshot, unpack
+from operators.packed import Header, PackedRegistrations, is_packed, pack_snapshot, unpack
 from state.order_code import INT64_MAX, INT64_MIN
+from tests.operators.packing import pack_apart
 
 DDL = b"CREATE TABLE t (id BIGINT PRIMARY KEY, v BIGINT) WITH ('topic'='t', 'format'='json')"
 SQL = "SELECT MIN(v) FROM t"
@@ -109,13 +110,13 @@ class HandEngine:
         count = len(values)
         lowest, highest = np.full(count, INT64_MIN, np.int64), np.full(count, INT64_MAX, np.int64)
         zeros, nothing, known = np.zeros(count, np.int32), np.zeros(count, np.int64), np.ones(count, np.bool_)
-        header.channels = [Channel("t", "min", "v", (), None)]
+        header.channels = [channel_of("t", "min", "v", (), None)]
         messages = Messages(
             header.channels, [b"[]"], np.arange(count, dtype=np.int32), zeros, zeros,
             nothing, nothing, ~known, np.array(values, np.int64), known, lowest, highest, lowest, highest,
         )  # fmt: skip
         at = np.arange(count, dtype=np.int64)
-        return pack_messages(header, messages, at, np.zeros(count, np.int64), at)
+        return pack_apart(header, messages, at, np.zeros(count, np.int64), at)
 
     def _subscription(self, name: str, value: bytes | None) -> None:
         key = name.encode()

@@ -37,7 +37,14 @@ def said(outgoing: Outgoing) -> list[tuple]:
         values = [spelled(int(c[i])) if has[i] else None for c, has in ((m.old, m.has_old), (m.new, m.has_new))]
         bounds = [spelled(int(column[i])) for column in (m.lo_min, m.lo_max, m.hi_min, m.hi_max)]
         out.append(
-            (int(outgoing.seq[i]), int(outgoing.offset[i]), int(m.channel[i]), m.groups[m.group[i]], *values, *bounds)
+            (
+                int(outgoing.seq[i]),
+                int(m.cause[i]),
+                int(m.channel[i]),
+                m.groups[m.group[i]],
+                *values,
+                *bounds,
+            )
         )
     return out
 
@@ -106,7 +113,7 @@ def test_it_is_cut_where_it_ever_was(rows, lengths, most):
 
 def packed(part: Outgoing) -> bytes:
     header = Header("messages", 0, "t/0", 0, channels=part.messages.channels)
-    return pack_messages(header, part.messages, part.seq, part.partition, part.offset)
+    return pack_messages(header, part.messages, part.seq, part.causes, part.several)
 
 
 def test_what_is_too_big_within_one_cause_is_cut_there():

@@ -163,7 +163,8 @@ def test_registrations_that_cannot_be_taken_end_no_batch_and_are_counted_and_tol
     }
     assert sorted(told) == [(1, "snapshot"), (2, "messages"), (2, "snapshot")]
     assert told[1, "snapshot"].header.lost and len(told[1, "snapshot"].version) == 0
-    assert not told[2, "snapshot"].header.lost and told[2, "snapshot"].version.tolist() == [11]
+    assert not told[2, "snapshot"].header.lost and told[2, "snapshot"].version.tolist() == [11, 12]
+    assert told[2, "snapshot"].replies[1].code == "unfit"
     counted = counters(result)
     assert (counted["registrations"], counted["unfit_registrations"], counted["unreadable_registrations"]) == (1, 2, 2)
     assert counted["ignored_registrations"] == 4 and len(counted["unfit_reasons"]) == 2

@@ -10,6 +10,8 @@ from connectors.record import RawRecords
 from operators.control import RegisterAll, Withdraw, encode_control
 from operators.operator import Answers
 from operators.packed import Header, pack_registrations, pack_snapshot, pack_summary
+from operators.reply import Later, Refused
+from shard.bounds import Bounds
 from shard.group import Group, alone
 from shard.register import REASONS_KEPT, take_registrations
 from shard.route import route
@@ -158,7 +160,8 @@ def test_what_is_not_of_this_epoch_this_table_or_readable_is_counted_and_ignored
         b"\xffgarbage",
         b"{}",
     ]
-    assert take_registrations(shard, EPOCH, records(*ignored, None)) == {}
+    answered = take_registrations(shard, EPOCH, records(*ignored, None))
+    assert [type(reply) for snapshot in answered.values() for reply in snapshot.replies.values()] == [Refused]
     assert shard.counters.ignored_registrations == len(ignored)
     assert list(shard.listeners[LOW]) == [0] and wants(shard, 0, 0, 2)
 
@@ -222,7 +225,8 @@ def test_a_registration_that_does_not_fit_is_counted_and_all_others_take_effect(
     asked = records(registration(1, (0, 9)), mixed(GOOD, UNFIT[what], GOOD), registration(1, (6, 9)))
     snapshots = take_registrations(shard, EPOCH, asked)
     take_registrations(alone, EPOCH, records(registration(1, (0, 9)), registration(3, (0, 2)), registration(1, (6, 9))))
-    assert snapshots[3].version.tolist() == [0, 2] and snapshots[3].answers.new.tolist() == [10, 10]
+    assert snapshots[3].version.tolist() == [0, 2, 1] and snapshots[3].answers.new.tolist() == [10, 10, 0]
+    assert [(at, type(reply), reply.code) for at, reply in snapshots[3].replies.items()] == [(2, Refused, "unfit")]
     assert snapshots[1].answers.has_new.tolist() == [True, False]
     counters = shard.counters
     assert (counters.registrations, counters.unfit_registrations, counters.ignored_registrations) == (4, 1, 1)
@@ -233,9 +237,10 @@ def test_a_registration_that_does_not_fit_is_counted_and_all_others_take_effect(
     assert take_registrations(state(), EPOCH, asked).keys() == snapshots.keys()
 
 
-def test_an_unfit_registration_alone_is_answered_to_nobody_and_leaves_no_trace_but_counts():
+def test_an_unfit_registration_alone_is_refused_and_leaves_no_trace_but_counts():
     shard = state()
-    assert take_registrations(shard, EPOCH, records(*[mixed(region) for region in UNFIT.values()])) == {}
+    snapshots = take_registrations(shard, EPOCH, records(*[mixed(region) for region in UNFIT.values()]))
+    assert [type(reply) for reply in snapshots[3].replies.values()] == [Refused] * len(UNFIT)
     assert shard.listeners == {} and shard.table.channels == () and shard.table.orderings == 0
     assert shard.counters.unfit_registrations == len(UNFIT) and len(shard.counters.unfit_reasons) == REASONS_KEPT
     again = state()
@@ -284,9 +289,9 @@ def test_the_virtual_edge_of_an_unreadable_record_is_told(value):
     assert shard.counters.unfit_registrations == 0
 
 
-@pytest.mark.parametrize("value", [b'{"kind":"images","epoch":7}', b'{"kind":"withdraw","format":2}'])
+@pytest.mark.parametrize("value", [b'{"kind":"images","epoch":7}', b'{"kind":"withdraw","format":3}'])
 def test_a_record_of_a_newer_edge_ends_the_engine_with_a_sentence(value):
-    packed = rewritten(registration(1, (0, 2)), lambda header, *_: header.update(format=2, epoch={}))
+    packed = rewritten(registration(1, (0, 2)), lambda header, *_: header.update(format=3, epoch={}))
     for newer in (value, packed):
         with pytest.raises(StateError, match=r"`registrations` \[0\] offset 1 cannot be taken: a newer tidewire wrote"):
             take_registrations(state(), EPOCH, records(registration(1, (0, 2)), newer))
@@ -363,3 +368,36 @@ def test_whatever_comes_when_no_wanted_range_is_missed(steps):
             take_registrations(shard, EPOCH, records(*values))
             shard, values = alone(RELATION, RELATION.shard, Group(RELATION.shard, [shard]).dump()), []
             assert all(wants(shard, edge, lo, hi) for edge, ranges in wanted.items() for lo, hi in ranges)
+
+
+def asked_of(shape: Shape, *versions: int, live: bool = False) -> RawRecords:
+    regions = [Region(shape, GROUP) for _ in versions]
+    header = Header("register", EPOCH, "t/0", ve=3, catalog=3)
+    return records(*pack_registrations(header, versions, regions, [live] * len(versions)))
+
+
+def test_what_needs_more_than_the_bounds_is_refused_unless_it_has_begun():
+    shard = state()
+    take_registrations(shard, EPOCH, asked_of(SHAPE, 1))
+    full = Bounds(channels=1)
+    refused = take_registrations(shard, EPOCH, asked_of(BOTH, 2, 5), bounds=full)[3]
+    assert [reply.code for reply in refused.replies.values()] == ["quota"] * 2 and len(shard.listeners) == 1
+    assert "`t/0` has 1 channels and may have 1: this subscription needs 1 more" in refused.replies[0].message
+    assert not take_registrations(shard, EPOCH, asked_of(SHAPE, 3), bounds=full)[3].replies
+    assert not take_registrations(shard, EPOCH, asked_of(BOTH, 4, live=True), bounds=full)[3].replies
+    assert len(shard.listeners) == 2
+
+
+@pytest.mark.parametrize(("bounds", "what"), [(Bounds(orderings=0), "orderings"), (Bounds(state_bytes=4), "bytes")])
+def test_orderings_and_bytes_are_bounded_too(bounds, what):
+    refused = take_registrations(state(), EPOCH, asked_of(SHAPE, 1), bounds=bounds)[3]
+    assert what in refused.replies[0].message
+
+
+def test_answers_beyond_the_budget_come_later_in_order_of_versions():
+    named = Shape("t", (Output("distinct", "s"),), (), "x")
+    asked = asked_of(named, *range(40, 0, -1))
+    snapshot = take_registrations(state(), EPOCH, asked, bounds=Bounds(answer_bytes=1))[3]
+    later = {int(snapshot.version[i]) for i, reply in snapshot.replies.items() if reply == Later()}
+    assert later == set(range(17, 41)) and len(snapshot.answers.parts) == 16
+    assert not take_registrations(state(), EPOCH, asked)[3].replies

@@ -7,11 +7,13 @@ from dataclasses import fields
 
 import numpy as np
 
-from catalog.query.shape import Channel, group_key
+from catalog.query.channel import channel_of
+from catalog.query.shape import group_key
 from catalog.schema.relation import Column, Relation
 from catalog.types.column_type import ColumnType, Kind
 from operators.operator import Messages
 from shard.outgoing import Outgoing
+from state.causes import Causes
 from state.change_batch import ChangeBatch
 
 INTEGER = ColumnType(Kind.INTEGER)
@@ -21,9 +23,9 @@ RELATION = Relation(
     ("id",),
     "t",
 )
-LOW = Channel("t", "min", "y", (), "x")
-HIGH = Channel("t", "max", "y", (), "x")
-NAMES = Channel("t", "distinct", "s", (), "s")
+LOW = channel_of("t", "min", "y", (), "x")
+HIGH = channel_of("t", "max", "y", (), "x")
+NAMES = channel_of("t", "distinct", "s", (), "s")
 _TYPES = {"cause": np.int32, "channel": np.int32, "group": np.int32, "has_old": np.bool_, "has_new": np.bool_}
 
 
@@ -45,7 +47,8 @@ def outgoing_of(
     ones = np.ones((4, m), np.bool_)
     where = np.zeros(m, np.int32), np.arange(7, 7 + m, dtype=np.int64)
     changes = ChangeBatch([b"{}"] * m, ones[0], ones.astype(np.int64), ones, {}, *where)
-    return Outgoing.of(messages_of(rows, groups or [group_key(())], texts or []), changes, 99, RELATION)
+    messages = messages_of(rows, groups or [group_key(())], texts or [])
+    return Outgoing.of(messages, changes, Causes.of("t", changes), 99, RELATION)
 
 
 def on_the_line(channels: Sequence[int], groups: list[bytes] | None = None) -> Outgoing:

@@ -1,7 +1,8 @@
 import pytest
 
+from catalog.query.channel import channel_of
 from catalog.query.plan import NO_GROUP
-from catalog.query.shape import BEYOND_KEYS, LOWEST_KEY, Channel, Output, group_key
+from catalog.query.shape import BEYOND_KEYS, LOWEST_KEY, Output, group_key
 from catalog.sql.errors import SubscriptionError
 from catalog.types.order_key import after, key_of_unscaled
 from state.order_code import INT64_MAX, INT64_MIN, code_of_double
@@ -199,4 +200,4 @@ def test_a_wide_decimal_is_compared_by_its_canonical_text() -> None:
 )
 def test_a_select_list_needs_channels(selected, kinds) -> None:
     shape = region("risk > 1", selected).shape
-    assert list(shape.channels) == [Channel("stock", kind, column, (), "risk") for kind, column in kinds]
+    assert list(shape.channels) == [channel_of("stock", kind, column, (), "risk") for kind, column in kinds]

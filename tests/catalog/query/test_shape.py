@@ -1,7 +1,8 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from catalog.query.shape import Channel, Output, Region, Shape, group_key
+from catalog.query.channel import channel_from_key, channel_of
+from catalog.query.shape import Output, Region, Shape, group_key
 from state.order_code import INT64_MAX, INT64_MIN
 from tests.effort import examples
 
@@ -9,7 +10,16 @@ from tests.effort import examples
 def test_a_shape_survives_its_key() -> None:
     shape = Shape("t", (Output("min", "price"), Output("count", None)), ("a", 'b"ü'), None)
     assert Shape.from_key(shape.key) == shape
-    assert shape.key == '["t",[["min","price"],["count",null]],["a","b\\"ü"],null]'
+    assert shape.shown == '["t",[["min","price"],["count",null]],["a","b\\"ü"],null]'
+    assert shape.key == "[1," + shape.shown[1:]
+
+
+def test_a_key_of_before_there_were_tags_is_read() -> None:
+    shape = Shape("t", (Output("min", "price"),), ("a",), None)
+    assert Shape.from_key(shape.shown) == shape
+    (channel,) = shape.channels
+    assert channel.key == '[1,"t","min","price",["a"],null]'
+    assert channel_from_key('["t","min","price",["a"],null]') == channel
 
 
 values = st.lists(st.one_of(st.integers(INT64_MIN, INT64_MAX), st.text(max_size=5)), max_size=4).map(tuple)
@@ -33,5 +43,5 @@ def test_a_region_has_no_bounds_by_default() -> None:
 
 def test_count_uses_the_values_that_come_anyway() -> None:
     both = Shape("t", (Output("count", "a"), Output("sum", "a"), Output("count", "b")), (), "x")
-    assert both.channels == (Channel("t", "values", "a", (), "x"), Channel("t", "rows", "b", (), "x"))
-    assert [Channel.from_key(channel.key) for channel in both.channels] == list(both.channels)
+    assert both.channels == (channel_of("t", "values", "a", (), "x"), channel_of("t", "rows", "b", (), "x"))
+    assert [channel_from_key(channel.key) for channel in both.channels] == list(both.channels)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from catalog.query.shape import Channel, Output, Shape
+from catalog.query.channel import channel_of
+from catalog.query.shape import Output, Shape
 from catalog.schema.relation import Catalog, Column, Relation
 from catalog.types.column_type import ColumnType, Kind
 from overlay.answers.shape_table import ShapeTable
@@ -41,7 +42,7 @@ def test_shapes_are_found_by_their_channels_until_they_are_dropped() -> None:
     assert (least.plain, both.plain) == (True, False)
     assert table.shapes_of(low) == [least, both] and table.shapes_of(rows) == [both]
     table.drop(least.number)
-    assert table.shapes_of(low) == [both] and table.shapes_of(Channel("u", "rows", None, (), None)) == []
+    assert table.shapes_of(low) == [both] and table.shapes_of(channel_of("u", "rows", None, (), None)) == []
 
 
 def test_shapes_with_one_domain_have_its_number_while_any_of_them_is_there() -> None:
@@ -55,7 +56,7 @@ def test_shapes_with_one_domain_have_its_number_while_any_of_them_is_there() -> 
         one.domain, other.domain, one.domain
     ]  # fmt: skip
     low, rows = two.plan.channels
-    assert table.hears([rows, low, Channel("u", "rows", None, (), None)]).tolist() == [
+    assert table.hears([rows, low, channel_of("u", "rows", None, (), None)]).tolist() == [
         [False, True, False], [True, True, False], [False] * 3
     ]  # fmt: skip
     table.put(one)

@@ -6,7 +6,8 @@ import msgspec
 import numpy as np
 import pytest
 
-from catalog.query.shape import Channel, Region
+from catalog.query.channel import channel_of
+from catalog.query.shape import Region
 from connectors.kafka.partitioner import home_partition
 from operators.control import EpochBegins, Progress, RegisterAll, Withdraw, decode_control, encode_control
 from operators.operator import Answers, Messages
@@ -14,7 +15,6 @@ from operators.packed import (
     Header,
     PackedRegistrations,
     is_packed,
-    pack_messages,
     pack_registrations,
     pack_snapshot,
     unpack,
@@ -24,6 +24,7 @@ from overlay.machine.notification import NotificationError
 from overlay.maintain.batch_buffer import MissingChunksError
 from state.errors import TidewireError
 from state.order_code import INT64_MAX, INT64_MIN
+from tests.operators.packing import pack_apart
 from tests.operators.test_packed import rewritten
 from tests.overlay.edge_bench import PRICE, Bench
 from tests.overlay.views import views
@@ -469,13 +470,13 @@ def test_several_shapes_and_types_in_one_chunk() -> None:
     bench.snapshot(0, {0: 1, 1: 1})
     bench.control(Progress(5, 0, 0, "t"))
     bench.take()
-    channels = [Channel("stock", *what, (), None) for what in (("min", "price"), ("min", "day"), ("max", "day"))]
+    channels = [channel_of("stock", *what, (), None) for what in (("min", "price"), ("min", "day"), ("max", "day"))]
     which, zeros = np.array([0, 1, 2], np.int32), np.zeros(3, np.int32)
     bounds = np.array([[INT64_MIN] * 3, [INT64_MAX] * 3] * 2)
     new, known, nothing = np.array([2, 2, 9]), np.ones(3, np.bool_), np.zeros(3, np.int64)
     messages = Messages(channels, [b"[]"], zeros, which, zeros, nothing, nothing, ~known, new, known, *bounds)
     header = Header("messages", 5, "stock/0", 1, channels=channels)
-    bench.edge.notification(99, b"stock/0", pack_messages(header, messages, zeros, zeros, zeros))
+    bench.edge.notification(99, b"stock/0", pack_apart(header, messages, zeros, zeros, zeros))
     bench.control(Progress(5, 1, 0, "t"))
     told = [(d["id"], d["old"], d["new"]) for d in bench.lines() if d["kind"] == "change"]
     assert told == [("a", "0.01", "0.02"), ("b", "1970-01-02", "1970-01-03")]

@@ -9,8 +9,8 @@ from operators.packed import Header, PackedSnapshot
 from overlay.maintain.batch_buffer import BatchBuffer, MissingChunksError
 
 
-def chunk(batch: int, number: int, of: int, shard: str = "t/0") -> PackedSnapshot:
-    header = Header("snapshot", 0, shard, batch, chunk=number, of=of)
+def chunk(batch: int, number: int, of: int, shard: str = "t/0", format_: int = 2) -> PackedSnapshot:
+    header = Header("snapshot", 0, shard, batch, chunk=number, of=of, format=format_)
     return PackedSnapshot(header, np.array([number]), np.zeros(1, np.int64), np.ones(1, np.bool_), {})
 
 
@@ -53,3 +53,17 @@ def test_after_a_loss_shards_that_are_not_whole_are_left_out() -> None:
     taken = buffer.take(3, lenient=True)
     assert [c.header.shard for c in taken.snapshots] == ["u/0"]
     assert buffer.resume_offset is None
+
+
+def test_a_higher_format_voids_what_is_buffered_of_a_lower_one_for_the_same_batch_and_shard() -> None:
+    buffer = BatchBuffer()
+    buffer.add(1, chunk(3, 0, 3, format_=1))
+    buffer.add(2, chunk(3, 2, 3, format_=1))
+    buffer.add(3, chunk(3, 0, 1, "u/0", format_=1))
+    assert buffer.add(4, chunk(3, 0, 2)) and not buffer.add(5, chunk(3, 1, 3, format_=1))
+    buffer.check()
+    assert buffer.add(6, chunk(3, 1, 2)) and buffer.resume_offset == 3
+    taken = buffer.take(3)
+    assert [(c.header.shard, c.header.chunk, c.header.format) for c in taken.snapshots] == [
+        ("t/0", 0, 2), ("t/0", 1, 2), ("u/0", 0, 1)
+    ]  # fmt: skip

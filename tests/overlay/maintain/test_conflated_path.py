@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from catalog.query.shape import Channel
+from catalog.query.channel import channel_of
 from operators.answer import Tally
 from operators.control import Progress
 from overlay.maintain.conflated_path import LatestAnswers
@@ -12,7 +12,7 @@ from overlay.maintain.transitions import transitions
 from tests.overlay.edge_bench import Bench
 from tests.overlay.maintain.test_object_path import live, say, told
 
-ROWS = Channel("stock", "rows", None, (), None)
+ROWS = channel_of("stock", "rows", None, (), None)
 
 
 def test_steps_of_a_batch_are_told_together() -> None:

@@ -1,13 +1,15 @@
-import numpy as np
+from pathlib import Path
 
-from operators.packed import Header, PackedMessages
+from operators.packed import PackedMessages, unpack
 from overlay.maintain.multi_row_causes import causes, runs
+
+SWEPT = Path(__file__).parents[2] / "operators/golden/format_1_sweeps.bin"
 
 
 def test_messages_know_their_sweep_and_runs_are_cut_between_causes():
-    partition, offset = np.array([0, 0, 1, 0, 0]), np.array([5, 5, 5, 6, 7])
-    header = Header("messages", 1, "t/0", sweeps=[(0, 5), (0, 7)])
-    found = causes(PackedMessages(header, np.arange(5), partition, offset, None))  # type: ignore[arg-type]
-    assert found == [("t/0", 0, 5), ("t/0", 0, 5), None, None, ("t/0", 0, 7)]
-    assert runs(found) == [(0, 2), (2, 4), (4, 5)]
+    packed = unpack(SWEPT.read_bytes())
+    assert isinstance(packed, PackedMessages)
+    found = causes(packed)
+    assert found == [None, ("t/0", 0), None, ("t/0", 0), None]
+    assert runs([*found[1:2], *found[1:]]) == [(0, 2), (2, 3), (3, 4), (4, 5)]
     assert runs([]) == []

@@ -5,21 +5,22 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from catalog.query.shape import Channel
+from catalog.query.channel import Channel, channel_of
 from operators.answer import Extremum, Members, Parts, Tally
 from operators.control import EpochBegins, Progress, RegisterAll
 from operators.operator import Messages
-from operators.packed import Header, pack_messages
+from operators.packed import Header
 from overlay.answers import quota
 from overlay.maintain import batch_applier
 from state.order_code import INT64_MAX, INT64_MIN
+from tests.operators.packing import pack_apart
 from tests.overlay.edge_bench import Bench
 
-ROWS = Channel("stock", "rows", None, (), None)
-VALUES = Channel("stock", "values", "price", (), None)
-LEAST = Channel("stock", "min", "price", (), None)
-DAYS = Channel("stock", "distinct", "day", (), None)
-SYMBOLS = Channel("stock", "distinct", "symbol", (), None)
+ROWS = channel_of("stock", "rows", None, (), None)
+VALUES = channel_of("stock", "values", "price", (), None)
+LEAST = channel_of("stock", "min", "price", (), None)
+DAYS = channel_of("stock", "distinct", "day", (), None)
+SYMBOLS = channel_of("stock", "distinct", "symbol", (), None)
 
 Said = tuple[int, Channel, int, int | None, int | None]
 """offset of the causing row, channel, rows, old, new"""
@@ -38,7 +39,7 @@ def say(bench: Bench, batch: int, *chunks: list[Said], texts: tuple[str, ...] = 
             ints(new), np.array([value is not None for value in new]), *wide, texts=list(texts),
         )  # fmt: skip
         header = Header("messages", 5, "stock/0", batch, chunk=chunk, of=len(chunks), channels=channels)
-        packed = pack_messages(header, messages, np.arange(m), zeros + 3, ints(offsets))
+        packed = pack_apart(header, messages, np.arange(m), zeros + 3, ints(offsets))
         bench.edge.notification(bench.offset, b"stock/0", packed)
         bench.offset += 1
     bench.control(Progress(5, batch, 0, "t"))

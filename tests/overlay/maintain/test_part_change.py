@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from catalog.query.shape import Channel
+from catalog.query.channel import channel_of
 from catalog.types.column_type import ColumnType, Kind
 from operators.operator import Messages
 from overlay.maintain.part_change import part_change
@@ -14,7 +14,7 @@ BIGINT, WIDE, TEXT = ColumnType(Kind.BIGINT), ColumnType(Kind.DECIMAL, 30, 2), C
 
 
 def one(kind: str, rows: int, old: int | None, new: int | None, type_: ColumnType | None) -> tuple:
-    channel = Channel("t", kind, None if type_ is None else "v", (), None)
+    channel = channel_of("t", kind, None if type_ is None else "v", (), None)
     ints, zero = lambda value: np.array([value or 0], np.int64), np.zeros(1, np.int32)
     flag, nothing = lambda value: np.array([value is not None]), np.zeros(1, np.int64)
     messages = Messages(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from catalog.query.shape import Channel, Output, Shape
+from catalog.query.channel import Channel, channel_of
+from catalog.query.shape import Output, Shape
 from catalog.schema.relation import Column, Relation
 from catalog.types.column_type import ColumnType, Kind
 from operators.operator import Messages
@@ -45,7 +46,7 @@ def test_a_message_is_paired_with_each_shape_that_has_somebody_in_its_group(most
     numbers = np.array([one.number, two.number, two.number])
     index.insert(np.arange(3), shapes.domains(numbers), [b"a", b"a", b"b"], numbers, zeros, zeros)
     least, rows = two.plan.channels
-    nobody = Channel("t", "max", "v", ("k",), None)
+    nobody = channel_of("t", "max", "v", ("k",), None)
     heard = all_probes(messages([least, nobody, rows], [0, 1, 2, 0], [0, 0, 1, 1]), shapes, index, most)
     in_a, in_b = (index.groups.number(two.domain, group, two.number) for group in (b"a", b"b"))
     assert heard.message.tolist() == [0, 0, 2, 3]
@@ -55,7 +56,7 @@ def test_a_message_is_paired_with_each_shape_that_has_somebody_in_its_group(most
 
 
 def test_nobody_hears_nothing() -> None:
-    channel = Channel("t", "rows", None, (), None)
+    channel = channel_of("t", "rows", None, (), None)
     assert not list(probes(messages([channel], [0, 0], [0, 1]), ShapeTable(), RangeIndex(AnswerTable()), 100))
     assert not list(probes(messages([], [], []), ShapeTable(), RangeIndex(AnswerTable()), 100))
 

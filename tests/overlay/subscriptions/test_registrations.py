@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from catalog.query.channel import channel_of
 from catalog.query.compiler import Compiled
-from catalog.query.shape import Channel, Output, Region, Shape, group_key
+from catalog.query.shape import Output, Region, Shape, group_key
 from catalog.schema.relation import Catalog, Column, Relation
 from catalog.types.column_type import ColumnType, Kind
 from operators.control import Withdraw, decode_control
@@ -82,7 +83,7 @@ def test_each_shard_gets_its_own_in_order_and_withdrawals_first() -> None:
         add(store, version, region(relation))
     records = sent(store)
     assert [(key, is_packed(value)) for key, value in records] == [(b"t/0", False), (b"t/0", True), (b"u/0", True)]
-    assert decode_control(records[0][1]) == Withdraw(2, 3, [Channel("t", "max", "k", ("g",), None)])
+    assert decode_control(records[0][1]) == Withdraw(2, 3, [channel_of("t", "max", "k", ("g",), None)])
     packed = unpack(records[1][1])
     assert isinstance(packed, PackedRegistrations) and packed.versions == [1, 3]
     assert (packed.header.epoch, packed.header.ve, packed.header.catalog) == (2, 3, 4)

@@ -1,0 +1,50 @@
+"""What stands before the columns of a packed record."""
+
+from __future__ import annotations
+
+import msgspec
+
+from catalog.query.channel import Channel
+from catalog.query.shape import Shape
+from operators.record_error import OLDEST_FORMAT, Number, RecordError
+
+MAX_BYTES = 900_000
+
+
+class PackedError(RecordError):
+    """A packed record cannot be read: it is damaged, newer than its reader, or was written by something else."""
+
+    code = "packed_record"
+
+
+class Header(msgspec.Struct, omit_defaults=True):
+    """What stands before the columns. A snapshot and the messages of a batch share one numbering of chunks.
+
+    format: as it was written; a record that does not say its own is of the oldest. `write` says the present one.
+    topics: those that the messages' causes come from.
+    sweeps: only in messages of format 1: (partition, offset) of the records that became changes of several rows, which
+    are one cause all the same.
+    lost: a shard could not read a record of the virtual edge, which must register all again.
+    """
+
+    kind: str
+    epoch: Number
+    shard: str
+    batch: Number = -1
+    first_seq: Number = -1
+    last_seq: Number = -1
+    chunk: Number = 0
+    of: Number = 1
+    ve: Number = -1
+    catalog: Number = -1
+    shapes: list[Shape] = []
+    channels: list[Channel] = []
+    sweeps: list[tuple[Number, Number]] = []
+    lost: bool = False
+    format: int = OLDEST_FORMAT
+    topics: list[str] = []
+
+    def check_chunk(self) -> None:
+        """Raise ValueError unless the record is a chunk of a batch."""
+        if not 0 <= self.chunk < self.of or self.batch < 0:
+            raise ValueError(f"chunk {self.chunk} of {self.of} of batch {self.batch}")

@@ -1,0 +1,131 @@
+"""The record `messages`, shard to edge: reformulated messages with the seq and the cause of each.
+
+    seq channel group rows old new lo_min lo_max hi_min hi_max [texts]      a row each message
+    cause                                                                   the number of its cause, ascending
+    topic partition offset several                                          a row each cause that is named
+
+The table of causes has the causes that the record names, in order, each once; the rows behind them mean nothing.
+`several`: the cause changed several rows, all of which are one change to whoever is told; any other one meets a plain
+answer once at most. What has one number in one batch of a shard is one cause, in whatever chunk it stands.
+The bounds of a message are told from each other, and seq from the row's number (all modulo 2**64, which is exact).
+
+Format 1 had partition and offset of each message, and in the header the causes that changed several rows; an edge
+still reads it, since an engine of before may have written a batch that is not applied yet.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+
+from operators.operator import Messages
+from operators.wire.columns import Columns, dictionary, filled, nullable, write
+from operators.wire.header import Header
+from state.causes import Causes
+from state.change_batch import I64, Bool
+
+BYTES_PER_MESSAGE = 96
+
+
+@dataclass(slots=True)
+class PackedMessages:
+    """`Messages` as an edge reads them: with the header, each message's seq and its causing row's position.
+
+    several: bool[messages], whether the cause is one that changed several rows; None where no cause did.
+    """
+
+    header: Header
+    seq: I64
+    partition: I64
+    offset: I64
+    messages: Messages
+    several: Bool | None = None
+
+
+def pack_messages(header: Header, messages: Messages, seq: I64, causes: Causes, several: Bool | None = None) -> bytes:
+    """Return one record of `messages`, whose `cause` ascends and has numbers of `causes`; `seq` has one entry each.
+
+    several: bool[causes], those that changed several rows (None: none). The header's `channels` and `topics` are filled
+    in here.
+    """
+    rows = len(seq)
+    named = messages.cause[np.flatnonzero(np.diff(messages.cause, prepend=-1))]
+    numbers = {
+        "seq": seq - np.arange(rows),
+        "channel": messages.channel,
+        "rows": messages.rows,
+        "lo_max": messages.lo_max,
+        "below": messages.lo_max - messages.lo_min,
+        "inside": messages.hi_min - messages.lo_max,
+        "above": messages.hi_max - messages.hi_min,
+        "topic": filled(causes.topic[named], rows),
+        "partition": filled(causes.partition[named], rows),
+        "several": filled(np.zeros(len(named)) if several is None else several[named], rows),
+    }
+    numbers |= nullable("old", messages.old, messages.has_old) | nullable("new", messages.new, messages.has_new)
+    steps = {"cause": messages.cause.astype(np.int64), "offset": filled(causes.offset[named], rows)}
+    others = {"group": dictionary(messages.group, pa.array(messages.groups, pa.binary()))}
+    if messages.texts:
+        unused = pa.nulls(rows, pa.int8())
+        others["texts"] = pa.DictionaryArray.from_arrays(unused, pa.array(messages.texts, pa.string()))
+    header = msgspec.structs.replace(header, channels=messages.channels, topics=causes.topics)
+    return write(header, numbers, others, steps)
+
+
+def read_messages(header: Header, columns: Columns) -> PackedMessages:
+    """Read a record. Raises ValueError, KeyError where its columns do not fit together."""
+    header.check_chunk()
+    group, groups = columns.groups()
+    old, has_old = columns.values("old")
+    new, has_new = columns.values("new")
+    lo_max = columns.ints("lo_max")
+    hi_min = lo_max + columns.ints("inside")
+    cause, partition, offset, several = _causes(header, columns) if columns.has("cause") else _swept(header, columns)
+    messages = Messages(
+        channels=header.channels,
+        groups=groups,
+        cause=cause.astype(np.int32),
+        channel=columns.places("channel", len(header.channels)).astype(np.int32),
+        group=group,
+        rows=columns.ints("rows"),
+        old=old,
+        has_old=has_old,
+        new=new,
+        has_new=has_new,
+        lo_min=lo_max - columns.ints("below"),
+        lo_max=lo_max,
+        hi_min=hi_min,
+        hi_max=hi_min + columns.ints("above"),
+        texts=columns.texts(),
+    )
+    seq = columns.ints("seq") + np.arange(columns.layout.rows)
+    return PackedMessages(header, seq, partition, offset, messages, several)
+
+
+_Caused = tuple[I64, I64, I64, Bool | None]
+"""Cause, partition and offset of each message, and whether its cause changed several rows."""
+
+
+def _causes(header: Header, columns: Columns) -> _Caused:
+    cause = columns.ints("cause")
+    columns.places("topic", max(len(header.topics), 1))
+    if len(cause) and (cause[0] < 0 or cause[-1] >= 2**31 or (cause[1:] < cause[:-1]).any()):
+        raise ValueError("the column `cause` does not ascend from 0 or more to less than 2**31")
+    place = np.cumsum(np.diff(cause, prepend=cause[:1]) > 0)
+    several = columns.ints("several")[place].astype(np.bool_)
+    some = several if several.any() else None
+    return cause, columns.ints("partition")[place], columns.ints("offset")[place], some
+
+
+def _swept(header: Header, columns: Columns) -> _Caused:
+    """Number the causes of a record of format 1: those that changed several rows alike in all chunks of a batch."""
+    partition, offset = columns.ints("partition"), columns.ints("offset")
+    if not header.sweeps:
+        return np.arange(columns.layout.rows), partition, offset, None
+    numbers = {place: i for i, place in enumerate(header.sweeps)}
+    places = zip(partition.tolist(), offset.tolist(), strict=True)
+    swept = np.array([numbers.get(place, -1) for place in places], np.int64)
+    return np.where(swept >= 0, swept, len(numbers) + np.arange(len(swept))), partition, offset, swept >= 0

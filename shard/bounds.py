@@ -1,0 +1,78 @@
+"""What a shard may be made to hold by those who ask: channels, orderings and bytes of state.
+
+Whoever subscribes decides what a shard computes: each new shape may bring channels, which cost time in each batch, and
+orderings, which cost 4 bytes a row for ever and O(n log n) once. A registration that would need more than the bounds is
+refused with the reason. One whose subscription has begun is taken whatever the bounds are: after a new epoch
+registrations come in another order, and none that was let in before may be turned away then.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from catalog.query.channel import Channel
+from catalog.query.shape import Shape
+from operators.channel_binding import ChannelBinding, OrderingKey
+from operators.reply import Refused
+from shard.state import ShardState
+
+CODE = "quota"
+_BYTES_A_ROW = 4
+_HINT = "Ask about columns that other subscriptions of the table ask about, or end some of those."
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """The most that subscriptions may make one shard hold; `answer_bytes`: what it answers them in one batch."""
+
+    channels: int = 1_000
+    orderings: int = 200
+    state_bytes: int = 256_000_000
+    answer_bytes: int = 64_000_000
+
+
+class Room:
+    """How much room a shard has left for shapes; counts what was taken in this batch.
+
+    Cost: O(channels of the shard) to make, which happens when a new shape is asked for; 3 us for each of those.
+    """
+
+    def __init__(self, state: ShardState, bounds: Bounds) -> None:
+        self._state = state
+        self._bounds = bounds
+        self._channels = set(state.table.channels)
+        self._orderings = {key for channel in self._channels for key in self._needed(channel)}
+        self._size = state.bytes
+
+    def take(self, shape: Shape) -> None:
+        """Count what `shape` needs, whatever the bounds are."""
+        channels, orderings = self._more(shape)
+        self._channels |= channels
+        self._orderings |= orderings
+        self._size += self._bytes(orderings)
+
+    def why_not(self, shape: Shape) -> Refused | None:
+        """Return why there is no room for `shape`, None where there is."""
+        channels, orderings = self._more(shape)
+        bounds = self._bounds
+        counts = (
+            (len(self._channels), len(channels), bounds.channels, "channels"),
+            (len(self._orderings), len(orderings), bounds.orderings, "orderings"),
+            (self._size, self._bytes(orderings), bounds.state_bytes, "bytes of state"),
+        )
+        for held, more, most, what in counts:
+            if more and held + more > most:
+                about = f"shard `{self._state.shard}` has {held:,} {what} and may have {most:,}"
+                return Refused(CODE, f"{about}: this subscription needs {more:,} more", _HINT)
+        return None
+
+    def _more(self, shape: Shape) -> tuple[set[Channel], set[OrderingKey]]:
+        channels = set(shape.channels) - self._channels
+        needed = {key for channel in channels for key in self._needed(channel)}
+        return channels, needed - self._orderings
+
+    def _needed(self, channel: Channel) -> tuple[OrderingKey, ...]:
+        return ChannelBinding.of(channel, self._state.relation).orderings
+
+    def _bytes(self, orderings: set[OrderingKey]) -> int:
+        return _BYTES_A_ROW * self._state.table.rows * len(orderings)

@@ -1,0 +1,87 @@
+"""What the release before wrote is read as it was meant."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from catalog.query.shape import Region
+from operators.control import Withdraw, decode_control, encode_control
+from operators.packed import (
+    Header,
+    PackedError,
+    PackedMessages,
+    PackedRegistrations,
+    PackedSnapshot,
+    PackedSummary,
+    pack_messages,
+    pack_registrations,
+    unpack,
+)
+from state.causes import Causes
+from tests.operators.test_packed import CHANNELS, SAMPLES, SHAPE, messages
+
+GOLDEN = Path(__file__).parent / "golden"
+
+
+def old(kind: str) -> bytes:
+    return (GOLDEN / f"format_1_{kind}.bin").read_bytes()
+
+
+def test_messages_of_format_1_say_what_they_said() -> None:
+    before, now = unpack(old("messages")), unpack(SAMPLES["messages"])
+    assert isinstance(before, PackedMessages) and isinstance(now, PackedMessages)
+    assert (before.header.format, now.header.format) == (1, 2)
+    assert before.messages.channels == now.messages.channels == CHANNELS
+    for name in ("channel", "group", "rows", "new", "old", "lo_min", "lo_max", "hi_min", "hi_max"):
+        assert getattr(before.messages, name).tolist() == getattr(now.messages, name).tolist(), name
+    for name in ("seq", "partition", "offset"):
+        assert getattr(before, name).tolist() == getattr(now, name).tolist(), name
+
+
+def test_answers_and_registrations_of_format_1_say_what_they_said() -> None:
+    before, now = unpack(old("snapshot")), unpack(SAMPLES["snapshot"])
+    assert isinstance(before, PackedSnapshot) and isinstance(now, PackedSnapshot)
+    assert before.parts == now.parts and before.version.tolist() == now.version.tolist()
+    asked, today = unpack(old("register")), unpack(SAMPLES["register"])
+    assert isinstance(asked, PackedRegistrations) and isinstance(today, PackedRegistrations)
+    assert (asked.versions, asked.regions) == (today.versions, today.regions)
+    assert (asked.live, today.live) == ([True, True], [False, False])
+    summary = unpack(old("summary"))
+    assert isinstance(summary, PackedSummary) and summary.header.channels == CHANNELS[:2]
+    assert decode_control(old("withdraw")) == Withdraw(5, 3, CHANNELS)
+    assert b'"format":2' in encode_control(Withdraw(5, 3, CHANNELS))
+
+
+def test_rows_of_one_cause_are_told_so_in_both_formats() -> None:
+    before = unpack(old("sweeps"))
+    assert isinstance(before, PackedMessages) and before.several is not None
+    assert before.several.tolist() == [False, True, False, True, False]
+    assert before.messages.cause[1] == before.messages.cause[3] and before.offset.tolist() == [10, 11, 3, 11, 12]
+    rows = [{"cause": cause, "new": i, "has_new": True} for i, cause in enumerate((2, 4, 4, 7))]
+    causes = Causes(["a", "b"], np.arange(8, dtype=np.int32) % 2, np.arange(8, dtype=np.int32), 10 * np.arange(8))
+    value = pack_messages(Header("messages", 5, "t/0", 3), messages(rows, []), np.arange(4), causes, np.arange(8) == 4)
+    now = unpack(value)
+    assert isinstance(now, PackedMessages) and now.several is not None and now.header.topics == ["a", "b"]
+    assert now.messages.cause.tolist() == [2, 4, 4, 7] and now.several.tolist() == [False, True, True, False]
+    assert (now.partition.tolist(), now.offset.tolist()) == ([2, 4, 4, 7], [20, 40, 40, 70])
+
+
+def test_constants_that_do_not_route_come_back() -> None:
+    regions = [Region(SHAPE, b"[1]", 1, 5, terms=b"[2]"), Region(SHAPE, b"[1]", 1, 5)]
+    (value,) = pack_registrations(Header("register", 2, "t/0"), [1, 2], regions, [True, False])
+    read = unpack(value)
+    assert isinstance(read, PackedRegistrations) and read.regions == regions and read.live == [True, False]
+
+
+def test_a_table_that_a_later_version_adds_is_not_passed_over() -> None:
+    batch = pa.RecordBatch.from_pydict({"key": pa.array([b"x"])}, metadata={b"name": b"images"})
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+    with pytest.raises(PackedError, match="a table `images`, which this version does not know") as refused:
+        unpack(SAMPLES["messages"] + sink.getvalue().to_pybytes())
+    assert refused.value.newer
