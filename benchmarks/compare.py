@@ -40,8 +40,9 @@ STOP_SECONDS = 60.0
 WITHIN = {"registration": "registration_s", "restart": "restart_s", "subs_1m_over_1k": "subs_1m_over_1k"}
 """Figures of the part `million` that can be asked for by themselves."""
 RUNNER = """\
-import json, sys
+import json, signal, sys
 from pathlib import Path
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background inherits that it is ignored
 from rich.console import Console
 from benchmarks.__main__ import run
 from benchmarks.bench import QUICK, Sizes
@@ -192,7 +193,8 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
     chosen = parser.parse_args(arguments)
     names = [name.strip() for part in chosen.only for name in part.split(",")]
     console = Console()
-    signal.signal(signal.SIGTERM, _interrupt)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _interrupt)
     try:
         with checked_out(root, chosen.commit) as tree:
             found = compare(tree, root, names, max(chosen.rounds, 1), chosen.quick, console)
