@@ -18,7 +18,9 @@ from shard.state import ShardState
 
 CODE = "quota"
 _BYTES_A_ROW = 4
-_HINT = "Ask about columns that other subscriptions of the table ask about, or end some of those."
+_HINT = (
+    "Ask about columns that other subscriptions of the table ask about, end some of those, or raise the setting `{}`."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +58,14 @@ class Room:
         channels, orderings = self._more(shape)
         bounds = self._bounds
         counts = (
-            (len(self._channels), len(channels), bounds.channels, "channels"),
-            (len(self._orderings), len(orderings), bounds.orderings, "orderings"),
-            (self._size, self._bytes(orderings), bounds.state_bytes, "bytes of state"),
+            (len(self._channels), len(channels), bounds.channels, "channels", "shard_channels"),
+            (len(self._orderings), len(orderings), bounds.orderings, "orderings", "shard_orderings"),
+            (self._size, self._bytes(orderings), bounds.state_bytes, "bytes of state", "shard_state_mb"),
         )
-        for held, more, most, what in counts:
+        for held, more, most, what, setting in counts:
             if more and held + more > most:
                 about = f"shard `{self._state.shard}` has {held:,} {what} and may have {most:,}"
-                return Refused(CODE, f"{about}: this subscription needs {more:,} more", _HINT)
+                return Refused(CODE, f"{about}: this subscription needs {more:,} more", _HINT.format(setting))
         return None
 
     def _more(self, shape: Shape) -> tuple[set[Channel], set[OrderingKey]]:

@@ -22,6 +22,7 @@ from connectors.record import OutRecord, RawRecords
 from connectors.topics import Topics
 from operators.counters import ShardCounters
 from operators.packed import Header
+from shard.bounds import Bounds
 from shard.encode import Encoder
 from shard.group import Group
 from shard.order import order
@@ -38,7 +39,7 @@ class GroupSpec:
 
     `several` are the topics that are known to have several partitions. `members` are the shards that it holds; where
     none is named it is the shard of its name. `seed` has what members begin with that have no state yet
-    (shard/group.py).
+    (shard/group.py). `bounds` are what subscriptions may make each member hold.
     """
 
     epoch: int
@@ -49,6 +50,7 @@ class GroupSpec:
     several: frozenset[str] = frozenset()
     members: tuple[str, ...] = ()
     seed: bytes | None = None
+    bounds: Bounds = field(default_factory=Bounds)
 
     @property
     def tables(self) -> dict[str, Relation]:
@@ -106,7 +108,7 @@ def process_member(
 
     Registrations take effect before the rows: a snapshot holds at the end of the batch before (shard/register.py).
     """
-    snapshots = take_registrations(member, spec.epoch, registrations, spec.partitions)
+    snapshots = take_registrations(member, spec.epoch, registrations, spec.partitions, spec.bounds)
     applied = None
     if rows is not None:
         decoded = decode(member, rows, spec.several)

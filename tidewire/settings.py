@@ -30,6 +30,7 @@ from tidewire.option_name import option_of
 
 if TYPE_CHECKING:
     from connectors.http.rules import HttpRules
+    from shard.bounds import Bounds
 
 ENV_PREFIX = "TIDEWIRE_"
 _PATHS = ("data_dir", "jars_dir", "ivy_settings")
@@ -77,6 +78,9 @@ class Settings(BaseSettings):
     master: str = Field(min_length=1, description="a Spark master, such as local[*] or spark://host:7077")
     checkpoint: str | None = Field(None, min_length=1, description="a path or a URI that Spark can write")
     max_offsets_per_trigger: int = Field(ge=1, le=10_000_000, description="a whole number from 1 to 10000000")
+    shard_channels: int = Field(ge=1, le=1_000_000, description="a whole number from 1 to 1000000")
+    shard_orderings: int = Field(ge=1, le=1_000_000, description="a whole number from 1 to 1000000")
+    shard_state_mb: int = Field(ge=1, le=2_000, description="a whole number of megabytes from 1 to 2000")
     log_seconds: int = Field(ge=0, le=3600, description="a whole number of seconds up to 3600; 0 keeps no log")
     log_table: str | None = Field(None, min_length=1, description="a path or a URI that Spark can write")
     log_replay_days: int = Field(ge=7, le=3650, description="a whole number of days from 7 to 3650")
@@ -189,6 +193,13 @@ class Settings(BaseSettings):
     def schema_registry(self) -> Registry | None:
         """The schema registry of the tables that say so."""
         return Registry(self.registry, self.registry_credentials or "") if self.registry else None
+
+    @property
+    def bounds(self) -> Bounds:
+        """The most that subscriptions may make one shard hold."""
+        from shard.bounds import Bounds  # with numpy, which most commands do without
+
+        return Bounds(self.shard_channels, self.shard_orderings, self.shard_state_mb * 1_000_000)
 
     @property
     def checkpoint_location(self) -> str:

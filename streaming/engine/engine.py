@@ -25,6 +25,7 @@ from connectors.log.publication_log import PublicationLog
 from connectors.schemas.schema_registry import Registry, use_registry
 from connectors.topics import Topics
 from operators.control import Offsets
+from shard.bounds import Bounds
 from shard.pipeline import process_group
 from streaming.checkpoint.checkpoint import Checkpoint, Sidecar
 from streaming.checkpoint.commit_interval import commit_seconds
@@ -60,6 +61,7 @@ class EngineConfig:
         spark: Spark settings; they win over ours.
         take_over: start although another engine seems to be at work; it will stop itself.
         max_offsets: records a batch; a shard orders its whole part of a batch in memory.
+        bounds: the most that subscriptions may make one shard hold.
         local_dir: where Spark keeps its working files.
         log: where and how often publications are logged; None: not at all.
         registry: the schema registry of tables that say so.
@@ -74,6 +76,7 @@ class EngineConfig:
     driver_memory: str = "1g"
     take_over: bool = False
     max_offsets: int = 100_000
+    bounds: Bounds = field(default_factory=Bounds)
     local_dir: Path | None = None
     log: LogConfig | None = None
     registry: Registry | None = None
@@ -213,6 +216,7 @@ class Engine:
                 kafka=self._config.kafka.java(),
                 checkpoint=context.checkpoint.uri,
                 max_offsets=self._config.max_offsets,
+                bounds=self._config.bounds,
                 relaxed=reading.relaxed,
                 several=reading.several,
                 begin=begin,

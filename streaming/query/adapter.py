@@ -17,6 +17,7 @@ import pandas as pd
 from connectors.record import RawRecords
 from connectors.schemas.schema_registry import Registry, use_registry
 from connectors.topics import Topics
+from shard.bounds import Bounds
 from shard.pipeline import GroupResult, GroupSpec
 from streaming.query.batch_context import Catalogs, catalog_at, current_batch
 from streaming.query.partition_count import Several, several_at
@@ -49,7 +50,7 @@ class GroupFunction:
     ascending order, so that a batch that is replayed finds the catalog it was planned with; `flush_rows` is the
     session's `spark.sql.execution.arrow.maxRecordsPerBatch`; `several` says by batch which
     topics have several partitions; `seeds` are what groups begin with whose members have no state yet; `registry` is
-    asked for schemas by tables that say so.
+    asked for schemas by tables that say so; `bounds` are what subscriptions may make a shard hold.
     """
 
     process: Process
@@ -62,6 +63,7 @@ class GroupFunction:
     several: Several = ()
     seeds: Mapping[str, bytes] = field(default_factory=dict)
     registry: Registry | None = None
+    bounds: Bounds = field(default_factory=Bounds)
 
     def __call__(self, key: tuple[str], chunks: Iterable[pd.DataFrame], state: GroupState) -> Iterator[pd.DataFrame]:
         """Run one batch of the group `key`; yield the rows to write. `chunks` are rows of parcels."""
@@ -71,7 +73,9 @@ class GroupFunction:
         records = [unwrap(parcel, self.sources[source]) for parcel, source in parcels]
         several = several_at(self.several, batch)
         catalog, seed = catalog_at(self.catalogs, batch), self.seeds.get(key[0])
-        spec = GroupSpec(self.epoch, key[0], catalog, self.topics, self.partitions, several, seed=seed)
+        spec = GroupSpec(
+            self.epoch, key[0], catalog, self.topics, self.partitions, several, seed=seed, bounds=self.bounds
+        )
         before = bytes(state.get[0]) if state.exists else None
         result = self.process(spec, batch, before, records)
         if result.state is not None:

@@ -23,6 +23,7 @@ from catalog.schema.relation import Catalog
 from connectors.schemas.schema_registry import Registry
 from connectors.topics import Topics
 from operators.control import Offsets
+from shard.bounds import Bounds
 from streaming.query import shuffle_batch
 from streaming.query.adapter import GroupFunction, Process
 from streaming.query.batch_context import Catalogs
@@ -46,7 +47,7 @@ class MatchConfig:
     `failOnDataLoss` off for a run whose topics differ from the last committed offsets'. `several` says by batch which
     topics have several partitions. `begin` is where a new checkpoint begins, every partition of every topic; without
     it, at the beginning of all. `seeds` are the states of shards that have none yet. `registry` has the schemas of
-    tables that say so.
+    tables that say so. `bounds` are what subscriptions may make a shard hold.
     """
 
     process: Process
@@ -63,6 +64,7 @@ class MatchConfig:
     begin: Offsets = field(default_factory=dict)
     seeds: Mapping[str, bytes] = field(default_factory=dict)
     registry: Registry | None = None
+    bounds: Bounds = field(default_factory=Bounds)
 
 
 def topics_read(catalog: Catalog, topics: Topics) -> list[str]:
@@ -135,6 +137,7 @@ def _function(spark: SparkSession, config: MatchConfig) -> GroupFunction:
         several=config.several,
         seeds=config.seeds,
         registry=config.registry,
+        bounds=config.bounds,
         flush_rows=int(spark.conf.get("spark.sql.execution.arrow.maxRecordsPerBatch") or 10_000),
     )
 

@@ -9,6 +9,8 @@ from catalog.schema.relation import Catalog
 from connectors.record import RawRecords
 from connectors.topics import Topics
 from operators.packed import Header, PackedMessages, PackedSnapshot, pack_registrations, unpack
+from operators.reply import Refused
+from shard.bounds import Bounds
 from shard.pipeline import GroupSpec, process_group
 
 TOPICS = Topics()
@@ -47,6 +49,11 @@ def sent(result):
 
 def notified(result):
     return [record for record in result.out if record.topic == TOPICS.notifications]
+
+
+def test_a_group_keeps_to_the_bounds_that_it_was_given():
+    (snapshot,) = sent(process_group(replace(SPEC, bounds=Bounds(orderings=0)), 0, None, [registration()]))
+    assert isinstance(snapshot.replies[0], Refused) and snapshot.replies[0].code == "quota"
 
 
 def replace_ve(header: Header, ve: int) -> Header:

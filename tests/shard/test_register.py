@@ -382,6 +382,7 @@ def test_what_needs_more_than_the_bounds_is_refused_unless_it_has_begun():
     full = Bounds(channels=1)
     refused = take_registrations(shard, EPOCH, asked_of(BOTH, 2, 5), bounds=full)[3]
     assert [reply.code for reply in refused.replies.values()] == ["quota"] * 2 and len(shard.listeners) == 1
+    assert refused.replies[0].hint.endswith("or raise the setting `shard_channels`.")
     assert "`t/0` has 1 channels and may have 1: this subscription needs 1 more" in refused.replies[0].message
     assert not take_registrations(shard, EPOCH, asked_of(SHAPE, 3), bounds=full)[3].replies
     assert not take_registrations(shard, EPOCH, asked_of(BOTH, 4, live=True), bounds=full)[3].replies

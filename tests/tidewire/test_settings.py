@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from shard.bounds import Bounds
 from tidewire.settings import SettingError, load_settings, unknown_variables
 from tidewire.stack.data_directory import DEFAULT_DIRECTORY
 
@@ -31,6 +32,11 @@ def test_the_defaults_are_complete_and_address_the_embedded_broker() -> None:
     assert settings.virtual_edges == 16
     assert settings.data_dir == DEFAULT_DIRECTORY.absolute()
     assert settings.checkpoint_location == str(settings.data_dir / "checkpoint")
+
+
+def test_the_bounds_of_a_shard_are_set_and_those_of_the_pure_pipeline_by_default() -> None:
+    assert load_settings().bounds == Bounds()
+    assert load_settings(shard_channels=7, shard_orderings=6, shard_state_mb=5).bounds == Bounds(7, 6, 5_000_000)
 
 
 def test_each_layer_goes_before_the_one_below(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,6 +97,9 @@ def test_a_child_gets_the_same_settings(tmp_path: Path, monkeypatch: pytest.Monk
         ({"bootstrap": "nowhere"}, ["`bootstrap`", "host:port", "'nowhere'"]),
         ({"prefix": "a b"}, ["`prefix`", "'a b'"]),
         ({"log_level": "loud"}, ["`log_level`", "debug, info, warning or error", "'loud'"]),
+        ({"shard_channels": 0}, ["`shard_channels`", "a whole number from 1 to 1000000", "0"]),
+        ({"shard_orderings": "all"}, ["`shard_orderings`", "a whole number from 1 to 1000000", "'all'"]),
+        ({"shard_state_mb": 0.5}, ["`shard_state_mb`", "a whole number of megabytes from 1 to 2000", "0.5"]),
         ({"kafka": "x=y"}, ["`kafka`", "a table of Kafka client properties", "'x=y'"]),
     ],
 )

@@ -70,6 +70,7 @@ def engine(
         spark=settings.spark,
         take_over=take_over,
         max_offsets=settings.max_offsets_per_trigger,
+        bounds=settings.bounds,
         local_dir=folder,
         log=log if settings.log_seconds else None,
         registry=settings.schema_registry,

@@ -13,6 +13,7 @@ from catalog.schema.relation import Catalog, Relation
 from connectors.record import RawRecords
 from connectors.schemas.schema_registry import Registry, registry_in_use
 from connectors.topics import Topics
+from shard.bounds import Bounds
 from shard.pipeline import GroupResult, GroupSpec
 from streaming.query import adapter, shuffle_batch
 from streaming.query.adapter import GroupFunction
@@ -104,6 +105,13 @@ def test_all_chunks_are_handed_over_by_topic_with_exact_numbers() -> None:
     ]
     assert records[0].timestamp.tolist() == [2**60 + 2**53 + 1]
     assert records[0].partition.dtype == np.int32
+
+
+def test_a_shard_is_told_its_bounds_as_a_worker_has_them() -> None:
+    process, bounds = Seen(GroupResult(None, [])), pickle.loads(pickle.dumps(Bounds(channels=7)))
+    for given, told in (({}, Bounds()), ({"bounds": bounds}, bounds)):
+        list(make_function(process, **given)(("stock/0",), [chunk((1, b"a", b"", 1))], State(None)))
+        assert process.calls[-1][0].bounds == told
 
 
 def test_a_shard_may_be_new_and_may_be_forgotten() -> None:
