@@ -39,22 +39,31 @@ class Counters(msgspec.Struct):
 
 
 class ShardCounters(Counters, tag="counters", tag_field="kind", kw_only=True):
-    """A shard's counters after a batch, with its size: rows, and bytes of their state."""
+    """A shard's counters after a batch, with its size: rows, and bytes of their state.
+
+    `held` says of each bound of a shard, by its setting, how much of it is reached and how much may be.
+    """
 
     epoch: int
     shard: str
     batch: int
     rows: int = 0
     bytes: int = 0
+    held: dict[str, tuple[int, int]] = {}
 
 
 def summed(parts: Sequence[ShardCounters]) -> ShardCounters:
     """Return the counters of a table whose shards counted `parts`, of which there is one at least.
 
     `epoch` and `batch` are the newest ones, `shard` names the first; all other numbers are sums.
+    `held` is of each bound that of the shard which is nearest to it.
     """
+    nearest: dict[str, tuple[int, int]] = {}
+    for part in parts:
+        for bound, reached in part.held.items():
+            nearest[bound] = max(nearest.get(bound, reached), reached, key=_share)
     first, *others = sorted(parts, key=lambda part: part.shard)
-    total = msgspec.structs.replace(first, seen=dict(first.seen))
+    total = msgspec.structs.replace(first, seen=dict(first.seen), held=nearest)
     for other in others:
         for name, value in msgspec.structs.asdict(other).items():
             if isinstance(value, int) and name not in ("epoch", "batch"):
@@ -65,3 +74,8 @@ def summed(parts: Sequence[ShardCounters]) -> ShardCounters:
         for column, rows in other.seen.items():
             total.seen[column] = total.seen.get(column, 0) + rows
     return total
+
+
+def _share(reached: tuple[int, int]) -> float:
+    held, most = reached
+    return held / max(most, 1)

@@ -33,6 +33,18 @@ class Bounds:
     answer_bytes: int = 64_000_000
 
 
+def held(state: ShardState, bounds: Bounds) -> dict[str, tuple[int, int]]:
+    """Return how much of each bound a shard has reached, and the bound, by the setting of it.
+
+    Cost: O(channels).
+    """
+    return {
+        "shard_channels": (len(state.table.channels), bounds.channels),
+        "shard_orderings": (state.table.orderings, bounds.orderings),
+        "shard_state_mb": (state.bytes, bounds.state_bytes),
+    }
+
+
 class Room:
     """How much room a shard has left for shapes; counts what was taken in this batch.
 

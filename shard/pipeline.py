@@ -22,7 +22,7 @@ from connectors.record import OutRecord, RawRecords
 from connectors.topics import Topics
 from operators.counters import ShardCounters
 from operators.packed import Header
-from shard.bounds import Bounds
+from shard.bounds import Bounds, held
 from shard.encode import Encoder
 from shard.group import Group
 from shard.order import order
@@ -187,6 +187,7 @@ def report(spec: GroupSpec, batch: int, member: ShardState) -> OutRecord:
         batch=batch,
         rows=member.table.rows,
         bytes=member.bytes,
+        held=held(member, spec.bounds),
         **msgspec.structs.asdict(member.counters),
     )
     return OutRecord(spec.topics.engines, 0, member.shard.encode(), msgspec.json.encode(told))

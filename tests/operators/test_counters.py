@@ -20,6 +20,9 @@ def test_shards_are_counted_together() -> None:
     assert total == counted(
         "t/0", 9, decoded=7, dead=1, rows=4, bytes=17, unknown_members=["a", "b"], seen={"k": 3, "v": 4}
     )
+    one.held, other.held = {"shard_channels": (9, 10)}, {"shard_channels": (95, 1000), "shard_orderings": (1, 0)}
+    assert summed([other, one]).held == {"shard_channels": (9, 10), "shard_orderings": (1, 0)}
+    one.held, other.held = {}, {}
     one.unfit_reasons, other.unfit_reasons, other.unfit_registrations = ["x"], ["w", "x"], 2
     assert summed([one, other]).unfit_reasons == ["w", "x"] and summed([one, other]).unfit_registrations == 2
     assert one.unfit_reasons == ["x"]

@@ -13,7 +13,7 @@ def told(result: GroupResult) -> list[tuple[object, ...]]:
     return [
         (record.topic, record.partition, record.key, record.value)
         if record.topic != TOPICS.engines
-        else json.loads(record.value or b"") | {"bytes": None}
+        else json.loads(record.value or b"") | {"bytes": None, "held": None}
         for record in result.out
     ]
 

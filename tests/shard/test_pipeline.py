@@ -56,6 +56,15 @@ def test_a_group_keeps_to_the_bounds_that_it_was_given():
     assert isinstance(snapshot.replies[0], Refused) and snapshot.replies[0].code == "quota"
 
 
+def test_it_tells_how_much_of_its_bounds_is_reached():
+    result = process_group(replace(SPEC, bounds=Bounds(2, 3, 4_000_000)), 0, None, [registration()])
+    assert counters(result)["held"] == {
+        "shard_channels": [1, 2],
+        "shard_orderings": [1, 3],
+        "shard_state_mb": [0, 4_000_000],
+    }
+
+
 def replace_ve(header: Header, ve: int) -> Header:
     return Header(header.kind, header.epoch, header.shard, ve=ve, catalog=header.catalog)
 

@@ -15,6 +15,7 @@ from tidewire.status.retention_headroom import in_words
 
 SILENT_SECONDS = 10.0
 BIG_SHARD_BYTES = 2_000_000
+NEAR_A_BOUND = 0.8
 SHORT_HEADROOM_SECONDS = 86_400.0
 
 
@@ -104,8 +105,8 @@ def _table(table: TableState, relation: Relation) -> Iterator[str]:
     if counters.unfit_registrations:
         why = f" ({'; '.join(counters.unfit_reasons)})" if counters.unfit_reasons else ""
         yield (
-            f"table `{table.name}`: {counters.unfit_registrations} registrations of edges do not fit it and are not "
-            f"answered{why}: their subscriptions stay `accepted`, or hear nothing new. Run engine and edges of one "
+            f"table `{table.name}`: {counters.unfit_registrations} registrations of edges do not fit it{why}: new "
+            f"subscriptions are refused or stay `accepted`, others hear nothing new. Run engine and edges of one "
             "version, and subscribe again."
         )
     if counters.unreadable_registrations:
@@ -125,7 +126,21 @@ def _table(table: TableState, relation: Relation) -> Iterator[str]:
             "above the 2 MB a shard is made for: batches take longer. Keep fewer rows or fewer orderings, or part the "
             "table by 'buckets' (docs/questions.md)."
         )
+    yield from _bounds(table, counters)
     yield from _columns(table.name, relation, counters)
+
+
+def _bounds(table: TableState, counters: ShardCounters) -> Iterator[str]:
+    """Name the bounds of a shard that are nearly reached: what needs more is refused with the code `quota`."""
+    for setting, (held, most) in counters.held.items():
+        if held < NEAR_A_BOUND * most:
+            continue
+        where = "its shard has" if table.shards == 1 else f"the fullest of its {table.shards} shards has"
+        what, unit = ("MB of state", 1e6) if setting == "shard_state_mb" else (setting.removeprefix("shard_"), 1)
+        yield (
+            f"table `{table.name}`: {where} {held / unit:,.0f} {what}, and may have {most / unit:,.0f}: new questions "
+            f"that need more are refused. End those that nobody needs, or raise the setting `{setting}`."
+        )
 
 
 def _columns(table: str, relation: Relation, counters: ShardCounters) -> Iterator[str]:

@@ -59,7 +59,7 @@ def test_edges_that_are_absent_out_of_reach_or_not_serving() -> None:
 
 def test_registrations_that_do_not_fit_or_cannot_be_read() -> None:
     unfit = table(unfit_registrations=3, unfit_reasons=["channel `topk`", "group `[]`"])
-    assert "3 registrations of edges do not fit it and are not answered (channel `topk`; group `[]`)" in unfit
+    assert "3 registrations of edges do not fit it (channel `topk`; group `[]`)" in unfit
     assert "2 records in `registrations` could not be read" in table(unreadable_registrations=2)
 
 
@@ -76,6 +76,17 @@ def test_tables_with_bad_records_moved_rows_or_a_big_state() -> None:
     big.shards = 8
     assert "2.5 MB of state of its largest bucket of 8" in warned(tables=[big])
     assert warned(tables=[TableState("t", "t", 0, None)]) == ""
+
+
+def test_bounds_of_a_shard_that_are_nearly_reached() -> None:
+    few = {"shard_channels": (799, 1000), "shard_orderings": (159, 200), "shard_state_mb": (200_000_000, 256_000_000)}
+    assert table(held=few) == ""
+    said = table(held={"shard_channels": (800, 1000)})
+    assert (
+        "`t`: its shard has 800 channels, and may have 1,000" in said and "raise the setting `shard_channels`" in said
+    )
+    parted = TableState("t", "t", 0, counters(held={"shard_state_mb": (205_000_000, 256_000_000)}), shards=8)
+    assert "the fullest of its 8 shards has 205 MB of state, and may have 256" in warned(tables=[parted])
 
 
 def test_a_debezium_topic_of_several_partitions() -> None:
