@@ -1,7 +1,8 @@
 """The catalog at each of its versions, read from its topic.
 
 The catalog at version v is the fold of the topic's records 0 to v. A record that does not apply is skipped, by
-everyone alike, so all processes agree without talking to each other.
+everyone alike, so all processes agree without talking to each other. A statement of a newer version applies to those
+who know it, so who works by the catalog stops at it (`CatalogFold.check`).
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import logging
 from collections.abc import Iterable
 
 from catalog.schema.ddl import fold_ddl
+from catalog.schema.newer_statement import newer_statement
 from catalog.schema.relation import Catalog
 from connectors.kafka.failure import KafkaFailure
 from connectors.kafka.reader import Reader
@@ -27,12 +29,19 @@ class CatalogBehind(KafkaFailure):
     retry_helps = True
 
 
+class CatalogNewer(TidewireError):
+    """The catalog has a statement that only a newer version knows."""
+
+    code = "catalog_newer"
+
+
 class CatalogFold:
     """The catalog of a prefix after each record that changed it. Versions are offsets, and come in ascending order."""
 
     def __init__(self, prefix: str) -> None:
         self._versions = [-1]
         self._catalogs = [Catalog(prefix=prefix)]
+        self._newer = ""
 
     @property
     def newest(self) -> Catalog:
@@ -48,10 +57,14 @@ class CatalogFold:
             return False
         try:
             catalog = fold_ddl(self.newest, text.decode(), version)
-        except (TidewireError, UnicodeDecodeError):
+        except UnicodeDecodeError:
+            return False
+        except TidewireError:
+            self._note_newer(version, text.decode())
             return False
         except Exception:
             _LOG.exception("record %d of the catalog could not be read, and is left out", version)
+            self._note_newer(version, text.decode())
             return False
         self._versions.append(version)
         self._catalogs.append(catalog)
@@ -62,6 +75,19 @@ class CatalogFold:
         for version, text in records:
             self.add(version, text)
         return self
+
+    def check(self) -> None:
+        """Raise CatalogNewer if a record that was folded in has a statement of a newer version."""
+        if self._newer:
+            raise CatalogNewer(self._newer)
+
+    def _note_newer(self, version: int, text: str) -> None:
+        words = newer_statement(text)
+        if words and not self._newer:
+            self._newer = (
+                f"record {version} of the catalog says {words}, which this version does not know: "
+                "a newer tidewire wrote it. Run that version."
+            )
 
     def at(self, version: int) -> Catalog:
         """Return the catalog that holds at `version`, of those folded in. *Cost*: O(log versions)."""
@@ -82,10 +108,12 @@ class CatalogVersions:
 
         Raises:
             CatalogBehind: the topic ends before it (it was deleted and made anew).
+            CatalogNewer: a newer version wrote a record of the topic.
             BrokerUnavailable: nobody answers.
         """
         if version >= self._next:
             self._read_on()
+        self._fold.check()
         if version >= self._next:
             raise CatalogBehind(
                 f"catalog version {version} was announced, but `{self._topic}` ends at offset {self._next}. "

@@ -170,8 +170,12 @@ class Engine:
         generations.enter(asked.number + 1)
 
     def _claim(self, cluster: KafkaCluster, checkpoint: Checkpoint, stillness: LivenessProbe) -> Sidecar:
-        """Claim; an old checkpoint is first told of newer engines, as that says more than "somebody is at work"."""
+        """Claim; an old checkpoint is first told of newer engines, as that says more than "somebody is at work".
+
+        An engine that does not know all of the catalog claims nothing: it would end one that does.
+        """
         config = self._config
+        CatalogTopic(cluster, config.topics).poll()
         known = checkpoint.load()
         if known is not None and known.epoch >= 0:
             ClaimWatch(cluster, config.topics, known).check()

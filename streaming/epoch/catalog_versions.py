@@ -32,13 +32,14 @@ class CatalogTopic:
         return self._fold.newest
 
     def poll(self) -> bool:
-        """Read what is new; return whether there was anything."""
+        """Read what is new; return whether there was anything. *Raises* CatalogNewer if a newer version wrote of it."""
         end = self._cluster.end(self._topic)
         if end <= self.version + 1:
             return False
         for record in self._cluster.read(self._topic, self.version + 1, end):
             self._fold.add(record.offset, record.value)
         self.version = end - 1
+        self._fold.check()
         return True
 
     def at(self, version: int) -> Catalog:

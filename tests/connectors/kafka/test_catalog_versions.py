@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import cast
+
 import pytest
 
 from catalog.schema.relation import Catalog
 from connectors.kafka import catalog_versions
-from connectors.kafka.catalog_versions import CatalogBehind, CatalogFold, CatalogVersions
+from connectors.kafka.catalog_versions import CatalogBehind, CatalogFold, CatalogNewer, CatalogVersions
 from connectors.kafka.producer import Producer
 from connectors.kafka.properties import KafkaProperties
 from connectors.kafka.reader import Reader
+from connectors.kafka.record import KafkaRecord
 from connectors.record import OutRecord
 from connectors.topics import Topics
 
@@ -31,6 +35,26 @@ def test_a_record_that_does_not_apply_is_skipped() -> None:
     assert fold.newest is fold.at(5)
     assert fold.newest.relations["b"].born == 5
     assert not fold.add(6, b"CREATE NONSENSE")
+
+
+@pytest.mark.parametrize(
+    "text", [b"CREATE VIEW v AS SELECT k FROM a", b"CREATE JOIN j WITH ~", GOOD + b"; DROP VIEW v"]
+)
+def test_a_statement_of_a_newer_version_is_no_record_to_be_skipped(text: bytes) -> None:
+    fold = CatalogFold("tw.").add_all([(0, GOOD), (1, b"CREATE TABLE a (k"), (2, b"\xff"), (3, b"hello")])
+    fold.check()
+    fold.add_all([(4, text), (5, ALSO)])
+    assert sorted(fold.newest.relations) == ["a", "b"]
+    with pytest.raises(CatalogNewer, match=r"^record 4 of the catalog says \w+ \w+, .*: a newer tidewire wrote it\."):
+        fold.check()
+
+
+def test_an_edge_stops_at_a_statement_of_a_newer_version() -> None:
+    topics = Topics()
+    stored = [KafkaRecord(topics.catalog, 0, at, 0, None, text) for at, text in enumerate((GOOD, b"CREATE VIEW v"))]
+    reader = cast("Reader", SimpleNamespace(read_to_end=lambda *_: stored))
+    with pytest.raises(CatalogNewer, match="record 1 of the catalog says CREATE VIEW"):
+        CatalogVersions(reader, topics).at(0)
 
 
 @pytest.mark.broker

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from connectors.kafka.catalog_versions import CatalogNewer
 from connectors.record import OutRecord
 from connectors.topics import Topics
 from streaming.checkpoint.checkpoint import CatalogFrom, Sidecar
@@ -43,6 +44,13 @@ def test_polling_reads_only_what_is_new(cluster: MemoryCluster) -> None:
 def test_a_skipped_record_is_a_version_all_the_same(cluster: MemoryCluster) -> None:
     topic = declare(cluster, "nonsense")
     assert (topic.version, dict(topic.newest.relations)) == (0, {})
+
+
+def test_an_engine_stops_at_a_statement_of_a_newer_version(cluster: MemoryCluster) -> None:
+    topic = declare(cluster, S, "CREATE TABLE broken (")
+    cluster.append([OutRecord(TOPICS.catalog, 0, None, b"CREATE VIEW v AS SELECT id FROM s")])
+    with pytest.raises(CatalogNewer, match="record 2 of the catalog says CREATE VIEW"):
+        topic.poll()
 
 
 def test_a_version_is_recorded_when_a_relation_changes(cluster: MemoryCluster) -> None:
