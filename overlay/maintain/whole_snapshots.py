@@ -1,7 +1,7 @@
 """Answers of shards, put together: one that is too large for a record comes as several, under one version.
 
-Only a DISTINCT is that large, and its members come in any order, so what has one version is one answer. A registration
-that was answered twice in a batch is answered twice with the same members.
+Only a DISTINCT is that large. A shard answers a version once in a batch (shard/register.py), so what has one version is
+one answer. Earlier versions answered a registration twice that came twice: with the same members; each is kept once.
 
 Cost: O(n log n) in numpy for n answers that have parts; nothing where all are plain.
 """

@@ -227,7 +227,7 @@ def test_a_registration_that_does_not_fit_is_counted_and_all_others_take_effect(
     take_registrations(alone, EPOCH, records(registration(1, (0, 9)), registration(3, (0, 2)), registration(1, (6, 9))))
     assert snapshots[3].version.tolist() == [0, 2, 1] and snapshots[3].answers.new.tolist() == [10, 10, 0]
     assert [(at, type(reply), reply.code) for at, reply in snapshots[3].replies.items()] == [(2, Refused, "unfit")]
-    assert snapshots[1].answers.has_new.tolist() == [True, False]
+    assert snapshots[1].answers.has_new.tolist() == [True]
     counters = shard.counters
     assert (counters.registrations, counters.unfit_registrations, counters.ignored_registrations) == (4, 1, 1)
     assert len(counters.unfit_reasons) == 1 and counters.unreadable_registrations == 0 and not shard.hurt
@@ -239,12 +239,12 @@ def test_a_registration_that_does_not_fit_is_counted_and_all_others_take_effect(
 
 def test_an_unfit_registration_alone_is_refused_and_leaves_no_trace_but_counts():
     shard = state()
-    snapshots = take_registrations(shard, EPOCH, records(*[mixed(region) for region in UNFIT.values()]))
+    snapshots = take_registrations(shard, EPOCH, records(mixed(*UNFIT.values())))
     assert [type(reply) for reply in snapshots[3].replies.values()] == [Refused] * len(UNFIT)
     assert shard.listeners == {} and shard.table.channels == () and shard.table.orderings == 0
     assert shard.counters.unfit_registrations == len(UNFIT) and len(shard.counters.unfit_reasons) == REASONS_KEPT
     again = state()
-    take_registrations(again, EPOCH, records(*[mixed(region) for region in UNFIT.values()]))
+    take_registrations(again, EPOCH, records(mixed(*UNFIT.values())))
     assert Group("t/0", [shard]).dump() == Group("t/0", [again]).dump()
 
 
@@ -393,6 +393,27 @@ def test_what_needs_more_than_the_bounds_is_refused_unless_it_has_begun():
 def test_orderings_and_bytes_are_bounded_too(bounds, what):
     refused = take_registrations(state(), EPOCH, asked_of(SHAPE, 1), bounds=bounds)[3]
     assert what in refused.replies[0].message
+
+
+def test_a_version_that_is_registered_twice_in_a_batch_is_answered_once():
+    named = Shape("t", (Output("distinct", "s"),), (), "x")
+    twice = asked_of(named, 5, 4, 5, 6, 5)
+    assert take_registrations(state(), EPOCH, twice)[3].version.tolist() == [5, 4, 6]
+    no_room = take_registrations(state(), EPOCH, twice, bounds=Bounds(orderings=0))[3]
+    assert no_room.version.tolist() == [4, 5, 6] and len(no_room.replies) == 3
+    short = take_registrations(state(), EPOCH, asked_of(named, *range(40), *range(40)), bounds=Bounds(answer_bytes=1))[
+        3
+    ]
+    assert sorted(short.version.tolist()) == list(range(40)) and len(short.answers.parts) == 16
+
+
+def test_a_version_that_is_refused_and_then_taken_has_its_answer():
+    shard = state()
+    take_registrations(shard, EPOCH, asked_of(SHAPE, 1))
+    new, begun = asked_of(BOTH, 2), asked_of(BOTH, 2, live=True)
+    both = records(*new.values, *begun.values)
+    snapshot = take_registrations(shard, EPOCH, both, bounds=Bounds(channels=1))[3]
+    assert snapshot.version.tolist() == [2] and not snapshot.replies
 
 
 def test_answers_beyond_the_budget_come_later_in_order_of_versions():
