@@ -5,6 +5,7 @@
     rows       Tally      count; total 0
     values     Tally      count of values that are not NULL, and their exact total in units (operators/exact_units.py)
     distinct   Members    the values, each once: order codes or texts, None for NULL
+               Tally      for COUNT(DISTINCT c): how many values, NULL among them; total: how many are not NULL
 
 Exact: totals are integers of any size, so that a value that comes and goes leaves nothing behind.
 """

@@ -1,6 +1,8 @@
 """The kinds of channels that a shard computes: for each class of channel, how its messages and answers are found.
 
-To add one: a class in catalog/query/channel.py, a module beside `range_extremum.py`, and its line in `_KINDS`.
+To add one: a class in catalog/query/channel.py, a module beside `range_extremum.py`, and its line in `_KINDS`. Where a
+channel serves answers of two kinds (the members of a DISTINCT, or how many they are), the messages are the same ones,
+and the shape says which parts it is answered by.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from operators.delta import Delta
 from state.change_batch import I64, Bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class ChannelKind:
     """What is done for a channel of one kind.
 
@@ -39,6 +41,8 @@ _KINDS: dict[type[Channel], ChannelKind] = {
     PresenceChannel: ChannelKind(range_distinct.find, Members(), range_distinct.parts, unbounded=True),
     TallyChannel: ChannelKind(range_sums.find, Tally(), range_sums.parts),
 }
+_COUNTED = ChannelKind(range_distinct.find, Tally(), range_distinct.tallies)
+"""Presence, of which a shape asks how many values there are."""
 
 
 def kind_of(channel: Channel) -> ChannelKind:
@@ -46,6 +50,15 @@ def kind_of(channel: Channel) -> ChannelKind:
     return _KINDS[type(channel)]
 
 
+def answered_by(shape: Shape) -> tuple[tuple[Channel, ChannelKind], ...]:
+    """Return the channels of `shape`, in their order, each with the kind of its parts in the shape's answers."""
+    members = any(output.function == "distinct" for output in shape.outputs)
+    return tuple(
+        (channel, _COUNTED if isinstance(channel, PresenceChannel) and not members else kind_of(channel))
+        for channel in shape.channels
+    )
+
+
 def is_unbounded(shape: Shape) -> bool:
     """Whether answers of `shape` may be of any size."""
-    return any(kind_of(channel).unbounded for channel in shape.channels)
+    return any(kind.unbounded for _, kind in answered_by(shape))

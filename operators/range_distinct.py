@@ -11,6 +11,8 @@ A change that moves x and v at once is a deletion in one group and an insertion 
 most that one value went and another came. Where v is compared with a constant, or is the range attribute itself, its
 rows are together already and never NULL.
 
+COUNT(DISTINCT v) hears the same messages; of its snapshot only the numbers are told.
+
 Cost: as MIN. A snapshot looks at the run of every value of the group: O(d log n) a region, d distinct values in the
 group, 80 ns each.
 """
@@ -21,7 +23,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from operators.answer import Members, Part
+from operators.answer import Members, Part, Tally
 from operators.batch_view import BatchView, Places
 from operators.channel_binding import ChannelBinding, OrderingKey
 from operators.delta import Delta
@@ -50,6 +52,19 @@ def parts(view: BatchView, bound: ChannelBinding, places: Places) -> list[Part]:
     values = _values(view, bound, places)
     null = _nulls(view, bound, places).tolist()
     return [Members((None, *held) if nulls else held) for held, nulls in zip(values, null, strict=True)]
+
+
+def tallies(view: BatchView, bound: ChannelBinding, places: Places) -> list[Part]:
+    """Return how many values there are in each place, and as total how many of them are not NULL.
+
+    `view` must be still. Cost: see the module's header; no value is looked at.
+    """
+    assert bound.values_by is not None
+    layout = view.layout(bound.values_by)
+    firsts, stops = view.bundles(bound.values_by, len(bound.order[0]), places.groups)
+    known = layout.count_present(firsts[places.group], stops[places.group], places.lo, places.hi)
+    counts = known + _nulls(view, bound, places)
+    return [Tally.of(count, total) for count, total in zip(counts.tolist(), known.tolist(), strict=True)]
 
 
 def _found(order: OrderingKey, found: I64, values: I64, known: Bool) -> Delta:

@@ -29,12 +29,13 @@ from catalog.query.shape import Region, Shape
 from operators.answer import Part
 from operators.batch_view import BatchView
 from operators.channel_binding import ChannelBinding, ChannelError
-from operators.channel_kinds import kind_of
+from operators.channel_kinds import ChannelKind, answered_by, kind_of
 from operators.message_merge import MessageMerge
 from operators.operator import Answers, Messages, is_plain
 
 Bindings = Mapping[Channel, ChannelBinding]
 """The channels listened to, in canonical order."""
+_Asked = tuple[Channel, ChannelKind]
 
 
 def messages(view: BatchView, bindings: Bindings) -> Messages:
@@ -57,23 +58,22 @@ def snapshot(view: BatchView, bindings: Bindings, regions: Sequence[Region]) -> 
     Raises ChannelError for a region with a channel that is not among `bindings`.
     """
     answers = Answers(np.zeros(len(regions), np.int64), np.zeros(len(regions), np.bool_), {})
-    channels = {shape: shape.channels for shape in dict.fromkeys(region.shape for region in regions)}
-    plain = {shape for shape in channels if _is_plain(view, shape)}
-    asked: dict[Channel, list[int]] = {}
+    kinds = {shape: answered_by(shape) for shape in dict.fromkeys(region.shape for region in regions)}
+    plain = {shape for shape in kinds if _is_plain(view, shape)}
+    asked: dict[_Asked, list[int]] = {}
     for i, region in enumerate(regions):
-        for channel in channels[region.shape] if not region.empty else ():
-            asked.setdefault(channel, []).append(i)
-    parts: dict[Channel, dict[int, Part]] = {}
-    for channel, which in asked.items():
+        for one in kinds[region.shape] if not region.empty else ():
+            asked.setdefault(one, []).append(i)
+    parts: dict[_Asked, dict[int, Part]] = {}
+    for one, which in asked.items():
+        channel, kind = one
         if channel not in bindings:
             raise ChannelError(f"channel `{channel.key}` is not listened to; call `listen` before `snapshot`")
         shaped = np.array([regions[i].shape in plain for i in which], np.bool_)
-        parts[channel] = _answer(view, bindings[channel], regions, which, shaped, answers)
+        parts[one] = _answer(view, bindings[channel], kind, regions, which, shaped, answers)
     for i, region in enumerate(regions):
         if region.shape not in plain:
-            answers.parts[i] = tuple(
-                kind_of(channel).nothing if region.empty else parts[channel][i] for channel in channels[region.shape]
-            )
+            answers.parts[i] = tuple(one[1].nothing if region.empty else parts[one][i] for one in kinds[region.shape])
     return answers
 
 
@@ -84,12 +84,12 @@ def _is_plain(view: BatchView, shape: Shape) -> bool:
 
 
 def _answer(
-    view: BatchView, bound: ChannelBinding, regions: Sequence[Region], which: list[int], plain: np.ndarray,
-    answers: Answers,
+    view: BatchView, bound: ChannelBinding, kind: ChannelKind, regions: Sequence[Region], which: list[int],
+    plain: np.ndarray, answers: Answers,
 ) -> dict[int, Part]:  # fmt: skip
     """Write one channel's answers of the regions `which` into `answers` where `plain`; return the others."""
     places = view.places(bound.order, [regions[i] for i in which])
-    kind, numbers = kind_of(bound.channel), np.array(which)
+    numbers = np.array(which)
     if kind.codes is None or not plain.any():
         return dict(zip(which, kind.parts(view, bound, places), strict=True))
     new, there = kind.codes(view, bound, places.at(plain))

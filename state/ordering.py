@@ -175,12 +175,17 @@ class Layout:
 
         Cost: O(log n) a group that is looked at, 80 ns.
         """
-        count, groups = np.empty(len(lo), np.int64), np.empty(0, np.int64)
-        total = _present(self.x, self.starts, first, stop, lo, hi, count, groups)
-        if total:
-            groups = np.empty(total, np.int64)
+        count = self.count_present(first, stop, lo, hi)
+        groups = np.empty(int(count.sum()), np.int64)
+        if len(groups):
             _present(self.x, self.starts, first, stop, lo, hi, count, groups)
         return count, groups
+
+    def count_present(self, first: I64, stop: I64, lo: I64, hi: I64) -> I64:
+        """Return how many of the groups [first, stop) have a slot with lo <= x <= hi. Cost: as half of `present`."""
+        count = np.empty(len(lo), np.int64)
+        _present(self.x, self.starts, first, stop, lo, hi, count, np.empty(0, np.int64))
+        return count
 
 
 class Ordering:

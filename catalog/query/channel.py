@@ -2,7 +2,7 @@
 
     tag  channel            kind       column    a message says                                     part of an answer
     1    ExtremumChannel    min, max   measure   the extremum is now `new`                          Extremum
-    2    PresenceChannel    distinct   v         a value has come (`new`) or gone (`old`)           Members
+    2    PresenceChannel    distinct   v         a value has come (`new`) or gone (`old`)           Members, Tally
     3    TallyChannel       rows       c | None  a row (of which c is not NULL) has come or gone    Tally, total 0
                             values     c         the same, with c's value; or it is another one     Tally
 

@@ -17,7 +17,7 @@ from catalog.query.plan import Plan, is_number_type, make_plan
 from catalog.query.prepared import Prepared
 from catalog.query.question import Operand, Question, read_question
 from catalog.query.recent import Recent
-from catalog.query.shape import Region, Shape
+from catalog.query.shape import COUNTS, Region, Shape
 from catalog.query.template import Key, Pieces, content, guarded, is_template, split
 from catalog.schema.relation import Catalog
 from catalog.sql.errors import SqlError, SubscriptionError
@@ -223,7 +223,7 @@ def check_policy(shape: Shape, columns: Sequence[ColumnType | None], notify: Not
     if notify.kind != "min_change":
         return
     [output, *others], [type_, *_] = shape.outputs, columns
-    number = output.function == "count" or (type_ is not None and is_number_type(type_))
+    number = output.function in COUNTS or (type_ is not None and is_number_type(type_))
     if others or not number or output.function == "distinct":
         hint = "It takes one MIN, MAX, COUNT, SUM or AVG of numbers; for all others there is NOTIFY LATEST."
         raise SubscriptionError("unsupported", "NOTIFY MIN CHANGE of an answer that is not one number", hint=hint)

@@ -61,11 +61,17 @@ def explain(catalog: Catalog, region: Region, cost: str) -> Explanation:
 def written(output: Output) -> str:
     """Return an item of the SELECT list as SQL.
 
-    >>> written(Output("count", None)), written(Output("distinct", "city"))
-    ('COUNT(*)', 'DISTINCT city')
+    >>> written(Output("count", None)), written(Output("distinct", "city")), written(Output("count_distinct", "city"))
+    ('COUNT(*)', 'DISTINCT city', 'COUNT(DISTINCT city)')
     """
     name = "*" if output.column is None else quoted(output.column)
-    return f"DISTINCT {name}" if output.function == "distinct" else f"{output.function.upper()}({name})"
+    match output.function:
+        case "distinct":
+            return f"DISTINCT {name}"
+        case "count_distinct":
+            return f"COUNT(DISTINCT {name})"
+        case function:
+            return f"{function.upper()}({name})"
 
 
 def _bounds(relation: Relation, region: Region) -> tuple[JsonValue, JsonValue]:

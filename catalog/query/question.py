@@ -75,7 +75,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One item of the SELECT list: `min`, `max`, `count`, `sum`, `avg` or `distinct`; `column` None is COUNT(*)."""
+    """One item of the SELECT list: `function` is one of `shape.FUNCTIONS`; `column` None is COUNT(*)."""
 
     function: str
     column: Name | None
@@ -173,13 +173,15 @@ class _Reader:
         aggregate = _AGGREGATES.get(type(item))
         if aggregate is None:
             raise refuse_select_item(self._text, item)
-        self._functions.add(aggregate)
         refuse_extras(self._text, item, ("this", "expressions", "big_int"))
         column = item.this.unnest() if item.this is not None else None
+        if aggregate == "count" and isinstance(column, exp.Distinct) and len(column.expressions) == 1:
+            aggregate, column = "count_distinct", column.expressions[0].unnest()
+        self._functions.add(aggregate)
         if aggregate == "count" and isinstance(column, exp.Star) and not item.expressions and not _narrowed(column):
             return aggregate, None
         if item.expressions or not isinstance(column, exp.Column) or isinstance(column.this, exp.Star):
-            raise refuse_argument(self._text, item, aggregate.upper())
+            raise refuse_argument(self._text, item, _AGGREGATES[type(item)].upper())
         return aggregate, column
 
     def _read_table(self, tree: exp.Select) -> None:

@@ -24,12 +24,14 @@ BEYOND_KEYS = b"\xff"
 """Ends of the order keys (`catalog/types/order_key.py`): every key k has LOWEST_KEY <= k < BEYOND_KEYS."""
 
 
-FUNCTIONS = ("min", "max", "count", "sum", "avg", "distinct")
+COUNTS = ("count", "count_distinct")
+"""Functions whose outputs are numbers of rows or of values: never NULL."""
+FUNCTIONS = ("min", "max", "sum", "avg", "distinct", *COUNTS)
 """What an output may compute."""
 
 
 class Output(msgspec.Struct, frozen=True, order=True, array_like=True):
-    """One item of the SELECT list: `min`, `max`, `count`, `sum`, `avg` or `distinct`; `column` None is COUNT(*)."""
+    """One item of the SELECT list: `function` is one of FUNCTIONS; `column` None is COUNT(*)."""
 
     function: str
     column: str | None
@@ -76,11 +78,13 @@ class Shape(msgspec.Struct, frozen=True, order=True, array_like=True, tag=1):
             summed = any(o.function in ("sum", "avg") and o.column == column for o in self.outputs)
             kind = "values" if summed else "rows"
         else:
-            kind = "values" if function in ("sum", "avg") else function
+            kind = _KINDS.get(function, function)
         return channel_of(self.relation, kind, column, self.equal, self.range)
 
 
 _TAG = Shape.__struct_config__.tag
+_KINDS = {"sum": "values", "avg": "values", "count_distinct": "distinct"}
+"""Of the channels that functions are read from, where they are called otherwise."""
 
 
 def with_tags(record: dict[str, Any]) -> dict[str, Any]:

@@ -17,8 +17,9 @@ from catalog.sql.repair import near_word
 from catalog.sql.statement_text import StatementText
 
 SUPPORTED = (
-    "Supported: SELECT MIN(m), MAX(m), COUNT(*), COUNT(c), SUM(m), AVG(m) in any number, or SELECT DISTINCT c, "
-    "FROM t [WHERE a = constant AND ... AND x BETWEEN low AND high]; ranges also by <, <=, >, >=, on one column."
+    "Supported: SELECT MIN(m), MAX(m), COUNT(*), COUNT(c), COUNT(DISTINCT c), SUM(m), AVG(m) in any number, "
+    "or SELECT DISTINCT c, FROM t [WHERE a = constant AND ... AND x BETWEEN low AND high]; "
+    "ranges also by <, <=, >, >=, on one column."
 )
 
 _ONE_ROW = "The answer is always one row: leave it out."
@@ -166,10 +167,14 @@ def refuse_select_item(text: StatementText, node: exp.Expr) -> SqlError:
 def refuse_argument(text: StatementText, function: exp.Expr, name: str) -> SqlError:
     """Return the refusal of an aggregate whose argument is no plain column."""
     inner = function.this
+    if isinstance(inner, exp.Distinct) and name == "COUNT":
+        several = len(inner.expressions) > 1 or any(isinstance(each, exp.Tuple) for each in inner.expressions)
+        what = "COUNT(DISTINCT ...) of several columns" if several else "COUNT(DISTINCT ...) of anything but a column"
+        return unsupported(text, what, text.keyword(("DISTINCT",)), "It takes one column: COUNT(DISTINCT c).")
     if isinstance(inner, exp.Distinct):
         hint = f"{name}(DISTINCT x) is the same as {name}(x): leave it out."
         if name not in ("MIN", "MAX"):
-            hint = "SELECT DISTINCT x tells the values themselves; count or add them where you read them."
+            hint = "SELECT DISTINCT x tells the values themselves; add them where you read them."
         return unsupported(text, f"DISTINCT inside {name}", text.keyword(("DISTINCT",)), hint)
     if name == "COUNT" and isinstance(inner, exp.Literal):
         return unsupported(text, "COUNT of a constant", _placed(text, inner, function), "Write COUNT(*).")

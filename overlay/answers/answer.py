@@ -3,6 +3,7 @@
     kind        SELECT                        in memory                                    parts (operators/answer.py)
     aggregate   COUNT(*), AVG(price)          a tuple: ((7, 0), (6, 6150))                  Tally, Tally
                 MIN(price)                    a tuple: (1025,)                             Extremum
+                COUNT(DISTINCT exchange)      a tuple: ((3, 2),), NULL being one           Tally
     set         DISTINCT exchange             SetAnswer: {"LSE", "NYSE"}                   Members
 
 An edge keeps the parts, not the outputs: a part takes every message exactly (totals are integers of any size). In

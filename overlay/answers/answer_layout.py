@@ -74,6 +74,8 @@ def _differs(output: Output, type_: ColumnType | None) -> Differs:
         return lambda old, new: old != new and nearest(*pair_of(old)) != nearest(*pair_of(new))
     if output.function == "count":
         return lambda old, new: pair_of(old)[0] != pair_of(new)[0]
+    if output.function == "count_distinct":
+        return lambda old, new: pair_of(old)[1] != pair_of(new)[1]
     return _sum_differs if output.function == "sum" else lambda old, new: old != new
 
 

@@ -1,11 +1,12 @@
 """JSON texts of outputs, from the states of their parts (`overlay/answers/answer.py`).
 
     COUNT                      integer
+    COUNT(DISTINCT c)          integer: the total, which is without NULL
     SUM   integers, DECIMAL    integer of any size; string with the column's scale
           REAL, DOUBLE         number, the nearest double of the exact sum
     AVG                        number, the nearest double of the exact quotient
     MIN, MAX, DISTINCT         as the column: `catalog/types/value.py`
-    no values                  null, except COUNT: 0
+    no values                  null, except COUNT and COUNT(DISTINCT c): 0
 
 JSON has no infinity: a SUM of doubles that no double can hold is the string "Infinity" or "-Infinity".
 What is a *nearest* double is not all that is known of the answer: two of them may be exactly apart, and written the
@@ -22,7 +23,7 @@ from operators.exact_units import double_of_units, unit_of, units_of_one
 from overlay.delivery.delivery import NULL, ValueTexts, json_text
 
 OutputText = Callable[..., str]
-"""From a state to JSON text: (count, total) for count, sum and avg; an order code, text or None for the others."""
+"""From a state to JSON text: (count, total) for counts, sum and avg; an order code, text or None for the others."""
 
 Rounded = Callable[[int, int], float | None]
 """From (count, total) to the double that is written, None for null."""
@@ -34,6 +35,8 @@ def output_text(function: str, type_: ColumnType | None) -> OutputText:
     """Return what writes an output of `function` over a column of `type_` (None: COUNT(*))."""
     if function == "count":
         return lambda pair: str(pair[0])
+    if function == "count_distinct":
+        return lambda pair: str(pair[1])
     assert type_ is not None, f"{function} is of a column"
     nearest = rounded(function, type_)
     if nearest is not None:

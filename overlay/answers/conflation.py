@@ -13,7 +13,7 @@ u units to the one, |a/b - c/e| >= d u is |ae - cb| q >= p u b e, and for percen
 
 from __future__ import annotations
 
-from catalog.query.shape import Output
+from catalog.query.shape import COUNTS, Output
 from catalog.sql.notify import Notify
 from catalog.types.column_type import ColumnType
 from operators.exact_units import unit_of, units_of_one
@@ -34,7 +34,7 @@ class Threshold:
         self._q = denominator * (100 if notify.percent else 1)
         self._p = (
             numerator
-            if notify.percent or output.function == "count"
+            if notify.percent or output.function in COUNTS
             else numerator * (1 if type_ is None else units_of_one(type_))
         )
 
@@ -52,6 +52,8 @@ class Threshold:
             count, total = state
             if self._function == "count":
                 return count, 1
+            if self._function == "count_distinct":
+                return total, 1
             if not count:
                 return None
             return (total, count) if self._function == "avg" else (total, 1)

@@ -5,6 +5,7 @@ min, max             None, new                                     value
 rows                 +1 or -1                                      (count + rows, total)
 values               +1, -1 or 0, the sum's change in units        (count + rows, total + units)
 distinct             +1 or -1, the member that comes or goes       one member more or less
+                     units: the same, for NULL 0                   counted: (count + rows, total + units)
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ def part_change(messages: Messages, i: int, at: str, type_: ColumnType | None) -
         came = 0 if new is None else unit_of(type_, new)
         return PartChange(at, channel, rows, None, came - (0 if old is None else unit_of(type_, old)))
     if channel.kind == "distinct":
-        return PartChange(at, channel, rows, new if rows > 0 else old, 0)
+        member = new if rows > 0 else old
+        return PartChange(at, channel, rows, member, 0 if member is None else rows)
     return PartChange(at, channel, None, new, 0)
 
 

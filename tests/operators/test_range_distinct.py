@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 
 from operators import range_distinct
-from operators.answer import Members
+from operators.answer import Members, Tally
 from operators.batch_view import Places
 from operators.channel_binding import ChannelBinding
 from state.order_code import INT64_MAX, INT64_MIN
@@ -29,6 +29,17 @@ def test_values_in_a_range_each_once_and_null_among_them() -> None:
         bound = ChannelBinding.of(channel("distinct", column), RELATION)
         parts = range_distinct.parts(ground_of(bound, ROWS), bound, PLACES)
         assert [set(part.values) for part in parts if isinstance(part, Members)] == expected
+
+
+def test_how_many_there_are_is_told_with_null_and_without() -> None:
+    for column, expected in (
+        ("y", [(3, 2), (2, 2), (1, 0), (0, 0), (0, 0)]),
+        ("s", [(3, 2), (2, 1), (1, 1), (0, 0), (0, 0)]),
+        ("x", [(4, 4), (2, 2), (1, 1), (0, 0), (0, 0)]),
+    ):
+        bound = ChannelBinding.of(channel("distinct", column), RELATION)
+        parts = range_distinct.tallies(ground_of(bound, ROWS), bound, PLACES)
+        assert [(part.count, part.total) for part in parts if isinstance(part, Tally)] == expected
 
 
 def told(column: str, *changes: Change) -> list[list[int | None]]:

@@ -15,7 +15,7 @@ from tests.operators.watched import RELATION
 
 NAMES = [column.name for column in RELATION.columns]
 CODED = {column.name: column.type.coded for column in RELATION.columns}
-FUNCTIONS = ["min", "max", "count", "sum", "avg", "distinct"]
+FUNCTIONS = ["min", "max", "count", "count_distinct", "sum", "avg", "distinct"]
 
 
 @st.composite

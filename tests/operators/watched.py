@@ -120,6 +120,8 @@ class Watched:
             answers = operator.snapshot(regions)
             truth = self.twin.answers(wanted, group, ranges)
             mine = self.held[wanted, group] = {}
+            if wanted.kind == "distinct":
+                _check_counted(operator, wanted, regions, truth)
             for i, (region, true) in enumerate(zip(regions, truth, strict=True)):
                 plain: Held = int(answers.new[i]) if answers.has_new[i] else None
                 held = held_of(answers.parts[i][0]) if i in answers.parts else plain
@@ -185,6 +187,15 @@ class Watched:
             if groups is None or (said, group) in groups:
                 truth = self.twin.answers(said, group, list(mine))
                 assert list(mine.values()) == truth, f"not exact: {said} {group!r}"
+
+
+def _check_counted(operator: Table, wanted: Channel, regions: Sequence[Region], truth: Sequence[Held]) -> None:
+    """Compare snapshots of COUNT(DISTINCT c) with what there is: values, and how many of them are not NULL."""
+    shape = Shape("t", (Output("count_distinct", wanted.column),), wanted.equal, wanted.range)
+    counted = operator.snapshot([Region(shape, region.group, region.lo, region.hi) for region in regions])
+    for i, values in enumerate(truth):
+        assert isinstance(values, frozenset)
+        assert held_of(counted.parts[i][0]) == (len(values), len(values - {None})), regions[i]
 
 
 def dumped(table: Table) -> bytes:

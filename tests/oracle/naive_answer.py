@@ -77,6 +77,8 @@ class Naive:
         match output.function:
             case "count":
                 return len(values)
+            case "count_distinct":
+                return len(set(values))
             case "min":
                 return min(values, key=lambda value: self.sort_key(column, value), default=None)
             case "max":
@@ -98,7 +100,7 @@ class Naive:
     def _json(self, output: Output, exact: Exact) -> Any:
         if isinstance(exact, frozenset):
             return self.values_json(output.column or "", exact)
-        if output.function == "count" or exact is None:
+        if output.function.startswith("count") or exact is None:
             return exact
         if not isinstance(exact, Fraction):
             return self._stored(output.column or "", exact)

@@ -202,7 +202,10 @@ class NaiveChannels:
         if channel.kind in ("min", "max"):
             return Extremum(naive.output(Output(channel.kind, column), mine))  # type: ignore[arg-type]
         if channel.kind == "distinct":
-            return Members(tuple({row.get(column or "") for row in mine}))
+            members = {row.get(column or "") for row in mine}
+            if region.shape.outputs[0].function != "distinct":
+                return Tally.of(len(members), len(members - {None}))
+            return Members(tuple(members))
         if column is None:
             return Tally.of(len(mine), 0)
         values = [row[column] for row in mine if row.get(column) is not None]

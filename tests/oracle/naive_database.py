@@ -50,7 +50,13 @@ class Question:
 
 def written(output: Output) -> str:
     function, column = output
-    return f"DISTINCT {column}" if function == "distinct" else f"{function.upper()}({column or '*'})"
+    match function:
+        case "distinct":
+            return f"DISTINCT {column}"
+        case "count_distinct":
+            return f"COUNT(DISTINCT {column})"
+        case _:
+            return f"{function.upper()}({column or '*'})"
 
 
 def literal(value: Any) -> str:
@@ -81,6 +87,8 @@ def _output(output: Output, chosen: Sequence[Row]) -> Any:
     known = [row[column] for row in chosen if row[column] is not None]
     if function == "count":
         return len(known)
+    if function == "count_distinct":
+        return len(set(known))
     if not known:
         return None
     if function in ("min", "max"):

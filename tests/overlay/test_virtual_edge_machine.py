@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
-from catalog.query.shape import BEYOND_KEYS, LOWEST_KEY, Output, Region, Shape
+from catalog.query.shape import BEYOND_KEYS, COUNTS, LOWEST_KEY, Output, Region, Shape
 from catalog.sql.notify import Notify
 from catalog.types.order_key import after, order_key
 from state.order_code import INT64_MAX, INT64_MIN
@@ -23,7 +23,7 @@ tables = st.sampled_from(["t", "u"])
 values = st.sampled_from(DOMAIN)
 
 
-functions = st.sampled_from(["min", "max", "count", "sum", "avg", "count *"])
+functions = st.sampled_from(["min", "max", "count", "sum", "avg", "count *", "count_distinct"])
 NUMBERS = ("m", "m", "d", "w")
 POLICIES = [
     (Notify("every"), ""),
@@ -62,7 +62,8 @@ def wanted(draw: st.DrawFn) -> Wanted:
     if ranged:
         lo, hi, clause = _range(ranged, draw(values), draw(values), draw(st.integers(1, 3)))
         clauses.append(clause)
-    number = len(items) == 1 and items[0].function != "distinct" and items[0].column != "s"
+    first = items[0]
+    number = len(items) == 1 and (first.function in COUNTS or (first.function != "distinct" and first.column != "s"))
     notify, said = draw(st.sampled_from(POLICIES if number else POLICIES[:3]))
     ttl = draw(st.sampled_from([None] * 7 + [2, 9]))
     sql = f"SELECT {', '.join(map(_item, items))} FROM {relation}"
@@ -78,6 +79,8 @@ def wanted(draw: st.DrawFn) -> Wanted:
 def _item(output: Output) -> str:
     if output.function == "distinct":
         return f"DISTINCT {output.column}"
+    if output.function == "count_distinct":
+        return f"COUNT(DISTINCT {output.column})"
     return f"{output.function.upper()}({output.column or '*'})"
 
 

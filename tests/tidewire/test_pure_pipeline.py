@@ -37,6 +37,7 @@ numbers = st.sampled_from(["y", "y", "x", "w", "d"])
 aggregates = st.one_of(
     st.tuples(st.sampled_from(["min", "max"]), columns),
     st.tuples(st.just("count"), st.none() | columns),
+    st.tuples(st.just("count_distinct"), columns),
     st.tuples(st.sampled_from(["sum", "avg"]), numbers),
 )
 BOUNDS = {"x": st.integers(-1, 6), "y": st.integers(-1, 6), "t": st.sampled_from(TEXTS), "w": st.sampled_from(WIDE)}

@@ -19,6 +19,7 @@ from collections.abc import Callable, Sequence
 from decimal import Decimal
 
 from catalog.query.compiler import Compiler
+from catalog.query.shape import COUNTS
 from catalog.schema.relation import Catalog
 from catalog.types.column_type import ColumnType, Kind
 from state.errors import UserError
@@ -63,7 +64,7 @@ def _same_row(got: Json, expected: Json, columns: Sequence[Same] | None) -> bool
 
 
 def _rule(function: str, type_: ColumnType | None) -> Same:
-    if function == "count" or type_ is None:
+    if function in COUNTS or type_ is None:
         return _same_number
     if function == "avg":
         return _close

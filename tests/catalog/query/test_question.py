@@ -106,6 +106,10 @@ def test_comparisons_stand_in_the_order_of_the_text() -> None:
     ("selected", "read"),
     [
         ("COUNT(*)", [("count", None)]),
+        (
+            "COUNT(DISTINCT a), count(distinct (b)) AS n, MIN(a)",
+            [("count_distinct", "a"), ("count_distinct", "b"), ("min", "a")],
+        ),
         ("count( * ), Count(a) AS n, SUM(a), avg(b)", [("count", None), ("count", "a"), ("sum", "a"), ("avg", "b")]),
         ("MIN(a), MIN(a)", [("min", "a"), ("min", "a")]),
         ("DISTINCT a", [("distinct", "a")]),

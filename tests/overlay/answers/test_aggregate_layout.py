@@ -38,6 +38,8 @@ def test_a_single_output_is_a_scalar_also_if_repeated_it_is_not() -> None:
     ("outputs", "old", "new", "differ"),
     [
         ([("count", None)], ((1, 0),), ((2, 0),), True),
+        ([("count_distinct", "v")], ((1, 0),), ((1, 1),), True),
+        ([("count_distinct", "v")], ((1, 1),), ((2, 1),), False),
         ([("sum", "v")], ((1, 0),), ((2, 0),), False),
         ([("sum", "v")], ((1, 0),), ((0, 0),), True),
         ([("sum", "v"), ("count", "v")], ((1, 0),), ((2, 0),), True),

@@ -23,6 +23,8 @@ WIDE, TEXT = ColumnType(Kind.DECIMAL, 30, 2), ColumnType(Kind.VARCHAR)
     [
         ("count", None, (0, 0), "0"),
         ("count", TEXT, (3, 0), "3"),
+        ("count_distinct", TEXT, (3, 2), "2"),
+        ("count_distinct", BIGINT, (0, 0), "0"),
         ("sum", BIGINT, (2, 2**70), "1180591620717411303424"),
         ("sum", BIGINT, (0, 0), "null"),
         ("sum", DECIMAL, (1, -5), '"-0.05"'),

@@ -39,6 +39,8 @@ def at_least(amount: str, percent: bool = False) -> Notify:
         ("0.1", "min", DOUBLE, code_of_double(0.2), code_of_double(0.3), False),
         ("3", "count", None, (1, 0), (4, 0), True),
         ("3", "count", None, (1, 0), (3, 0), False),
+        ("3", "count_distinct", DECIMAL, (1, 0), (3, 3), True),
+        ("3", "count_distinct", DECIMAL, (1, 1), (4, 3), False),
         ("1", "avg", BIGINT, (3, 3), (3, 6), True),
         ("1", "avg", BIGINT, (3, 3), (3, 5), False),
         ("2.5", "sum", BIGINT, (1, 2**70), (2, 2**70 + 3), True),

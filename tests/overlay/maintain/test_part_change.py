@@ -38,7 +38,8 @@ def one(kind: str, rows: int, old: int | None, new: int | None, type_: ColumnTyp
         ("values", -1, 5, None, BIGINT, (-1, None, -5)),
         ("values", 0, 0, 1, WIDE, (0, None, 350)),
         ("values", 0, -(2**63), 2**63 - 1, BIGINT, (0, None, 2**64 - 1)),
-        ("distinct", 1, None, 0, TEXT, (1, "-1.50", 0)),
+        ("distinct", 1, None, 0, TEXT, (1, "-1.50", 1)),
+        ("distinct", -1, 5, None, BIGINT, (-1, 5, -1)),
         ("distinct", -1, None, None, BIGINT, (-1, None, 0)),
     ],
 )

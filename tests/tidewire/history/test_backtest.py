@@ -25,6 +25,7 @@ QUESTIONS = [
     Question((("min", "price"),), (), "id", 0, 2),
     Question((("count", None), ("sum", "price"))),
     Question((("distinct", "price"),), (), "id", 1, None),
+    Question((("count_distinct", "price"), ("count", None))),
 ]
 Change = tuple[int, int | None]
 

@@ -82,6 +82,8 @@ def random_question(choose: random.Random) -> str:
 
     def item() -> tuple[str, bool]:
         function = choose.choice(["MIN", "MAX", "COUNT", "SUM", "AVG"])
+        if choose.random() < 0.15:
+            return f"COUNT(DISTINCT {choose.choice(MEASURES)})", True
         column = choose.choice(NUMBERS if function in ("SUM", "AVG") else [*MEASURES, "*"])
         return (
             f"{'COUNT' if column == '*' else function}({column})",
@@ -173,7 +175,7 @@ def drive_buckets(seed: int) -> Skewed:
             value = json.dumps({"H": h, "k": k, "l": choose.randrange(6)}) if odd < 0.9 else "[" if odd < 0.95 else None
             chain.append("t", b"?" if odd > 0.98 else key.encode(), value and value.encode(), choose.randrange(2))
         if step == 0 or choose.random() < 0.6:
-            item = choose.choice(["MIN(l)", "SUM(l), COUNT(*)", "DISTINCT k", "AVG(l)"])
+            item = choose.choice(["MIN(l)", "SUM(l), COUNT(*)", "DISTINCT k", "COUNT(DISTINCT k), MAX(l)", "AVG(l)"])
             rest = f"WHERE \"H\" = '{choose.choice(['', 'a', 'é'])}' AND l < 5{choose.choice(POLICIES)}"
             record = json.dumps({"sql": f"SELECT {item} FROM t {rest}"}).encode()
             chain.append(chain.topics.subscriptions, choose.choice(subscribed).encode(), record)

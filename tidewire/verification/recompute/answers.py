@@ -27,6 +27,7 @@ from tidewire.verification.records.question import Item, Question, Unreadable
 
 Said = dict[str, Any]
 """What a delivery says of an answer: `old` and `new`, or `removed` and `added`, as JSON values."""
+_COUNTS = ("count", "count distinct")
 
 
 @dataclass(slots=True)
@@ -62,7 +63,7 @@ class RowAnswers:
     def amount(self, state: tuple[Any, ...]) -> Fraction | None:
         """Return the state of the only item as a number, None for NULL."""
         (item, measure), exact = self.items[0], state[0]
-        if exact is None or item.function == "count":
+        if exact is None or item.function in _COUNTS:
             return None if exact is None else Fraction(exact)
         assert measure is not None
         if item.function == "avg":
@@ -189,6 +190,8 @@ def _series(
     starts, ends, ranks = ([column[i] for i in there] for column in (starts, ends, ranks))
     if item.function in ("min", "max"):
         return zip(*running_extremum(starts, ends, ranks, largest=item.function == "max"), strict=True)
+    if item.function == "count distinct":
+        return _counts(running_members(starts, ends, ranks))
     if item.function == "count" or measure is None:
         return ((seq, count) for seq, count, _ in running_totals(starts, ends, [0] * len(ranks)))
     if not measure.is_number:
@@ -199,9 +202,17 @@ def _series(
     return ((seq, Fraction(total, count * measure.one) if count else None) for seq, count, total in totals)
 
 
+def _counts(memberships: Iterator[tuple[int, frozenset[int], frozenset[int]]]) -> Iterator[tuple[int, int]]:
+    """Return (seq, how many values there are) from the values that went and came."""
+    held = 0
+    for seq, gone, come in memberships:
+        held += len(come) - len(gone)
+        yield seq, held
+
+
 def _merged(items: list[tuple[Item, Measure | None]], series: list[Iterator[tuple[int, Any]]]) -> RowAnswers:
     """Put the items' series together: the whole answer changes where one of its items does."""
-    empty = tuple(0 if item.function == "count" else None for item, _ in items)
+    empty = tuple(0 if item.function in _COUNTS else None for item, _ in items)
     events = sorted(((seq, i, exact) for i, one in enumerate(series) for seq, exact in one), key=lambda e: e[:2])
     made, state, told = RowAnswers(items, empty), list(empty), empty
     for place, (seq, i, exact) in enumerate(events):
@@ -216,7 +227,7 @@ def _merged(items: list[tuple[Item, Measure | None]], series: list[Iterator[tupl
 
 
 def _shown(item: Item, measure: Measure | None, exact: Any) -> Any:
-    if exact is None or item.function == "count" or measure is None:
+    if exact is None or item.function in _COUNTS or measure is None:
         return exact
     if item.function in ("min", "max"):
         return measure.shown[exact]

@@ -43,7 +43,10 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """An item of the SELECT list: `min`, `max`, `count`, `sum`, `avg` or `distinct` of a column; COUNT(*) has none."""
+    """An item of the SELECT list; COUNT(*) has no column.
+
+    `function` is `min`, `max`, `count`, `count distinct`, `sum`, `avg`, or of the whole statement `distinct`.
+    """
 
     function: str
     column: str | None
@@ -130,14 +133,14 @@ def _question(tree: dict[str, Any], text: str, query: Query, policy: Policy) -> 
 
 def _item(item: dict[str, Any]) -> Item:
     function = item["function_name"].lower()
-    if item["distinct"] or item["filter"] is not None:
+    if item["filter"] is not None or (item["distinct"] and function != "count"):
         raise ValueError(f"{function} of a part of the rows")
     if function == "count_star":
         return Item("count", None)
     if function not in ("min", "max", "count", "sum", "avg"):
         raise ValueError(function)
     [argument] = item["arguments"]
-    return Item(function, _name(argument["expression"]))
+    return Item("count distinct" if item["distinct"] else function, _name(argument["expression"]))
 
 
 def _name(reference: dict[str, Any]) -> str:

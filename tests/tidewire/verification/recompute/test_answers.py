@@ -39,6 +39,7 @@ def told(select: str) -> list[tuple[int, Any]]:
 def test_aggregates() -> None:
     assert told("COUNT(*)") == [(1, 1), (2, 2), (3, 3), (5, 2), (6, 1), (7, 0)]
     assert told("COUNT(m)") == [(1, 1), (2, 2), (5, 1), (6, 0)]
+    assert told("COUNT(DISTINCT v)") == [(1, 1), (4, 2), (6, 1), (7, 0)]
     assert told("SUM(m)") == [(1, "1.50"), (2, "3.50"), (4, "4.50"), (5, "2.50"), (6, None)]
     assert told("AVG(m)") == [(1, 1.5), (2, 1.75), (4, 2.25), (5, 2.5), (6, None)]
     assert told("MAX(v)") == [(1, "b"), (7, None)]
