@@ -73,7 +73,6 @@ def chunks_of(stack: LiveStack, batch: int) -> dict[tuple[str, int], list[tuple[
     return found
 
 
-@pytest.mark.skip("a subscription of the data directory expires an hour after it was made, and is then not told so")
 def test_a_batch_that_the_older_version_left_half_written_is_told_once(stack: LiveStack) -> None:
     half = Checkpoint(stack).newest("offsets")
     assert Checkpoint(stack).newest("commits") == half - 1, "the fixture has a batch that is planned and not committed"

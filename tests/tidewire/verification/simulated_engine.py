@@ -24,7 +24,7 @@ DDL = "CREATE TABLE p (id INTEGER PRIMARY KEY, g VARCHAR, x INTEGER, y BIGINT) W
 
 @dataclass(frozen=True)
 class Asked:
-    """SELECT aggregate(y) FROM p WHERE [g = group AND] x BETWEEN low AND high [NOTIFY policy] [DELIVER PUSH].
+    """SELECT aggregate(y) FROM p WHERE [g = group AND] x BETWEEN low AND high [NOTIFY policy] [DELIVER PUSH] [TTL ttl].
 
     `aggregate` may be several with commas between them, or DISTINCT. `policy` is `LATEST`, or a number: MIN CHANGE.
     """
@@ -35,6 +35,7 @@ class Asked:
     group: str | None = None
     policy: str = ""
     push: bool = False
+    ttl: int = 0
 
     @property
     def sql(self) -> str:
@@ -42,6 +43,7 @@ class Asked:
         items = ", ".join(f"{aggregate}(y)" for aggregate in self.aggregate.split(","))
         notify = f" NOTIFY {'' if self.policy == 'LATEST' else 'MIN CHANGE '}{self.policy}" if self.policy else ""
         notify += " DELIVER PUSH" if self.push else ""
+        notify += f" TTL {self.ttl} SECONDS" if self.ttl else ""
         return f"SELECT {items} FROM p WHERE {group}x BETWEEN {self.low} AND {self.high}{notify}"
 
     def answer(self, rows: dict[int, dict[str, Any]]) -> Any:
@@ -115,6 +117,7 @@ class SimulatedEngine:
         self.waiting: dict[str, Live] = {}
         self.resyncing: dict[str, Live] = {}
         self.clock = 1_000
+        self.time = "t"
         self._append("catalog", 0, None, DDL.encode())
 
     # clients ---------------------------------------------------------------------------------------------------
@@ -235,7 +238,7 @@ class SimulatedEngine:
         self._append("dead-letters", 0, None, json.dumps(letter).encode())
 
     def _tell(self, ranges: dict[str, Any]) -> None:
-        progress = {"kind": "progress", "epoch": self.epoch, "batch": self.batch, "catalog": 0, "time": "t"}
+        progress = {"kind": "progress", "epoch": self.epoch, "batch": self.batch, "catalog": 0, "time": self.time}
         for edge in range(EDGES):
             self._append("deliveries", edge, b"@progress", json.dumps(progress).encode())
         self._append("batches", 0, None, json.dumps(progress | ranges).encode())

@@ -485,6 +485,26 @@ def test_a_replacement_that_is_only_pushed_ends_what_was_written(engine: Simulat
     assert report.clean and (report.right, report.pushed) == (4, 1)
 
 
+@pytest.mark.parametrize(("replaced_at", "unanswered"), [(30, 0), (59, 0), (60, 1), (61, 1)])
+def test_no_end_by_ttl_is_due_of_what_a_replacement_ended_that_is_only_pushed(
+    replaced_at: int, unanswered: int
+) -> None:
+    engine = SimulatedEngine()
+
+    def batch_at(second: int) -> None:
+        engine.time = f"2026-03-01T00:{second // 60:02}:{second % 60:02}Z"
+        engine.run_batch()
+
+    batch_at(0)
+    engine.subscribe("s", Asked("MIN", 0, 9, ttl=60))
+    batch_at(0)
+    batch_at(replaced_at)
+    engine.subscribe("s", Asked("MIN", 0, 9, push=True))
+    for second in (100, 200):
+        batch_at(second)
+    assert verify(engine.journal()).unanswered == unanswered
+
+
 # what cannot be known is not judged -----------------------------------------------------------------------------------
 
 

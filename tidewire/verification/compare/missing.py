@@ -72,4 +72,6 @@ def _expiry_due(life: Life, ttl: int | None, ticks: list[Tick]) -> str | None:
     if ttl is None or promise.snapshot_offset < 0:
         return None
     ended = next((d.log_offset for d in life.delivered if d.kind == "ended"), life.replaced_offset)
+    if ended is None and life.replaced_at is not None:  # by one that is only pushed: it has no place, but a position
+        ended = next((tick.log_offset for tick in ticks if tick.at > life.replaced_at), None)
     return f"its TTL of {ttl} s was over and it had no `ended`" if overdue(ticks, promise, ended) else None
