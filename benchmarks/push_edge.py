@@ -37,13 +37,14 @@ from connectors.topics import Topics
 from operators.answer import Members, apart
 from operators.control import Control, EpochBegins, Progress, RegisterAll, encode_control
 from operators.operator import Answers, Messages
-from operators.packed import MAX_BYTES, Header, pack_messages, pack_snapshot
+from operators.packed import Header, pack_messages, pack_snapshot
 from overlay.index.subscription_index import warm
 from overlay.machine.virtual_edge import VirtualEdge
 from overlay.process.committed_view import CommittedView
 from overlay.process.edge_answers import RUNNING, EdgeAnswers
 from overlay.process.ownership import Ownership
 from overlay.push.board import PushBoard
+from state.byte_runs import RECORD_BYTES
 from state.causes import Causes
 
 TOPICS = Topics()
@@ -79,7 +80,7 @@ class PushEdge:
         self._control(RegisterAll(0, 0))
         for i in range(count):
             self._edge.subscription(i, b"r%d" % i, b'{"sql":"SELECT MIN(v) FROM t"}')
-        pieces = apart((Members(tuple(range(WIDE))),), MAX_BYTES) if self._wide else []
+        pieces = apart((Members(tuple(range(WIDE))),), RECORD_BYTES) if self._wide else []
         if pieces:
             self._edge.subscription(count, b"wide", b'{"sql":"SELECT DISTINCT v FROM t"}')
         self._edge.take()

@@ -16,6 +16,8 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from state.byte_runs import byte_runs
+
 
 class Extremum(msgspec.Struct, frozen=True, array_like=True, tag="x"):
     """The least or greatest value; None: no row in range has one."""
@@ -77,14 +79,7 @@ def apart(parts: Parts, most: int) -> list[Parts]:
 
 def runs(values: Sequence[int | str | None], most: int) -> Iterator[tuple[int | str | None, ...]]:
     """Cut values into runs whose encodings take at most `most` bytes each, or are one value."""
-    start = total = 0
-    for end, value in enumerate(values):
-        size = _value_size(value)
-        if end > start and total + size > most:
-            yield tuple(values[start:end])
-            start, total = end, 0
-        total += size
-    yield tuple(values[start:])
+    return (tuple(values[run]) for run in byte_runs(map(_value_size, values), most))
 
 
 def _size(part: Part) -> int:

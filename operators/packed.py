@@ -10,7 +10,8 @@ A packed record is an Arrow IPC stream whose schema metadata holds a JSON header
     summary   edge -> shard    wire/summary.py
 
 `channel`, `shape` and `group` are indexes into lists in the header and in a dictionary column. A record is at most
-`MAX_BYTES`; what is larger is cut into chunks, numbered `chunk` of `of` per (epoch, shard, batch, virtual edge).
+`RECORD_BYTES` (state/byte_runs.py); what is larger is cut into chunks, numbered `chunk` of `of` per (epoch, shard,
+batch, virtual edge).
 
 The header says its `format`. All that is written is of `FORMAT` (`operators/record_error.py`); what the release before
 wrote is of format 1 and is still read.
@@ -30,7 +31,7 @@ import pyarrow as pa
 from catalog.query.shape import with_tags
 from operators.record_error import FORMAT, format_of, newer_than_we
 from operators.wire.columns import Columns, Layout
-from operators.wire.header import MAX_BYTES, Header, PackedError
+from operators.wire.header import Header, PackedError
 from operators.wire.messages import BYTES_PER_MESSAGE, PackedMessages, pack_messages, read_messages
 from operators.wire.registrations import (
     MAX_REGISTRATIONS,
@@ -47,7 +48,6 @@ from state.errors import StateError
 __all__ = [
     "BYTES_PER_ANSWER",
     "BYTES_PER_MESSAGE",
-    "MAX_BYTES",
     "MAX_REGISTRATIONS",
     "Header",
     "Packed",

@@ -7,7 +7,7 @@ has a snapshot, be it empty, whose chunks say so.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 import msgspec
 import numpy as np
@@ -15,11 +15,12 @@ import numpy as np
 from connectors.record import OutRecord
 from operators.answer import apart, encoded_size
 from operators.operator import Answers
-from operators.packed import BYTES_PER_ANSWER, MAX_BYTES, Header, pack_messages, pack_snapshot
+from operators.packed import BYTES_PER_ANSWER, Header, pack_messages, pack_snapshot
 from operators.reply import reply_size
 from shard.outgoing import Outgoing
 from shard.register import Snapshot
 from shard.route import Route
+from state.byte_runs import RECORD_BYTES, byte_runs
 from state.change_batch import I64
 
 _NOTHING = Snapshot(np.zeros(0, np.int64), Answers(np.zeros(0, np.int64), np.zeros(0, np.bool_), {}))
@@ -86,22 +87,19 @@ def _pack(header: Header, part: Outgoing, chunk: int, of: int) -> bytes:
 
 
 def _cut(snapshot: Snapshot) -> Iterator[Snapshot]:
-    """Yield runs of answers that take at most `MAX_BYTES`; one that takes more stands in several (`_spread`)."""
+    """Yield runs of answers that take at most `RECORD_BYTES`; one that takes more stands in several (`_spread`)."""
     if snapshot.answers.parts:
         snapshot = _spread(snapshot)
-    sized = bool(snapshot.answers.parts or snapshot.replies)
-    count, start = len(snapshot.version), 0
-    step = MAX_BYTES // BYTES_PER_ANSWER
-    plain = (*range(step, count, step), count) if count else ()
-    for end in _ends(_sizes(snapshot)) if sized else plain:
-        yield _slice(snapshot, start, end)
-        start = end
+    sized = snapshot.answers.parts or snapshot.replies
+    sizes = _sizes(snapshot) if sized else np.full(len(snapshot.version), BYTES_PER_ANSWER)
+    for run in byte_runs(sizes):
+        yield _slice(snapshot, run.start, run.stop)
 
 
 def _spread(snapshot: Snapshot) -> Snapshot:
     """Return the answers with each DISTINCT that is too large for a record as several, all of one version."""
     answers = snapshot.answers
-    parted = {i: apart(parts, MAX_BYTES - BYTES_PER_ANSWER) for i, parts in answers.parts.items()}
+    parted = {i: apart(parts, RECORD_BYTES - BYTES_PER_ANSWER) for i, parts in answers.parts.items()}
     times = np.array([len(parted.get(i, (None,))) for i in range(len(answers))], np.int64)
     if times.sum() == len(answers):
         return snapshot
@@ -117,18 +115,6 @@ def _sizes(snapshot: Snapshot) -> Iterator[int]:
         parts, reply = snapshot.answers.parts.get(i), snapshot.replies.get(i)
         size = 0 if parts is None else encoded_size(parts)
         yield BYTES_PER_ANSWER + size + (0 if reply is None else reply_size(reply))
-
-
-def _ends(sizes: Iterable[int]) -> Iterator[int]:
-    total = count = 0
-    for size in sizes:
-        if total and total + size > MAX_BYTES:
-            yield count
-            total = 0
-        total += size
-        count += 1
-    if count:
-        yield count
 
 
 def _slice(snapshot: Snapshot, start: int, end: int) -> Snapshot:

@@ -9,7 +9,8 @@ import numpy as np
 
 from catalog.schema.relation import Relation
 from operators.operator import Messages
-from operators.packed import BYTES_PER_MESSAGE, MAX_BYTES
+from operators.packed import BYTES_PER_MESSAGE
+from state.byte_runs import RECORD_BYTES
 from state.causes import Causes
 from state.change_batch import I32, I64, Bool, ChangeBatch
 
@@ -91,14 +92,14 @@ class Outgoing:
         return by[order], texts[order]
 
     def split(self) -> Iterator[Outgoing]:
-        """Halve until a chunk is estimated at `MAX_BYTES` or less, between causes where that makes two parts.
+        """Halve until a chunk is estimated at `RECORD_BYTES` or less, between causes where that makes two parts.
 
         Where it is cut must stay as it is within a format: a batch that an engine has written in part is written again
         by another one, perhaps of a later version, and is recognised by its chunks.
         Cost: O(messages log chunks) to find the cuts; each message is copied once.
         """
         rows = len(self.seq)
-        if rows <= 1 or self.size <= MAX_BYTES:
+        if rows <= 1 or self.size <= RECORD_BYTES:
             yield self
             return
         for start, end in self._halves(_Sizes(self), 0, rows):
@@ -108,7 +109,7 @@ class Outgoing:
         """Cut the messages from `start` to `end` in two, and each part again while it is too large."""
         middle = start + _middle(self.messages.cause[start:end])
         for a, b in ((start, middle), (middle, end)):
-            if b - a <= 1 or sizes.of(a, b) <= MAX_BYTES:
+            if b - a <= 1 or sizes.of(a, b) <= RECORD_BYTES:
                 yield a, b
             else:
                 yield from self._halves(sizes, a, b)

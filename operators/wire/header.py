@@ -8,8 +8,6 @@ from catalog.query.channel import Channel
 from catalog.query.shape import Shape
 from operators.record_error import OLDEST_FORMAT, Number, RecordError
 
-MAX_BYTES = 900_000
-
 
 class PackedError(RecordError):
     """A packed record cannot be read: it is damaged, newer than its reader, or was written by something else."""

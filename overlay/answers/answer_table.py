@@ -157,5 +157,5 @@ def _difference(noted: dict[Value, bool]) -> Iterator[bytes]:
     """Yield what came and went, in records of at most `MAX_MEMBER_BYTES`."""
     for came in (False, True):
         values = [value for value, has_come in noted.items() if has_come == came]
-        for run in runs(values, MAX_MEMBER_BYTES) if values else ():
+        for run in runs(values, MAX_MEMBER_BYTES):
             yield msgspec.msgpack.encode(_Stored(False, came=run) if came else _Stored(False, gone=run))

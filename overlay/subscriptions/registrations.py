@@ -19,12 +19,13 @@ from catalog.query.channel import Channel
 from catalog.schema.relation import Catalog
 from connectors.record import OutRecord
 from operators.control import Withdraw, encode_control
-from operators.packed import MAX_BYTES, MAX_REGISTRATIONS, Header, RegionColumns, pack_region_columns
+from operators.packed import MAX_REGISTRATIONS, Header, RegionColumns, pack_region_columns
 from overlay.answers.answer_table import AnswerTable
 from overlay.answers.shape_table import ShapeEntry, ShapeTable
 from overlay.subscriptions.slot_shards import SlotShards
 from overlay.subscriptions.summaries import Summaries
 from overlay.table.slot_table import SlotTable
+from state.byte_runs import byte_runs
 from state.change_batch import I64
 
 _ROW_BYTES = 40
@@ -89,14 +90,9 @@ class Registrations:
             yield OutRecord(topic, to.ve, shard.encode(), encode_control(Withdraw(to.epoch, to.ve, gone)))
 
     def _parts(self, slots: I64) -> Iterator[I64]:
-        """Cut slots so that a record has at most MAX_BYTES, even if every group's text is another one."""
-        total = np.cumsum(_ROW_BYTES + self._slots.group_sizes(slots) + self._bound_sizes(slots))
-        start, before = 0, 0
-        while start < len(slots):
-            end = max(int(np.searchsorted(total, before + MAX_BYTES, side="right")), start + 1)
-            end = min(end, start + MAX_REGISTRATIONS)
-            yield slots[start:end]
-            start, before = end, int(total[end - 1])
+        """Cut slots so that a record has at most RECORD_BYTES, even if every group's text is another one."""
+        sizes = _ROW_BYTES + self._slots.group_sizes(slots) + self._bound_sizes(slots)
+        return (slots[run] for run in byte_runs(sizes, items=MAX_REGISTRATIONS))
 
     def _bound_sizes(self, slots: I64) -> I64 | int:
         if not len(self._answers):

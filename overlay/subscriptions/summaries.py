@@ -27,16 +27,17 @@ import numpy as np
 from catalog.query.channel import Channel
 from catalog.schema.relation import Catalog
 from connectors.record import OutRecord
-from operators.packed import MAX_BYTES, Header, pack_summary
+from operators.packed import Header, pack_summary
 from overlay.answers.shape_table import ShapeEntry, ShapeTable
 from overlay.subscriptions.slot_shards import SlotShards
 from overlay.table.slot_table import SlotTable
 from state.boxes import Boxes, hashes_of
+from state.byte_runs import RECORD_BYTES
 from state.change_batch import I64
 
 STEP = 100_000
 _CALM_SHARE = 0.25
-_CHANNELS_A_RECORD = MAX_BYTES // 8_192
+_CHANNELS_A_RECORD = RECORD_BYTES // 8_192
 """A channel's boxes take at most 5 kB, and its name some hundred bytes."""
 
 

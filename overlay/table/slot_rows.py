@@ -22,6 +22,7 @@ import numpy.typing as npt
 from catalog.sql.notify import PACKED, PUSH, RECORDS, Notify
 from overlay.arena.text_arena import cut
 from overlay.table.statement_texts import WHOLE, written
+from state.byte_runs import byte_runs
 from state.change_batch import I64
 
 ROW = np.dtype(
@@ -148,10 +149,8 @@ def parts_of(slots: Slots, most: int) -> Iterator[Slots]:
     widths += _sizes([len(group) for group in slots.groups])[rows["group"]]
     widths += _sizes([sum(4 * len(part) + 5 for part in parts) for parts in slots.templates], 0)[rows["template"]]
     keys, literals = (_edges(rows[name]) for name in ("key_size", "literals_size"))
-    start = 0
-    for end in _ends(widths, most):
-        yield _part(slots, slice(start, end), (keys[start], keys[end]), (literals[start], literals[end]))
-        start = end
+    for run in byte_runs(widths, most):
+        yield _part(slots, run, (keys[run.start], keys[run.stop]), (literals[run.start], literals[run.stop]))
 
 
 def _part(slots: Slots, which: slice, keys: tuple[int, int], literals: tuple[int, int]) -> Slots:
@@ -179,13 +178,3 @@ def _sizes(sizes: Sequence[int], last: int | None = None) -> I64:
 
 def _edges(sizes: npt.NDArray[np.int32]) -> list[int]:
     return [0, *np.cumsum(sizes, dtype=np.int64).tolist()]
-
-
-def _ends(widths: I64, most: int) -> Iterator[int]:
-    """Yield where runs end whose widths are `most` together, at most."""
-    total = np.cumsum(widths)
-    start, before = 0, 0
-    while start < len(widths):
-        start = max(int(np.searchsorted(total, before + most, side="right")), start + 1)
-        before = int(total[start - 1])
-        yield start

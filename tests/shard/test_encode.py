@@ -3,10 +3,11 @@ import pytest
 
 from operators.answer import Members
 from operators.operator import Answers
-from operators.packed import MAX_BYTES, Header, PackedMessages, PackedSnapshot, unpack
+from operators.packed import Header, PackedMessages, PackedSnapshot, unpack
 from shard.encode import Encoder
 from shard.register import Snapshot
 from shard.route import Route
+from state.byte_runs import RECORD_BYTES
 from tests.streaming.outgoing_messages import on_the_line
 
 
@@ -58,7 +59,7 @@ def test_chunks_are_bounded_and_lose_nothing(width):
     out = list(encoder().encode({}, whole, routed((list(range(20_000)), [0]))))
     parts = [unpack(record.value) for record in out]
     assert len(out) > 1
-    assert all(len(record.value) <= MAX_BYTES * 1.05 for record in out)
+    assert all(len(record.value) <= RECORD_BYTES * 1.05 for record in out)
     assert np.concatenate([part.seq for part in parts]).tolist() == whole.seq.tolist()
     assert [(part.header.chunk, part.header.of) for part in parts] == [(i, len(out)) for i in range(len(out))]
     names = [part.messages.groups[g] for part in parts for g in part.messages.group.tolist()]
@@ -69,7 +70,7 @@ def test_big_answers_are_cut_and_keep_their_places():
     parts = {i: (Members((str(i) * 300_000,)),) for i in (1, 2, 3, 5)}
     out = list(encoder().encode({2: Snapshot(np.arange(10, 17), answers(7, parts))}, None, Route()))
     read = [unpack(record.value) for record in out]
-    assert len(read) > 1 and all(len(record.value) <= MAX_BYTES * 1.05 for record in out)
+    assert len(read) > 1 and all(len(record.value) <= RECORD_BYTES * 1.05 for record in out)
     assert [version for part in read for version in part.version.tolist()] == list(range(10, 17))
     found = {int(part.version[i]) - 10: answer for part in read for i, answer in part.parts.items()}
     assert found == parts
@@ -79,7 +80,7 @@ def test_an_answer_that_is_larger_than_a_record_comes_as_several():
     parts = {1: (Members(tuple(f"{i:03d}" + "x" * 60_000 for i in range(40))),), 2: (Members(("a",)),)}
     out = list(encoder().encode({2: Snapshot(np.arange(10, 13), answers(3, parts))}, None, Route()))
     read = [unpack(record.value) for record in out]
-    assert len(read) > 2 and all(len(record.value) <= MAX_BYTES * 1.05 for record in out)
+    assert len(read) > 2 and all(len(record.value) <= RECORD_BYTES * 1.05 for record in out)
     versions = [version for part in read for version in part.version.tolist()]
     assert [versions[0], set(versions[1:-1]), versions[-1]] == [10, {11}, 12]
     told = [answer[0].values for part in read for i, answer in sorted(part.parts.items()) if part.version[i] == 11]

@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from operators.packed import BYTES_PER_MESSAGE, MAX_BYTES, Header, pack_messages
+from operators.packed import BYTES_PER_MESSAGE, Header, pack_messages
 from shard.outgoing import Outgoing, _middle
+from state.byte_runs import RECORD_BYTES
 from tests.effort import examples
 from tests.streaming.outgoing_messages import NAMES, on_the_line, outgoing_of
 
@@ -70,7 +71,7 @@ def test_a_slice_of_one_group_is_not_copied():
 
 
 def test_messages_of_one_cause_stay_together_where_they_can():
-    texts = ["x" * (MAX_BYTES // 3)]
+    texts = ["x" * (RECORD_BYTES // 3)]
     rows = [{"cause": i // 5, "channel": 2, "has_new": 1} for i in range(15)]
     parts = list(outgoing_of(rows, texts=texts * 1).split())
     assert len(parts) == 1
@@ -107,7 +108,7 @@ def test_it_is_cut_where_it_ever_was(rows, lengths, most):
     groups = [b"[1]", b"[" + b"2" * 90 + b"]", b"[3]"]
     whole = outgoing_of([row | {"cause": cause} for (row, _), cause in zip(rows, causes, strict=True)], groups, texts)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("shard.outgoing.MAX_BYTES", most)
+        patch.setattr("shard.outgoing.RECORD_BYTES", most)
         assert [packed(part) for part in whole.split()] == [packed(part) for part in halved(whole, most)]
 
 
@@ -119,6 +120,6 @@ def packed(part: Outgoing) -> bytes:
 def test_what_is_too_big_within_one_cause_is_cut_there():
     none = {"lo_min": -1, "lo_max": -1, "hi_min": -1, "hi_max": -1}
     rows = [none | {"channel": 2, "has_new": 1, "new": i} for i in range(4)]
-    parts = list(outgoing_of(rows, texts=[str(i) * (MAX_BYTES // 2) for i in range(4)]).split())
+    parts = list(outgoing_of(rows, texts=[str(i) * (RECORD_BYTES // 2) for i in range(4)]).split())
     assert [len(part.seq) for part in parts] == [1, 1, 1, 1]
     assert all(len(part.messages.texts) == 1 for part in parts)

@@ -10,8 +10,9 @@ from catalog.query.shape import Output, Region, Shape, group_key
 from catalog.schema.relation import Catalog, Column, Relation
 from catalog.types.column_type import ColumnType, Kind
 from operators.control import Withdraw, decode_control
-from operators.packed import MAX_BYTES, MAX_REGISTRATIONS, Header, PackedRegistrations, is_packed, unpack
+from operators.packed import MAX_REGISTRATIONS, Header, PackedRegistrations, is_packed, unpack
 from overlay.subscriptions.subscription_store import SubscriptionStore
+from state.byte_runs import RECORD_BYTES
 from tests.overlay.arrivals import newcomers
 
 NUMBER = ColumnType(Kind.BIGINT)
@@ -61,7 +62,7 @@ def test_many_and_long_ones_are_cut() -> None:
     for version in range(100):
         add(store, version, region(group=f"{version}" + "x" * 30_000))
     records = sent(store)
-    assert len(records) > 3 and max(len(value) for _, value in records) < MAX_BYTES + 20_000
+    assert len(records) > 3 and max(len(value) for _, value in records) < RECORD_BYTES + 20_000
     versions = [v for _, value in records for v in unpack(value).versions]  # type: ignore[union-attr]
     assert versions == list(range(100))
 
