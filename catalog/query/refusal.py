@@ -6,9 +6,9 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from catalog.query.unsupported import SUPPORTED
 from catalog.sql.errors import SqlError
-from catalog.sql.mistakes import LAST_RULES, Mistake, Words, find_mistake
+from catalog.sql.mistakes import LAST_RULES, Mistake, find_mistake
 from catalog.sql.notify import fault_at, is_option_word
-from catalog.sql.repair import find_repair
+from catalog.sql.repair import find_repair, unexplained_words
 from catalog.sql.statement_text import StatementText
 
 _WORDS = (
@@ -25,12 +25,7 @@ def explained(text: StatementText, error: SqlError) -> SqlError:
 
     Cost: 0.3 ms, and a few parses where a word may be misspelt.
     """
-    if error.code not in ("syntax", "unsupported") or (error.code == "syntax" and error.hint):
-        return error
-    try:
-        words = Words(text.sql, text.tokens)
-    except SqlError:
-        return error
+    words = unexplained_words(text, error)
     if not words:
         return error
     if error.code == "syntax" and (fault := _options(text, error)) is not None:

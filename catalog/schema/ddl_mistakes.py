@@ -8,7 +8,7 @@ from sqlglot.tokenizer_core import TokenType
 
 from catalog.sql.errors import CatalogError, SqlError
 from catalog.sql.mistakes import Mistake, Rule, Words, find_mistake, odd_quotes, odd_string
-from catalog.sql.repair import find_repair, near_word
+from catalog.sql.repair import find_repair, near_word, unexplained_words
 from catalog.sql.statement_text import StatementText
 from catalog.types.declared_type import written_type
 from catalog.types.foreign_types import instead_of, is_foreign
@@ -36,11 +36,8 @@ _OBJECTS = {
 
 def explained_ddl(text: StatementText, error: CatalogError) -> SqlError:
     """Return the refusal that helps more than `error`, or `error` itself with what is supported."""
-    if error.code not in ("syntax", "unsupported") or (error.code == "syntax" and error.hint):
-        return error
-    try:
-        words = Words(text.sql, text.tokens)
-    except SqlError:
+    words = unexplained_words(text, error)
+    if words is None:
         return error
     syntax = error.code == "syntax"
     found = find_mistake(words, RULES if syntax else _FOR_TREES)

@@ -42,6 +42,16 @@ def reach(sql: str) -> int | None:
     return None
 
 
+def unexplained_words(text: StatementText, error: SqlError) -> Words | None:
+    """Return the words of a text, None where they cannot help: `error` says all itself, or there are no tokens."""
+    if error.code not in ("syntax", "unsupported") or (error.code == "syntax" and error.hint):
+        return None
+    try:
+        return Words(text.sql, text.tokens)
+    except SqlError:
+        return None
+
+
 def find_repair(text: Words, known: tuple[str, ...], fault: int) -> Mistake | None:
     """Return the slip of one word whose repair lets the text be parsed beyond `fault`; `known` are words to be meant.
 

@@ -15,6 +15,7 @@ from catalog.schema.ddl import apply_ddl
 from catalog.schema.relation import Catalog
 from operators.packed import PackedMessages, PackedSnapshot, is_packed, unpack
 from tests.tidewire.test_chain_interrupted import journal
+from tests.upgrade.make_golden import take
 from tidewire.pure_pipeline import Positions, PurePipeline
 from tidewire.verification.verify import verify
 
@@ -59,15 +60,6 @@ def thawed(frozen: dict[str, Any]) -> PurePipeline:
 
 def _positions(found: list[tuple[str, int, int]]) -> Positions:
     return defaultdict(int, {(topic, number): at for topic, number, at in found})
-
-
-def take(pipeline: PurePipeline, step: list[Any]) -> None:
-    name, *arguments = step
-    if name == "clock":
-        pipeline.clock += arguments[0]
-        pipeline.tell_progress()
-    else:
-        getattr(pipeline, name)(*arguments)
 
 
 def answers(pipeline: PurePipeline, ids: list[str]) -> dict[str, Any]:
