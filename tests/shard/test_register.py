@@ -376,25 +376,6 @@ def asked_of(shape: Shape, *versions: int, live: bool = False) -> RawRecords:
     return records(*pack_registrations(header, versions, regions, [live] * len(versions)))
 
 
-def test_what_needs_more_than_the_bounds_is_refused_unless_it_has_begun():
-    shard = state()
-    take_registrations(shard, EPOCH, asked_of(SHAPE, 1))
-    full = Bounds(channels=1)
-    refused = take_registrations(shard, EPOCH, asked_of(BOTH, 2, 5), bounds=full)[3]
-    assert [reply.code for reply in refused.replies.values()] == ["quota"] * 2 and len(shard.listeners) == 1
-    assert refused.replies[0].hint.endswith("or raise the setting `shard_channels`.")
-    assert "`t/0` has 1 channels and may have 1: this subscription needs 1 more" in refused.replies[0].message
-    assert not take_registrations(shard, EPOCH, asked_of(SHAPE, 3), bounds=full)[3].replies
-    assert not take_registrations(shard, EPOCH, asked_of(BOTH, 4, live=True), bounds=full)[3].replies
-    assert len(shard.listeners) == 2
-
-
-@pytest.mark.parametrize(("bounds", "what"), [(Bounds(orderings=0), "orderings"), (Bounds(state_bytes=4), "bytes")])
-def test_orderings_and_bytes_are_bounded_too(bounds, what):
-    refused = take_registrations(state(), EPOCH, asked_of(SHAPE, 1), bounds=bounds)[3]
-    assert what in refused.replies[0].message
-
-
 def test_a_version_that_is_registered_twice_in_a_batch_is_answered_once():
     named = Shape("t", (Output("distinct", "s"),), (), "x")
     twice = asked_of(named, 5, 4, 5, 6, 5)
