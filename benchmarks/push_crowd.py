@@ -36,8 +36,9 @@ class Held(asyncio.Protocol):
             transport.pause_reading()
 
     def connection_lost(self, error: Exception | None) -> None:
-        """Let the place be taken again."""
-        self.over.set_result(None)
+        """Let the place be taken again, unless the crowd is sent home: then nobody waits for it."""
+        if not self.over.done():
+            self.over.set_result(None)
 
 
 async def hold(kind: str, host: str, port: int, count: int) -> None:
