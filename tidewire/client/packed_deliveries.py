@@ -6,6 +6,7 @@ Needs nothing but an Arrow library: the layout is in docs/deliveries.md.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -46,7 +47,8 @@ def typed_deliveries(value: bytes) -> list[Delivery] | None:
     count = len(columns["id"])
     for name in _NOT_NONE.intersection(columns):
         columns[name] = [_FIELDS[name] if value is None else value for value in columns[name]]
-    given = [columns.get(name) or [default] * count for name, default in _FIELDS.items()]
+    named = 1 + max(place for place, name in enumerate(_FIELDS) if name in columns)
+    given = [columns.get(name) or [default] * count for name, default in islice(_FIELDS.items(), named)]
     return list(map(Delivery, *given))
 
 

@@ -35,7 +35,7 @@ Answer = JsonValue | list[JsonValue]
 """One value, or one for each item of a longer SELECT list."""
 
 
-class Delivery(msgspec.Struct, frozen=True, omit_defaults=True):
+class Delivery(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """One notification of one subscription.
 
     `n` counts the subscription's deliveries without gaps, from 1 at the snapshot of each `version` (the offset of
