@@ -1,5 +1,4 @@
 // What is known of one subscription after each message: the answer that holds, or why there is none.
-//
 // Of rows an answer has its `form` (bag or list), the rows as arrays, `columns` where the edge has said their names, and
 // `key` where rows go by it. Where not all rows are known it has no `answer`.
 

@@ -30,6 +30,7 @@ from connectors.topics import Topics
 from overlay.delivery.delivery import PROGRESS_KEY
 from overlay.delivery.packed_deliveries import PACKED_KEY, lines_of
 from overlay.push.answers import SharedAnswers
+from overlay.push.looks import Look, Looks
 from overlay.push.message import Told, read_all, read_at
 from overlay.push.row_looks import RowLooks
 from overlay.push.stream import PushStream
@@ -38,9 +39,6 @@ from state.errors import TidewireError
 PULSE_SECONDS = 1.0
 SPOKES = 20
 """Readers' pulses are spread over the second, so that thousands of idle ones hold up nobody in one go."""
-
-Look = Callable[[Sequence[str]], Sequence[Answer]]
-"""Answers as they are committed; called in a thread of its own, since it waits for the end of a step."""
 
 _K = TypeVar("_K")
 _V = TypeVar("_V")
@@ -60,14 +58,14 @@ class PushBoard:
     """Streams of one edge.
 
     `partitions`: how many virtual edges there are, 0 while nobody knows. `epoch`: the newest that progress was made in.
-    `looks`: how the rows of bags come into answers.
+    `row_looks`: how the rows of bags come into answers.
     """
 
     def __init__(self, topics: Topics, rules: HttpRules, look: Look, epoch: Callable[[], int]) -> None:
         self._deliveries, self._acks = topics.deliveries, topics.acks
         self._rules = rules
-        self._look = look
-        self.looks = RowLooks()
+        self._looks = Looks(look)
+        self.row_looks = RowLooks()
         self._answers = SharedAnswers()
         self._epoch = epoch
         self.partitions = 0
@@ -152,7 +150,7 @@ class PushBoard:
 
     async def _newest(self, names: Sequence[str]) -> Sequence[Answer]:
         """Return current answers, rows and all."""
-        return await self.looks.filled(names, await asyncio.to_thread(self._look, names))
+        return await self.row_looks.filled(names, await self._looks.answers(names))
 
     def await_acks(self, key: bytes, hear: Callable[[bytes], None]) -> None:
         """Call `hear` with each acknowledgement of `key` from now on, until `forget_acks`."""

@@ -165,7 +165,7 @@ class Committed:
         self.n, self.rows = 1, list[int]()
         self.board = PushBoard(TOPICS, HttpRules(), lambda names: [bag(name, self.n) for name in names], lambda: 0)
         self.board.partitions = PARTITIONS
-        self.shard = self.board.looks.rows = Shard()
+        self.shard = self.board.row_looks.rows = Shard()
         self.states: dict[int, list[int]] = {1: []}
 
     def change(self, row: int) -> None:
