@@ -24,7 +24,7 @@ from catalog.types.column_type import ColumnType
 Interval = tuple[int, int] | tuple[bytes, bytes]
 
 
-class ValueSet(msgspec.Struct, frozen=True, array_like=True):
+class ValueSet(msgspec.Struct, frozen=True, order=True, array_like=True):
     """The values in `intervals`, and NULL where `null`. All operations cost a sort of the intervals at most."""
 
     intervals: tuple[Interval, ...]
@@ -68,8 +68,9 @@ class ValueSet(msgspec.Struct, frozen=True, array_like=True):
             return any(lo <= value <= hi for lo, hi in self.intervals)  # type: ignore[operator]
         return any(lo <= value < hi for lo, hi in self.intervals)  # type: ignore[operator]
 
-    def __le__(self, other: ValueSet) -> bool:
-        return self & other == self
+    def within(self, other: ValueSet) -> bool:
+        """Whether the other set holds all that this one holds."""
+        return self is other or (self.null <= other.null and _are_within(self.intervals, other.intervals))
 
 
 def everything(type_: ColumnType) -> ValueSet:
@@ -95,6 +96,17 @@ def united(intervals: Iterable[Any]) -> tuple[Interval, ...]:
 def _is_empty(interval: Any) -> bool:
     lo, hi = interval
     return bool(lo > hi or (lo == hi and isinstance(lo, bytes)))
+
+
+def _are_within(one: Sequence[Any], other: Sequence[Any]) -> bool:
+    """Whether each interval of a canonical list lies in one of another. Cost: up to the first that does not."""
+    j = 0
+    for lo, hi in one:
+        while j < len(other) and other[j][1] < hi:
+            j += 1
+        if j == len(other) or lo < other[j][0]:
+            return False
+    return True
 
 
 def _common(one: Sequence[Any], other: Sequence[Any]) -> tuple[Interval, ...]:
