@@ -77,8 +77,9 @@ class FilterBits:
         self._block, self._known = grown(self._block, segments, -1), grown(self._known, segments)
         self._many = grown(self._many, segments)
         self._blocks = kernels.learn(
-            places, self.shift, boxes.rec, boxes.rest, self._block, self._known, self._many, self._blocks
-        )
+            places, self.shift, boxes.rec, boxes.rest, self._block, self._known, self._many, self._blocks,
+            boxes.scratch,
+        )  # fmt: skip
         self._lines = grown(self._lines, self._blocks * BLOCK)
         self._write(places, boxes, cuts, on=True)
 
@@ -89,7 +90,7 @@ class FilterBits:
     def _write(self, places: I64, boxes: FilterBoxes, cuts: Cuts, on: bool) -> None:
         kernels.mark(
             places, self.shift, on, boxes.rec, boxes.rest, boxes.bounds, cuts.cuts, cuts.counts, self._block,
-            self._lines, self._alive, self._zone, self._upper, self.fan,
+            self._lines, self._alive, self._zone, self._upper, self.fan, boxes.scratch,
         )  # fmt: skip
 
     def check(self, boxes: FilterBoxes, cuts: Cuts) -> None:

@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from state import filter_kernels as kernels
 from state.change_batch import I32, I64
-from state.filter_columns import CodedBox, FilterColumns
+from state.filter_columns import MOST_CONDITIONS, CodedBox, FilterColumns
 from state.filter_cuts import Cuts
 from state.filter_kernels import HEAD, REST, SEVERAL, SLOT
 from state.grown_column import grown
@@ -41,6 +41,8 @@ class FilterBoxes:
         self.following: I32 = np.zeros(0, np.int32)
         self.first: I32 = np.zeros(0, np.int32)
         self.stamp: I64 = np.zeros(0, np.int64)
+        self.scratch: I64 = np.empty((MOST_CONDITIONS, 3), np.int64)
+        """Room for the conditions of one box, which kernels use."""
         self.places = 0
         """All places are below it."""
         self._free: list[int] = []
@@ -98,7 +100,7 @@ class FilterBoxes:
         given = map(read_only, (slots, filters.interest, filters.boxes, filters.starts, filters.conditions))
         self._rests = kernels.add(
             places, *given, self.bounds, shift, cuts.cuts, cuts.counts, cuts.share, self.rec, self.rest, self._rests,
-            self.first, self.following,
+            self.first, self.following, self.scratch,
         )  # fmt: skip
         self._slots += len(slots)
         return places
@@ -131,7 +133,7 @@ class FilterBoxes:
         rec, rest = np.zeros((len(order), 8), np.int64), np.zeros((rests, 3), np.int64)
         bounds = np.zeros((ends, 2), np.int64)
         self._rests, self._ends = kernels.move(
-            order, self.rec, self.rest, self.bounds, cuts.cuts, cuts.counts, cuts.share, rec, rest, bounds
+            order, self.rec, self.rest, self.bounds, cuts.cuts, cuts.counts, cuts.share, rec, rest, bounds, self.scratch
         )
         place_of = np.full(self.places + 1, -1, np.int32)
         place_of[order] = np.arange(len(order), dtype=np.int32)

@@ -28,6 +28,7 @@ from state import filter_kernels as kernels
 from state.change_batch import I64, Bool
 from state.filter_kernels import CUTS, F64, NULL_CELL
 from state.grown_column import grown
+from state.order_code import INT64_MAX
 from state.read_only import read_only
 
 SAMPLE = 4_096
@@ -39,7 +40,11 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 @dataclass(frozen=True, slots=True)
 class Cuts:
-    """cuts: int64[c, 62], the first counts[c] ascending.  share: float64[c, 64], of the rows in each cell."""
+    """Cuts of c columns, and how many rows they part.
+
+    cuts: int64[c, 63], the first counts[c] ascending, INT64_MAX behind them.  share: float64[c, 64], of the rows in
+    each cell.
+    """
 
     cuts: I64
     counts: I64
@@ -50,7 +55,7 @@ class Cuts:
         """Return no cuts: all values of a column are in one cell."""
         share = np.zeros((columns, 64))
         share[:, 0] = 1.0
-        return cls(np.zeros((columns, CUTS), np.int64), np.zeros(columns, np.int64), share)
+        return cls(np.full((columns, CUTS + 1), INT64_MAX), np.zeros(columns, np.int64), share)
 
     @classmethod
     def of(cls, codes: I64, valid: Bool) -> Cuts:
@@ -80,6 +85,7 @@ class Cuts:
         """Check the invariants of the module's header. Raises AssertionError."""
         for cuts, count, share in zip(self.cuts, self.counts.tolist(), self.share, strict=True):
             assert 0 <= count <= CUTS and (cuts[1:count] > cuts[: max(count - 1, 0)]).all(), (1, cuts, count)
+            assert (cuts[count:] == INT64_MAX).all(), (1, cuts, count)
             assert abs(share.sum() - 1) < 1e-9 and not share[count + 1 : NULL_CELL].any(), (2, share, count)
 
 

@@ -290,7 +290,9 @@ class FilterIndex:
         boxes, cuts, places = self._boxes, self._cuts, self._boxes.live()
         _, starts = boxes.asked(places)
         columns, masks = np.empty(starts[-1], np.int64), np.empty(starts[-1], np.uint64)
-        kernels.masks_of(places, boxes.rec, boxes.rest, boxes.bounds, cuts.cuts, cuts.counts, columns, masks)
+        kernels.masks_of(
+            places, boxes.rec, boxes.rest, boxes.bounds, cuts.cuts, cuts.counts, boxes.scratch, columns, masks
+        )
         return places[lay_out(starts, columns, masks, cuts.share, self._bits.segment)]
 
     def _run(self, rows: Sequence[npt.NDArray[Any]]) -> tuple[Hits, int]:
@@ -299,10 +301,13 @@ class FilterIndex:
         cells = self._cuts.cells(rows[0], rows[1]), self._cuts.cells(rows[3], rows[4])
         kept = (boxes.rec, boxes.rest, boxes.bounds, boxes.first, boxes.following, boxes.stamp)
         pieces, counted = list[Hits](), np.zeros(2, np.int64)
+        scratch = np.empty(8, np.uint64), np.empty(8, np.uint64), np.empty(512, np.int64)
         start, room = 0, max(_FEWEST_HITS, 2 * m)
         while start < m:
             out = Hits(np.empty(room, np.int32), np.empty(room, np.int64), np.empty(room, np.int8))
-            start, count = kernels.match(*rows, *cells, *self._bits.arrays, *kept, self._epoch, start, *out, counted)
+            start, count = kernels.match(
+                *rows, *cells, *self._bits.arrays, *kept, self._epoch, start, *out, counted, *scratch
+            )
             self._epoch += m
             pieces.append(Hits(out.change[:count], out.slot[:count], out.kind[:count]))
             room *= 2

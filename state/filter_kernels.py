@@ -11,7 +11,8 @@ plain arrays, which their owners make (writable, C-contiguous, of the types belo
     bounds   int64[q, 2]      intervals of the conditions that have not just one
     first    int32[slots]     the first box of a slot, -1 where it is not in;  next int32[p] the next of its slot, or -1
     stamp    int64[slots]     the change for which a slot of several boxes was judged last
-    cuts     int64[c, 62]     ascending; the cell of a value is how many of counts[c] cuts are <= it; NULL has cell 63
+    cuts     int64[c, 63]     counts[c] of them ascend, then INT64_MAX; the cell of a value is how many of those are
+                              <= it; NULL has cell 63
     block    int32[s, c]      the block of lines of a column in a segment, -1 where none of its boxes asks for it
     known    int32[s, c]      the columns of a segment that have a block, the first many[s] of them
     lines    uint64[b * 512]  line block * 64 + cell, 8 words, a bit a box: cannot hold where the value is in the cell
@@ -48,29 +49,30 @@ SEVERAL = 1 << 48
 CANDIDATES, SEGMENTS = 0, 1
 """Places of what `match` counts."""
 
-_CONDITIONS = 64
+_ENTRY = {"cache": True, "_nrt": False}
+_INNER = {"cache": True, "_nrt": False, "forceinline": True}
+"""No kernel allocates anything, so none counts references: counting those of every array that an inner function is
+given took three quarters of the time. What they need for themselves they are given."""
 
 
-@numba.njit(cache=True)
+@numba.njit(**_INNER)
 def _lowest(mask: np.uint64) -> int:
     """Return the number of the lowest bit that is set."""
     lowest: int = np.int64(trailing_zeros(mask))  # type: ignore[assignment]
     return lowest
 
 
-@numba.njit(cache=True)
+@numba.njit(**_INNER)
 def _cell(cuts: I64, counts: I64, column: int, value: int) -> int:
-    low, high = 0, counts[column]
-    while low < high:
-        mid = (low + high) >> 1
-        if cuts[column, mid] <= value:
-            low = mid + 1
-        else:
-            high = mid
-    return low
+    """Count the cuts that are <= value, without a branch: behind them the greatest number fills the column up."""
+    low = 0
+    for k in range(6):
+        step = 32 >> k
+        low += step * (cuts[column, low + step - 1] <= value)
+    return min(low, counts[column])
 
 
-@numba.njit(cache=True)
+@numba.njit(**_ENTRY)
 def cells_of(codes: I64, valid: Bool, cuts: I64, counts: I64, out: U8) -> None:
     """Write the cell of every value of m rows."""
     for i in range(codes.shape[0]):
@@ -78,7 +80,7 @@ def cells_of(codes: I64, valid: Bool, cuts: I64, counts: I64, out: U8) -> None:
             out[i, c] = _cell(cuts, counts, c, codes[i, c]) if valid[i, c] else 63
 
 
-@numba.njit(cache=True)
+@numba.njit(**_INNER)
 def _span(cuts: I64, counts: I64, column: int, lo: int, hi: int) -> np.uint64:
     """Return the cells that an interval meets."""
     a, b = _cell(cuts, counts, column, lo), _cell(cuts, counts, column, hi)
@@ -86,7 +88,7 @@ def _span(cuts: I64, counts: I64, column: int, lo: int, hi: int) -> np.uint64:
     return ones << np.uint64(a)
 
 
-@numba.njit(cache=True)
+@numba.njit(**_INNER)
 def _mask(head: int, lo: int, hi: int, bounds: I64, cuts: I64, counts: I64) -> np.uint64:
     """Return the cells that a condition lets through."""
     column, many = head & 0xFFFF, head >> 17
@@ -99,7 +101,7 @@ def _mask(head: int, lo: int, hi: int, bounds: I64, cuts: I64, counts: I64) -> n
     return cells
 
 
-@numba.njit(cache=True)
+@numba.njit(**_INNER)
 def _unpack(rec: I64, rest: I64, place: int, conditions: I64) -> int:
     """Write the conditions of a box and return how many they are."""
     head = rec[place, 1]
@@ -115,7 +117,7 @@ def _unpack(rec: I64, rest: I64, place: int, conditions: I64) -> int:
     return n
 
 
-@numba.njit(cache=True)
+@numba.njit(**_INNER)
 def _weight(cells: np.uint64, column: int, share: F64) -> float:
     """Return the share of rows in `cells`."""
     total = 0.0
@@ -125,7 +127,7 @@ def _weight(cells: np.uint64, column: int, share: F64) -> float:
     return total
 
 
-@numba.njit(cache=True)
+@numba.njit(**_INNER)
 def _two(conditions: I64, n: int, bounds: I64, cuts: I64, counts: I64, share: F64) -> tuple[int, int]:
     """Return the two conditions of one interval that let the fewest rows through; n where there is none."""
     first, second = n, n
@@ -143,7 +145,7 @@ def _two(conditions: I64, n: int, bounds: I64, cuts: I64, counts: I64, share: F6
     return first, second
 
 
-@numba.njit(cache=True)
+@numba.njit(**_INNER)
 def _pack(
     rec: I64, rest: I64, used: int, place: int, conditions: I64, n: int, first: int, second: int, several: int
 ) -> int:
@@ -165,16 +167,15 @@ def _pack(
     return used
 
 
-@numba.njit(cache=True)
+@numba.njit(**_ENTRY)
 def add(
     places: I64, slots: I64, interest: U64, boxes: I64, starts: I64, given: I64, bounds: I64, shift: int, cuts: I64,
-    counts: I64, share: F64, rec: I64, rest: I64, used: int, first: I32, following: I32,
+    counts: I64, share: F64, rec: I64, rest: I64, used: int, first: I32, following: I32, conditions: I64,
 ) -> int:  # fmt: skip
     """Write filters as FilterColumns has them to `places`; return how much of `rest` is used then.
 
     Their own intervals stand in `bounds` from `shift` on, where there is room for all, as there is in `rest`.
     """
-    conditions = np.empty((_CONDITIONS, 3), np.int64)
     for f in range(len(slots)):
         several = SEVERAL if boxes[f + 1] - boxes[f] > 1 else 0
         before = -1
@@ -200,13 +201,12 @@ def add(
     return used
 
 
-@numba.njit(cache=True)
+@numba.njit(**_ENTRY)
 def move(
     order: I64, rec: I64, rest: I64, bounds: I64, cuts: I64, counts: I64, share: F64, new_rec: I64, new_rest: I64,
-    new_bounds: I64,
+    new_bounds: I64, conditions: I64,
 ) -> tuple[int, int]:  # fmt: skip
     """Write the boxes at the places `order` anew, end to end; return how much of both other arrays they use."""
-    conditions = np.empty((_CONDITIONS, 3), np.int64)
     used, ends = 0, 0
     for place in range(len(order)):
         old = order[place]
@@ -225,31 +225,37 @@ def move(
     return used, ends
 
 
-@numba.njit(cache=True)
+@numba.njit(**_ENTRY)
 def masks_of(
-    places: I64, rec: I64, rest: I64, bounds: I64, cuts: I64, counts: I64, columns: I64, masks: U64
+    places: I64, rec: I64, rest: I64, bounds: I64, cuts: I64, counts: I64, conditions: I64, columns: I64, masks: U64
 ) -> None:  # fmt: skip
     """Write columns and masks of the conditions of the boxes at `places`, one box after the other."""
-    conditions = np.empty((_CONDITIONS, 3), np.int64)
     k = 0
-    for place in places:
-        for j in range(_unpack(rec, rest, place, conditions)):
+    for p in range(len(places)):
+        for j in range(_unpack(rec, rest, places[p], conditions)):
             columns[k] = conditions[j, 0] & 0xFFFF
             masks[k] = _mask(conditions[j, 0], conditions[j, 1], conditions[j, 2], bounds, cuts, counts)
             k += 1
 
 
-@numba.njit(cache=True)
+@numba.njit(**_INNER)
 def _recoded(value: int, before: I64, after: I64) -> int:
     """Return after[i] for before[i], and what is not in `before` as it is."""
-    at = np.searchsorted(before, value)
-    return after[at] if at < len(before) and before[at] == value else value
+    low, high = 0, len(before)
+    while low < high:
+        mid = (low + high) >> 1
+        if before[mid] < value:
+            low = mid + 1
+        else:
+            high = mid
+    return after[low] if low < len(before) and before[low] == value else value
 
 
-@numba.njit(cache=True)
+@numba.njit(**_ENTRY)
 def recode(places: I64, column: int, before: I64, after: I64, rec: I64, rest: I64, bounds: I64) -> None:
     """Replace the ends of a column's intervals in the boxes at `places`: what is before[i] becomes after[i]."""
-    for place in places:
+    for k in range(len(places)):
+        place = places[k]
         head = rec[place, 1]
         for j in range((head >> 32) & 0xFF):
             if (head >> (16 * j)) & 0xFFFF == column:
@@ -267,15 +273,15 @@ def recode(places: I64, column: int, before: I64, after: I64, rec: I64, rest: I6
                         bounds[q, 1] = _recoded(bounds[q, 1], before, after)
 
 
-@numba.njit(cache=True)
+@numba.njit(**_ENTRY)
 def learn(
-    places: I64, shift: int, rec: I64, rest: I64, block: I32, known: I32, many: I32, blocks: int
+    places: I64, shift: int, rec: I64, rest: I64, block: I32, known: I32, many: I32, blocks: int,
+    conditions: I64,
 ) -> int:  # fmt: skip
     """Give every column that the boxes at `places` ask for a block in their segment; return how many there are then."""
-    conditions = np.empty((_CONDITIONS, 3), np.int64)
-    for place in places:
-        s = place >> shift
-        for j in range(_unpack(rec, rest, place, conditions)):
+    for k in range(len(places)):
+        s = places[k] >> shift
+        for j in range(_unpack(rec, rest, places[k], conditions)):
             c = conditions[j, 0] & 0xFFFF
             if block[s, c] < 0:
                 block[s, c] = blocks
@@ -285,36 +291,44 @@ def learn(
     return blocks
 
 
-@numba.njit(cache=True)
+@numba.njit(**_INNER)
+def _open(zone: U64, s: int, conditions: I64, n: int) -> None:
+    """Let a zone let everything through in the columns that a box of it does not ask for."""
+    for c in range(zone.shape[1]):
+        asked = False
+        for j in range(n):
+            asked = asked or (conditions[j, 0] & 0xFFFF) == c
+        if not asked:
+            zone[s, c] = ~np.uint64(0)
+
+
+@numba.njit(**_ENTRY)
 def mark(
     places: I64, shift: int, on: bool, rec: I64, rest: I64, bounds: I64, cuts: I64, counts: I64, block: I32,
-    lines: U64, alive: U64, zone: U64, upper: U64, fan: int,
+    lines: U64, alive: U64, zone: U64, upper: U64, fan: int, conditions: I64,
 ) -> None:  # fmt: skip
     """Set or clear the bits of the boxes at `places`; zones only ever get wider."""
-    conditions = np.empty((_CONDITIONS, 3), np.int64)
-    through = np.empty(zone.shape[1], np.uint64)
-    for place in places:
+    for k in range(len(places)):
+        place = places[k]
         s, offset = place >> shift, place & ((1 << shift) - 1)
         w, bit = offset >> 6, np.uint64(1) << np.uint64(offset & 63)
-        through[:] = ~np.uint64(0)
-        for j in range(_unpack(rec, rest, place, conditions)):
+        n = _unpack(rec, rest, place, conditions)
+        for j in range(n):
             c = conditions[j, 0] & 0xFFFF
-            cells = _mask(conditions[j, 0], conditions[j, 1], conditions[j, 2], bounds, cuts, counts)
-            through[c] = cells
-            base = block[s, c] * 512 + w
-            cells = ~cells
-            while cells != np.uint64(0):
-                line = base + _lowest(cells) * 8
-                cells &= cells - np.uint64(1)
+            through = _mask(conditions[j, 0], conditions[j, 1], conditions[j, 2], bounds, cuts, counts)
+            zone[s, c] |= through
+            upper[s // fan, c] |= through
+            against = ~through
+            while against != np.uint64(0):
+                line = (block[s, c] * 64 + _lowest(against)) * 8 + w
+                against &= against - np.uint64(1)
                 lines[line] = lines[line] | bit if on else lines[line] & ~bit
         alive[s, w] = alive[s, w] | bit if on else alive[s, w] & ~bit
-        if on:
-            for c in range(len(through)):
-                zone[s, c] |= through[c]
-                upper[s // fan, c] |= through[c]
+        _open(zone, s, conditions, n)
+        _open(upper, s // fan, conditions, n)
 
 
-@numba.njit(cache=True)
+@numba.njit(**_INNER)
 def _differs(old: I64, old_valid: Bool, new: I64, new_valid: Bool, i: int) -> np.uint64:
     """Return bit c & 63 of every column c in which the two images of change i differ."""
     bits = np.uint64(0)
@@ -324,7 +338,7 @@ def _differs(old: I64, old_valid: Bool, new: I64, new_valid: Bool, i: int) -> np
     return bits
 
 
-@numba.njit(cache=True)
+@numba.njit(**_INNER)
 def _moved(cells_old: U8, cells_new: U8, i: int) -> bool:
     for c in range(cells_old.shape[1]):  # noqa: SIM110 - numba compiles a loop in half the time of a generator
         if cells_old[i, c] != cells_new[i, c]:
@@ -332,7 +346,7 @@ def _moved(cells_old: U8, cells_new: U8, i: int) -> bool:
     return False
 
 
-@numba.njit(cache=True)
+@numba.njit(**_INNER)
 def _admits(zone: U64, s: int, cells: U8, i: int) -> bool:
     """Whether each value of row i is in a cell that a box below the zone lets through."""
     bits = np.uint64(1)
@@ -341,7 +355,7 @@ def _admits(zone: U64, s: int, cells: U8, i: int) -> bool:
     return bits != np.uint64(0)
 
 
-@numba.njit(cache=True)
+@numba.njit(**_INNER)
 def _gather(lines: U64, block: I32, known: I32, many: int, s: int, cells: U8, i: int, out: U64) -> None:
     """Write the boxes of segment s that row i cannot meet: one line a column, in eight registers."""
     a0 = a1 = a2 = a3 = a4 = a5 = a6 = a7 = np.uint64(0)
@@ -359,7 +373,7 @@ def _gather(lines: U64, block: I32, known: I32, many: int, s: int, cells: U8, i:
     out[0], out[1], out[2], out[3], out[4], out[5], out[6], out[7] = a0, a1, a2, a3, a4, a5, a6, a7
 
 
-@numba.njit(cache=True)
+@numba.njit(**_INNER)
 def _list_alive(against: U64, alive: U64, s: int, shift: int, near: I64) -> int:
     """List the boxes of a segment that nothing speaks against; return how many."""
     n = 0
@@ -372,7 +386,7 @@ def _list_alive(against: U64, alive: U64, s: int, shift: int, near: I64) -> int:
     return n
 
 
-@numba.njit(cache=True)
+@numba.njit(**_INNER)
 def _sift(
     rec: I64, near: I64, n: int, old: I64, old_valid: Bool, had: bool, new: I64, new_valid: Bool, has: bool, i: int,
     changed: np.uint64,
@@ -396,7 +410,7 @@ def _sift(
     return left
 
 
-@numba.njit(cache=True)
+@numba.njit(**_INNER)
 def _within(bounds: I64, start: int, stop: int, value: int) -> bool:
     """Whether one of some ascending intervals holds `value`."""
     low, high = start, stop
@@ -409,7 +423,7 @@ def _within(bounds: I64, start: int, stop: int, value: int) -> bool:
     return low < stop and bounds[low, 0] <= value
 
 
-@numba.njit(cache=True)
+@numba.njit(**_INNER)
 def _rest_holds(rest: I64, start: int, stop: int, bounds: I64, codes: I64, valid: Bool, i: int) -> bool:
     for p in range(start, stop):
         head, lo, hi = rest[p, 0], rest[p, 1], rest[p, 2]
@@ -425,7 +439,7 @@ def _rest_holds(rest: I64, start: int, stop: int, bounds: I64, codes: I64, valid
     return True
 
 
-@numba.njit(cache=True)
+@numba.njit(**_INNER)
 def _holds(rec: I64, rest: I64, bounds: I64, f: int, codes: I64, valid: Bool, i: int) -> bool:
     """Whether row i meets the box at place f."""
     head = rec[f, 1]
@@ -437,7 +451,7 @@ def _holds(rec: I64, rest: I64, bounds: I64, f: int, codes: I64, valid: Bool, i:
     return more == 0 or _rest_holds(rest, rec[f, 6], rec[f, 6] + more, bounds, codes, valid, i)
 
 
-@numba.njit(cache=True)
+@numba.njit(**_INNER)
 def _kind(
     f: int, rec: I64, rest: I64, bounds: I64, first: I32, following: I32, old: I64, old_valid: Bool, had: bool,
     new: I64, new_valid: Bool, has: bool, i: int,
@@ -454,7 +468,7 @@ def _kind(
     return (1 if was else 0) + (2 if now else 0)
 
 
-@numba.njit(cache=True)
+@numba.njit(**_INNER)
 def _candidates(
     s: int, x: bool, y: bool, i: int, shift: int, cells_old: U8, cells_new: U8, lines: U64, block: I32, known: I32,
     many: I32, alive: U64, near: I64, either: U64, other: U64,
@@ -472,7 +486,7 @@ def _candidates(
     return _list_alive(either, alive, s, shift, near)
 
 
-@numba.njit(cache=True)
+@numba.njit(**_INNER)
 def _judge(
     near: I64, n: int, rec: I64, rest: I64, bounds: I64, first: I32, following: I32, stamp: I64, mark_of: int,
     old: I64, old_valid: Bool, had: bool, new: I64, new_valid: Bool, has: bool, i: int, out_change: I32, out_slot: I64,
@@ -495,18 +509,17 @@ def _judge(
     return count
 
 
-@numba.njit(cache=True)
+@numba.njit(**_ENTRY)
 def match(
     old: I64, old_valid: Bool, had: Bool, new: I64, new_valid: Bool, has: Bool, changed: U64, cells_old: U8,
     cells_new: U8, shift: int, fan: int, upper: U64, zone: U64, lines: U64, block: I32, known: I32, many: I32,
     alive: U64, rec: I64, rest: I64, bounds: I64, first: I32, following: I32, stamp: I64, epoch: int, start: int,
-    out_change: I32, out_slot: I64, out_kind: I8, counted: I64,
+    out_change: I32, out_slot: I64, out_kind: I8, counted: I64, either: U64, other: U64, near: I64,
 ) -> tuple[int, int]:  # fmt: skip
     """Write the hits of changes from `start` on. Returns (next, count): where it stopped for want of room for all hits
     of a change, and how many hits of the changes before that there are. No stamp is `epoch` + the number of a change.
     """
     count = 0
-    either, other, near = np.empty(8, np.uint64), np.empty(8, np.uint64), np.empty(512, np.int64)
     for i in range(start, len(had)):
         a, b, begin = had[i], has[i], count
         bits = changed[i] | _differs(old, old_valid, new, new_valid, i) if a and b else ~np.uint64(0)
