@@ -122,9 +122,10 @@ class FilterBits:
         assert set(np.flatnonzero(asked)) <= {*known}, (3, s, known, asked)
         for column in known:
             begin = int(self._block[s, column]) * BLOCK
-            found = _unpacked(self._lines[begin : begin + BLOCK].reshape(64, WORDS))[:, : self.segment]
+            found = _unpacked(self._lines[begin : begin + BLOCK].reshape(64, WORDS))
             expected = ~masks[:, column] >> np.arange(64, dtype=np.uint64)[:, None] & np.uint64(1)
-            assert (found == expected).all(), (1, s, column, found != expected)
+            assert (found[:, : self.segment] == expected).all(), (1, s, column, found, expected)
+            assert not found[:, self.segment :].any(), (1, s, column, found)
 
 
 def _through(box: CodedBox, cuts: Cuts) -> list[tuple[int, int]]:
