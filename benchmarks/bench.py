@@ -37,6 +37,8 @@ class Sizes:
     latency_subscriptions: int = 2_000
     crowd: int = 1_000_000
     large_rows: int = 1_000_000
+    filters: int = 62_500
+    filters_against_numpy: int = 100_000
     push_readers: int = 200
     push_seconds: float = 60.0
     push_publications: int = 10_000
@@ -53,6 +55,8 @@ QUICK = Sizes(
     latency_seconds=10.0,
     crowd=100_000,
     large_rows=50_000,
+    filters=5_000,
+    filters_against_numpy=5_000,
     push_readers=20,
     push_seconds=6.0,
     push_publications=1_000,

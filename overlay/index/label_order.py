@@ -42,24 +42,40 @@ class LabelOrder:
     def __init__(self) -> None:
         self._labels: SortedDict = SortedDict()
         self._counts: dict[bytes, int] = {}
+        self.moved: tuple[I64, I64] = (np.zeros(0, np.int64), np.zeros(0, np.int64))
+        """Labels as they were before they were spaced anew the last time, and as they were then, ascending: those of
+        the bounds that had one before."""
 
     def __len__(self) -> int:
         return len(self._counts)
+
+    def __contains__(self, bound: bytes) -> bool:
+        return bound in self._counts
+
+    @property
+    def lowest(self) -> int:
+        """The label of the first bound, of which there is one."""
+        lowest: int = self._labels.values()[0]
+        return lowest
 
     def label(self, bound: bytes) -> int:
         """Return the label of a bound that is there."""
         return self._labels[bound]
 
     def add(self, bounds: Iterable[bytes]) -> bool:
-        """Count `bounds` in; return whether labels that were given before still hold. Cost: O(log n) each."""
-        hold = True
+        """Count `bounds` in; return whether labels that were given before still hold, else see `moved`.
+
+        Cost: O(log n) each.
+        """
+        hold, new = True, set[bytes]()
         for bound in bounds:
             count = self._counts.get(bound, 0)
             self._counts[bound] = count + 1
             if not count:
                 hold &= self._enter(bound)
+                new.add(bound)
         if not hold:
-            self._space()
+            self._space(new)
         return hold
 
     def release(self, bound: bytes) -> None:
@@ -103,11 +119,16 @@ class LabelOrder:
         order[bound] = label
         return label != below and _LOWEST < label < _HIGHEST
 
-    def _space(self) -> None:
-        """Give all bounds new labels, evenly spaced."""
+    def _space(self, new: set[bytes]) -> None:
+        """Give all bounds new labels, evenly spaced, and note what became of all but the `new` ones."""
         gap = min(_GAP, _HIGHEST // (len(self._labels) + 1))
-        for i, bound in enumerate(self._labels):
+        before, after = list[int](), list[int]()
+        for i, (bound, label) in enumerate(self._labels.items()):
+            if bound not in new:
+                before.append(label)
+                after.append(i * gap)
             self._labels[bound] = i * gap
+        self.moved = np.array(before, np.int64), np.array(after, np.int64)
 
     def check(self) -> None:
         """Check the invariant of the module's header. Raises AssertionError. Cost: O(n)."""
