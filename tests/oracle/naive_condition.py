@@ -16,7 +16,7 @@ Truth = bool | None
 _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
     "=": operator.eq, "<>": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge
 }  # fmt: skip
-_MOMENTS = ("day", "at")
+_MOMENTS = ("day", "at", '"at"')
 """Columns of dates and times, whose constants are texts in SQL."""
 _MIRRORED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
