@@ -1,14 +1,19 @@
 """Answers of every family by looking at all rows, exact: what SQL says, with Python's own numbers.
 
-A row is a dict from column to order code, or to text where the column's type has none, or to None.
+A row is a dict from column to order code, or to text where the column's type has none, or to None. The WHERE of a
+filter is read as the boxes that stand in its region's terms, so what is checked is what boxes mean, not how they were
+made (for that there is `naive_condition.py`).
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
+
+import msgspec
 
 from catalog.query.shape import Output, Region, Shape, group_key
 from catalog.schema.relation import Relation
@@ -49,6 +54,9 @@ class Naive:
     def inside(self, region: Region, row: Row) -> bool:
         """Whether a row is one of those that the region is about."""
         shape = region.shape
+        if hasattr(shape, "tested"):
+            boxes = msgspec.msgpack.decode(region.terms)
+            return any(all(self._holds(shape.tested[place], row, *values) for place, *values in box) for box in boxes)
         equal = [row[column] for column in shape.equal]
         if region.empty or None in equal or group_key(tuple(equal)) != region.group:  # type: ignore[arg-type]
             return False
@@ -61,6 +69,25 @@ class Naive:
         if isinstance(region.lo, bytes):
             return region.lo <= key < region.hi  # type: ignore[operator]
         return region.lo <= key <= region.hi  # type: ignore[operator]
+
+    def _holds(self, column: str, row: Row, intervals: list[list[Any]], null: bool) -> bool:
+        """Whether a column's value is in one of the intervals: closed ones of codes, half open ones of keys."""
+        value = row[column]
+        if value is None:
+            return null
+        key = self.sort_key(column, value)
+        open_ends = isinstance(key, bytes) or not self.type_of(column).coded
+        return any(lo <= key and (key < hi if open_ends else key <= hi) for lo, hi in intervals)
+
+    def rows(self, region: Region, rows: Rows) -> Any:
+        """Return the rows shown: of a filter a Counter of tuples, of a best-k a tuple of them, as they are stored."""
+        mine = [row for row in rows.values() if self.inside(region, row)]
+        shape: Any = region.shape
+        for order in reversed(getattr(shape, "order", ())):
+            mine.sort(key=lambda row, c=order.column: _least(self, c, row[c]), reverse=order.descending)
+            mine.sort(key=lambda row, c=order.column: row[c] is None, reverse=order.nulls_first)
+        made = [tuple(row[column] for column in shape.shown) for row in mine]
+        return tuple(made[: shape.limit]) if hasattr(shape, "order") else Counter(made)
 
     def answer(self, region: Region, rows: Rows) -> tuple[Exact, ...]:
         """Return the exact outputs."""
@@ -113,6 +140,11 @@ class Naive:
 
     def _stored(self, column: str, value: Stored) -> Any:
         return json_of_code(self.type_of(column), value) if isinstance(value, int) else value
+
+
+def _least(naive: Naive, column: str, value: Stored) -> tuple[bool, Any]:
+    """Return what values sort by, NULL beside them in any place."""
+    return (False, 0) if value is None else (True, naive.sort_key(column, value))
 
 
 def _nearest(exact: Fraction) -> float | str:

@@ -9,7 +9,7 @@ from collections import defaultdict
 from tidewire.verification.compare.judgement import Judgement, Recomputed
 from tidewire.verification.compare.missing import find_due
 from tidewire.verification.compare.report import Report
-from tidewire.verification.input.declared import Declared
+from tidewire.verification.input.declared import Declared, Table
 from tidewire.verification.input.ordering import Sequence, sequences
 from tidewire.verification.input.registry_schemas import Inquiry
 from tidewire.verification.input.rows import Rows
@@ -18,7 +18,8 @@ from tidewire.verification.recompute.history import History, build, connect
 from tidewire.verification.records.batches import Batches, Position
 from tidewire.verification.records.journal import Journal
 from tidewire.verification.records.lifetimes import Life, Lives, read_lives
-from tidewire.verification.records.question import Query, Question, Unreadable, parse
+from tidewire.verification.records.question import ALL, Item, Query, Question, Unreadable, parse
+from tidewire.verification.records.width import width_of
 
 TableKey = tuple[int, str, int]
 """(epoch, lower-case table name, born)"""
@@ -74,11 +75,12 @@ class Recomputation:
         self._declared = declared
         self._rows = rows
         self._histories: dict[TableKey, History] = {}
-        self._answers: dict[tuple[TableKey, Query], Answers] = {}
+        self._answers: dict[tuple[TableKey, Query, tuple[Item, ...]], Answers] = {}
         self._database = connect()
         self._names = declared.names()
         self._questions: dict[Query, Question | Unreadable] = {}
         self._measures: dict[str, set[str]] = defaultdict(set)
+        self._starred: set[str] = set()
         self._uses: dict[Query, int] = defaultdict(int)
         for life in lives.lives:
             self._note(life)
@@ -92,11 +94,11 @@ class Recomputation:
         if sequence.limit is not None:
             return Recomputed(sequence, None, question.policy)
         assert life.query is not None
-        answers = self._answers.get((key, life.query))
-        if answers is None:
-            answers = self._answer(question, key)
-            if self._uses[life.query] > 1:
-                self._answers[key, life.query] = answers
+        question = question.over(self._all_columns(life, question, sequence.table)) if question.starred else question
+        known = self._answers.get((key, life.query, question.items))
+        answers = known or self._answer(question, key)
+        if self._uses[life.query] > 1:
+            self._answers[key, life.query, question.items] = answers
         return Recomputed(sequence, answers, question.policy)
 
     def ttls(self, lives: Lives) -> dict[tuple[str, int], int]:
@@ -110,13 +112,27 @@ class Recomputation:
 
     def _answer(self, question: Question, key: TableKey) -> Answers:
         table = self._taken[key].table
-        measures = self._measures[question.table] & {column.name.lower() for column in table.columns}
+        columns = {column.name.lower() for column in table.columns}
+        measures = columns if question.table in self._starred else self._measures[question.table] & columns
         if not question.measures <= measures:
             raise Unreadable(f"table `{table.name}` has no column `{min(question.measures - measures)}`")
         if key not in self._histories:
             self._histories[key] = build(self._database, self._taken[key], self._rows, measures)
         types = {column.name.lower(): column.type for column in table.columns}
-        return answers_to(question, self._histories[key], types)
+        return answers_to(question, self._histories[key], types, [name.lower() for name in table.key])
+
+    def _all_columns(self, life: Life, question: Question, table: Table) -> list[str]:
+        """Return the columns that a `*` of `life` stands for: those there were when it was taken.
+
+        Columns are only ever appended, so it is enough to know how many: as its ack or its first row shows. That there
+        were so many at some time is judged, not when.
+        """
+        stars = sum(item.column == ALL for item in question.items)
+        width = ((width_of(life) or 0) - len(question.items)) // stars + 1
+        widths = [
+            len(one.columns) for one in self._declared.every() if (one.name, one.born) == (table.name, table.born)
+        ]
+        return [c.name.lower() for c in table.columns][: width if width in widths else None]
 
     def _note(self, life: Life) -> None:
         if life.query is None or not (life.delivered or life.live_at):
@@ -127,6 +143,7 @@ class Recomputation:
         try:
             question = parse(self._database, life.query, self._names)
             self._measures[question.table] |= question.measures
+            self._starred |= {question.table} if question.starred else set()
             self._questions[life.query] = question
         except Unreadable as reason:
             self._questions[life.query] = reason

@@ -14,6 +14,7 @@ from fractions import Fraction
 from typing import Any
 from zlib import crc32
 
+from tests.tidewire.verification.asked_rows import AskedRows
 from tidewire.verification.records.journal import Journal, Record, TopicLog
 
 EDGES = 2
@@ -59,6 +60,17 @@ class Asked:
         known = [y for y in found if y is not None]
         return tuple(AGGREGATES[aggregate](known) for aggregate in self.aggregate.split(","))
 
+    def changes(self, old: Any, new: Any) -> bool:
+        return bool(old != new)
+
+    def is_same(self, old: Any, new: Any) -> bool:
+        return bool(old == new)
+
+    def said(self, kind: str, old: Any, new: Any) -> dict[str, Any]:
+        return said(None if kind == "snapshot" else old, None if kind == "ended" else new)
+
+    form = None
+
     def tells(self, told: Any, new: Any) -> bool:
         """Whether MIN CHANGE tells."""
         if told == new or None in told or None in new:
@@ -96,7 +108,7 @@ def shown(answer: Any) -> Any:
 class Live:
     id: str
     version: int
-    asked: Asked
+    asked: Asked | AskedRows
     n: int = 0
     value: Any = None
     told: Any = None
@@ -132,7 +144,7 @@ class SimulatedEngine:
     def publish_garbage(self, id: int, back: int = 0) -> None:
         self._append(TOPIC, id % PARTITIONS, b'{"id":%d}' % id, b'{"id":', back)
 
-    def subscribe(self, id: str, asked: Asked) -> None:
+    def subscribe(self, id: str, asked: Asked | AskedRows) -> None:
         version = self._append("subscriptions", home(id), id.encode(), json.dumps({"sql": asked.sql}).encode())
         self.waiting[id] = Live(id, version, asked)
 
@@ -142,7 +154,8 @@ class SimulatedEngine:
         live = self.live.pop(id, None) or self.resyncing.pop(id, None)
         if live is not None:
             at = {"epoch": self._last_epoch, "batch": self._last_batch}
-            self._deliver(live, "ended", live.n + 1, live.value, None, at, reason="unsubscribed")
+            nothing = live.asked.answer({})
+            self._deliver(live, "ended", live.n + 1, live.value, nothing, at, reason="unsubscribed")
 
     # the engine ------------------------------------------------------------------------------------------------
 
@@ -166,7 +179,7 @@ class SimulatedEngine:
             self._apply(record)
         for live in self.live.values():
             if live.asked.policy == "LATEST":
-                self._tell_change(live, live.told != live.value)
+                self._tell_change(live, live.told != live.value, live.told)
                 live.untold = 0
         self.read = {p: start[p] + len(parts[p]) for p in start}
         ranges = {"start": {TOPIC: _texts(start)}, "end": {TOPIC: _texts(self.read)}}
@@ -193,7 +206,7 @@ class SimulatedEngine:
         for id, live in self.resyncing.items():
             value = live.asked.answer(self.rows)
             if id not in self.waiting:
-                live.n += value != live.told
+                live.n += not live.asked.is_same(live.told, value)
                 self._deliver(live, "resync", live.n, live.told, value, at)
                 live.value, live.told, live.untold = value, value, 0
                 self.live[id] = live
@@ -201,8 +214,9 @@ class SimulatedEngine:
         for id, live in self.waiting.items():
             live.n, live.value = 1, live.asked.answer(self.rows)
             live.told = live.value
-            self._deliver(live, "snapshot", 1, None, live.value, at, sql=live.asked.sql)
+            self._deliver(live, "snapshot", 1, live.asked.answer({}), live.value, at, sql=live.asked.sql)
             ack = {"id": id, "version": live.version, "status": "live", "at": at, "sql": live.asked.sql}
+            ack |= {"form": live.asked.form} if live.asked.form else {}
             self._append("acks", home(id), id.encode(), json.dumps(ack).encode())
             self.live[id] = live
         self.waiting = {}
@@ -220,17 +234,23 @@ class SimulatedEngine:
         where = {"topic": TOPIC, "partition": record.partition, "offset": record.offset}
         for live in self.live.values():
             new = live.asked.answer(self.rows)
-            if new != live.value:
-                live.value, live.untold = new, live.untold + 1
+            old, live.value = live.value, new
+            if live.asked.changes(old, new):
+                live.untold += 1
                 live.cause = {"epoch": self.epoch, "batch": self.batch} | where
                 if live.asked.policy != "LATEST":
-                    self._tell_change(live, not live.asked.policy or live.asked.tells(live.told, new))
+                    self._tell_change(live, self._is_due(live), live.told if isinstance(live.asked, Asked) else old)
+            elif live.asked.policy in ("TRANSITIONS", "ENTER"):
+                live.told = new
 
-    def _tell_change(self, live: Live, due: bool) -> None:
+    def _is_due(self, live: Live) -> bool:
+        return not isinstance(live.asked, Asked) or not live.asked.policy or live.asked.tells(live.told, live.value)
+
+    def _tell_change(self, live: Live, due: bool, old: Any) -> None:
         if due:
             live.n += 1
             more = {"changes": live.untold} if live.untold > 1 else {}
-            self._deliver(live, "change", live.n, live.told, live.value, live.cause or {}, **more)
+            self._deliver(live, "change", live.n, old, live.value, live.cause or {}, **more)
             live.told, live.untold = live.value, 0
 
     def _refuse(self, record: Record) -> None:
@@ -247,7 +267,7 @@ class SimulatedEngine:
         if live.asked.push:
             return
         head = {"id": live.id, "kind": kind, "version": live.version, "n": n}
-        body = head | said(old, new) | {"at": at} | more
+        body = head | live.asked.said(kind, old, new) | {"at": at} | more
         self._append("deliveries", home(live.id), live.id.encode(), json.dumps(body).encode())
 
     def _append(self, topic: str, partition: int, key: bytes | None, value: bytes | None, back: int = 0) -> int:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import random
 import zlib
+from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -14,6 +16,7 @@ from hypothesis import strategies as st
 from connectors.json.writer import encode_key, encode_row
 from connectors.kafka.partitioner import home_partition
 from tests.effort import examples
+from tests.oracle.naive_condition import random_condition
 from tests.tidewire.verification.records.test_question import VALUES
 from tidewire.pure_pipeline import PurePipeline
 from tidewire.verification.records.journal import Journal, Record, TopicLog
@@ -35,6 +38,15 @@ CONDITIONS = [
     "WHERE l > 5 AND l < 2", "WHERE v BETWEEN 'X' AND 'xx'", "WHERE v > 'it''s'", "WHERE w < 0.00005", "WHERE w = 1.25",
     "WHERE w BETWEEN -1e40 AND 1e30", "WHERE w >= -0.00001 AND b = FALSE",
 ]  # fmt: skip
+DOMAINS: dict[str, list[Any]] = {
+    "k": [0, 1, 2, 5], "v": ["x", "X", "", "xx"], "b": [True, False], "l": [-1, 0, 3, 2**53, 2**53 + 1],
+    "r": [0.1, 1.5], "d": [0.1, 2.5, 5e-324], "m": [Decimal("1.00"), Decimal("1.005"), 0],
+    "day": ["2024-02-29", "1970-01-01"], '"at"': ["2024-02-29", "2024-02-29 23:59:59.999999"], "w": [1.25, 0.00005, -1],
+}  # fmt: skip
+SHOWN = ["*", "k, v", "v", "k", 'v, k, v, "at"', "b, w, r", "d, *", "m AS amount, t.k", "l"]
+ORDERS = ["l", "d DESC", "v NULLS FIRST", "w DESC NULLS LAST", "b, m DESC", '"at"', "r DESC NULLS FIRST", "day"]
+KINDS = ["items", "distinct"]
+"""What is drawn of: also `sums` under any condition, `bag` for filters, `list` for best-k."""
 GARBAGE = [b"{", b"[]", b'{"k":1,"l":1.5}', b'{"k":2,"m":"0.001"}', b'{"k":1,"d":1e999}', b"\xff", b'{"k":77}']
 
 
@@ -79,6 +91,36 @@ def random_row(choose: random.Random, relation: Any) -> dict[str, Any]:
 
 def random_question(choose: random.Random) -> str:
     """A question of any family, under any policy."""
+    return QUESTIONS[choose.choice(KINDS)](choose) + choose.choice(TTLS)
+
+
+def random_sums(choose: random.Random) -> str:
+    items = [f"{choose.choice(['SUM', 'AVG', 'COUNT'])}({choose.choice(NUMBERS)})" for _ in range(choose.randrange(3))]
+    selected = ", ".join([*items, "COUNT(*)"][: choose.randrange(1, 4)])
+    policy = choose.choice(POLICIES if "," in selected else LEAST)
+    return f"SELECT {selected} FROM t WHERE {random_condition(choose, DOMAINS).sql()}{policy}"
+
+
+def random_bag(choose: random.Random) -> str:
+    shown = choose.choice(SHOWN)
+    where = f" WHERE {random_condition(choose, DOMAINS).sql()}" if choose.random() < 0.9 else ""
+    keyed = "*" in shown or "k" in shown
+    policy = choose.choice([*POLICIES, *([" NOTIFY TRANSITIONS", " NOTIFY ENTER"] if keyed else [])])
+    return f"SELECT {shown} FROM t{where}{policy}{choose.choice(['', '', '', ' SNAPSHOT NONE'])}"
+
+
+def random_list(choose: random.Random) -> str:
+    order = f"{choose.choice(['', choose.choice(ORDERS) + ', '])}k{choose.choice(['', ' DESC'])}"
+    best = f"ORDER BY {order} LIMIT {choose.randrange(5)}"
+    return f"SELECT {choose.choice(SHOWN)} FROM t {choose.choice(CONDITIONS)} {best}{choose.choice(POLICIES)}"
+
+
+def random_distinct(choose: random.Random) -> str:
+    return f"SELECT DISTINCT {choose.choice(MEASURES)} FROM t {choose.choice(CONDITIONS)}{choose.choice(POLICIES)}"
+
+
+def random_items(choose: random.Random) -> str:
+    """Aggregates over a range."""
 
     def item() -> tuple[str, bool]:
         function = choose.choice(["MIN", "MAX", "COUNT", "SUM", "AVG"])
@@ -93,10 +135,13 @@ def random_question(choose: random.Random) -> str:
     items = [item() for _ in range(choose.choice([1, 1, 1, 2, 3]))]
     alone = len(items) == 1 and items[0][1]
     selected = ", ".join(text for text, _ in items)
-    if choose.random() < 0.25:
-        alone, selected = False, f"DISTINCT {choose.choice(MEASURES)}"
     policy = choose.choice(LEAST if alone else POLICIES)
-    return f"SELECT {selected} FROM t {choose.choice(CONDITIONS)}{policy}{choose.choice(TTLS)}"
+    return f"SELECT {selected} FROM t {choose.choice(CONDITIONS)}{policy}"
+
+
+QUESTIONS: dict[str, Callable[[random.Random], str]] = {
+    "items": random_items, "distinct": random_distinct, "sums": random_sums, "bag": random_bag, "list": random_list
+}  # fmt: skip
 
 
 def drive(seed: int, losses: bool = False) -> Judged:

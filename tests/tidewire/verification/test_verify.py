@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.effort import examples
+from tests.tidewire.verification.asked_rows import random_rows
 from tests.tidewire.verification.simulated_engine import Asked, SimulatedEngine, home
 from tidewire.verification.compare.report import Report, rows_of
 from tidewire.verification.records.journal import Journal, Record
@@ -34,6 +35,8 @@ def simulate(seed: int, steps: int = 60) -> SimulatedEngine:
             engine.delete(choose.randrange(5))
         elif action < 0.66:
             engine.publish_garbage(choose.randrange(5), back=-3)
+        elif action < 0.71:
+            engine.subscribe(choose.choice(IDS), random_rows(choose))
         elif action < 0.76:
             aggregate = choose.choice(["MIN", "MAX", "COUNT", "SUM", "AVG", "DISTINCT", "COUNT,AVG,MAX"])
             policies = (

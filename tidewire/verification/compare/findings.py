@@ -7,8 +7,7 @@ from typing import Any
 
 from tidewire.verification.compare.report import Report
 from tidewire.verification.input.ordering import Sequence
-from tidewire.verification.recompute.answers import Said
-from tidewire.verification.records.forms import Delivery
+from tidewire.verification.records.forms import Delivery, Said
 from tidewire.verification.records.lifetimes import Life
 
 

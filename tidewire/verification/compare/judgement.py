@@ -16,12 +16,13 @@ from typing import Any
 from tidewire.verification.compare.anchors import Anchor, Anchors
 from tidewire.verification.compare.findings import Findings, name, shown, written
 from tidewire.verification.compare.numbers import judge_numbers
-from tidewire.verification.compare.quota import first_over
+from tidewire.verification.compare.quota import first_over, whole_is_over
 from tidewire.verification.compare.report import Report
-from tidewire.verification.compare.same_value import leads_to, same
+from tidewire.verification.compare.same_value import may_say, says
 from tidewire.verification.input.declared import Table
 from tidewire.verification.input.ordering import Sequence
 from tidewire.verification.recompute.answers import Answers
+from tidewire.verification.recompute.bag_answers import BagAnswers
 from tidewire.verification.records.batches import Batches, Position
 from tidewire.verification.records.endings import uncalled
 from tidewire.verification.records.expiry import wrong_end
@@ -42,6 +43,8 @@ class Recomputed:
 
 UNKNOWN = "(unknown)"
 """Stands for a value that cannot be recomputed."""
+NOTHING: tuple[Any, ...] = ()
+"""The list before a snapshot."""
 
 
 @dataclass(slots=True)
@@ -131,6 +134,8 @@ class Judgement:
             last.table = recomputed.sequence.table
         if last.policy is not None:
             self._judge_form(life, delivered, last.policy)
+        if last.answers is not None and last.answers.form is not None:
+            self._judge_ack(life, last.answers.form)
         if ended is not None:
             self._judge_end(life, ended, last)
 
@@ -151,6 +156,13 @@ class Judgement:
             self._findings.report.wrong += 1
             asked, came = (("records", "packed")[packed] for packed in (policy.packed, other.packed))
             self._findings.report.fault("wrong", name(life), f"the form of {shown(other)}", asked, came)
+
+    def _judge_ack(self, life: Life, form: str) -> None:
+        """Judge that the ack of an answer of rows says of which form it is."""
+        ack = life.ack or {}
+        if ack.get("status") == "live" and ack.get("form") != form:
+            self._findings.report.wrong += 1
+            self._findings.report.fault("wrong", name(life), "the form in its ack", form, ack.get("form"))
 
     def _judge_epoch(
         self, life: Life, anchor: Anchor, recomputed: Recomputed, until: int, last: Ending, ended: Delivery | None
@@ -175,6 +187,8 @@ class Judgement:
         if recomputed.policy.kind == "least":
             shown = answers.shown(expected[-1].after if expected else told)
             return Ending(shown, exact, answers, recomputed.policy, over=over is not None)
+        if recomputed.policy.kind == "enter" and anchor.is_broken:  # who left behind the last one told is not seen
+            return Ending(UNKNOWN, exact, answers, recomputed.policy, over=over is not None)
         return Ending(exact, exact, answers, recomputed.policy, over=over is not None)
 
     def _judge_changes(
@@ -194,10 +208,11 @@ class Judgement:
                 continue
             found.add(seq)
             step = expected[seq]
-            right = same(d.said, answers.said(step)) and d.at.batch == sequence.taken[seq - 1].batch
+            said = answers.said(step)
+            right = says(d, said, answers, answers.shown(step.before)) and d.at.batch == sequence.taken[seq - 1].batch
             note = "old, new, batch or changes" if seq > before else "out of order"
             right = right and seq > before and d.changes == step.changes
-            self._findings.count(life, d, right, note, written(answers.said(step), step.changes))
+            self._findings.count(life, d, right, note, written(said, step.changes))
             before = max(before, seq)
         for seq, step in expected.items():
             if seq not in found:
@@ -218,7 +233,7 @@ class Judgement:
     def _judge_quota(
         self, life: Life, sequence: Sequence, over: int, end: int, ended: Delivery | None, policy: Policy
     ) -> int:
-        """Judge that a DISTINCT that has become too large has ended; return up to where its changes were told."""
+        """Judge the end that a DISTINCT has, or a delivery of rows, that is too large; return where changes end."""
         batch = sequence.taken[over - 1].batch
         at = Position(sequence.epoch, batch)
         if ended is None or ended.reason != "quota" or ended.at.position != at:
@@ -231,17 +246,17 @@ class Judgement:
         if d.kind == "snapshot":
             asked = life.query.sql if life.query is not None and not life.query.params else d.sql
             said = answers.first(value)
-            right = same(d.said, said) and d.sql == asked
+            right = says(d, said, answers, NOTHING) and d.sql == asked
             self._findings.count(life, d, right, "the snapshot's value or SQL", said | {"sql": asked})
         elif last.told is UNKNOWN:
-            self._findings.count(life, d, leads_to(d.said, value), "the resync's new value", answers.first(value))
+            self._findings.count(life, d, may_say(d, answers, value), "the resync's new value", answers.first(value))
         else:
             said = answers.between(last.told, value)
-            self._findings.count(life, d, same(d.said, said), "the resync's old or new", said)
+            self._findings.count(life, d, says(d, said, answers, last.told), "the resync's old or new", said)
 
     def _judge_end(self, life: Life, ended: Delivery, last: Ending) -> None:
         """Judge an end: that it was called for, and that it says the last answer."""
-        known, wrong = uncalled(life, ended.reason, self._stands(last.table), self._is_over(ended, last))
+        known, wrong = uncalled(life, ended.reason, self._stands(last.table), self._is_over(life, ended, last))
         if wrong is not None:
             self._findings.count(life, ended, False, f"an end that nothing called for: {wrong}", {})
             return
@@ -260,13 +275,23 @@ class Judgement:
             self._findings.count(life, ended, gone in (None, []), "an end that leaves something", {"new": None})
             return
         said = last.answers.last(last.exact)
-        self._findings.count(life, ended, same(ended.said, said), "the last value", said)
+        self._findings.count(life, ended, says(ended, said, last.answers, last.exact), "the last value", said)
 
     def _stands(self, table: Table | None) -> bool | None:
         return None if table is None else (table.name.lower(), table.born) in self._standing
 
-    def _is_over(self, ended: Delivery, last: Ending) -> bool | None:
-        """Whether the answer is beyond its quota; what is so after a new epoch began ends where the old one did."""
+    def _is_over(self, life: Life, ended: Delivery, last: Ending) -> bool | None:
+        """Whether the answer is beyond its quota; what is so after a new epoch began ends where the old one did.
+
+        Rows that are told anew in an epoch may be too many then, and end where they would have been.
+        """
+        if ended.reason == "quota" and not last.over and isinstance(last.answers, BagAnswers):
+            try:
+                anew = self._recompute(life, ended.at.position)
+            except Unreadable:
+                return None
+            seq = anew.sequence.end_of(ended.at.batch)
+            return None if anew.answers is None else whole_is_over(anew.answers, seq)
         if last.over is False and ended.at.epoch < self._horizon.epoch:
             return None
         return last.over

@@ -28,6 +28,8 @@ def judge_numbers(life: Life, delivered: list[Delivery], findings: Findings) -> 
 
 def stride(d: Delivery) -> int:
     """Return by how much `n` grows with `d`: not at all with a resync that says nothing new."""
+    if "same" in d.said or "whole" in d.said:
+        return 0 if "same" in d.said else 1
     said = list(d.said.values())
     unchanged = said == [[], []] if "added" in d.said else same(*said)
     return 0 if d.kind == "resync" and unchanged else 1

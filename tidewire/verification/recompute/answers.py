@@ -3,7 +3,8 @@
 DuckDB selects the versions that meet the condition, each with the interval in which it held and the ranks of what is
 measured; sweeps say when the answer changed. States are exact: a rank for MIN and MAX, an integer for COUNT, units
 for SUM, a fraction for AVG; None is NULL. Steps are changes of the state; a subscriber is told those that change what
-is shown of it (`differ`), which of an AVG and a SUM of floats is the nearest double.
+is shown of it (`differ`), which of an AVG and a SUM of floats is the nearest double. Answers that are rows are made
+here, and are in `bag_answers` and `list_answers`.
 
 *Cost*: one scan of the history, then O(m log m) for the m versions selected and each item of the SELECT list.
 """
@@ -15,18 +16,19 @@ from collections.abc import Iterator
 from collections.abc import Sequence as Many
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import duckdb
 
+from tidewire.verification.recompute.bag_answers import BagAnswers
 from tidewire.verification.recompute.history import History
+from tidewire.verification.recompute.list_answers import ListAnswers, list_answers
 from tidewire.verification.recompute.ranked_column import Measure, nearest
 from tidewire.verification.recompute.sweep import running_extremum, running_members, running_totals
+from tidewire.verification.records.forms import Said
 from tidewire.verification.records.policy import Step
 from tidewire.verification.records.question import Item, Question, Unreadable
 
-Said = dict[str, Any]
-"""What a delivery says of an answer: `old` and `new`, or `removed` and `added`, as JSON values."""
 _COUNTS = ("count", "count distinct")
 
 
@@ -34,6 +36,7 @@ _COUNTS = ("count", "count distinct")
 class RowAnswers:
     """A list of aggregates. `states[i]` is the answer from `seqs[i]` on; before the first one it is `empty`."""
 
+    form: ClassVar[str | None] = None
     items: list[tuple[Item, Measure | None]]
     empty: tuple[Any, ...]
     seqs: list[int] = field(default_factory=list)
@@ -96,6 +99,7 @@ class RowAnswers:
 class SetAnswers:
     """A DISTINCT. A step's `before` are the values that went, its `after` those that came; a state is a set."""
 
+    form: ClassVar[str | None] = None
     measure: Measure
     changes: list[Step] = field(default_factory=list)
 
@@ -147,31 +151,68 @@ class SetAnswers:
         return self.between(old, frozenset())
 
 
-Answers = RowAnswers | SetAnswers
+Answers = RowAnswers | SetAnswers | BagAnswers | ListAnswers
+_BY_KEY = ("transitions", "enter")
 
 
-def answers_to(question: Question, history: History, types: dict[str, str]) -> Answers:
-    """Return the running answer. Raises Unreadable if DuckDB cannot run the condition over the table."""
-    columns = sorted({item.column for item in question.items if item.column is not None})
-    ranks = [history.ranks[column] for column in columns]
-    selection = question.selection(history.database, ranks, types)
-    chosen = ", ".join(["__from", "__to", *(f"coalesce({rank}, 0) AS {rank}" for rank in ranks)])
-    try:
-        found = history.database.execute(f"SELECT {chosen} FROM ({selection}) ORDER BY __from").fetchnumpy()
-    except duckdb.Error as error:
-        raise Unreadable(str(error)) from None
-    starts, ends = found["__from"].tolist(), found["__to"].tolist()
-    by_column = {column: found[rank].tolist() for column, rank in zip(columns, ranks, strict=True)}
-    measures = history.measures
+@dataclass(frozen=True, slots=True)
+class _Versions:
+    """Those that meet a condition: when they hold, and by column the ranks of their values; `places` in an order."""
+
+    starts: list[int]
+    ends: list[int]
+    ranks: dict[str, list[int]]
+    places: list[int]
+
+
+def answers_to(question: Question, history: History, types: dict[str, str], key: Many[str] = ()) -> Answers:
+    """Return the running answer. `key` is the table's, in lower case; a `*` must have been replaced (`Question.over`).
+
+    Raises Unreadable if DuckDB cannot run the condition over the table.
+    """
+    versions = _selected(question, history, types)
+    if question.rows:
+        return _rows(question, history, versions, key)
+    measures, starts, ends = history.measures, versions.starts, versions.ends
     if question.distinct:
-        measure = measures[columns[0]]
-        return SetAnswers(measure, _memberships(measure, starts, ends, by_column[columns[0]]))
+        [column] = question.measures
+        return SetAnswers(measures[column], _memberships(measures[column], starts, ends, versions.ranks[column]))
     items = [(item, None if item.column is None else measures[item.column]) for item in question.items]
     series = [
-        _series(item, measure, starts, ends, by_column.get(item.column or "", [1] * len(starts)))
+        _series(item, measure, starts, ends, versions.ranks.get(item.column or "", [1] * len(starts)))
         for item, measure in items
     ]
     return _merged(items, series)
+
+
+def _selected(question: Question, history: History, types: dict[str, str]) -> _Versions:
+    by_column = {column: history.ranks[column] for column in sorted(question.measures)}
+    selection = question.selection(history.database, list(by_column.values()), types)
+    chosen = ["__from", "__to", *(f"coalesce({rank}, 0) AS {rank}" for rank in by_column.values())]
+    if question.order:
+        selection, chosen = question.ranking(selection, by_column), [*chosen, "__place"]
+    try:
+        statement = f"SELECT {', '.join(chosen)} FROM ({selection}) ORDER BY __from"
+        found = history.database.execute(statement).fetchnumpy()
+    except duckdb.Error as error:
+        raise Unreadable(str(error)) from None
+    ranks = {column: found[rank].tolist() for column, rank in by_column.items()}
+    places = found["__place"].tolist() if question.order else []
+    return _Versions(found["__from"].tolist(), found["__to"].tolist(), ranks, places)
+
+
+def _rows(question: Question, history: History, versions: _Versions, key: Many[str]) -> BagAnswers | ListAnswers:
+    shown = [item.column or "" for item in question.items]
+    measures = [history.measures[column] for column in shown]
+    rows = list(zip(*(versions.ranks[column] for column in shown), strict=True))
+    if question.limit is not None:
+        return list_answers(measures, question.limit, versions.starts, versions.ends, versions.places, rows)
+    by: tuple[int, ...] = ()
+    if question.policy.kind in _BY_KEY:
+        if not set(key) <= set(shown):
+            raise Unreadable(f"NOTIFY {question.policy.kind.upper()} of rows without their key")
+        by = tuple(shown.index(column) for column in key)
+    return BagAnswers(measures, versions.starts, versions.ends, rows, by, question.policy)
 
 
 def _memberships(measure: Measure, starts: Many[int], ends: Many[int], ranks: Many[int]) -> list[Step]:

@@ -6,6 +6,8 @@
 
 A part says the same as its neighbours, but for `removed` and `added`, and its parts come in order with nothing of the
 same subscription between them.
+
+Rows of a bag stand in the order of their texts, within a part. That is seen where the texts are, so it is noted here.
 """
 
 from __future__ import annotations
@@ -20,7 +22,13 @@ from tidewire.verification.records.batches import Position
 from tidewire.verification.records.journal import Record
 
 PACKED = b"@packed"
-_TEXTS = ("old", "new", "removed", "added", "at")
+_TEXTS = ("old", "new", "removed", "added", "at", "same", "whole", "key")
+_MARKS = ("form", "snapshot", "same", "whole", "key")
+Said = dict[str, Any]
+"""What a delivery says of an answer: `old` and `new`, or `removed` and `added`, as JSON values.
+
+Of rows also how: their `form`, that they are the `same` as told or the `whole` anew, the places of their `key`.
+"""
 
 
 class Where(msgspec.Struct, frozen=True):
@@ -41,7 +49,8 @@ class Where(msgspec.Struct, frozen=True):
 class Delivery(msgspec.Struct):
     """A delivery as it stands in the topic; `log_offset` and `row` are its own place there, `packed` is its form.
 
-    It has `old` and `new`, or `removed` and `added`: read by `said`.
+    It has `old` and `new`, or `removed` and `added`: read by `said`. `in_text_order`: the members of the latter ascend
+    by their texts, in each part.
     """
 
     id: str
@@ -61,17 +70,24 @@ class Delivery(msgspec.Struct):
     log_offset: int = -1
     row: int = 0
     packed: bool = False
+    form: str | None = None
+    snapshot: str | None = None
+    same: bool | None = None
+    whole: bool | str | None = None
+    key: list[int] | None = None
+    in_text_order: bool = True
 
     @property
-    def said(self) -> dict[str, Any]:
+    def said(self) -> Said:
         """What it says of the answer."""
         told = {"old": self.old, "new": self.new, "removed": self.removed, "added": self.added}
-        return {name: value for name, value in told.items() if value is not msgspec.UNSET}
+        told = {name: value for name, value in told.items() if value is not msgspec.UNSET}
+        return told | {name: getattr(self, name) for name in _MARKS if getattr(self, name) is not None}
 
     @property
     def is_known(self) -> bool:
         """Whether it has the members of one of the two forms, and only those."""
-        return list(self.said) in (["old", "new"], ["removed", "added"])
+        return [name for name in self.said if name not in _MARKS] in (["old", "new"], ["removed", "added"])
 
 
 class Malformed(ValueError):
@@ -114,25 +130,47 @@ class DeliveriesOf:
             whole = self._parts.pop(part.id)
             part.removed = [value for one in whole for value in one.said.get("removed", ())]
             part.added = [value for one in whole for value in one.said.get("added", ())]
+            part.in_text_order = all(one.in_text_order for one in whole)
             yield part
 
 
 def _shell(part: Delivery) -> tuple[Any, ...]:
     """Return what all parts of a delivery have in common."""
-    return part.kind, part.version, part.n, part.at, part.changes, part.sql, part.reason, part.of, part.packed
+    marks = [getattr(part, name) for name in _MARKS]
+    return part.kind, part.version, part.n, part.at, part.changes, part.sql, part.reason, part.of, part.packed, marks
+
+
+class _Members(msgspec.Struct):
+    """The members of a difference, as texts."""
+
+    removed: list[msgspec.Raw] = []
+    added: list[msgspec.Raw] = []
+
+    @property
+    def ascend(self) -> bool:
+        """Whether they are in the order of their texts, on either side."""
+        sides = [[bytes(text) for text in side] for side in (self.removed, self.added)]
+        return all(side == sorted(side) for side in sides)
+
+
+_MEMBERS = msgspec.json.Decoder(_Members)
+_SIDE = msgspec.json.Decoder(list[msgspec.Raw])
 
 
 def _rows(record: Record) -> Iterator[dict[str, Any]]:
     assert record.value is not None, "a tombstone is no delivery"
     try:
         if record.key != PACKED:
-            yield msgspec.json.decode(record.value)
+            found = msgspec.json.decode(record.value)
+            yield found | {"in_text_order": _MEMBERS.decode(record.value).ascend} if "added" in found else found
             return
         for row in pa.ipc.open_stream(record.value).read_all().to_pylist():
-            yield {
+            found = {
                 name: msgspec.json.decode(value) if name in _TEXTS else value
                 for name, value in row.items()
                 if value is not None
             }
-    except (msgspec.MsgspecError, pa.ArrowException, OSError) as error:
+            sides = [_SIDE.decode(row[name]) for name in ("removed", "added") if row.get(name) is not None]
+            yield found | {"in_text_order": _Members(*sides).ascend}
+    except (msgspec.MsgspecError, pa.ArrowException, OSError, TypeError) as error:
         raise Malformed(str(error)) from None

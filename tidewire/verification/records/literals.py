@@ -11,7 +11,8 @@ with 1e-30 at all. So, in DuckDB's own syntax tree, parameters are put in place 
     DOUBLE, REAL            the nearest value of the column's type; infinite beyond its range
     DATE, with a time       a TIMESTAMP
 
-Everything else stays as DuckDB reads it. A sign before a constant becomes part of it.
+Everything else stays as DuckDB reads it. A sign before a constant becomes part of it. `x IN (1, 2.5)` becomes
+`x = 1 OR x = 2.5`, which SQL defines it by: DuckDB would cast all members to one type.
 """
 
 from __future__ import annotations
@@ -44,7 +45,20 @@ def make_exact(node: Any, types: dict[str, str], params: Sequence[Any]) -> Any:
         return _signed(made)
     if made.get("class") in ("COMPARISON", "BETWEEN"):
         return _compared(made, types)
+    if made.get("type") == "COMPARE_IN" and made["children"][0]["class"] == "COLUMN_REF":
+        column, *members = made["children"]
+        return _any([_compared(_equal(column, member), types) for member in members])
     return made
+
+
+def _equal(column: dict[str, Any], constant: Any) -> dict[str, Any]:
+    return {"class": "COMPARISON", "type": "COMPARE_EQUAL", **_NOWHERE, "left": column, "right": constant}
+
+
+def _any(conditions: list[dict[str, Any]]) -> dict[str, Any]:
+    if len(conditions) == 1:
+        return conditions[0]
+    return {"class": "CONJUNCTION", "type": "CONJUNCTION_OR", **_NOWHERE, "children": conditions}
 
 
 def _compared(node: dict[str, Any], types: dict[str, str]) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """When a subscriber is told, read a second time: the options behind the SELECT, and what they keep back.
 
     NOTIFY EVERY CHANGE | NOTIFY LATEST | NOTIFY MIN CHANGE 0.5 | NOTIFY MIN CHANGE 5 % | TTL 90 [SECONDS]
-    DELIVER RECORDS | DELIVER PACKED | DELIVER PUSH
+    NOTIFY TRANSITIONS | NOTIFY ENTER | SNAPSHOT NONE | DELIVER RECORDS | DELIVER PACKED | DELIVER PUSH
 
 They are no SQL, so they are cut off the end of the text, comments first, before DuckDB reads it.
 """
@@ -17,11 +17,12 @@ from typing import Any, NamedTuple, Protocol
 from tidewire.verification.records.lexer import lexemes
 
 _NOTIFY = re.compile(
-    r"\bNOTIFY\s+(EVERY\s+CHANGE|LATEST|MIN\s+CHANGE\s+(\d{1,120}(?:\.\d{1,120})?)\s*(%?))[\s;]*$",
+    r"\bNOTIFY\s+(EVERY\s+CHANGE|LATEST|TRANSITIONS|ENTER|MIN\s+CHANGE\s+(\d{1,120}(?:\.\d{1,120})?)\s*(%?))[\s;]*$",
     re.IGNORECASE | re.ASCII,
 )
 _TTL = re.compile(r"\bTTL\s+(\d{1,12})(?:\s*(SECOND|MINUTE|HOUR|DAY)S?)?[\s;]*$", re.IGNORECASE | re.ASCII)
 _DELIVER = re.compile(r"\bDELIVER\s+(RECORDS|PACKED|PUSH)[\s;]*$", re.IGNORECASE | re.ASCII)
+_SNAPSHOT = re.compile(r"\bSNAPSHOT\s+NONE[\s;]*$", re.IGNORECASE | re.ASCII)
 _UNITS = {"SECOND": 1, "MINUTE": 60, "HOUR": 3_600, "DAY": 86_400}
 
 
@@ -29,6 +30,7 @@ _UNITS = {"SECOND": 1, "MINUTE": 60, "HOUR": 3_600, "DAY": 86_400}
 class Policy:
     """`every`, `latest`, or `least`: changes of at least `amount`, or `amount` percent.
 
+    Of rows also `transitions`, those that come or go, and `enter`, those that come; `bare`: they begin empty-handed.
     `ttl` is in seconds; `packed` is the form of deliveries, and those that are `pushed` are none.
     """
 
@@ -38,6 +40,7 @@ class Policy:
     ttl: int | None = None
     packed: bool = False
     pushed: bool = False
+    bare: bool = False
 
     def reached(self, told: Fraction | None, new: Fraction | None) -> bool:
         """Whether MIN CHANGE tells `new` to whom `told` was told last; None is NULL."""
@@ -54,12 +57,12 @@ def cut_options(sql: str) -> tuple[str, Policy]:
     """Return the statement without its options, and what they say.
 
     >>> cut_options("SELECT MIN(a) FROM t TTL 2 MINUTES NOTIFY latest;")  # doctest: +ELLIPSIS
-    ('SELECT MIN(a) FROM t ', Policy(kind='latest', amount=..., percent=False, ttl=120, packed=False, pushed=False))
+    ('SELECT MIN(a) FROM t ', Policy(kind='latest', amount=..., percent=False, ttl=120, packed=False, ...))
     """
     text = "".join(" " if found[0].startswith(("--", "/*")) else found[0] for found in lexemes(sql))
     policy = EVERY_CHANGE
     while True:
-        notify, ttl, deliver = (option.search(text) for option in (_NOTIFY, _TTL, _DELIVER))
+        notify, ttl, deliver, bare = (option.search(text) for option in (_NOTIFY, _TTL, _DELIVER, _SNAPSHOT))
         if notify is not None:
             text, policy = text[: notify.start()], _named(notify, policy)
         elif ttl is not None:
@@ -67,6 +70,8 @@ def cut_options(sql: str) -> tuple[str, Policy]:
             text, policy = text[: ttl.start()], replace(policy, ttl=seconds)
         elif deliver is not None:
             text, policy = text[: deliver.start()], _in_form(policy, deliver[1].lower())
+        elif bare is not None:
+            text, policy = text[: bare.start()], replace(policy, bare=True)
         else:
             return text, policy
 
@@ -87,13 +92,15 @@ def _in_form(policy: Policy, deliver: str) -> Policy:
 def _named(found: re.Match[str], policy: Policy) -> Policy:
     if found[2] is not None:
         return replace(policy, kind="least", amount=Fraction(found[2]), percent=bool(found[3]))
-    return replace(policy, kind="latest" if found[1].upper() == "LATEST" else "every")
+    word = found[1].split()[0].lower()
+    return replace(policy, kind=word)
 
 
 class Step(NamedTuple):
     """The answer changed at `seq`, from `before` to `after`; a told step stands for `changes` of them.
 
-    For a list of aggregates these are exact states; for a DISTINCT what went and what came (`answers`).
+    For a list of aggregates and a best-k these are exact states; for a DISTINCT and for rows what went and what came
+    (`answers`).
     """
 
     seq: int
@@ -123,7 +130,7 @@ def told_steps(answers: Told, steps: Iterable[tuple[int, Step]], policy: Policy,
 
     Nothing is told that is shown as it was told last, and what is not shown is no change.
     """
-    if policy.kind == "every":
+    if policy.kind in ("every", "transitions", "enter"):  # the answers of rows leave out themselves what is not told
         return [step for _, step in steps if answers.differ(step.before, step.after)]
     if policy.kind == "latest":
         return list(_latest(answers, steps))

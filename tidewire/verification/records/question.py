@@ -3,6 +3,10 @@
     SELECT MIN(price), COUNT(*) FROM stock WHERE exchange = 'NYSE' AND risk BETWEEN 1 AND 3 NOTIFY LATEST
     SELECT __from, __to, __rank_0 FROM stock WHERE ((exchange = 'NYSE') AND (risk BETWEEN 1 AND 3))
 
+    SELECT symbol, price FROM stock WHERE risk < 3 ORDER BY price DESC, symbol LIMIT 2
+    SELECT *, row_number() OVER (ORDER BY __rank_0 DESC NULLS FIRST, __rank_1 NULLS LAST) AS __place
+    FROM (SELECT __from, __to, __rank_0, __rank_1 FROM stock WHERE (risk < 3))
+
 The tree comes from `json_serialize_sql` and goes back through `json_deserialize_sql`, so the condition is DuckDB's
 reading of the text, not ours; only constants are made exact (`literals`), and what stands behind the statement that is
 no SQL is cut off before (`policy`).
@@ -11,15 +15,17 @@ no SQL is cut off before (`policy`).
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import duckdb
 
 from tidewire.verification.records.lexer import quote_names
 from tidewire.verification.records.literals import make_exact
 from tidewire.verification.records.policy import EVERY_CHANGE, Policy, cut_options, with_record
+
+ALL = "*"
 
 
 class Unreadable(Exception):
@@ -45,22 +51,40 @@ class Query:
 class Item:
     """An item of the SELECT list; COUNT(*) has no column.
 
-    `function` is `min`, `max`, `count`, `count distinct`, `sum`, `avg`, or of the whole statement `distinct`.
+    `function` is `min`, `max`, `count`, `count distinct`, `sum`, `avg`, or of the whole statement `distinct` or `rows`;
+    of rows the column `*` stands for all.
     """
 
     function: str
     column: str | None
 
 
+class Order(NamedTuple):
+    """A column of ORDER BY."""
+
+    column: str
+    descending: bool
+    nulls_first: bool
+
+    def sql(self, rank: str) -> str:
+        """Return it as SQL, over the column's ranks."""
+        return f"{rank} {'DESC' if self.descending else 'ASC'} NULLS {'FIRST' if self.nulls_first else 'LAST'}"
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
-    """`items` over `table`, names in lower case; `tree` is DuckDB's."""
+    """`items` over `table`, names in lower case; `tree` is DuckDB's.
+
+    `order` and `limit` are those of a best-k; without them rows are a bag.
+    """
 
     items: tuple[Item, ...]
     table: str
     tree: str
     params: tuple[Any, ...]
     policy: Policy = EVERY_CHANGE
+    order: tuple[Order, ...] = ()
+    limit: int | None = None
 
     @property
     def distinct(self) -> bool:
@@ -68,9 +92,30 @@ class Question:
         return self.items[0].function == "distinct"
 
     @property
+    def rows(self) -> bool:
+        """Whether the answer is rows: a bag, or a list where there is a limit."""
+        return self.items[0].function == "rows"
+
+    @property
     def measures(self) -> set[str]:
-        """The columns in the SELECT list."""
-        return {item.column for item in self.items if item.column is not None}
+        """The columns in the SELECT list and in ORDER BY, but for a `*`."""
+        columns = {item.column for item in self.items if item.column is not None} | {o.column for o in self.order}
+        return columns - {ALL}
+
+    @property
+    def starred(self) -> bool:
+        """Whether all columns are shown, whatever they are."""
+        return any(item.column == ALL for item in self.items)
+
+    def over(self, columns: Sequence[str]) -> Question:
+        """Return the question with these columns in place of each `*`."""
+        items = [([Item("rows", c) for c in columns] if item.column == ALL else [item]) for item in self.items]
+        return replace(self, items=tuple(item for some in items for item in some))
+
+    def ranking(self, selection: str, ranks: Mapping[str, str]) -> str:
+        """Return the SELECT that puts in order what `selection` selects; `ranks` by column, which it has."""
+        order = ", ".join(one.sql(ranks[one.column]) for one in self.order)
+        return f"SELECT *, row_number() OVER (ORDER BY {order}) AS __place FROM ({selection})"
 
     def selection(self, database: duckdb.DuckDBPyConnection, ranks: Sequence[str], types: dict[str, str]) -> str:
         """Return the SELECT of (from, to, ranks) of the versions that meet the condition; `types` by column name."""
@@ -120,15 +165,38 @@ def _question(tree: dict[str, Any], text: str, query: Query, policy: Policy) -> 
     node = statement["node"]
     if node["group_expressions"] or node["having"]:
         raise ValueError("it groups")
-    if node["modifiers"]:
-        [modifier] = node["modifiers"]
-        [item] = node["select_list"]
-        if modifier["type"] != "DISTINCT_MODIFIER" or modifier["distinct_on_targets"]:
-            raise ValueError(modifier["type"])
+    modifiers = [modifier["type"] for modifier in node["modifiers"]]
+    selected, limit = node["select_list"], None
+    order: tuple[Order, ...] = ()
+    if modifiers == ["DISTINCT_MODIFIER"]:
+        [item] = selected
+        if node["modifiers"][0]["distinct_on_targets"]:
+            raise ValueError("DISTINCT ON")
         items = [Item("distinct", _name(item))]
+    elif all(item["class"] in ("COLUMN_REF", "STAR") for item in selected):
+        items = [Item("rows", ALL if item["class"] == "STAR" else _name(item)) for item in selected]
+        if modifiers:
+            order, limit = _best(modifiers, node["modifiers"], query.params)
+    elif modifiers:
+        raise ValueError(modifiers[0])
     else:
-        items = [_item(item) for item in node["select_list"]]
-    return Question(tuple(items), node["from_table"]["table_name"].lower(), text, query.params, policy)
+        items = [_item(item) for item in selected]
+    table = node["from_table"]["table_name"].lower()
+    return Question(tuple(items), table, text, query.params, policy, order, limit)
+
+
+def _best(names: list[str], modifiers: list[Any], params: tuple[Any, ...]) -> tuple[tuple[Order, ...], int]:
+    """Return order and limit of a best-k. NULL is the greatest of all where nothing is said of it, as in PostgreSQL."""
+    if names != ["ORDER_MODIFIER", "LIMIT_MODIFIER"] or modifiers[1]["offset"] is not None:
+        raise ValueError(", ".join(names))
+    order = []
+    for one in modifiers[0]["orders"]:
+        descending, nulls = one["type"] == "DESCENDING", one["null_order"]
+        first = descending if nulls == "ORDER_DEFAULT" else nulls.replace("_", " ") == "NULLS FIRST"
+        order.append(Order(_name(one["expression"]), descending, first))
+    limit = modifiers[1]["limit"]
+    number = params[int(limit["identifier"]) - 1] if limit["class"] == "PARAMETER" else limit["literal"]["text"]
+    return tuple(order), int(number)
 
 
 def _item(item: dict[str, Any]) -> Item:

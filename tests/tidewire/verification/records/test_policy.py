@@ -22,6 +22,8 @@ COUNT = RowAnswers([(Item("count", None), None)], (0,))
         (" TTL 2 DAYS NOTIFY MIN CHANGE 0.5", Policy("least", Fraction(1, 2), ttl=172_800)),
         (" NOTIFY MIN CHANGE 5% /* TTL 3 */", Policy("least", Fraction(5), percent=True)),
         (" -- NOTIFY LATEST", EVERY_CHANGE),
+        (" NOTIFY Transitions", Policy("transitions")),
+        (" snapshot  none NOTIFY ENTER TTL 1;", Policy("enter", ttl=1, bare=True)),
     ],
 )
 def test_options_behind_the_statement(options: str, policy: Policy) -> None:
@@ -33,6 +35,10 @@ def test_options_behind_the_statement(options: str, policy: Policy) -> None:
 def test_what_the_record_says_beside() -> None:
     assert with_record(Policy(ttl=3), "min change 2 %", None) == Policy("least", Fraction(2), percent=True, ttl=3)
     assert with_record(EVERY_CHANGE, None, 9) == Policy(ttl=9)
+
+
+def test_a_policy_of_rows_may_stand_beside() -> None:
+    assert with_record(Policy(bare=True), "ENTER", None) == Policy("enter", bare=True)
 
 
 def told(policy: Policy, *counts: tuple[int, int]) -> list[tuple[int, int, int, int]]:

@@ -24,7 +24,7 @@ from tests.oracle.naive_float import hard_texts
 from tidewire.verification.input.decoding import Bad, Number, scalar
 from tidewire.verification.recompute.history import connect
 from tidewire.verification.records.policy import Policy
-from tidewire.verification.records.question import Item, Query, Unreadable, parse
+from tidewire.verification.records.question import Item, Order, Query, Unreadable, parse
 from tidewire.verification.records.wide_decimals import key_column, key_expression, wide_digits
 
 DDL = """CREATE TABLE t (k INTEGER PRIMARY KEY, s SMALLINT, i INTEGER, l BIGINT, r REAL, d DOUBLE,
@@ -219,11 +219,43 @@ def test_a_distinct_is_asked_without_its_distinct() -> None:
     assert question.selection(database, ["r"], {}) == "SELECT __from, __to, r FROM t"
 
 
+def test_rows_are_columns_alone() -> None:
+    question = parse(
+        connect(), Query("SELECT T.price AS p, *, (K) FROM t WHERE k NOT IN (1, ?) NOTIFY ENTER", (2.5,)), set()
+    )
+    assert question.rows and question.starred and question.limit is None and question.policy == Policy("enter")
+    assert question.measures == {"price", "k"}
+    assert [item.column for item in question.over(["k", "price"]).items] == ["price", "k", "price", "k"]
+    selection = question.selection(connect(), ["r"], {"k": "INTEGER"})
+    assert selection == "SELECT __from, __to, r FROM t WHERE (NOT ((k = 1.0) OR (k = 2.5)))"
+
+
+def test_the_first_rows_have_an_order_in_which_null_is_the_greatest() -> None:
+    sql = "SELECT a FROM t ORDER BY b DESC, C, t.d NULLS FIRST, e DESC NULLS LAST LIMIT ?"
+    question = parse(connect(), Query(sql, (3,)), set())
+    assert question.limit == 3 and question.measures == {"a", "b", "c", "d", "e"}
+    assert question.order == (
+        Order("b", True, True),
+        Order("c", False, False),
+        Order("d", False, True),
+        Order("e", True, False),
+    )
+    ranking = question.ranking("x", {name: f"r{name}" for name in "abcde"})
+    order = "rb DESC NULLS FIRST, rc ASC NULLS LAST, rd ASC NULLS FIRST, re DESC NULLS LAST"
+    assert ranking == f"SELECT *, row_number() OVER (ORDER BY {order}) AS __place FROM (x)"
+
+
 @pytest.mark.parametrize(
     "sql",
     [
         "SELECT 1",
-        "SELECT price FROM t",
+        "SELECT price, MIN(a) FROM t",
+        "SELECT price FROM t LIMIT 3",
+        "SELECT price FROM t ORDER BY price",
+        "SELECT price FROM t ORDER BY price LIMIT 3 OFFSET 1",
+        "SELECT price FROM t ORDER BY price LIMIT x",
+        "SELECT DISTINCT price FROM t ORDER BY price LIMIT 3",
+        "SELECT a + 1 FROM t",
         "SELECT MIN(a) FROM t GROUP BY b",
         "nonsense",
         "SELECT MEDIAN(a) FROM t",
