@@ -97,6 +97,10 @@ class Columns:
         """Whether the record has a column of integers of this name."""
         return name in self.layout.least
 
+    def is_zero(self, name: str) -> bool:
+        """Whether a column of integers says nothing but 0. Raises KeyError where there is none."""
+        return self.layout.least[name] == 0 and name not in self.batch.schema.names and name not in self.layout.first
+
     def values(self, name: str) -> tuple[I64, Bool]:
         """Return a column of values that may be NULL: 0 where they are, and where they are not."""
         known = self.ints(f"has_{name}").astype(np.bool_)
@@ -145,15 +149,21 @@ def text_list(texts: Sequence[str], rows: int) -> pa.DictionaryArray:
 
 def write(
     header: Header,
-    numbers: Mapping[str, npt.NDArray[Any]],
+    numbers: Mapping[str, npt.NDArray[Any] | int],
     others: Mapping[str, pa.Array],
     steps: Mapping[str, I64] | None = None,
 ) -> bytes:
-    """Return a record of the present format. `steps` are columns of integers whose neighbours are alike."""
-    layout = Layout(len(next(iter(numbers.values()))), {})
+    """Return a record of the present format. A number in the place of a column stands for as many of it as rows.
+
+    `steps` are columns of integers whose neighbours are alike.
+    """
+    layout = Layout(len(next(values for values in numbers.values() if isinstance(values, np.ndarray))), {})
     columns = dict(others)
     for name, values in numbers.items():
-        _narrow(name, values.astype(np.int64, copy=False), layout, columns)
+        if isinstance(values, int):
+            layout.least[name] = values
+        else:
+            _narrow(name, values.astype(np.int64, copy=False), layout, columns)
     for name, values in (steps or {}).items():
         _narrow(name, _stepped(name, values, layout), layout, columns)
     header = msgspec.structs.replace(header, format=FORMAT)
