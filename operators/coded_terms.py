@@ -21,7 +21,7 @@ import numpy as np
 
 from catalog.query.filter_shape import FilterShape
 from catalog.query.filter_terms import decode_terms
-from catalog.query.shape import Region
+from catalog.query.shape import AnyShape, Region
 from catalog.query.value_set import ValueSet
 from catalog.schema.relation import Relation
 from catalog.types.column_type import ColumnType, Kind
@@ -64,7 +64,8 @@ class CodedRows:
         All regions are of filters. Raises ValueError for terms that are not sound.
         """
         decoded = [[] if region.empty else decode_terms(region.terms) for region in regions]
-        columns = [self._tested(region) for region in regions]
+        shapes = {id(region.shape): self._tested(region.shape) for region in regions}
+        columns = [shapes[id(region.shape)] for region in regions]
         texts: dict[int, list[ValueSet]] = {}
         for boxes, numbers in zip(decoded, columns, strict=True):
             for box in boxes:
@@ -78,9 +79,9 @@ class CodedRows:
             found.append([box for box in coded if all(intervals or null for _, intervals, null in box)])
         return found
 
-    def _tested(self, region: Region) -> list[int]:
-        assert isinstance(region.shape, FilterShape)
-        return [self.relation.index(name) for name in region.shape.tested]
+    def _tested(self, shape: AnyShape) -> list[int]:
+        assert isinstance(shape, FilterShape)
+        return [self.relation.index(name) for name in shape.tested]
 
     def _coded(
         self, column: int, values: ValueSet, closed: dict[int, Iterator[list[tuple[int, int]]]]

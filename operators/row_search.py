@@ -120,6 +120,13 @@ def _by_index(rows: CodedRows, boxes: Sequence[Sequence[CodedBox]]) -> Found:
         change, slot, _ = index.match(codes[part], valid[part], ~here, codes[part], valid[part], here)
         hits.append((slot.astype(np.int64), change.astype(np.int64) + start))
     slots, where = (np.concatenate(parts) for parts in zip(*hits, strict=True))
-    order = np.argsort(slots, kind="stable")
-    starts = np.searchsorted(slots[order], np.arange(len(boxes) + 1))
-    return Found(starts, where[order])
+    starts = np.zeros(len(boxes) + 1, np.int64)
+    np.cumsum(np.bincount(slots, minlength=len(boxes)), out=starts[1:])
+    return Found(starts, where[_by_number(slots)])
+
+
+def _by_number(numbers: I64) -> I64:
+    """Return the stable order of numbers below 2**32. Cost: O(n), since NumPy sorts numbers of 16 bits by counting."""
+    order = np.argsort((numbers & 0xFFFF).astype(np.uint16), kind="stable")
+    high = (numbers >> 16).astype(np.uint16)
+    return order[np.argsort(high[order], kind="stable")] if high.any() else order

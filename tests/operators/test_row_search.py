@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from operators.coded_terms import CodedRows
-from operators.row_search import search
+from operators.row_search import _by_number, search
 from tests.effort import examples
 from tests.operators.filter_rows import CHANGES, REGIONS, store_of
 from tests.operators.watched import RELATION
@@ -25,3 +27,9 @@ def test_a_scan_and_an_index_find_the_rows_that_meet_a_filter(changes, regions, 
         part = found.only(which)
         assert [part.rows[a:b].tolist() for a, b in zip(part.starts, part.starts[1:], strict=False)] == truth[::2]
         assert found.sums(found.rows).tolist() == [*map(sum, truth)]
+
+
+@pytest.mark.parametrize("top", [1, 2**16, 2**20])
+def test_slots_are_ordered_and_those_alike_stay_as_they_are(top):
+    numbers = np.random.default_rng(top).integers(0, top, 5_000)
+    assert _by_number(numbers).tolist() == np.argsort(numbers, kind="stable").tolist()
