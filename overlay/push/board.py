@@ -30,8 +30,9 @@ from connectors.topics import Topics
 from overlay.delivery.delivery import PROGRESS_KEY
 from overlay.delivery.packed_deliveries import PACKED_KEY, lines_of
 from overlay.push.answers import SharedAnswers
+from overlay.push.looks import Look, Looks
 from overlay.push.message import Told, read_all, read_at
-from overlay.push.stream import Look, PushStream
+from overlay.push.stream import PushStream
 from state.errors import TidewireError
 
 PULSE_SECONDS = 1.0
@@ -61,7 +62,7 @@ class PushBoard:
     def __init__(self, topics: Topics, rules: HttpRules, look: Look, epoch: Callable[[], int]) -> None:
         self._deliveries, self._acks = topics.deliveries, topics.acks
         self._rules = rules
-        self._look = look
+        self._looks = Looks(look)
         self._answers = SharedAnswers()
         self._epoch = epoch
         self.partitions = 0
@@ -131,7 +132,7 @@ class PushBoard:
             return NotNow("the edge is starting")
         stream = self._watch(identifiers, mark, progress)
         try:
-            answers = await asyncio.to_thread(self._look, identifiers)
+            answers = await self._looks.answers(identifiers)
         except TidewireError as error:
             answers = [NotNow(str(error))]
         except BaseException:
@@ -158,7 +159,14 @@ class PushBoard:
     def _watch(self, identifiers: Sequence[str], mark: str | None, progress: float) -> PushStream:
         loop = self._loop = asyncio.get_running_loop()
         stream = PushStream(
-            identifiers, mark, self.partitions, progress, loop.time, self._unwatch, self._look, self._answers.message
+            identifiers,
+            mark,
+            self.partitions,
+            progress,
+            loop.time,
+            self._unwatch,
+            self._looks.answers,
+            self._answers.message,
         )
         for number, key in enumerate(stream.keys):
             self._watched.setdefault(key, {})[stream] = number

@@ -13,9 +13,8 @@ For the event loop only.
 
 from __future__ import annotations
 
-import asyncio
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from urllib.parse import quote
 
 from connectors.http.answer import Answer, Elsewhere, Found, Unknown
@@ -30,8 +29,8 @@ RETRY_MS = (500, 5_000)
 """Readers whose streams end come back at any time in between, and not all at once."""
 NEVER = (-1, -1)
 
-Look = Callable[[Sequence[str]], Sequence[Answer]]
-"""Answers as they are committed; called in a thread of its own, since it waits for the end of a step."""
+Newest = Callable[[Sequence[str]], Awaitable[Sequence[Answer]]]
+"""Answers as they are committed, at least as new as what was told before they are asked for."""
 AnswerMessage = Callable[[Mapping[str, object], bool], Told]
 
 
@@ -55,7 +54,7 @@ class PushStream:
         progress_seconds: float,
         clock: Callable[[], float],
         on_close: Callable[[PushStream], None],
-        look: Look | None = None,
+        look: Newest | None = None,
         message: AnswerMessage = answer_message,
     ) -> None:
         self.keys = [identifier.encode() for identifier in identifiers]
@@ -157,7 +156,7 @@ class PushStream:
         while self._look is not None:
             self._taken_up = False
             try:
-                answers = await asyncio.to_thread(self._look, names)
+                answers = await self._look(names)
             except TidewireError:
                 return None
             if not self._taken_up:

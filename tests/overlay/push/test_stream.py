@@ -144,12 +144,15 @@ class Changing:
         self.n = 1
         self.before = lambda: None
         self._answers = answers
-        self.stream = PushStream(("s",), None, 1, 1.0, lambda: 0.0, lambda gone: None, self.look)
+        self.stream = PushStream(("s",), None, 1, 1.0, lambda: 0.0, lambda gone: None, self.newest)
         self.stream.begin([self.found()], 0)
 
     def found(self) -> Found:
         body = {"id": "s", "version": 1, "n": self.n, "answer": list(self.values), "at": Position(0, 4)}
         return Found(body)
+
+    async def newest(self, names: Sequence[str]) -> Sequence[Answer]:
+        return await asyncio.to_thread(self.look, names)
 
     def look(self, names: Sequence[str]) -> Sequence[Answer]:
         answer = self._answers(self.values, self.n) if self._answers else self.found()
