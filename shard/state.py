@@ -88,7 +88,8 @@ class ShardState:
     def begin(self) -> None:
         """Begin a batch. Cost: O(rows) where another one went before."""
         if not self._sized:
-            self.bytes = sum(memoryview(section).nbytes for section in self.table.sections().values())
+            parts = self.table.sections().values()
+            self.bytes = sum(len(part) if isinstance(part, bytes) else part.nbytes for part in parts)
         self._sized = False
         self.hurt.clear()
         self.table.begin()

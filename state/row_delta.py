@@ -52,7 +52,7 @@ class RowDelta:
         for column, strings in self.texts.items():
             held = [strings[i].decode() for i in range(len(strings))]
             images = zip(self.codes[column].tolist(), self.valid[column].tolist(), strict=True)
-            texts[column] = [None] * deletes + [held[code] if there else None for code, there in images]
+            texts[column] = [*[None] * deletes, *(held[code] if there else None for code, there in images)]
         return ChangeBatch(
             [strings[i] for strings in (self.gone, self.keys) for i in range(len(strings))],
             np.arange(changes) >= deletes,
