@@ -22,6 +22,7 @@ import pyarrow.compute as pc
 
 from connectors.placement import Placement
 from connectors.record import RawRecords
+from state.arrow_stream import stream_of
 from state.arrow_strings import ArrowStrings
 from streaming.query.batch_context import Placements, current_batch, placement_at
 
@@ -101,7 +102,4 @@ def _only(batch: pa.RecordBatch, column: pa.Array, value: bytes | int) -> pa.Rec
 
 def written(batch: pa.RecordBatch) -> bytes:
     """Return records of one topic, all of one shard, as a parcel."""
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, batch.schema) as writer:
-        writer.write_batch(batch)
-    return bytes(sink.getvalue().to_pybytes())
+    return stream_of(batch)
