@@ -62,6 +62,16 @@ def _trace(codes: I64, columns: I64, member: Bool, before: I64, after: I64, stor
 
 
 @numba.njit(cache=True)
+def _descends(codes: I64, columns: I64, entry: I32, stored: int, fresh: I64) -> bool:
+    """Return whether versions that are sorted by key have some with equal keys that are not in the order of rows."""
+    for i in range(1, len(fresh)):
+        one, other = fresh[i - 1], fresh[i]
+        if entry[other - stored] < entry[one - stored] and _compare(codes, columns, one, other) == 0:
+            return True
+    return False
+
+
+@numba.njit(cache=True)
 def _merge(codes: I64, columns: I64, entry: I32, stored: int, rows: I64, fresh: I64, out: I64) -> None:
     """Merge two sorted lists of versions; where keys are equal, the order is that of the rows."""
     r = f = 0
@@ -152,7 +162,7 @@ def _present(x: I64, starts: I64, first: I64, stop: I64, lo: I64, hi: I64, count
     return total
 
 
-ENTRIES = (_trace, _merge, _seek, _spans, _present)
+ENTRIES = (_trace, _descends, _merge, _seek, _spans, _present)
 """The kernels that are called from Python."""
 
 
@@ -223,8 +233,9 @@ class Ordering:
         fresh = np.empty(len(replay.after), np.int64)
         count = _trace(replay.codes, self._columns, member, replay.before, replay.after, replay.rows, owner, fresh)
         version = np.empty(len(self.rows) + count, np.int64)
-        new = fresh[:count]
-        new = self._sorted(replay, new[np.argsort(replay.entry[new - replay.rows], kind="stable")])
+        new = self._sorted(replay, fresh[:count])
+        if _descends(replay.codes, self._columns, replay.entry, replay.rows, new):
+            new = self._sorted(replay, new[np.argsort(replay.entry[new - replay.rows], kind="stable")])
         _merge(replay.codes, self._columns, replay.entry, replay.rows, self.rows.astype(np.int64), new, version)
         slot_of = np.full(len(member) + 1, -1)
         slot_of[version] = np.arange(len(version))
