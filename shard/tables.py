@@ -8,17 +8,17 @@
             3 commit     rows and orderings take over the last versions
 
 Channels that compare the same columns share an ordering and its layout; an operator keeps nothing.
+A table is a pure function of a base, which is an earlier table written whole, and of the delta of each batch since:
+numbers of texts and the order of equal rows follow from these as the rows do, so the same comes next.
 Cost of a batch of m changes on n rows: O(n) to open, lay out and write, and what the operators say.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 from numba.core.dispatcher import Dispatcher
 
 from catalog.query.channel import Channel
@@ -34,7 +34,12 @@ from state import a2b_tree, byte_table, ordering, row_store, text_rank
 from state.blob import Section
 from state.change_batch import ChangeBatch
 from state.ordering import Ordering
-from state.row_store import RowStore
+from state.row_delta import RowDelta
+from state.row_store import Net, RowStore
+from state.stored_columns import Sections
+
+_ORDER = "order/{}"
+"""The section of an ordering. Those that are named otherwise had equal rows in the order in which they came."""
 
 
 class _Listening(msgspec.Struct, frozen=True):
@@ -47,13 +52,14 @@ class _Listening(msgspec.Struct, frozen=True):
 class Table:
     """Rows and orderings of one relation, or of one bucket of it, with the channels listened to."""
 
-    __slots__ = ("_bindings", "_orderings", "_rows", "relation")
+    __slots__ = ("_bindings", "_net", "_orderings", "_rows", "_sorted", "relation")
 
     def __init__(self, relation: Relation) -> None:
         self.relation = relation
         self._rows = RowStore(len(relation.columns), _texts(relation))
         self._orderings: dict[OrderingKey, Ordering] = {}
         self._bindings: dict[Channel, ChannelBinding] = {}
+        self.begin()
 
     @property
     def channels(self) -> tuple[Channel, ...]:
@@ -91,19 +97,13 @@ class Table:
             return
         bindings = self._bindings | {bound.channel: bound for bound in fresh}
         self._bindings = dict(sorted(bindings.items(), key=lambda pair: pair[0].key))
-        renumbered = self._rows.rank(self._ranked())
-        still = self._rows.still()
-        for key in self._needed():
-            if key not in self._orderings or renumbered.intersection((*key[0], key[1])):
-                self._orderings[key] = Ordering.of(*key, still)
+        self._arrange(self._ranked())
 
     def forget(self, channels: Sequence[Channel]) -> None:
         """Drop `channels`, and the orderings that no other channel needs; those not listened to are passed over."""
         for channel in channels:
             self._bindings.pop(channel, None)
-        needed = self._needed()
-        self._orderings = {key: order for key, order in self._orderings.items() if key in needed}
-        self._rows.rank(self._ranked())
+        self._drop_unneeded()
 
     def snapshot(self, regions: Sequence[Region]) -> Answers:
         """Return the current answers of `regions` (operators/range_questions.py)."""
@@ -118,17 +118,37 @@ class Table:
         outcome = Outcome(range_questions.messages(view, self._bindings))
         if needed is not None:
             outcome.images = row_images.find(view, needed)
-        self._rows.commit(view.replay)
-        for key, order in self._orderings.items():
-            order.commit(view.layout(key), view.replay)
+        self._commit(view)
         return outcome
 
-    def sections(self) -> dict[str, bytes | npt.NDArray[Any]]:
+    def begin(self) -> None:
+        """Begin a batch: `delta` says what happens from now on, any number of `listen` and then at most one `apply`."""
+        self._net: Net | None = None
+        self._sorted: set[int] = set()
+
+    def delta(self) -> Sections:
+        """Return what has happened since `begin`, as named sections. Cost: O(changes)."""
+        rows = self._rows.delta(self._net or Net.nothing())
+        listening = msgspec.json.encode(_Listening(list(self.channels), []))
+        return {"listening": listening, "sorted": np.array(sorted(self._sorted), np.int32), **rows.sections()}
+
+    def take_over(self, delta: Mapping[str, Section]) -> None:
+        """Do what `delta` says, as the table did that returned it. Cost: as `listen` and `apply`."""
+        self._bindings = _bindings(self.relation, delta)
+        texts = _texts(self.relation)
+        decimals = {i: self.relation.columns[i].type.kind is Kind.DECIMAL for i in np.asarray(delta["sorted"]).tolist()}
+        self._arrange(decimals | self._ranked())
+        self._drop_unneeded()
+        rows = RowDelta.from_sections(len(self.relation.columns), texts, delta)
+        if len(rows) or rows.moved != self.moved_partitions:
+            self._commit(BatchView(self.relation, self._rows, self._orderings, self._rows.replay_delta(rows)))
+
+    def sections(self) -> Sections:
         """Return all of it as named sections of a state: same table, same bytes. Cost: O(n)."""
         keys = sorted(self._orderings, key=repr)
         listening = msgspec.json.encode(_Listening(list(self.channels), keys))
         sections = {"listening": listening, **self._rows.sections()}
-        return sections | {f"ordering/{i}": self._orderings[key].rows for i, key in enumerate(keys)}
+        return sections | {_ORDER.format(i): self._orderings[key].rows for i, key in enumerate(keys)}
 
     @classmethod
     def from_sections(cls, relation: Relation, sections: Mapping[str, Section]) -> Table:
@@ -138,13 +158,18 @@ class Table:
         """
         table = cls(relation)
         table._rows = RowStore.from_sections(len(relation.columns), _texts(relation), sections)
-        listening = msgspec.convert(with_tags(msgspec.json.decode(bytes(sections["listening"]))), _Listening)
-        for i, key in enumerate(listening.orderings):
-            table._orderings[key] = Ordering(*key, np.array(sections[f"ordering/{i}"], np.int32))
-        channels = sorted(listening.channels, key=lambda channel: channel.key)
-        table._bindings = {channel: bind(channel, relation) for channel in channels}
+        table._bindings = _bindings(relation, sections)
         table._rows.ranked = table._ranked()
+        for i, key in enumerate(_listening(sections).orderings):
+            if _ORDER.format(i) in sections:
+                table._orderings[key] = Ordering(*key, np.array(sections[_ORDER.format(i)], np.int32))
+            else:
+                table._orderings[key] = Ordering.of(*key, table._rows.still())
         return table
+
+    def has_all_columns(self, sections: Mapping[str, Section]) -> bool:
+        """Whether `sections` are of a declaration with all columns of today."""
+        return f"code/{len(self.relation.columns) - 1}" in sections
 
     def check(self) -> None:
         """Assert the invariants of rows, orderings and trees, and that orderings are the needed ones. Cost: O(n)."""
@@ -159,6 +184,25 @@ class Table:
             if bound.channel.kind in ("min", "max"):
                 tree, measured = range_extremum.tree_of(view, bound)
                 tree.check(measured.y[view.layout(bound.order).version])
+
+    def _arrange(self, ranked: Mapping[int, bool]) -> None:
+        """Rank exactly the text columns `ranked`, and make the orderings that are not there or not right any more."""
+        renumbered = self._rows.rank(ranked)
+        self._sorted |= renumbered
+        still = self._rows.still()
+        for key in self._needed():
+            if key not in self._orderings or renumbered.intersection((*key[0], key[1])):
+                self._orderings[key] = Ordering.of(*key, still)
+
+    def _drop_unneeded(self) -> None:
+        needed = self._needed()
+        self._orderings = {key: order for key, order in self._orderings.items() if key in needed}
+        self._rows.rank(self._ranked())
+
+    def _commit(self, view: BatchView) -> None:
+        self._net = self._rows.commit(view.replay)
+        for key, order in self._orderings.items():
+            order.commit(view.layout(key), view.replay)
 
     def _still(self) -> BatchView:
         return BatchView(self.relation, self._rows, self._orderings, self._rows.still())
@@ -196,6 +240,15 @@ def warm() -> None:
     for kernel in (kernel for module in modules for kernel in module.ENTRIES):
         if isinstance(kernel, Dispatcher):
             kernel.disable_compile()
+
+
+def _listening(sections: Mapping[str, Section]) -> _Listening:
+    return msgspec.convert(with_tags(msgspec.json.decode(bytes(sections["listening"]))), _Listening)
+
+
+def _bindings(relation: Relation, sections: Mapping[str, Section]) -> dict[Channel, ChannelBinding]:
+    channels = sorted(_listening(sections).channels, key=lambda channel: channel.key)
+    return {channel: bind(channel, relation) for channel in channels}
 
 
 def _texts(relation: Relation) -> tuple[int, ...]:
