@@ -75,7 +75,6 @@ _FEWEST_HITS = 1_024
 _DUE_PART = 4
 _DUE_CANDIDATES = 64
 _DUE_CHANGES = 10_000
-_WISER = SAMPLE // ENOUGH
 _CONSTANTS = 512
 """Boxes whose constants are taken for rows, while there are no rows."""
 
@@ -266,9 +265,14 @@ class FilterIndex:
             if candidates > _DUE_CANDIDATES * (changes + hits):
                 self._due = True
                 self._patience *= 2
-        wiser = max(ENOUGH, _WISER * self._learned)
-        if self._due or wiser <= len(self._sample):
+        if self._due or self._wiser:
             self.relay()
+
+    @property
+    def _wiser(self) -> bool:
+        """Whether there is a far larger sample of rows than everything was laid out for."""
+        enough = SAMPLE if self._learned else ENOUGH
+        return self._learned < SAMPLE // 2 and len(self._sample) >= enough
 
     def _constants(self) -> tuple[I64, Bool]:
         """Return the ends of intervals as if they were rows; a column of few of them has them several times."""
@@ -316,7 +320,7 @@ class FilterIndex:
 
 
 def warm() -> None:
-    """Compile or load the kernels, and refuse to compile them again. Cost: 30 s the first time on a machine."""
+    """Compile or load the kernels, and refuse to compile them again. Cost: 15 s the first time on a machine."""
     index = FilterIndex(2, segment=64)
     box = [(0, [(1, 2)], False), (1, [(1, 1), (3, 3)], True)]
     index.insert_all(FilterColumns.of([(slot, [box], [0]) for slot in range(65)]))
