@@ -32,11 +32,11 @@ next look is after twice as many changes.
 Invariants (`check`) are those of the parts: `state/filter_boxes.py` has what is asked, exactly, `state/filter_bits.py`
 the bits made of it, unless they are due to be made anew.
 
-    | one core, 20 columns, 2 to 5 conditions a filter | cost, measured                                      |
-    | ------------------------------------------------ | --------------------------------------------------- |
+    | one core, 20 columns, 2 to 5 conditions a filter | cost                                                 |
+    | ------------------------------------------------ | ---------------------------------------------------- |
     | change, 62,500 filters, some 2 hits              | see `python -m benchmarks --only filters`            |
-    | insert, remove                                   | O(conditions * cells) bits, 1 us; 30 us a call       |
-    | lay anew                                         | O(n log n): 2 us a box                               |
+    | insert, remove                                   | O(conditions * cells) bits, 1 us; 20 and 5 us a call |
+    | lay anew                                         | O(n log n): 2 us a box, 5 at a million               |
     | memory                                           | 64 bytes a box, and a bit a cell and asked column    |
 
 Codes are compared, so what has one code is equal to the index: the caller says by `changed` what it knows of columns
@@ -137,14 +137,14 @@ class FilterIndex:
         return [self._boxes.conditions(place) for place in self._boxes.places_of(slot).tolist()]
 
     def insert(self, slot: int, boxes: Sequence[CodedBox], interest: Iterable[int]) -> None:
-        """Put one filter in. Cost: 30 us and 1 us a box, amortised; many at once: `insert_all`.
+        """Put one filter in. Cost: 20 us and 1 us a box, amortised; many at once: `insert_all`.
 
         Raises ValueError if the slot is in, and for boxes that `FilterColumns.of` refuses.
         """
         self.insert_all(FilterColumns.of([(slot, boxes, interest)]))
 
     def insert_all(self, filters: FilterColumns) -> None:
-        """Put filters in. Cost: 30 us, and 1 to 2 us a box. Raises ValueError if a slot is in, or given twice."""
+        """Put filters in. Cost: 20 us, and 1 to 2 us a box, amortised. Raises ValueError if a slot is in, or given twice."""
         asked = filters.conditions[:, 0] & 0xFFFF
         if len(asked) and int(asked.max()) >= self._columns:
             raise ValueError(f"cannot insert filters: expected columns below {self._columns}, got {asked.max()}; widen")
@@ -154,7 +154,7 @@ class FilterIndex:
             self._bits.mark(places, self._boxes, self._cuts)
 
     def remove(self, slot: int) -> bool:
-        """Take a filter out; return whether it was in. Cost: 20 us and 0.5 us a box."""
+        """Take a filter out; return whether it was in. Cost: 5 us and 0.5 us a box."""
         if slot not in self._boxes:
             return False
         places = self._boxes.places_of(slot)
@@ -194,7 +194,7 @@ class FilterIndex:
         """Lay everything anew, with cuts for rows like those of `sample`: codes and validity, [rows, columns].
 
         Without a sample: like the rows that were seen, or the filters' constants. `match` does it when it is due.
-        Cost: 2 us a box.
+        Cost: 2 us a box, 5 at a million.
         """
         if sample is not None:
             self._sample.clear()
