@@ -144,7 +144,10 @@ class FilterIndex:
         self.insert_all(FilterColumns.of([(slot, boxes, interest)]))
 
     def insert_all(self, filters: FilterColumns) -> None:
-        """Put filters in. Cost: 20 us, and 1 to 2 us a box, amortised. Raises ValueError if a slot is in, or given twice."""
+        """Put filters in. Cost: 20 us, and 1 to 2 us a box, amortised.
+
+        Raises ValueError if a slot is in or given twice, and for columns that rows do not have.
+        """
         asked = filters.conditions[:, 0] & 0xFFFF
         if len(asked) and int(asked.max()) >= self._columns:
             raise ValueError(f"cannot insert filters: expected columns below {self._columns}, got {asked.max()}; widen")
