@@ -157,6 +157,7 @@ class ConditionReader:
         return (Or if negated else And)((first, last), written)
 
     def _list(self, node: exp.In) -> tuple[int, ...]:
+        refuse_extras(self._text, node, ("this", "expressions", "query", "unnest", "field"))
         if any(node.args.get(name) is not None for name in ("query", "unnest", "field")) or not node.expressions:
             raise refuse_list(self._text, node)
         return tuple([self._constant(each.unnest(), node) for each in node.expressions])
@@ -164,6 +165,7 @@ class ConditionReader:
     def _pattern(self, node: exp.Expr, negated: bool, written: exp.Expr) -> Condition:
         like = node.this if isinstance(node, exp.Escape) else node
         if isinstance(node, exp.StartsWith):
+            refuse_extras(self._text, node, ("this", "expression"))
             column = self._column(node.this, node)
             return self._made(column, "prefix", (self._constant(node.expression.unnest(), node),), negated, written)
         if not isinstance(like, exp.Like):
