@@ -2,16 +2,20 @@
 
 import pytest
 
+import catalog.query.plan as plan_module
 from catalog.query.best_plan import BestPlan, LimitRefused, make_best_plan
 from catalog.query.best_shape import BestShape
 from catalog.query.channel import Order
+from catalog.query.compiler import Compiler
 from catalog.query.question import read_question
 from catalog.query.shape import Region, group_key
+from catalog.query.template import split
 from catalog.schema.ddl import apply_ddl
 from catalog.schema.relation import Catalog
 from catalog.sql.errors import SubscriptionError
 from catalog.sql.statement_text import StatementText
 from state.order_code import code_of_double
+from tests.catalog.bulk.test_bulk_compiler import together
 from tests.catalog.sample import CATALOG, region
 
 PAIRS = apply_ddl(Catalog(), "CREATE TABLE t (a INT, b INT, v INT, w INT NOT NULL, PRIMARY KEY (a, b))", 0)
@@ -89,3 +93,26 @@ def test_a_limit_is_not_negative() -> None:
 def test_more_than_one_range_is_refused() -> None:
     with pytest.raises(SubscriptionError, match="beside the one over"):
         best("SELECT symbol FROM stock WHERE volume > 1 AND price > 1 ORDER BY symbol LIMIT 1")
+
+
+FIRST = "SELECT symbol, price FROM stock WHERE exchange = {} AND risk < {} ORDER BY price DESC, symbol LIMIT {}"
+
+
+def test_the_compiler_would_take_them(monkeypatch) -> None:
+    """Templates, parameters and bulk give what the parser gives, whatever the limit."""
+    monkeypatch.setattr(plan_module, "check_first_rows", lambda text: None)
+    warm = Compiler(CATALOG)
+    written = [FIRST.format(f"'x{i % 3}'", i, limit) for i in range(6) for limit in (0, 1, 5, 100)]
+    fresh = [Compiler(CATALOG).compile(sql) for sql in written]
+    assert [warm.compile(sql) for sql in written] == fresh
+    assert warm.shortcut(split(written[0])[0]) is not None
+    template, parameters = FIRST.format("?", "?", "?"), [[f"x{i % 3}", i, n] for i in range(6) for n in (0, 1, 5, 100)]
+    assert [warm.compile_template(template, each) for each in parameters] == fresh
+    assert together(written * 2) == dict(enumerate(fresh * 2))
+    for limit in ("101", "-1", "2.5", "'5'"):
+        with pytest.raises(SubscriptionError, match="LIMIT") as caught:
+            warm.compile(FIRST.format("'x'", 1, limit))
+        assert caught.value.line == 1
+    for parameter in (101, -1, 2.5, "5", None, True):
+        with pytest.raises(SubscriptionError, match="LIMIT"):
+            warm.compile_template(template, ["x", 1, parameter])
