@@ -17,7 +17,7 @@ from catalog.query.plan import Plan, is_number_type, make_plan
 from catalog.query.prepared import Prepared
 from catalog.query.question import Operand, Question, read_question
 from catalog.query.recent import Recent
-from catalog.query.shape import COUNTS, Region, Shape
+from catalog.query.shape import COUNTS, AnyShape, Region
 from catalog.query.template import Key, Pieces, content, guarded, is_template, split
 from catalog.schema.relation import Catalog
 from catalog.sql.errors import SqlError, SubscriptionError
@@ -218,7 +218,7 @@ def _shortcut(
     return Shortcut(plan, kinds, fixed, count, end)
 
 
-def check_policy(shape: Shape, columns: Sequence[ColumnType | None], notify: Notify) -> None:
+def check_policy(shape: AnyShape, columns: Sequence[ColumnType | None], notify: Notify) -> None:
     """Raise SubscriptionError, `unsupported`, where MIN CHANGE is asked of an answer that is not one number."""
     if notify.kind != "min_change":
         return

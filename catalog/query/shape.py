@@ -7,6 +7,9 @@
     region     the shape, group ["NYSE"], lo 1, hi 3                           one subscription's constants
 
 Subscriptions of different shapes share channels, so a shard does each piece of work once, whoever asks.
+
+There are three kinds of shapes. The class `Shape` has aggregates over a range; a `FilterShape` has rows, or totals over
+rows, under any condition; a `BestShape` has the first rows of a range in an order.
 """
 
 from __future__ import annotations
@@ -16,7 +19,12 @@ from typing import Any
 
 import msgspec
 
+from catalog.query.best_shape import BestShape
 from catalog.query.channel import Channel, channel_of, tagged_channel
+from catalog.query.filter_shape import FilterShape
+from catalog.query.output import COUNTS as COUNTS
+from catalog.query.output import FUNCTIONS as FUNCTIONS
+from catalog.query.output import Output as Output
 from state.order_code import INT64_MAX, INT64_MIN
 
 LOWEST_KEY = b""
@@ -24,21 +32,8 @@ BEYOND_KEYS = b"\xff"
 """Ends of the order keys (`catalog/types/order_key.py`): every key k has LOWEST_KEY <= k < BEYOND_KEYS."""
 
 
-COUNTS = ("count", "count_distinct")
-"""Functions whose outputs are numbers of rows or of values: never NULL."""
-FUNCTIONS = ("min", "max", "sum", "avg", "distinct", *COUNTS)
-"""What an output may compute."""
-
-
-class Output(msgspec.Struct, frozen=True, order=True, array_like=True):
-    """One item of the SELECT list: `function` is one of FUNCTIONS; `column` None is COUNT(*)."""
-
-    function: str
-    column: str | None
-
-
 class Shape(msgspec.Struct, frozen=True, order=True, array_like=True, tag=1):
-    """What subscriptions have in common once their constants are taken out.
+    """What subscriptions of aggregates over a range have in common once their constants are taken out.
 
     Where it is stored or sent its first member is a number, the tag of this kind of shape, as with channels.
 
@@ -61,6 +56,16 @@ class Shape(msgspec.Struct, frozen=True, order=True, array_like=True, tag=1):
         """Canonical text of the shape as acknowledgements show it: without the tag."""
         return msgspec.json.encode((self.relation, self.outputs, self.equal, self.range)).decode()
 
+    @property
+    def acknowledged(self) -> str:
+        """The same as `shown`: every kind of shape has this."""
+        return self.shown
+
+    @property
+    def grouped(self) -> tuple[str, ...]:
+        """The columns whose values are the group of a region."""
+        return self.equal
+
     @classmethod
     def from_key(cls, key: str) -> Shape:
         """Read what `key` wrote, or a key of before there were tags."""
@@ -80,6 +85,16 @@ class Shape(msgspec.Struct, frozen=True, order=True, array_like=True, tag=1):
         else:
             kind = _KINDS.get(function, function)
         return channel_of(self.relation, kind, column, self.equal, self.range)
+
+
+AnyShape = Shape | FilterShape | BestShape
+"""What a subscription may be a region of."""
+
+
+def shape_from_key(key: str) -> AnyShape:
+    """Read a shape's `key`, or one of before there were tags. Raises msgspec.ValidationError where it is none."""
+    shape: AnyShape = msgspec.convert(_tagged_shape(msgspec.json.decode(key)), AnyShape)
+    return shape
 
 
 _TAG = Shape.__struct_config__.tag
@@ -114,11 +129,11 @@ class Region:
     and `hi` are order keys (bytes), and the range is lo <= key < hi, which can say all of <, <=, > and >=, since
     key + b"\\0" is the next key; "no bound" is LOWEST_KEY and BEYOND_KEYS.
     `empty` marks a subscription that no row can ever meet (lo > hi, or an equality no value fulfils).
-    `terms` are constants of the shape that do not route: neither the shard nor the boxes hang on them. No shape of a
-    range has any, so there they are empty.
+    `terms` are constants of the shape that do not route: neither the shard nor the boxes hang on them. Those of a
+    filter are its WHERE (`filter_terms.py`); other shapes have none, so there they are empty.
     """
 
-    shape: Shape
+    shape: AnyShape
     group: bytes
     lo: int | bytes = INT64_MIN
     hi: int | bytes = INT64_MAX

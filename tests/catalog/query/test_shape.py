@@ -1,8 +1,12 @@
+import msgspec
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from catalog.query.channel import channel_from_key, channel_of
-from catalog.query.shape import Output, Region, Shape, group_key
+from catalog.query.best_shape import BestShape
+from catalog.query.channel import Order, channel_from_key, channel_of
+from catalog.query.filter_shape import FilterShape
+from catalog.query.shape import Output, Region, Shape, group_key, shape_from_key
 from state.order_code import INT64_MAX, INT64_MIN
 from tests.effort import examples
 
@@ -20,6 +24,18 @@ def test_a_key_of_before_there_were_tags_is_read() -> None:
     (channel,) = shape.channels
     assert channel.key == '[1,"t","min","price",["a"],null]'
     assert channel_from_key('["t","min","price",["a"],null]') == channel
+
+
+def test_any_shape_is_read_by_its_tag() -> None:
+    range_ = Shape("t", (Output("min", "price"),), ("a",), None)
+    rows = FilterShape("t", ("k", "v"), (), ("v",), ("k",), (0,))
+    best = BestShape("t", ("k", "v"), (), "v", (Order("k", False, False),), 3, (0,))
+    assert [shape_from_key(shape.key) for shape in (range_, rows, best)] == [range_, rows, best]
+    assert shape_from_key(range_.shown) == range_
+    for shape in (range_, rows, best):
+        assert shape.key == f"[{shape.key[1]},{shape.acknowledged[1:]}"
+    with pytest.raises(msgspec.ValidationError):
+        shape_from_key('[9,"t",[],[],[],[],[]]')
 
 
 values = st.lists(st.one_of(st.integers(INT64_MIN, INT64_MAX), st.text(max_size=5)), max_size=4).map(tuple)
