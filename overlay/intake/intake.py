@@ -151,7 +151,7 @@ class Intake:
         ends: dict[tuple[int, int], str] = {}
         kinds = list(zip(accepted.shape.tolist(), accepted.term.tolist(), strict=True))
         for shape, term in set(kinds):
-            ends[shape, term] = ack.ending(accepted.shapes[shape].shape.shown, accepted.terms[term].cost)
+            ends[shape, term] = ack.ending(accepted.shapes[shape].shape.acknowledged, accepted.terms[term].cost)
         rows = zip(json_names(accepted.keys), accepted.versions.tolist(), accepted.sql, kinds, strict=True)
         self.outbox.acks(
             accepted.keys, [ack.accepted(name, version, sql, ends[kind]) for name, version, sql, kind in rows]
