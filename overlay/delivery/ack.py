@@ -6,7 +6,8 @@
     ended     {"id", "version", "status", "reason"}
 
 `version` is the offset of the record that is answered; `shape` the canonical text of the shape;
-`expires` the time of progress at which the subscription ends, where it has a TTL.
+`expires` the time of progress at which the subscription ends, where it has a TTL. Where the answer is a bag or a list
+of rows, `"form":"bag"` or `"form":"list"` stands before `shape`.
 """
 
 from __future__ import annotations
@@ -38,9 +39,10 @@ def refused(name: str, version: int, refusal: Refusal) -> bytes:
     return msgspec.json.encode(ack)
 
 
-def ending(shape: str, cost: str) -> str:
-    """Return what acks of subscriptions of one shape and cost share: how they end."""
-    return f'"shape":{json_text(shape)},"cost":{json_text(cost)}}}'
+def ending(shape: str, cost: str, form: str | None = None) -> str:
+    """Return what acks of subscriptions of one shape and cost share: how they end. `form`: `bag` or `list`."""
+    said = f'"form":"{form}",' if form else ""
+    return f'{said}"shape":{json_text(shape)},"cost":{json_text(cost)}}}'
 
 
 def expiring(time: str) -> str:

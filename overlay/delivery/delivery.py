@@ -5,7 +5,8 @@
 
 A SELECT list of several items has arrays as `old` and `new`. A DISTINCT has `removed` and `added` in their place,
 arrays of values: what a subscriber holds is always what it held - removed + added, from nothing before its snapshot to
-nothing after its end. `changes` is how many changes of the answer a conflated delivery stands for (left out where 1).
+nothing after its end. So have bags and lists of rows, which say some more (`overlay/delivery/bag_delivery.py`,
+`list_delivery.py`). `changes` is how many changes of the answer a conflated delivery stands for (left out where 1).
 `version` is the offset of the subscription's record, `n` counts gaplessly within it. `at` is the position at
 which `new` holds: of the batch before for a snapshot and a resync, of the causing row for a change, the last
 one that was applied for an end.

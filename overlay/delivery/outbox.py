@@ -13,11 +13,14 @@ from connectors.record import OutRecord
 from connectors.topics import Topics
 from overlay.delivery.delivery import change
 from overlay.delivery.long_delivery import cut
-from overlay.delivery.packed_deliveries import PACKED_KEY, Changes, PackedDeliveries
+from overlay.delivery.packed_deliveries import PACKED_KEY, BagChanges, Changes, PackedDeliveries
 from state.byte_runs import RECORD_BYTES
 
 Change = tuple[int, int, int, str]
 """Index of the subscription and of the message among those told, n, text of the old value."""
+
+SharedChange = tuple[int, int, int]
+"""The same of a change whose message says all that it tells."""
 
 
 class Outbox:
@@ -41,7 +44,10 @@ class Outbox:
 
     def deliver(self, key: bytes, value: bytes, form: str = RECORDS) -> None:
         """Add a delivery; one that is too long becomes several records (`overlay/delivery/long_delivery.py`)."""
-        parts = [value] if len(value) <= RECORD_BYTES else cut(value)
+        self.deliver_parts(key, [value] if len(value) <= RECORD_BYTES else cut(value), form)
+
+    def deliver_parts(self, key: bytes, parts: Sequence[bytes], form: str = RECORDS) -> None:
+        """Add a delivery in as many records as it was made in (`long_delivery.added_in_parts`)."""
         if form == PACKED:
             for part in parts:
                 self._packed.add(part)
@@ -53,7 +59,7 @@ class Outbox:
         """Return `deliver` in one form."""
         return partial(self.deliver, form=form)
 
-    def pack_changes(self, changes: Changes) -> None:
+    def pack_changes(self, changes: Changes | BagChanges) -> None:
         """Add deliveries, to be packed. Cost: 0.1 us each."""
         self._packed.extend(changes)
 
@@ -76,6 +82,17 @@ class Outbox:
         out += [
             OutRecord(topic, number, ids[who], change(heads[who], n, old, tails[message]))
             for who, message, n, old in rows
+        ]
+
+    def shared_changes(
+        self, ids: list[bytes], heads: list[str], tails: list[str], rows: Iterable[SharedChange], pushed: bool = False
+    ) -> None:
+        """Add a delivery for each row, as `changes`; `tails` as of `bag_change_tail`. Cost: as `changes`."""
+        topic, number = self._deliveries, self._number
+        out = self._pushed if pushed else self._records
+        out += [
+            OutRecord(topic, number, ids[who], f'{heads[who]},"n":{n}{tails[message]}'.encode())
+            for who, message, n in rows
         ]
 
     def ack(self, key: bytes, value: bytes) -> None:

@@ -10,10 +10,12 @@ order: those of one transaction and virtual edge (more records where one would b
     old      utf8, dictionary      JSON, as in a record; null where the record has no such member
     new      utf8, dictionary
     at       utf8, dictionary      the position, a JSON object
-    removed added    utf8          JSON arrays, for a DISTINCT
+    removed added    utf8          JSON arrays, for sets, bags and lists; dictionaries where bags share their rows
     changes  int64                 null is 1
     sql reason       utf8          plain text
     part of  int64                 of long deliveries (`overlay/delivery/long_delivery.py`)
+    form snapshot    utf8, dictionary      plain text, of bags and lists
+    same whole key   utf8, dictionary      JSON, likewise
 
 Columns in which no row has a value are left out. The buffers are not compressed, so every implementation of Arrow reads
 them; what many rows share is there once.
@@ -41,7 +43,7 @@ PACKED_KEY = b"@packed"
 
 
 class Shared(NamedTuple):
-    """A column of texts, most of which stand in several rows: row i has `texts[places[i]]`."""
+    """A column of texts, most of which stand in several rows: row i has `texts[places[i]]`, none where that is -1."""
 
     places: I64
     texts: Sequence[str]
@@ -49,21 +51,19 @@ class Shared(NamedTuple):
     @property
     def array(self) -> pa.Array:
         """The column, as a dictionary."""
-        places = pa.array(self.places.astype(np.int32, copy=False))
+        nothing = self.places < 0
+        places = pa.array(self.places.astype(np.int32, copy=False), mask=nothing if nothing.any() else None)
         return pa.DictionaryArray.from_arrays(places, pa.array(self.texts, pa.string()))
 
 
 @dataclass(frozen=True, slots=True)
-class Changes:
+class _Told:
     """Deliveries of kind `change`, a row each; `ids` stand end to end, `sizes` are their bytes."""
 
     ids: bytes
     sizes: I64
     version: I64
     n: I64
-    old: Shared
-    new: Shared
-    at: Shared
 
     def columns(self) -> dict[str, pa.Array]:
         """The columns, but for those without values."""
@@ -71,8 +71,37 @@ class Changes:
         np.cumsum(self.sizes, out=ends[1:])
         ids = pa.StringArray.from_buffers(len(self.sizes), pa.py_buffer(ends), pa.py_buffer(self.ids))
         kind = Shared(np.zeros(len(self.sizes), np.int64), ["change"])
+        return {"id": ids, "kind": kind.array, "version": pa.array(self.version), "n": pa.array(self.n)}
+
+
+@dataclass(frozen=True, slots=True)
+class Changes(_Told):
+    """Changes of values."""
+
+    old: Shared
+    new: Shared
+    at: Shared
+
+    def columns(self) -> dict[str, pa.Array]:
+        """See `_Told`."""
         shared = {"old": self.old.array, "new": self.new.array, "at": self.at.array}
-        return {"id": ids, "kind": kind.array, "version": pa.array(self.version), "n": pa.array(self.n)} | shared
+        return _Told.columns(self) | shared
+
+
+@dataclass(frozen=True, slots=True)
+class BagChanges(_Told):
+    """Changes of bags: texts of `rows_text` (`overlay/delivery/bag_delivery.py`), and of `key` where rows go by it."""
+
+    removed: Shared
+    added: Shared
+    at: Shared
+    key: Shared | None = None
+
+    def columns(self) -> dict[str, pa.Array]:
+        """See `_Told`."""
+        shared = {"removed": self.removed.array, "added": self.added.array, "at": self.at.array}
+        key = {} if self.key is None or (self.key.places < 0).all() else {"key": self.key.array}
+        return _Told.columns(self) | shared | key
 
 
 _Text = msgspec.Raw | msgspec.UnsetType
@@ -95,6 +124,11 @@ class _Row(msgspec.Struct):
     reason: str | None = None
     part: int | None = None
     of: int | None = None
+    form: str | None = None
+    snapshot: str | None = None
+    same: _Text = msgspec.UNSET
+    whole: _Text = msgspec.UNSET
+    key: _Text = msgspec.UNSET
 
 
 def lines_of(value: bytes, wanted: Container[bytes]) -> Iterator[tuple[bytes, bytes]]:
@@ -118,7 +152,8 @@ def _written_as_json(name: str, value: Any) -> str:
 
 
 _NUMBERS = ("version", "n", "changes", "part", "of")
-_REPEATED = ("kind", "old", "new", "at")
+_REPEATED = ("kind", "old", "new", "at", "form", "snapshot", "same", "whole", "key")
+_VALUES = ("removed", "added")
 _COLUMNS = (
     "id",
     "kind",
@@ -134,10 +169,16 @@ _COLUMNS = (
     "reason",
     "part",
     "of",
+    "form",
+    "snapshot",
+    "same",
+    "whole",
+    "key",
 )
-_JSON = frozenset({"old", "new", "removed", "added", "at"})
+_JSON = frozenset({"old", "new", "removed", "added", "at", "same", "whole", "key"})
 _MEMBERS = (
-    "id", "kind", "version", "n", "old", "new", "removed", "added", "at", "changes", "sql", "reason", "part", "of",
+    "id", "kind", "version", "n", "form", "snapshot", "same", "whole", "key", "old", "new", "removed", "added", "at",
+    "changes", "sql", "reason", "part", "of",
 )  # fmt: skip
 """As they stand in a delivery's JSON."""
 _DECODER = msgspec.json.Decoder(_Row)
@@ -157,7 +198,7 @@ class PackedDeliveries:
         """Add a delivery that was made as JSON."""
         self._rows.append(_DECODER.decode(value))
 
-    def extend(self, changes: Changes) -> None:
+    def extend(self, changes: Changes | BagChanges) -> None:
         """Add deliveries in columns."""
         if len(changes.n):
             self._close_rows()
@@ -169,7 +210,7 @@ class PackedDeliveries:
         tables, self._tables = self._tables, []
         if not tables:
             return []
-        whole = pa.concat_tables(tables, promote_options="default").unify_dictionaries().combine_chunks()
+        whole = pa.concat_tables(_alike(tables), promote_options="default").unify_dictionaries().combine_chunks()
         return list(_records(whole.select([name for name in _COLUMNS if name in whole.column_names])))
 
     def _close_rows(self) -> None:
@@ -193,6 +234,23 @@ def _column(name: str, values: list[Any]) -> pa.Array:
     return array.dictionary_encode() if name in _REPEATED else array
 
 
+def _alike(tables: list[pa.Table]) -> list[pa.Table]:
+    """Return the tables with `removed` and `added` as dictionaries in all of them, if they are so in one."""
+    shared = any(name in table.column_names and _is_dictionary(table, name) for table in tables for name in _VALUES)
+    return [_with_dictionaries(table) for table in tables] if shared else tables
+
+
+def _with_dictionaries(table: pa.Table) -> pa.Table:
+    for place, name in enumerate(table.column_names):
+        if name in _VALUES and not _is_dictionary(table, name):
+            table = table.set_column(place, name, table.column(name).dictionary_encode())
+    return table
+
+
+def _is_dictionary(table: pa.Table, name: str) -> bool:
+    return bool(pa.types.is_dictionary(table.schema.field(name).type))
+
+
 def _records(table: pa.Table) -> Iterator[bytes]:
     """Yield the rows as records; what is too large is parted again, until it fits or is one row."""
     rows = table.num_rows * RECORD_BYTES // (table.nbytes + table.nbytes // 20)
@@ -210,7 +268,7 @@ def _records(table: pa.Table) -> Iterator[bytes]:
 def _compact(table: pa.Table) -> pa.Table:
     """Return rows without the dictionaries' entries that none of them has."""
     for place, name in enumerate(table.column_names):
-        if pa.types.is_dictionary(table.schema.field(name).type):
+        if _is_dictionary(table, name):
             column = table.column(name).chunk(0)
             table = table.set_column(place, name, _used(column))
     return table

@@ -10,14 +10,24 @@ from overlay.delivery.delivery import delivery, json_text
 from overlay.delivery.long_delivery import cut
 
 texts = st.text(max_size=30)
-values = st.lists(texts | st.integers() | st.none() | st.floats(allow_nan=False, allow_infinity=False), max_size=20)
+rows = st.lists(texts | st.integers(), max_size=3)
+values = st.lists(
+    texts | rows | st.integers() | st.none() | st.floats(allow_nan=False, allow_infinity=False), max_size=20
+)
 AT = '{"epoch":1,"batch":2}'
 
 
 @settings(deadline=None)
-@given(values, values, st.sampled_from(["snapshot", "ended"]), st.integers(150, 400), texts)
-def test_the_parts_make_the_whole(removed: list, added: list, kind: str, most: int, name: str) -> None:
-    body = f'"removed":{json_text(removed)},"added":{json_text(added)}'
+@given(
+    values,
+    values,
+    st.sampled_from(["snapshot", "ended"]),
+    st.integers(150, 400),
+    texts,
+    st.sampled_from(["", '"form":"bag",', '"form":"list","whole":true,', '"form":"bag","snapshot":"none","key":[0],']),
+)
+def test_the_parts_make_the_whole(removed: list, added: list, kind: str, most: int, name: str, said: str) -> None:
+    body = f'{said}"removed":{json_text(removed)},"added":{json_text(added)}'
     value = delivery(json_text(name), kind, 3, 4, body, AT, json_text("SELECT"), "quota" if kind == "ended" else None)
     parts = cut(value, most)
     if len(value) <= most:

@@ -47,3 +47,17 @@ def test_what_is_only_pushed_is_no_record() -> None:
         ("p.deliveries", b"d", b"4"),
     ]
     assert outbox.take() == [] and outbox.pushed == []
+
+
+def test_changes_that_share_all_they_tell_are_put_together_once() -> None:
+    outbox = Outbox(Topics("p."), 3)
+    outbox.shared_changes([b"a", b"b"], ['{"id":"a"', '{"id":"b"'], [',"added":[]}', "}"], [(1, 0, 2), (0, 1, 5)])
+    outbox.shared_changes([b"c"], ['{"id":"c"'], ["}"], [(0, 0, 9)], pushed=True)
+    outbox.deliver_parts(b"d", [b"1", b"2"])
+    assert [(record.key, record.value) for record in outbox.take()] == [
+        (b"b", b'{"id":"b","n":2,"added":[]}'),
+        (b"a", b'{"id":"a","n":5}'),
+        (b"d", b"1"),
+        (b"d", b"2"),
+    ]
+    assert [record.value for record in outbox.pushed] == [b'{"id":"c","n":9}']

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from overlay.delivery import packed_deliveries
 from overlay.delivery.delivery import change, change_head, change_tail, changed, delivery, json_text
 from overlay.delivery.long_delivery import cut
-from overlay.delivery.packed_deliveries import Changes, PackedDeliveries, Shared, lines_of
+from overlay.delivery.packed_deliveries import BagChanges, Changes, PackedDeliveries, Shared, lines_of
 from state.byte_runs import RECORD_BYTES
 from tidewire.client.packed_deliveries import unpack_deliveries
 
@@ -24,6 +24,15 @@ ats = st.fixed_dictionaries({"epoch": st.integers(0, 3), "batch": st.integers(-1
 told = st.one_of(
     st.fixed_dictionaries({"old": scalars, "new": scalars | st.lists(scalars, max_size=3)}),
     st.fixed_dictionaries({"removed": st.lists(scalars, max_size=3), "added": st.lists(scalars, max_size=3)}),
+    st.fixed_dictionaries(
+        {"form": st.sampled_from(["bag", "list"]), "removed": st.just([]), "added": st.just([[1, "a"]])},
+        optional={
+            "snapshot": st.just("none"),
+            "same": st.just(True),
+            "whole": st.sampled_from([True, "look"]),
+            "key": st.just([0]),
+        },
+    ),
 )
 numbers = st.integers(0, 2**62)
 
@@ -49,6 +58,20 @@ def in_columns(rows: list[dict[str, Any]]) -> Changes:
     return Changes(b"".join(ids), sizes, version, n, *shared)
 
 
+def bags_in_columns(rows: list[dict[str, Any]]) -> BagChanges:
+    """Return changes of bags likewise; who has no `key` has place -1."""
+    ids = [row["id"].encode() for row in rows]
+    sizes = np.array([len(one) for one in ids], np.int64)
+    version, n = (np.array([row[name] for row in rows], np.int64) for name in ("version", "n"))
+    shared = []
+    for name in ("removed", "added", "at", "key"):
+        made = [json_text(row[name]) if name in row else None for row in rows]
+        distinct = sorted({text for text in made if text is not None})
+        places = [-1 if text is None else distinct.index(text) for text in made]
+        shared.append(Shared(np.array(places, np.int64), distinct))
+    return BagChanges(b"".join(ids), sizes, version, n, *shared)
+
+
 plain = st.fixed_dictionaries(
     {
         "id": texts,
@@ -60,9 +83,23 @@ plain = st.fixed_dictionaries(
         "at": ats,
     }
 )
+members = st.lists(st.lists(scalars, max_size=2), max_size=2)
+of_bags = st.fixed_dictionaries(
+    {
+        "id": texts,
+        "kind": st.just("change"),
+        "version": numbers,
+        "n": numbers,
+        "removed": members,
+        "added": members,
+        "at": ats,
+    },
+    optional={"key": st.sampled_from([[0], [1, 0]])},
+)
 pieces = st.lists(
-    st.tuples(st.just(False), st.lists(deliveries(), max_size=4))
-    | st.tuples(st.just(True), st.lists(plain, max_size=4)),
+    st.tuples(st.none(), st.lists(deliveries(), max_size=4))
+    | st.tuples(st.just(in_columns), st.lists(plain, max_size=4))
+    | st.tuples(st.just(bags_in_columns), st.lists(of_bags, max_size=4)),
     max_size=5,
 )
 
@@ -73,8 +110,8 @@ def test_they_are_what_records_would_have_been(pieces: list, most: int) -> None:
     packed = PackedDeliveries()
     for columns, rows in pieces:
         if columns:
-            packed.extend(in_columns(rows))
-        for row in () if columns else rows:
+            packed.extend(columns(rows))
+        for row in rows if columns is None else ():
             packed.add(msgspec.json.encode(row))
     expected = [row for _, rows in pieces for row in rows]
     assert bool(packed) == bool(expected)
