@@ -12,7 +12,7 @@ from catalog.query.channel import Channel
 from catalog.query.shape import Shape
 from catalog.schema.relation import Catalog, Relation
 from catalog.types.column_type import ColumnType, Kind
-from operators.operator import is_plain
+from operators.channel_kinds import is_plain
 from overlay.answers.aggregate_layout import AggregateLayout
 from overlay.answers.answer_layout import AnswerLayout
 from overlay.answers.set_layout import SetLayout

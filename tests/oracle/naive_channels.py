@@ -14,8 +14,9 @@ from catalog.query.channel import Channel
 from catalog.query.shape import BEYOND_KEYS, LOWEST_KEY, Output, Region, Shape, group_key
 from catalog.schema.relation import Relation
 from operators.answer import Extremum, Members, Part, Parts, Tally
+from operators.channel_kinds import is_plain
 from operators.exact_units import unit_of
-from operators.operator import Answers, Messages, is_plain
+from operators.operator import Answers, Messages
 from operators.packed import Header, pack_snapshot
 from state.order_code import INT64_MAX, INT64_MIN, code_of_double
 from tests.operators.packing import pack_apart
