@@ -1,14 +1,16 @@
 """Many statements compiled together, as columns: what a template's statements differ in are numbers and few groups.
 
     statements ──► by template ──► by equality literals ──► group        one by one, for each that differs
-                                └► range literals       ──► lo, hi       all at once, where they are numbers
+                                ├► range literals       ──► lo, hi       all at once, where they are numbers
+                                └► literals of a filter ──► terms        one by one
 
 Gives what `query/compiler.py` gives for each statement alone, or leaves it to that: refusals, statements that are not
 simple (`bulk/cut_statements.py`), templates that may not take the shortcut or have few statements, ranges of texts.
 
 Options behind a statement (`sql/notify.py`) are read once for all that have the same ones: statements of a template
 that may take the shortcut hold no comments, so with the same literals behind a place they have the same text behind it.
-Cost: 1 us a statement, 0.2 ms a template, 5 us for each combination of equality literals.
+Cost: 1 us a statement, 0.2 ms a template, 5 us for each combination of equality literals; for filters that of their
+regions, 10 us each.
 """
 
 from __future__ import annotations
@@ -20,15 +22,19 @@ import numpy as np
 
 from catalog.bulk.cut_statements import CutStatements
 from catalog.bulk.statement_kernels import AT_LEAST, AT_MOST, DOUBLE, EQUAL, EXACT, LESS, MORE, REAL, ranges
+from catalog.query.best_plan import BestPlan
+from catalog.query.best_shape import BestShape
 from catalog.query.compiler import MAX_CHARACTERS, Compiled, Compiler, Shortcut
-from catalog.query.plan import NO_GROUP, ColumnTests
-from catalog.query.shape import Region
+from catalog.query.filter_plan import FilterPlan
+from catalog.query.range_plan import ColumnTests, RangePlan
+from catalog.query.shape import NO_GROUP, Region
 from catalog.query.template import split
 from catalog.sql.errors import SubscriptionError
 from catalog.sql.notify import OptionRefused, read_options
 from catalog.types.column_type import Kind
-from catalog.types.literal import LiteralKind, LiteralMismatch
+from catalog.types.literal import ConstantRefused, LiteralKind
 from state.change_batch import I64, Bool
+from state.order_code import INT64_MAX, INT64_MIN
 
 FEW = 8
 """A template with fewer statements is left alone: one by one they cost less."""
@@ -47,7 +53,7 @@ class Alike:
 
     example: one of them: all have its shape, columns, cost, notify and deliver.  parts: as in its `pieces`.
     rows: their numbers.  literals: how many literals lie between the parts.  ttl: seconds to live, 0 without end.
-    Statement rows[i] has the region (groups[group[i]], lo[i], hi[i], empty[i]).
+    Statement rows[i] has the region (groups[group[i]], lo[i], hi[i], empty[i], terms[term[i]]).
     """
 
     example: Compiled
@@ -60,10 +66,12 @@ class Alike:
     hi: I64
     empty: Bool
     ttl: I64
+    terms: list[bytes]
+    term: I64
 
     def only(self, chosen: I64, example: Compiled, ttl: I64) -> Alike:
         """Return the statements rows[chosen], with what `example` and `ttl` say instead."""
-        columns = {name: getattr(self, name)[chosen] for name in ("rows", "group", "lo", "hi", "empty")}
+        columns = {name: getattr(self, name)[chosen] for name in ("rows", "group", "lo", "hi", "empty", "term")}
         return replace(self, example=example, ttl=ttl, **columns)
 
 
@@ -87,25 +95,51 @@ def _of_template(compiler: Compiler, statements: CutStatements, rows: I64) -> It
         return
     within = np.arange(before, int(statements.counts[rows[0]]))
     for mine in statements.by_literals(rows, within) if len(within) else [rows]:
-        alike = _with_options(compiler, statements, mine)
+        yield from _with_options(compiler, statements, mine)
+
+
+def _with_options(compiler: Compiler, statements: CutStatements, rows: I64) -> Iterator[Alike]:
+    """Compile statements of one template with the same options, apart by their limits."""
+    found = _example(compiler, statements, rows)
+    if found is None:
+        return
+    _, shortcut = found
+    limit = shortcut.literal(len(shortcut.kinds) - 1) if isinstance(shortcut.plan, BestPlan) else -1
+    for mine in statements.by_literals(rows, np.array([limit])) if limit >= 0 else [rows]:
+        alike = _alike(compiler, statements, mine)
         if alike is not None:
             yield alike
 
 
-def _with_options(compiler: Compiler, statements: CutStatements, rows: I64) -> Alike | None:
-    """Compile statements of one template with the same options."""
+def _example(compiler: Compiler, statements: CutStatements, rows: I64) -> tuple[Compiled, Shortcut] | None:
+    """Compile the first of statements; None if it is refused, or its template may not take the shortcut."""
     text = statements.text(int(rows[0]))
     try:
         example = compiler.compile(text)
     except SubscriptionError:
         return None
-    key, literals = split(text)
-    shortcut = compiler.shortcut(key)
-    if shortcut is None or (shortcut.plan.range is not None and not shortcut.plan.range.type.coded):
+    shortcut = compiler.shortcut(split(text)[0])
+    return None if shortcut is None else (example, shortcut)
+
+
+def _alike(compiler: Compiler, statements: CutStatements, rows: I64) -> Alike | None:
+    """Compile statements of one template with the same options, and the same limit where there is one."""
+    found = _example(compiler, statements, rows)
+    if found is None:
         return None
+    example, shortcut = found
+    plan = shortcut.plan.places if isinstance(shortcut.plan, BestPlan) else shortcut.plan
+    if isinstance(plan, RangePlan) and plan.range is not None and not plan.range.type.coded:
+        return None
+    key, literals = split(statements.text(int(rows[0])))
     (parts, literals), _ = shortcut.pieces(key, literals)
     regions = _Regions(statements, shortcut, rows, len(literals))
-    regions.fill()
+    if isinstance(plan, FilterPlan):
+        regions.fill_filters()
+    else:
+        regions.fill(plan)
+    if isinstance(example.region.shape, BestShape) and example.region.shape.limit == 0:
+        regions.empty[:] = True
     taken = (regions.group >= 0).nonzero()[0]
     return Alike(
         example,
@@ -118,6 +152,8 @@ def _with_options(compiler: Compiler, statements: CutStatements, rows: I64) -> A
         regions.bounds[taken, 1],
         regions.empty[taken],
         np.full(len(taken), example.ttl or 0, np.int64),
+        regions.terms,
+        regions.term[taken],
     )
 
 
@@ -129,14 +165,41 @@ class _Regions:
         self.group: I64 = np.full(len(rows), -1, np.int64)
         self.bounds: I64 = np.empty((len(rows), 2), np.int64)
         self.empty: Bool = np.zeros(len(rows), np.bool_)
+        self.terms: list[bytes] = [b""]
+        self.term: I64 = np.zeros(len(rows), np.int64)
         self._statements = statements
         self._shortcut = shortcut
         self._rows = rows
         self._literals = literals
 
-    def fill(self) -> None:
+    def fill_filters(self) -> None:
+        """Find the regions of filters one by one."""
+        shortcut, statements, count = self._shortcut, self._statements, self._literals
+        groups: dict[bytes, int] = {}
+        terms: dict[bytes, int] = {}
+        group, term, empty = [], [], []
+        for row in self._rows.tolist():
+            try:
+                region = shortcut.region(statements.literals(row)[:count])
+            except ConstantRefused:
+                group.append(-1)
+                term.append(0)
+                empty.append(False)
+                continue
+            group.append(groups.setdefault(region.group, len(groups)))
+            term.append(terms.setdefault(region.terms, len(terms)))
+            empty.append(region.empty)
+        self.groups, self.terms = list(groups), list(terms) or [b""]
+        self.group, self.term, self.empty = (
+            np.array(group, np.int64),
+            np.array(term, np.int64),
+            np.array(empty, np.bool_),
+        )
+        self.bounds[:] = INT64_MIN, INT64_MAX
+
+    def fill(self, plan: RangePlan) -> None:
         """Find all regions: in numbers where the range has nothing else, else one for each combination of literals."""
-        attribute, shortcut = self._shortcut.plan.range, self._shortcut
+        attribute, shortcut = plan.range, self._shortcut
         if attribute is None:
             self._each(np.arange(self._literals))
             return
@@ -145,7 +208,7 @@ class _Regions:
         if kind is None or any(shortcut.kinds[i] is not LiteralKind.NUMBER for i in constants):
             self._each(np.arange(self._literals))
             return
-        self._groups()
+        self._groups(plan)
         self._ranges(attribute, kind)
 
     def _each(self, which: I64) -> None:
@@ -157,15 +220,15 @@ class _Regions:
                 self.bounds[places] = region.lo, region.hi
                 self.empty[places] = region.empty
 
-    def _groups(self) -> None:
+    def _groups(self, plan: RangePlan) -> None:
         """Find the group of each combination of equality literals."""
-        plan, shortcut = self._shortcut.plan, self._shortcut
+        shortcut = self._shortcut
         which = sorted({shortcut.literal(i) for tests in plan.equal for _, i, _ in tests.tests} - {-1})
         for places in self._parts(np.array(which, np.int64)):
             literals = self._statements.literals(int(self._rows[places[0]]))[: self._literals]
             try:
                 group = plan.group(shortcut.kinds, shortcut.texts(literals))
-            except LiteralMismatch:
+            except ConstantRefused:
                 continue
             self.group[places] = self._number(group or NO_GROUP)
             self.empty[places] = group is None
@@ -197,7 +260,7 @@ class _Regions:
         """Compile one statement; None if it is to be refused."""
         try:
             return self._shortcut.region(self._statements.literals(row)[: self._literals])
-        except LiteralMismatch:
+        except ConstantRefused:
             return None
 
     def _number(self, group: bytes) -> int:

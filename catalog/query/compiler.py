@@ -13,22 +13,29 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from catalog.query.plan import Plan, is_number_type, make_plan
+from catalog.query.best_plan import LimitRefused
+from catalog.query.filter_shape import FilterShape
+from catalog.query.operand import Operand
+from catalog.query.plan import Plan, make_plan
 from catalog.query.prepared import Prepared
-from catalog.query.question import Operand, Question, read_question
+from catalog.query.question import Question, read_question
+from catalog.query.range_plan import is_number_type
 from catalog.query.recent import Recent
 from catalog.query.shape import COUNTS, AnyShape, Region
 from catalog.query.template import Key, Pieces, content, guarded, is_template, split
+from catalog.query.unsupported import SUPPORTED
 from catalog.schema.relation import Catalog
 from catalog.sql.errors import SqlError, SubscriptionError
-from catalog.sql.notify import EVERY_CHANGE, RECORDS, Notify, OptionRefused, Options, read_options, read_tail
+from catalog.sql.notify import EVERY_CHANGE, RECORDS, ROWS, Notify, OptionRefused, Options, read_options, read_tail
 from catalog.sql.statement_text import StatementText
 from catalog.types.column_type import ColumnType, Kind
-from catalog.types.literal import LiteralKind, LiteralMismatch
+from catalog.types.literal import ConstantRefused, LiteralKind
 
 MAX_CHARACTERS = 16_384
 """Longest text of one subscription."""
 MAX_TEMPLATES = 4096
+_LIMIT = ColumnType(Kind.BIGINT)
+"""The type of what stands behind LIMIT."""
 _PLAIN_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
 
 
@@ -36,11 +43,11 @@ _PLAIN_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
 class Compiled:
     """An accepted subscription.
 
-    region: where it lives.  columns: types of the outputs' columns, None for COUNT(*).
+    region: where it lives.  columns: types of the columns that are shown, or of the outputs', None for COUNT(*).
     cost: class of cost; `reformulated`: only new answers come to the edge; `row changes`: every row of the range that
-    comes, goes or changes does.
+    comes, goes or changes does; `table changes`: every change of the table does, once for all who ask for these.
     sql: as the user wrote it, parameters filled in.  notify: when to tell.  ttl: seconds to live, None without end.
-    deliver: `records`, `packed` or `push`.
+    deliver: `records`, `packed` or `push`.  snapshot: `rows`, or `none` where a filter starts without its rows.
     pieces: `sql` cut at its literals, where compiling has done that already.
     """
 
@@ -52,6 +59,7 @@ class Compiled:
     ttl: int | None = None
     deliver: str = RECORDS
     pieces: Pieces | None = field(default=None, compare=False, repr=False)
+    snapshot: str = ROWS
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +87,7 @@ class Shortcut:
         return ((*parts[:own], last), literals[:own]), last[self.end :]
 
     def region(self, literals: Sequence[str]) -> Region:
-        """Return the region for these literals, as written. Raises LiteralMismatch."""
+        """Return the region for these literals, as written. Raises ConstantRefused."""
         return self.plan.region(self.kinds, self.texts(literals))
 
     def texts(self, literals: Sequence[str]) -> list[str]:
@@ -125,7 +133,7 @@ class Compiler:
             return self._compile_whole(sql, None, literals)
         try:
             region = shortcut.region(pieces[1])
-        except LiteralMismatch:
+        except ConstantRefused:
             return self._compile_whole(sql, None, literals)
         return _compiled(shortcut.plan, region, sql, options, pieces)
 
@@ -141,8 +149,8 @@ class Compiler:
         literals = prepared.bound(parameters)
         try:
             region = prepared.plan.region([kind for kind, _ in literals], [text for _, text in literals])
-        except LiteralMismatch as e:
-            raise _mismatch(prepared.text, prepared.operands, e) from None
+        except ConstantRefused as e:
+            raise _refused(prepared.text, prepared.operands, e) from None
         sql = prepared.filled(literals) + template[prepared.options.end :]
         if len(sql) > MAX_CHARACTERS:
             raise _too_long(sql)
@@ -178,12 +186,12 @@ class Compiler:
         text = StatementText(sql[: options.end], SubscriptionError)
         question = read_question(text)
         plan = make_plan(self.catalog, question, text)
-        operands = tuple(c.operand for c in question.comparisons)
+        operands = question.constants
         kinds = tuple(o.kind for o in operands if o.kind is not None)
         try:
             region = plan.region(kinds, [o.text for o in operands])
-        except LiteralMismatch as e:
-            raise _mismatch(text, operands, e) from None
+        except ConstantRefused as e:
+            raise _refused(text, operands, e) from None
         if key is not None:
             self._shortcuts.put(key, _shortcut(plan, kinds, question, text, key, literals) or _WholeWay())
         return _compiled(plan, region, sql, options)
@@ -196,8 +204,10 @@ class Compiler:
         question = read_question(text, parameters=True)
         plan = make_plan(self.catalog, question, text)
         relation = self.catalog.relations[plan.shape.relation]
-        types = tuple(relation.column(c.column.text).type for c in question.comparisons)
-        return Prepared.of(text, plan, [c.operand for c in question.comparisons], types, options)
+        types = [relation.column(name.text).type for name in question.compared]
+        if question.limit is not None:
+            types.append(_LIMIT)
+        return Prepared.of(text, plan, question.constants, types, options)
 
 
 class _WholeWay:
@@ -213,27 +223,54 @@ def _shortcut(
     same = key[0][:count] == parts[:-1] and key[0][count][:end] == parts[-1] and literals[:count] == own
     if not (same and guarded(key[0]) and is_template((parts, quoted), own, text.statements[0], question)):
         return None
-    operands = [c.operand for c in question.comparisons]
-    fixed = tuple([(i, o.text) for i, o in enumerate(operands) if o.kind in (LiteralKind.BOOLEAN, LiteralKind.NULL)])
+    fixed = tuple(
+        [(i, o.text) for i, o in enumerate(question.constants) if o.kind in (LiteralKind.BOOLEAN, LiteralKind.NULL)]
+    )
     return Shortcut(plan, kinds, fixed, count, end)
 
 
 def check_policy(shape: AnyShape, columns: Sequence[ColumnType | None], notify: Notify) -> None:
-    """Raise SubscriptionError, `unsupported`, where MIN CHANGE is asked of an answer that is not one number."""
-    if notify.kind != "min_change":
-        return
-    [output, *others], [type_, *_] = shape.outputs, columns
-    number = output.function in COUNTS or (type_ is not None and is_number_type(type_))
-    if others or not number or output.function == "distinct":
+    """Raise SubscriptionError, `unsupported`, where a policy is asked of an answer that it does not fit.
+
+    MIN CHANGE is for one number. TRANSITIONS and ENTER are for rows of a filter that are known by their key: a row that
+    leaves is shown as it left, which is not always as it was told.
+    """
+    rows = isinstance(shape, FilterShape) and bool(shape.shown)
+    if notify.kind == "min_change" and not _is_number(shape, columns):
         hint = "It takes one MIN, MAX, COUNT, SUM or AVG of numbers; for all others there is NOTIFY LATEST."
         raise SubscriptionError("unsupported", "NOTIFY MIN CHANGE of an answer that is not one number", hint=hint)
+    if notify.kind in ("transitions", "enter") and not (rows and isinstance(shape, FilterShape) and shape.keys):
+        hint = "Add all columns of the primary key to the SELECT list, so that a row that leaves can be told by them."
+        what = f"NOTIFY {notify.text} of rows without their primary key"
+        if not rows:
+            what = f"NOTIFY {notify.text} of an answer that is not rows of a filter"
+            hint = "It takes SELECT of columns, without ORDER BY; for all others there is NOTIFY LATEST."
+        raise SubscriptionError("unsupported", what, hint=hint)
+
+
+def check_snapshot(shape: AnyShape) -> None:
+    """Raise SubscriptionError, `unsupported`, where SNAPSHOT NONE is asked of anything but rows of a filter."""
+    if not (isinstance(shape, FilterShape) and shape.shown):
+        hint = "It takes SELECT of columns, without ORDER BY; all other answers are short."
+        raise SubscriptionError("unsupported", "SNAPSHOT NONE of an answer that is not rows of a filter", hint=hint)
+
+
+def _is_number(shape: AnyShape, columns: Sequence[ColumnType | None]) -> bool:
+    if len(shape.outputs) != 1:
+        return False
+    [output], [type_, *_] = shape.outputs, columns
+    return output.function in COUNTS or (type_ is not None and is_number_type(type_) and output.function != "distinct")
 
 
 def _compiled(plan: Plan, region: Region, sql: str, options: Options, pieces: Pieces | None = None) -> Compiled:
     notify = options.notify or EVERY_CHANGE
-    check_policy(plan.shape, plan.columns, notify)
+    if notify is not EVERY_CHANGE:
+        check_policy(region.shape, plan.columns, notify)
+    if options.snapshot is not None:
+        check_snapshot(region.shape)
     deliver = options.deliver or RECORDS
-    return Compiled(region, plan.columns, plan.cost, sql, notify, options.ttl, deliver, pieces)
+    snapshot = options.snapshot or ROWS
+    return Compiled(region, plan.columns, plan.cost, sql, notify, options.ttl, deliver, pieces, snapshot)
 
 
 def _options(sql: str) -> Options:
@@ -249,6 +286,11 @@ def _too_long(sql: str) -> SqlError:
     return SubscriptionError("malformed", what, hint="Shorten it.")
 
 
-def _mismatch(text: StatementText, operands: Sequence[Operand], mismatch: LiteralMismatch) -> SqlError:
-    span = operands[mismatch.operand].span
-    return text.refusal("type_mismatch", f"`{mismatch.column}` {mismatch.what}", span, mismatch.hint)
+def _refused(text: StatementText, operands: Sequence[Operand], refused: ConstantRefused) -> SqlError:
+    """Return the refusal of a statement for its constants: for one of them, or for what they are together."""
+    hint = f"{refused.hint}\n{SUPPORTED}" if refused.code == "unsupported" else refused.hint
+    if refused.operand < 0:
+        place = text.keyword(("LIMIT" if isinstance(refused, LimitRefused) else "WHERE",))
+        return text.refusal(refused.code, refused.what, place, hint)
+    span = operands[refused.operand].span
+    return text.refusal(refused.code, f"`{refused.column}` {refused.what}", span, hint)

@@ -1,268 +1,51 @@
-"""A question resolved against a catalog: a shape, and how constants become a region of it.
+"""A question resolved against a catalog, by one of three plans.
 
-Roles of the columns: a column with an `=` comparison is an equality attribute, and all its comparisons are
-intersected to one point or to nothing; at most one other column has comparisons, and it is the range attribute.
-A comparison with NULL is never true, so the region is empty; the constants beside it are checked all the same.
+    SELECT                        WHERE                           plan
+    aggregates                    `=`, and a range on one column  RangePlan     messages name whose answer is new
+    COUNT, SUM, AVG alone         anything else                   FilterPlan    every change of the table is told once
+    columns                       anything                        FilterPlan
+    columns, ORDER BY and LIMIT   `=`, and a range on one column  BestPlan      messages name whose first rows are new
+
+Which plan it is hangs on the template alone, never on the constants.
 """
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-
-from catalog.query.question import Item, Name, Question
-from catalog.query.shape import BEYOND_KEYS, LOWEST_KEY, Output, Region, Shape, group_key
-from catalog.query.unsupported import unsupported
-from catalog.schema.relation import Catalog, Column, Relation
-from catalog.sql.errors import suggestion
-from catalog.sql.names import quoted
+from catalog.query.best_plan import BestPlan, make_best_plan
+from catalog.query.condition_tree import conditions_of
+from catalog.query.filter_plan import FilterPlan, make_filter_plan
+from catalog.query.output import SUMS
+from catalog.query.question import Question
+from catalog.query.range_plan import RangePlan, make_range_plan
+from catalog.query.resolution import relation_of
+from catalog.query.unsupported import check_first_rows
+from catalog.schema.relation import Catalog
 from catalog.sql.statement_text import StatementText
-from catalog.types.column_type import ColumnType, Kind
-from catalog.types.literal import LiteralKind, LiteralMismatch, Placing, placing, text_of
-from catalog.types.order_key import after, key_of_unscaled, order_key, text_of_key
-from state.order_code import INT64_MAX, INT64_MIN
 
-NO_GROUP = b"[]"
-"""Group of a region whose equalities no value fulfils."""
-
-REFORMULATED = "reformulated"
-ROW_CHANGES = "row changes"
-_NOTHING = (1, 0)
-_NO_KEYS = (BEYOND_KEYS, LOWEST_KEY)
-_NUMBERS = frozenset({Kind.SMALLINT, Kind.INTEGER, Kind.BIGINT, Kind.DECIMAL, Kind.REAL, Kind.DOUBLE})
-_COMPARE: dict[str, Callable[[str, str], bool]] = {
-    "=": operator.eq,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
-
-Test = tuple[str, int, bool]
-"""Operator, number of the constant in the text, whether a minus stands before it."""
-
-
-@dataclass(frozen=True, slots=True)
-class ColumnTests:
-    """All comparisons of one column. Its methods raise LiteralMismatch with `column` and `operand` filled in."""
-
-    column: str
-    type: ColumnType
-    tests: tuple[Test, ...]
-    reach: tuple[int, int]
-    placing: Placing | None
-
-    @classmethod
-    def of(cls, column: Column, tests: list[Test]) -> ColumnTests:
-        """Return the tests of `column`."""
-        type_ = column.type
-        if type_.kind is Kind.VARCHAR:
-            return cls(column.name, type_, tuple(tests), (0, 0), None)
-        return cls(column.name, type_, tuple(tests), type_.reach, placing(type_))
-
-    def bounds(self, kinds: Sequence[LiteralKind], texts: Sequence[str]) -> tuple[bytes, bytes]:
-        """Return the half-open range of order keys that passes all tests, of a column without order codes."""
-        if self.placing is None:
-            return self._text_bounds(kinds, texts)
-        low, high = self.interval(kinds, texts)
-        least, greatest = self.reach
-        if low > min(high, greatest) or high < least:
-            return _NO_KEYS
-        lo = LOWEST_KEY if low <= least else key_of_unscaled(low)
-        return lo, BEYOND_KEYS if high >= greatest else key_of_unscaled(high + 1)
-
-    def _text_bounds(self, kinds: Sequence[LiteralKind], texts: Sequence[str]) -> tuple[bytes, bytes]:
-        low, high, never = LOWEST_KEY, BEYOND_KEYS, False
-        for op, i, negative in self.tests:
-            try:
-                text = text_of(self.type, kinds[i], texts[i], negative)
-            except LiteralMismatch as e:
-                raise e.at(self.column, i) from None
-            if text is None:
-                never = True
-                continue
-            key = order_key(self.type, text)
-            if op in (">=", ">"):
-                low = max(low, key if op == ">=" else after(key))
-            else:
-                high = min(high, key if op == "<" else after(key))
-        return _NO_KEYS if never else (low, high)
-
-    def interval(self, kinds: Sequence[LiteralKind], texts: Sequence[str]) -> tuple[int, int]:
-        """Return the closed range of order codes (unscaled values, for a wide DECIMAL) that passes all tests.
-
-        It may be empty, and reach beyond 64 bits.
-        """
-        placing, type_ = self.placing, self.type
-        low, high = (INT64_MIN, INT64_MAX) if type_.coded else self.reach
-        never = False
-        assert placing is not None
-        for op, i, negative in self.tests:
-            if kinds[i] is LiteralKind.NULL:
-                never = True
-                continue
-            try:
-                floor, ceiling = placing(type_, kinds[i], texts[i], negative)
-            except LiteralMismatch as e:
-                raise e.at(self.column, i) from None
-            if op in (">=", "="):
-                low = max(low, ceiling)
-            if op in ("<=", "="):
-                high = min(high, floor)
-            if op == "<":
-                high = min(high, ceiling - 1)
-            elif op == ">":
-                low = max(low, floor + 1)
-        return _NOTHING if never else (low, high)
-
-    def point(self, kinds: Sequence[LiteralKind], texts: Sequence[str]) -> int | str | None:
-        """Return the one code that passes all tests, one of which is `=`; None if none does.
-
-        Where the type has no codes it is the canonical text.
-        """
-        if self.placing is None:
-            return self._text_point(kinds, texts)
-        low, high = self.interval(kinds, texts)
-        least, greatest = self.reach
-        if low != high or not least <= low <= greatest:
-            return None
-        return low if self.type.coded else text_of_key(self.type, key_of_unscaled(low))
-
-    def _text_point(self, kinds: Sequence[LiteralKind], texts: Sequence[str]) -> str | None:
-        bounds: list[tuple[str, str | None]] = []
-        for op, i, negative in self.tests:
-            try:
-                bounds.append((op, text_of(self.type, kinds[i], texts[i], negative)))
-            except LiteralMismatch as e:
-                raise e.at(self.column, i) from None
-        point = next(bound for op, bound in bounds if op == "=")
-        passes = point is not None and all(b is not None and _COMPARE[op](point, b) for op, b in bounds)
-        return point if passes else None
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What all subscriptions of one template share: shape, types of the outputs' columns, tests of each column."""
-
-    shape: Shape
-    columns: tuple[ColumnType | None, ...]
-    equal: tuple[ColumnTests, ...]
-    range: ColumnTests | None
-    cost: str
-
-    def region(self, kinds: Sequence[LiteralKind], texts: Sequence[str]) -> Region:
-        """Return the region for these constants, numbered in the order of the text.
-
-        Cost: 2-4 us. Raises LiteralMismatch.
-        """
-        found = self.group(kinds, texts)
-        nobody, group = found is None, found or NO_GROUP
-        if self.range is None:
-            return Region(self.shape, group, empty=nobody)
-        if not self.range.type.coded:
-            first, end = self.range.bounds(kinds, texts)
-            return Region(self.shape, group, first, end, nobody or first >= end)
-        low, high = self.range.interval(kinds, texts)
-        if low > INT64_MAX or high < INT64_MIN:
-            return Region(self.shape, group, INT64_MAX, INT64_MIN, True)
-        least, greatest = self.range.reach
-        return Region(self.shape, group, low, high, nobody or low > high or low > greatest or high < least)
-
-    def group(self, kinds: Sequence[LiteralKind], texts: Sequence[str]) -> bytes | None:
-        """Return the group for these constants; None where no value is equal to all. As `region`."""
-        points = [tests.point(kinds, texts) for tests in self.equal]
-        values = tuple([p for p in points if p is not None])
-        return None if len(values) < len(points) else group_key(values)
+Plan = RangePlan | FilterPlan | BestPlan
+"""Each has `shape`, `columns`, `cost`, and `region(kinds, texts)`."""
 
 
 def make_plan(catalog: Catalog, question: Question, text: StatementText) -> Plan:
     """Resolve the names of `question`.
 
-    Raises SubscriptionError: `unknown_table`, `unknown_column`, `unsupported`, `unsupported_type`.
+    Raises SubscriptionError: `unknown_table`, `unknown_column`, `unsupported`, `unsupported_type`, `type_mismatch`.
     """
-    relation = _relation(catalog, question.table, text)
-    columns = tuple(_measure(relation, item, text) for item in question.items)
-    tests = _tests(relation, question, text)
-    compared = {c.operator + c.column.text for c in question.comparisons}
-    equal = tuple(t for t in tests if "=" + t.column in compared)
-    ranges = [t for t in tests if "=" + t.column not in compared]
-    _check_ranges(question, text, ranges)
-    _check_buckets(relation, question, text, equal)
-    attribute = ranges[0] if ranges else None
-    shape = Shape(
-        relation=relation.name,
-        outputs=tuple(
-            Output(item.function, None if item.column is None else item.column.text) for item in question.items
-        ),
-        equal=tuple(t.column for t in equal),
-        range=None if attribute is None else attribute.column,
-    )
-    counts = any(channel.kind in ("rows", "values") for channel in shape.channels)
-    return Plan(shape, columns, equal, attribute, ROW_CHANGES if counts else REFORMULATED)
+    relation = relation_of(catalog, question.table, text)
+    if question.limit is not None:
+        check_first_rows(text)
+        return make_best_plan(relation, question, text)
+    if question.shown or _needs_rows(question):
+        return make_filter_plan(relation, question, text)
+    return make_range_plan(relation, question, text)
 
 
-def is_number_type(type_: ColumnType) -> bool:
-    """Whether values of this type can be summed."""
-    return type_.kind in _NUMBERS
-
-
-def _measure(relation: Relation, item: Item, text: StatementText) -> ColumnType | None:
-    """Return the type of the column that an item is about; None for COUNT(*)."""
-    if item.column is None:
-        return None
-    column = _column(relation, item.column, text)
-    if item.function in ("sum", "avg") and not is_number_type(column.type):
-        what = f"`{column.name}` is {column.type}, and {item.function.upper()} of it is not supported"
-        hint = "SUM and AVG take numbers; COUNT, MIN, MAX and DISTINCT take every type."
-        raise text.refusal("unsupported_type", what, item.column.span, hint)
-    return column.type
-
-
-def _relation(catalog: Catalog, name: Name, text: StatementText) -> Relation:
-    relation = catalog.relations.get(name.text)
-    if relation is None:
-        hint = suggestion(name.text, catalog.relations, "table")
-        raise text.refusal("unknown_table", f"there is no table `{name.text}`", name.span, hint)
-    return relation
-
-
-def _column(relation: Relation, name: Name, text: StatementText) -> Column:
-    try:
-        return relation.column(name.text)
-    except KeyError:
-        hint = suggestion(name.text, [c.name for c in relation.columns], "column")
-        what = f"table `{relation.name}` has no column `{name.text}`"
-        raise text.refusal("unknown_column", what, name.span, hint) from None
-
-
-def _tests(relation: Relation, question: Question, text: StatementText) -> list[ColumnTests]:
-    """Return the tests of each column that has some, in DDL order."""
-    by_column: dict[str, list[Test]] = {}
-    for i, comparison in enumerate(question.comparisons):
-        column = _column(relation, comparison.column, text)
-        by_column.setdefault(column.name, []).append((comparison.operator, i, comparison.operand.negative))
-    return [ColumnTests.of(c, by_column[c.name]) for c in relation.columns if c.name in by_column]
-
-
-def _check_ranges(question: Question, text: StatementText, ranges: list[ColumnTests]) -> None:
-    if len(ranges) > 1:
-        first, second = sorted(ranges, key=lambda t: t.tests[0][1])[:2]
-        what = f"a range over `{second.column}` beside the one over `{first.column}`"
-        hint = "Only one column may have a range; compare the others by =."
-        raise unsupported(text, what, _first(question, second).span, hint)
-
-
-def _check_buckets(relation: Relation, question: Question, text: StatementText, equal: Sequence[ColumnTests]) -> None:
-    """Refuse what no single shard of `relation` can answer."""
-    free = [name for name in relation.bucket_by if name not in {tests.column for tests in equal}]
-    if free:
-        by = " and ".join(f"`{name}`" for name in relation.bucket_by)
-        what = f"`{relation.name}` is kept in {relation.buckets} buckets by {by}, and a question must say by = which"
-        missing = " AND ".join(f"{quoted(name)} = ..." for name in free)
-        hint = f"Add {missing} to the WHERE; for questions about every row declare a table without 'buckets'."
-        raise text.refusal("unsupported", what, question.table.span, hint)
-
-
-def _first(question: Question, tests: ColumnTests) -> Name:
-    return question.comparisons[tests.tests[0][1]].column
+def _needs_rows(question: Question) -> bool:
+    """Whether the condition is more than one range, for functions that need none."""
+    if any(item.function not in SUMS for item in question.items):
+        return False
+    if not question.is_plain:
+        return True
+    conditions = list(conditions_of(question.condition))
+    equal = {c.column.text for c in conditions if c.operator == "="}
+    return len({c.column.text for c in conditions} - equal) > 1

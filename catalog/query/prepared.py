@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 
 from sqlglot.tokenizer_core import Token, TokenType
 
+from catalog.query.operand import Operand
 from catalog.query.parameter import Literal, ParameterRefused, literal_of, written
 from catalog.query.plan import Plan
-from catalog.query.question import Operand
 from catalog.sql.notify import Options
 from catalog.sql.statement_text import StatementText
 from catalog.types.column_type import ColumnType, Kind

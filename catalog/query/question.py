@@ -1,35 +1,33 @@
-"""A subscription as written: which aggregates of which columns of which table, under which comparisons.
+"""A subscription as written: which columns or aggregates of which table, under which condition, in which order.
 
 Only syntax: nothing here knows the catalog. The tree is read by allowing, node by node, what is known; whatever
-else it holds is refused by `catalog.query.unsupported`.
+else it holds is refused by `catalog.query.unsupported`. Its WHERE is read by `catalog.query.condition_tree`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sqlglot import exp
 
+from catalog.query.condition_tree import PLAIN, And, ConditionReader, Or, Tree, conditions_of
+from catalog.query.operand import Operand, OperandReader
+from catalog.query.output import SUMS
 from catalog.query.refusal import explained
+from catalog.query.statement_names import Name, StatementNames
 from catalog.query.unsupported import (
     ROW_CLAUSES,
     refuse_alias,
     refuse_argument,
-    refuse_columns,
-    refuse_constants,
+    refuse_beyond_range,
     refuse_extras,
-    refuse_parameter,
-    refuse_predicate,
+    refuse_order,
     refuse_select_item,
-    refuse_side,
     refuse_statement,
     unsupported,
 )
 from catalog.sql.errors import SqlError
-from catalog.sql.names import folded
-from catalog.sql.statement_text import Span, StatementText
-from catalog.types.literal import LiteralKind, is_number
+from catalog.sql.statement_text import StatementText
 
 _CLAUSES = ("expressions", "from_", "where")
 _AGGREGATES: dict[type[exp.Expr], str] = {
@@ -40,62 +38,78 @@ _AGGREGATES: dict[type[exp.Expr], str] = {
     exp.Avg: "avg",
 }
 MAX_OUTPUTS = 32
-"""Longest SELECT list."""
-_OPERATORS: dict[type[exp.Expr], str] = {exp.EQ: "=", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">="}
-_MIRRORED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
-_TYPED = {exp.DType.DATE: LiteralKind.DATE, exp.DType.TIMESTAMP: LiteralKind.TIMESTAMP}
-
-
-@dataclass(frozen=True, slots=True)
-class Name:
-    """A name of a table or column, folded to lower case unless it was quoted."""
-
-    text: str
-    span: Span | None
-
-
-@dataclass(frozen=True, slots=True)
-class Operand:
-    """The constant of a comparison. `kind` is None for a parameter `?`; a string's `text` is without quotes."""
-
-    kind: LiteralKind | None
-    text: str
-    negative: bool
-    span: Span | None
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """`column operator operand`; BETWEEN is two of them."""
-
-    column: Name
-    operator: str
-    operand: Operand
+"""Longest SELECT list of aggregates."""
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One item of the SELECT list: `function` is one of `shape.FUNCTIONS`; `column` None is COUNT(*)."""
+    """One item of the SELECT list: `function` is one of `output.FUNCTIONS`; `column` None is COUNT(*)."""
 
     function: str
     column: Name | None
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """What is asked: the `items` of the rows of `table` that meet all `comparisons`.
+class Ordered:
+    """One column of ORDER BY."""
 
-    The comparisons stand in the order of the text.
+    column: Name
+    descending: bool
+    nulls_first: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked of the rows of `table` that meet `condition`, which is None where there is no WHERE.
+
+    Either `items`, aggregates of them, or `shown`, their columns, in which None is `*`. With `limit`, only the first in
+    `order`. operands: the constants of the condition, in the order of the text.
     """
 
     items: tuple[Item, ...]
+    shown: tuple[Name | None, ...]
     table: Name
-    comparisons: tuple[Comparison, ...]
+    condition: Tree | None
+    operands: tuple[Operand, ...]
+    order: tuple[Ordered, ...] = ()
+    limit: Operand | None = None
+
+    @property
+    def constants(self) -> tuple[Operand, ...]:
+        """All constants, in the order of the text: the operands, and the limit."""
+        return self.operands if self.limit is None else (*self.operands, self.limit)
+
+    @property
+    def compared(self) -> tuple[Name, ...]:
+        """The column that each operand is compared with."""
+        names: dict[int, Name] = {i: c.column for c in conditions_of(self.condition) for i in c.operands}
+        return tuple([names[i] for i in range(len(self.operands))])
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the condition is comparisons by `=` and ranges alone, all under AND."""
+        return beyond_range(self.condition) is None
+
+
+def beyond_range(tree: Tree | None) -> Tree | None:
+    """Return the first part of a condition that is neither a comparison by `=` nor a range, nor an AND of these."""
+    pending = [] if tree is None else [tree]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, And):
+            pending += reversed(node.sides)
+        elif isinstance(node, Or) or node.operator not in PLAIN:
+            return node
+    return None
 
 
 def _narrowed(star: exp.Star) -> bool:
     """Whether something is said of the star, such as EXCEPT."""
     return any(value for value in star.args.values())
+
+
+def _is_column(item: exp.Expr) -> bool:
+    return isinstance(item.unalias().unnest(), exp.Column | exp.Star)
 
 
 def read_question(text: StatementText, parameters: bool = False) -> Question:
@@ -123,22 +137,69 @@ class _Reader:
 
     def __init__(self, text: StatementText, parameters: bool) -> None:
         self._text = text
-        self._parameters = parameters
         self._functions: set[str] = set()
-        self._table = self._alias = Name("", None)
+        self._table = Name("", None)
+        self._names = StatementNames(text)
+        self._constants = OperandReader(text, parameters)
+        self._conditions = ConditionReader(text, self._names, self._constants)
 
     def question(self, tree: exp.Expr) -> Question:
         if not isinstance(tree, exp.Select):
             raise refuse_statement(self._text, tree)
         known = (*_CLAUSES, "distinct")
         refuse_extras(self._text, tree, (*known, *ROW_CLAUSES))
+        if tree.args.get("distinct") is None and all(map(_is_column, self._items(tree))):
+            return self._rows(tree, known)
         read = self._distinct(tree) if tree.args.get("distinct") is not None else self._aggregates(tree)
         refuse_extras(self._text, tree, known)
-        self._read_table(tree)
-        items = tuple([Item(function, None if node is None else self._column(node)) for function, node in read])
+        self._read_table(tree, False)
+        items = tuple([Item(function, None if node is None else self._names.column(node)) for function, node in read])
+        condition = self._condition(tree)
+        beyond = beyond_range(condition)
+        if beyond is not None and not self._functions <= set(SUMS):
+            raise refuse_beyond_range(self._text, beyond.node, self._functions)
+        return Question(items, (), self._table, condition, tuple(self._conditions.operands))
+
+    def _rows(self, tree: exp.Select, known: tuple[str, ...]) -> Question:
+        """Read a SELECT of columns."""
+        refuse_extras(self._text, tree, (*known, "order", "limit"))
+        self._read_table(tree, True)
+        shown = tuple([self._shown(item.unalias().unnest()) for item in tree.expressions])
+        condition = self._condition(tree)
+        order, limit = tree.args.get("order"), tree.args.get("limit")
+        if order is None and limit is None:
+            return Question((), shown, self._table, condition, tuple(self._conditions.operands))
+        if order is None or limit is None:
+            raise refuse_order(self._text, order, limit)
+        ordered = tuple([self._ordered(each) for each in order.expressions])
+        refuse_extras(self._text, limit, ("expression",))
+        most = self._constants.read(limit.expression.unnest(), limit)
+        return Question((), shown, self._table, condition, tuple(self._conditions.operands), ordered, most)
+
+    def _shown(self, item: exp.Expr) -> Name | None:
+        star = item.this if isinstance(item, exp.Column) and isinstance(item.this, exp.Star) else item
+        if not isinstance(star, exp.Star):
+            assert isinstance(item, exp.Column)
+            return self._names.column(item)
+        if _narrowed(star):
+            raise refuse_select_item(self._text, star)
+        if isinstance(item, exp.Column):
+            if item.args.get("db") is not None:
+                raise unsupported(self._text, "a schema before `*`", item, "Write * alone.")
+            self._names.check_table(item.args["table"])
+        return None
+
+    def _ordered(self, node: exp.Expr) -> Ordered:
+        refuse_extras(self._text, node, ("this", "desc", "nulls_first"))
+        column = node.this.unnest()
+        if not isinstance(column, exp.Column) or isinstance(column.this, exp.Star):
+            hint = "Name columns of the table."
+            raise unsupported(self._text, "ORDER BY of anything but columns", self._text.keyword(("BY",)), hint)
+        return Ordered(self._names.column(column), bool(node.args.get("desc")), bool(node.args.get("nulls_first")))
+
+    def _condition(self, tree: exp.Select) -> Tree | None:
         where = tree.args.get("where")
-        comparisons = tuple(self._comparisons(where.this)) if where is not None else ()
-        return Question(items, self._table, comparisons)
+        return None if where is None else self._conditions.read(where.this)
 
     def _distinct(self, tree: exp.Select) -> list[tuple[str, exp.Column | None]]:
         """Return the column of SELECT DISTINCT."""
@@ -184,7 +245,7 @@ class _Reader:
             raise refuse_argument(self._text, item, _AGGREGATES[type(item)].upper())
         return aggregate, column
 
-    def _read_table(self, tree: exp.Select) -> None:
+    def _read_table(self, tree: exp.Select, rows: bool) -> None:
         source = tree.args.get("from_")
         if source is None:
             what = "a SELECT without FROM"
@@ -198,109 +259,9 @@ class _Reader:
         refuse_extras(self._text, table, ("this", "alias"))
         if not isinstance(table.this, exp.Identifier):
             raise unsupported(self._text, "a function in FROM", table, "Write the table's name alone.")
-        self._table = self._alias = self._name(table.this)
+        self._table = self._names.alias = self._names.name(table.this)
         alias = table.args.get("alias")
         if alias is not None:
             refuse_extras(self._text, alias, ("this",))
-            self._alias = self._name(alias.this)
-            refuse_alias(self._text, alias.this)
-
-    def _comparisons(self, condition: exp.Expr) -> Iterator[Comparison]:
-        pending = [condition]
-        while pending:
-            node = pending.pop().unnest()
-            if isinstance(node, exp.And):
-                pending += [node.expression, node.this]
-            elif isinstance(node, exp.Between):
-                yield from self._between(node)
-            elif type(node) in _OPERATORS:
-                yield self._comparison(node)
-            else:
-                raise refuse_predicate(self._text, node, self._functions)
-
-    def _comparison(self, node: exp.Expr) -> Comparison:
-        left, right, operator = node.this.unnest(), node.expression.unnest(), _OPERATORS[type(node)]
-        if isinstance(left, exp.Column) and isinstance(right, exp.Column):
-            raise refuse_columns(self._text, node)
-        if isinstance(right, exp.Column):
-            left, right, operator = right, left, _MIRRORED[operator]
-        if isinstance(left, exp.Column):
-            return Comparison(self._column(left), operator, self._operand(right, node))
-        if self._is_constant(left) and self._is_constant(right):
-            raise refuse_constants(self._text, node, left)
-        raise refuse_side(self._text, right if self._is_constant(left) else left, node)
-
-    def _between(self, node: exp.Between) -> Iterator[Comparison]:
-        refuse_extras(self._text, node, ("this", "low", "high"))
-        column, low, high = node.this.unnest(), node.args["low"].unnest(), node.args["high"].unnest()
-        if self._is_constant(column) and (isinstance(low, exp.Column) or isinstance(high, exp.Column)):
-            hint = "It is a range over each of them, and only one column may have a range."
-            raise unsupported(self._text, "BETWEEN with a column as a bound", node, hint)
-        if not isinstance(column, exp.Column):
-            raise refuse_side(self._text, column, node)
-        name = self._column(column)
-        yield Comparison(name, ">=", self._operand(low, node))
-        yield Comparison(name, "<=", self._operand(high, node))
-
-    def _is_constant(self, node: exp.Expr) -> bool:
-        return isinstance(node, exp.Literal | exp.Boolean | exp.Null | exp.Neg | exp.Cast) and not node.find(exp.Column)
-
-    def _operand(self, node: exp.Expr, comparison: exp.Expr) -> Operand:
-        negative, inner = False, node
-        while isinstance(inner, exp.Neg):
-            negative, inner = not negative, inner.this.unnest()
-        signed = inner is not node
-        if isinstance(inner, exp.Literal) and not inner.is_string:
-            return self._number(inner, negative, comparison)
-        if isinstance(inner, exp.Placeholder) and inner.this is None and self._parameters:
-            return Operand(None, "?", negative, self._text.span(inner))
-        span = self._text.span(node) or self._text.span(comparison)
-        if signed:
-            raise refuse_side(self._text, node, comparison)
-        if isinstance(inner, exp.Literal):
-            return Operand(LiteralKind.STRING, inner.this, False, span)
-        if isinstance(inner, exp.Boolean):
-            return Operand(LiteralKind.BOOLEAN, "TRUE" if inner.this else "FALSE", False, span)
-        if isinstance(inner, exp.Null):
-            return Operand(LiteralKind.NULL, "NULL", False, span)
-        typed = self._typed(inner)
-        if typed is None:
-            raise refuse_side(self._text, node, comparison)
-        return Operand(typed, inner.this.this, False, span)
-
-    def _number(self, node: exp.Literal, negative: bool, comparison: exp.Expr) -> Operand:
-        if not is_number(node.this):
-            raise self._text.refusal("syntax", f"`{node.this}` is no number", node)
-        return Operand(LiteralKind.NUMBER, node.this, negative, self._text.span(node) or self._text.span(comparison))
-
-    def _typed(self, node: exp.Expr) -> LiteralKind | None:
-        """Return the kind of DATE '...' or TIMESTAMP '...', or None if `node` is neither."""
-        if type(node) is not exp.Cast or not (isinstance(node.this, exp.Literal) and node.this.is_string):
-            return None
-        if node.to.expressions or any(v for k, v in node.args.items() if k not in ("this", "to", "_type")):
-            return None
-        return _TYPED.get(node.to.this)
-
-    def _column(self, node: exp.Column) -> Name:
-        if node.args.get("db") is not None or not isinstance(node.this, exp.Identifier):
-            raise unsupported(self._text, "a column's name in more than two parts", node, "Write the column alone.")
-        if node.name.startswith("$"):
-            raise refuse_parameter(self._text, node)
-        qualifier = node.args.get("table")
-        if qualifier is not None and self._name(qualifier).text != self._alias.text:
-            what = f"`{qualifier.name}` is no table of this subscription"
-            hint = f"Its table is called `{self._alias.text}` here."
-            raise self._text.refusal("unknown_column", what, qualifier, hint)
-        return self._name(node.this)
-
-    def _name(self, node: exp.Expr) -> Name:
-        span = self._text.span(node)
-        if span is not None and self._text.sql[span[0]] == "'":
-            hint = "A name is written plainly, or in double quotes."
-            raise unsupported(self._text, "a string in the place of a name", node, hint)
-        if not isinstance(node, exp.Identifier):
-            place = self._text.keyword(("FROM",)) if span is None else node
-            raise unsupported(
-                self._text, f"`{node.sql(comments=False)}` in the place of a name", place, "Write a name."
-            )
-        return Name(folded(node), span)
+            self._names.alias = self._names.name(alias.this)
+            refuse_alias(self._text, alias.this, rows)

@@ -6,9 +6,9 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from catalog.query.unsupported import SUPPORTED
 from catalog.sql.errors import SqlError
-from catalog.sql.mistakes import LAST_RULES, Mistake, find_mistake
+from catalog.sql.mistakes import LAST_RULES, Mistake, Words, bare_aggregate, find_mistake
 from catalog.sql.notify import fault_at, is_option_word
-from catalog.sql.repair import find_repair, unexplained_words
+from catalog.sql.repair import find_repair, near_word, unexplained_words
 from catalog.sql.statement_text import StatementText
 
 _WORDS = (
@@ -36,6 +36,19 @@ def explained(text: StatementText, error: SqlError) -> SqlError:
     if found is not None:
         return _refusal(text, error.code, found)
     return error if error.hint else text.refusal(error.code, error.what, _place(error), SUPPORTED)
+
+
+def explained_name(text: StatementText, error: SqlError) -> SqlError:
+    """Return the refusal that helps more than `error`, that the SELECT list names a column which there is not.
+
+    It may be no name: SELECT DISTNCT price, SELECT MIN price.
+    """
+    found = find_mistake(Words(text.sql, text.tokens), (bare_aggregate,))
+    if found is not None:
+        return text.refusal("unsupported", found.what, found.place, f"{found.hint}\n{SUPPORTED}")
+    if near_word(text.sql[error.start : error.end].upper(), ("DISTINCT",)):
+        return text.refusal(error.code, error.what, (error.start, error.end), "Did you mean DISTINCT?")
+    return error
 
 
 def _refusal(text: StatementText, code: str, found: Mistake) -> SqlError:

@@ -30,6 +30,8 @@ from state.order_code import INT64_MAX, INT64_MIN
 LOWEST_KEY = b""
 BEYOND_KEYS = b"\xff"
 """Ends of the order keys (`catalog/types/order_key.py`): every key k has LOWEST_KEY <= k < BEYOND_KEYS."""
+NO_GROUP = b"[]"
+"""Group of a region whose equalities no value fulfils."""
 
 
 class Shape(msgspec.Struct, frozen=True, order=True, array_like=True, tag=1):

@@ -13,7 +13,7 @@ would have given; a statement to which one does not apply is parsed each time.
    character that touches a literal, or a character with a meaning of its own in some SQL.
 3. *Proof*, once a template: the statement is parsed a second time with a marker in place of each literal; with the
    markers replaced by the literals again the two trees must be equal, each marker found once. And the literals
-   must be, in order, exactly the constants of the comparisons.
+   must be, in order, exactly the constants of the condition, and the limit.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def content(literal: str) -> str:
 
 def is_template(key: Key, literals: list[str], tree: exp.Expr, question: Question) -> bool:
     """Return whether every statement with this key may take the shortcut (rules 2 and 3). Cost: one parse."""
-    operands = [c.operand for c in question.comparisons if c.operand.kind not in _FIXED]
+    operands = [o for o in question.constants if o.kind not in _FIXED]
     if [o.text for o in operands] != [content(text) for text in literals]:
         return False
     return guarded(key[0]) and _proven(key, literals, tree)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Set
 
 from sqlglot import exp
 from sqlglot.tokenizer_core import TokenType
 
+from catalog.query.like_pattern import beyond_prefix
 from catalog.sql.errors import SqlError
 from catalog.sql.mistakes import PARAMETER_HINT, as_name, string
 from catalog.sql.names import folded, quoted
@@ -17,9 +17,10 @@ from catalog.sql.repair import near_word
 from catalog.sql.statement_text import StatementText
 
 SUPPORTED = (
-    "Supported: SELECT MIN(m), MAX(m), COUNT(*), COUNT(c), COUNT(DISTINCT c), SUM(m), AVG(m) in any number, "
-    "or SELECT DISTINCT c, FROM t [WHERE a = constant AND ... AND x BETWEEN low AND high]; "
-    "ranges also by <, <=, >, >=, on one column."
+    "Supported: SELECT columns or *, or COUNT(*), COUNT(c), SUM(m), AVG(m) in any number, FROM t [WHERE condition], of "
+    "columns and constants with =, <>, <, <=, >, >=, BETWEEN, IN, LIKE 'prefix%', IS [NOT] NULL, AND, OR, NOT; "
+    "and SELECT MIN(m), MAX(m), COUNT(DISTINCT c), or DISTINCT c, FROM t [WHERE a = constant AND ... AND x BETWEEN low "
+    "AND high], with ranges also by <, <=, >, >=, on one column."
 )
 
 _ONE_ROW = "The answer is always one row: leave it out."
@@ -64,16 +65,22 @@ _STATEMENTS: dict[type[exp.Expr], str] = {
 }
 
 _PREDICATES: dict[type[exp.Expr], tuple[str, str | None]] = {
+    exp.Xor: ("XOR", "Write (a AND NOT b) OR (b AND NOT a)."),
+    exp.ILike: ("ILIKE", "LIKE 'prefix%' tells capital letters from small ones; keep a column in small letters."),
+    exp.Exists: ("EXISTS", None),
+    exp.NullSafeEQ: ("<=>", "With a constant that is not NULL, = says the same; with NULL, IS NULL does."),
+    exp.NullSafeNEQ: ("IS DISTINCT FROM", "Write column <> constant OR column IS NULL."),
+}
+_BEYOND_RANGE: dict[type[exp.Expr], tuple[str, str | None]] = {
     exp.Or: ("OR", "Register one subscription for each side{better}."),
-    exp.Xor: ("XOR", None),
     exp.In: ("IN", "Register one subscription for each value: column = value."),
     exp.NEQ: ("<>", None),
     exp.Like: ("LIKE", None),
-    exp.ILike: ("ILIKE", None),
-    exp.Exists: ("EXISTS", None),
-    exp.NullSafeEQ: ("<=>", "With a constant that is not NULL, = says the same."),
-    exp.NullSafeNEQ: ("IS DISTINCT FROM", None),
+    exp.Escape: ("LIKE", None),
+    exp.StartsWith: ("starts_with", None),
 }
+_ANY_WHERE = "COUNT, SUM, AVG and SELECT of columns take any condition."
+"""What is said beside a refusal of a condition that only some questions take."""
 
 _BETTER = {
     "min": "; the smaller of their answers is the answer",
@@ -93,8 +100,7 @@ _SYNONYMS = {
     "AVERAGE": "AVG", "MEAN": "AVG", "MINIMUM": "MIN", "LEAST": "MIN", "MAXIMUM": "MAX", "GREATEST": "MAX",
     "TOTAL": "SUM", "CNT": "COUNT",
 }  # fmt: skip
-_WORDS_OF_OPTIONS = frozenset((*OPTION_WORDS, "EVERY", "CHANGE", "LATEST", "RECORDS", "PACKED", "PUSH"))
-_NEGATED = {exp.LT: ">=", exp.LTE: ">", exp.GT: "<=", exp.GTE: "<"}
+_WORDS_OF_OPTIONS = frozenset({*OPTION_WORDS, "EVERY", "CHANGE", "LATEST", "RECORDS", "PACKED", "PUSH"} - {"SNAPSHOT"})
 
 
 def unsupported(text: StatementText, what: str, place: object, hint: str | None = None) -> SqlError:
@@ -121,19 +127,24 @@ def refuse_extras(text: StatementText, node: exp.Expr, known: tuple[str, ...]) -
         words, what, hint = _CLAUSES.get(name, ((name.strip("_").upper(),), name.strip("_").upper(), None))
         if node.args.get("distinct") is not None:
             hint = _OF_A_SET.get(name, hint)
+        elif "limit" in known and hint == _ONE_ROW:
+            hint = "Every row that meets the WHERE is told: leave it out."
         first = value[0] if isinstance(value, list) else value
         raise unsupported(text, what, text.keyword(words) or (first if text.span(first) else node), hint)
 
 
-def refuse_alias(text: StatementText, alias: exp.Expr) -> None:
-    """Raise the refusal of an alias without AS that was hardly meant as one: a word of the options, or near one."""
+def refuse_alias(text: StatementText, alias: exp.Expr, rows: bool) -> None:
+    """Raise the refusal of an alias without AS that was hardly meant as one: a word of the options, or near one.
+
+    `rows`: the table's rows are selected, the only answers that SNAPSHOT is for.
+    """
     span = text.span(alias)
     before = None if span is None else text.token_before(span[0])
     if before is None or before.token_type is TokenType.ALIAS or alias.args.get("quoted"):
         return
     name = alias.name
     called = f"To call the table so, write AS {quoted(name.lower())}."
-    if name.upper() in _WORDS_OF_OPTIONS:
+    if name.upper() in _WORDS_OF_OPTIONS or (rows and name.upper() == "SNAPSHOT"):
         what = f"`{name}` is a word of the options, but no option is complete here"
         raise text.refusal("syntax", what, alias, f"{GRAMMAR} {called}")
     if meant := near_word(name.upper(), ("WHERE", "NOTIFY", "DELIVER", "LATEST")):
@@ -143,10 +154,16 @@ def refuse_alias(text: StatementText, alias: exp.Expr) -> None:
 def refuse_select_item(text: StatementText, node: exp.Expr) -> SqlError:
     """Return the refusal of a SELECT item that is no aggregate of a column."""
     if isinstance(node, exp.Star) or (isinstance(node, exp.Column) and isinstance(node.this, exp.Star)):
-        return unsupported(text, "SELECT *", text.keyword(("*",)))
+        what, hint = "* beside an aggregate", "Write * alone, or COUNT(*)."
+        select = node.find_ancestor(exp.Select)
+        if select is not None and select.args.get("distinct"):
+            what, hint = "DISTINCT *", "Rows differ in their primary key: write SELECT *."
+        elif any(value for value in node.args.values() if not isinstance(value, exp.Expr)):
+            what, hint = "* with EXCEPT, REPLACE or RENAME", "Name the columns."
+        return unsupported(text, what, text.keyword(("*",)), hint)
     if isinstance(node, exp.Column):
         name, written = node.name, _written(node)
-        hint = f"Write MIN({written}), or SELECT DISTINCT {written} for all its values."
+        hint = f"Write MIN({written}), or SELECT columns alone for the rows themselves."
         if near_word(name.upper(), ("DISTINCT",)) and isinstance(node.parent, exp.Alias):
             hint = "Did you mean DISTINCT?"
         return unsupported(text, f"a column that is not inside an aggregate (`{name}`)", node, hint)
@@ -205,28 +222,62 @@ def refuse_constants(text: StatementText, node: exp.Expr, left: exp.Expr) -> Sql
     return unsupported(text, "a condition without a column", node, hint)
 
 
-def refuse_predicate(text: StatementText, node: exp.Expr, functions: Set[str]) -> SqlError:
-    """Return the refusal of a condition that is no comparison of a column with a constant.
+def refuse_predicate(text: StatementText, node: exp.Expr) -> SqlError:
+    """Return the refusal of a condition that says nothing which is known of a column and constants."""
+    if isinstance(node, exp.Is):
+        return _refuse_is(text, node)
+    if node.find(exp.Query) is not None:
+        return unsupported(text, "a subquery", _placed(text, node, None))
+    for kind, (name, hint) in _PREDICATES.items():
+        if isinstance(node, kind):
+            return unsupported(text, name, _placed(text, node, None), hint)
+    return unsupported(text, "a condition that compares no column with a constant", _placed(text, node, None))
+
+
+def refuse_list(text: StatementText, node: exp.In) -> SqlError:
+    """Return the refusal of IN with anything but a list of constants."""
+    if node.find(exp.Query) is not None:
+        return unsupported(text, "a subquery", _placed(text, node, None), "Write the values: IN (1, 2, 3).")
+    what = "IN without a list of constants" if node.args.get("field") or node.args.get("unnest") else "IN of nothing"
+    return unsupported(text, what, _placed(text, node, None), "Write the values in parentheses: IN (1, 2, 3).")
+
+
+def refuse_pattern(text: StatementText, node: exp.Expr) -> SqlError:
+    """Return the refusal of LIKE with several patterns."""
+    hint = "Write each of them: c LIKE 'a%' OR c LIKE 'b%'."
+    return unsupported(text, "LIKE with several patterns", _placed(text, node, None), hint)
+
+
+def refuse_order(text: StatementText, order: exp.Expr | None, limit: exp.Expr | None) -> SqlError:
+    """Return the refusal of ORDER BY without LIMIT, and of LIMIT without ORDER BY."""
+    if limit is None:
+        hint = "Rows are told one by one as they come and go: leave it out, or say how many by LIMIT."
+        return unsupported(text, "ORDER BY without LIMIT", text.keyword(("ORDER BY",)), hint)
+    hint = "Say which by ORDER BY, which ends in the primary key; or leave it out for all rows."
+    return unsupported(text, "LIMIT without ORDER BY", text.keyword(("LIMIT", "FETCH", "TOP")), hint)
+
+
+def check_first_rows(text: StatementText) -> None:
+    """Raise the refusal of ORDER BY and LIMIT, which no shard answers yet."""
+    hint = "Leave both out for all rows; the least and the greatest value are MIN and MAX."
+    raise unsupported(text, "ORDER BY ... LIMIT", text.keyword(("ORDER BY",)), hint)
+
+
+def refuse_beyond_range(text: StatementText, node: exp.Expr, functions: Set[str]) -> SqlError:
+    """Return the refusal of a condition that is no range, for an aggregate that takes no other.
 
     `functions` are those of the SELECT list.
     """
     if isinstance(node, exp.Not):
         return _refuse_not(text, node)
     if isinstance(node, exp.Is):
-        return _refuse_is(text, node, "IS")
-    if isinstance(node, exp.Column):
-        what = f"a column alone as a condition (`{node.name}`)"
-        return unsupported(text, what, node, f"If it is BOOLEAN, write {node.name} = TRUE.")
-    if node.find(exp.Query) is not None:
-        return unsupported(text, "a subquery", _placed(text, node, None))
-    if isinstance(node, exp.NEQ) and all(isinstance(s.unnest(), exp.Column) for s in (node.this, node.expression)):
-        return refuse_columns(text, node)
-    for kind, (name, hint) in _PREDICATES.items():
+        return unsupported(text, "IS NULL", _placed(text, node, None), _ANY_WHERE)
+    for kind, (name, hint) in _BEYOND_RANGE.items():
         if isinstance(node, kind):
             better = _BETTER.get(next(iter(functions)), "") if len(functions) == 1 else ""
             hint = hint.format(better=better) if hint else _range_hint(text, node)
-            return unsupported(text, name, _placed(text, node, None), hint)
-    return unsupported(text, "a condition that compares no column with a constant", _placed(text, node, None))
+            return unsupported(text, name, _placed(text, node, None), f"{hint}\n{_ANY_WHERE}" if hint else _ANY_WHERE)
+    return unsupported(text, "a condition that is no range", _placed(text, node, None), _ANY_WHERE)
 
 
 def refuse_side(text: StatementText, side: exp.Expr, comparison: exp.Expr) -> SqlError:
@@ -255,30 +306,29 @@ def refuse_parameter(text: StatementText, place: object) -> SqlError:
 
 def _refuse_not(text: StatementText, node: exp.Not) -> SqlError:
     inner = node.this.unnest()
+    place = text.keyword(("NOT",)) or _placed(text, node, None)
     if isinstance(inner, exp.Is):
-        return _refuse_is(text, inner, "IS NOT")
-    hint = None
-    if isinstance(inner, exp.Column):
-        hint = f"If it is BOOLEAN, write {inner.name} = FALSE."
-    elif type(inner) in _NEGATED:
-        hint = f"Turn the comparison round: {_NEGATED[type(inner)]}."
-    elif isinstance(inner, exp.Between | exp.EQ):
-        hint = _TWO if _may_range(inner) else _ONE_RANGE
-    return unsupported(text, "NOT", text.keyword(("NOT",)) or _placed(text, node, None), hint)
+        hint = "A row whose range attribute is NULL is never in the range."
+        return unsupported(text, "IS NOT NULL", _placed(text, inner, None), f"{hint}\n{_ANY_WHERE}")
+    if isinstance(inner, exp.Between | exp.EQ):
+        return unsupported(text, "NOT", place, f"{_TWO if _may_range(inner) else _ONE_RANGE}\n{_ANY_WHERE}")
+    return unsupported(text, "NOT", place, _ANY_WHERE)
 
 
-def _refuse_is(text: StatementText, node: exp.Is, name: str) -> SqlError:
+def _refuse_is(text: StatementText, node: exp.Is) -> SqlError:
+    """Return the refusal of IS with anything but NULL."""
     place, right = _placed(text, node, None), node.expression
-    if isinstance(right, exp.Boolean) and name == "IS":
-        return unsupported(text, "IS", place, f"Write = {str(right.this).upper()}.")
-    if not isinstance(right, exp.Null):
-        constant = isinstance(right, exp.Literal)
-        written = string(right.this) if constant and right.is_string else right.this
-        if name == "IS NOT":
-            return unsupported(text, name, place, _TWO if constant and _may_range(node) else None)
-        return unsupported(text, name, place, f"Write = {written}." if constant else None)
-    hint = "A row whose range attribute is NULL is never in the range." if name == "IS NOT" else None
-    return unsupported(text, f"{name} NULL", place, hint)
+    negated = isinstance(node.parent, exp.Not)
+    name = "IS NOT" if negated else "IS"
+    if isinstance(right, exp.Boolean):
+        column = _written(node.this) if isinstance(node.this, exp.Column) else "column"
+        written = f"{column} = {str(bool(right.this) is not negated).upper()}"
+        return unsupported(
+            text, name, place, f"Write {written} OR {column} IS NULL." if negated else f"Write {written}."
+        )
+    constant = isinstance(right, exp.Literal)
+    written = string(right.this) if constant and right.is_string else right.this
+    return unsupported(text, name, place, f"Write {'<>' if negated else '='} {written}." if constant else None)
 
 
 def _written(column: exp.Column) -> str:
@@ -300,32 +350,23 @@ def _range_hint(text: StatementText, node: exp.Expr) -> str | None:
     """Return how a condition is written as a range, or as two."""
     if isinstance(node, exp.NEQ):
         return _TWO if _may_range(node) else _ONE_RANGE
-    if not isinstance(node, exp.Like | exp.ILike):
+    if isinstance(node, exp.Escape):
         return None
     if not _may_range(node):
         return "Strings can be compared by =."
     pattern, span = node.expression, text.span(node)
     negated = span is None or text.keyword(("NOT",), *span) is not None
-    if isinstance(node, exp.ILike) or negated or not (isinstance(pattern, exp.Literal) and pattern.is_string):
+    if negated or not (isinstance(pattern, exp.Literal) and pattern.is_string):
         return _STRINGS
-    prefix = pattern.this.removesuffix("%")
+    prefix = pattern.this if isinstance(node, exp.StartsWith) else pattern.this.removesuffix("%")
     if not isinstance(node.this, exp.Column) or re.search(r"[%_\\]", prefix) or not prefix:
         return _STRINGS
     name = _written(node.this)
-    if prefix == pattern.this:
+    if prefix == pattern.this and not isinstance(node, exp.StartsWith):
         return f"Without a wildcard, write {name} = {string(prefix)}."
-    end = _after(prefix)
-    upper = f" AND {name} < '{end}'" if end else ""
+    end = beyond_prefix(prefix)
+    upper = f" AND {name} < {string(end)}" if end else ""
     return _STRINGS if len(prefix) > 40 else f"A prefix is a range: {name} >= {string(prefix)}{upper}."
-
-
-def _after(prefix: str) -> str:
-    """Return the first text behind all that begin with `prefix`, as SQL writes it; empty if there is none."""
-    head = prefix.rstrip(chr(sys.maxunicode))
-    if not head:
-        return ""
-    code = ord(head[-1]) + 1
-    return (head[:-1] + chr(0xE000 if 0xD800 <= code < 0xE000 else code)).replace("'", "''")
 
 
 def _may_range(node: exp.Expr) -> bool:

@@ -24,7 +24,7 @@ from catalog.types.column_type import ColumnType
 Interval = tuple[int, int] | tuple[bytes, bytes]
 
 
-class ValueSet(msgspec.Struct, frozen=True, array_like=True):
+class ValueSet(msgspec.Struct, frozen=True, order=True, array_like=True):
     """The values in `intervals`, and NULL where `null`. All operations cost a sort of the intervals at most."""
 
     intervals: tuple[Interval, ...]
@@ -68,7 +68,8 @@ class ValueSet(msgspec.Struct, frozen=True, array_like=True):
             return any(lo <= value <= hi for lo, hi in self.intervals)  # type: ignore[operator]
         return any(lo <= value < hi for lo, hi in self.intervals)  # type: ignore[operator]
 
-    def __le__(self, other: ValueSet) -> bool:
+    def within(self, other: ValueSet) -> bool:
+        """Whether the other set holds all that this one holds."""
         return self & other == self
 
 

@@ -214,8 +214,8 @@ def _constant(text: Words, at: int, step: int) -> int | None:
     return at - 1 if step < 0 and text.word(at - 1) == "-" else at
 
 
-def _aggregate(text: Words) -> Mistake | None:
-    """Aggregates without parentheses, or with nothing in them."""
+def bare_aggregate(text: Words) -> Mistake | None:
+    """Find an aggregate without parentheses, or with nothing in them."""
     end = next(text.find("FROM"), len(text))
     if text.word(0) in _AGGREGATES and text.word(1) == "(":
         return Mistake("SELECT is missing", text.place(0, 0), "Write SELECT before it.")
@@ -315,7 +315,7 @@ def _comment(text: Words) -> Mistake | None:
 
 
 RULES: tuple[Rule, ...] = (
-    odd_string, _moment, _parameter, odd_quotes, _odd_number, _habit, _chain, _aggregate, _hyphen, _comment,
+    odd_string, _moment, _parameter, odd_quotes, _odd_number, _habit, _chain, bare_aggregate, _hyphen, _comment,
 )  # fmt: skip
 """For every refused statement."""
 LAST_RULES: tuple[Rule, ...] = (_several_words,)

@@ -4,10 +4,13 @@
     NOTIFY LATEST                at most once a batch, the last answer
     NOTIFY MIN CHANGE 0.5        when the answer has moved by at least 0.5 from the one told last
     NOTIFY MIN CHANGE 5 %        the same, as a share of the one told last
+    NOTIFY TRANSITIONS           of rows: when one comes into the answer or leaves it, not when it changes within it
+    NOTIFY ENTER                 of rows: when one comes into the answer
     TTL 3600                     the subscription ends after so many seconds (or: 90 SECONDS, MINUTES, HOURS, DAYS)
     DELIVER RECORDS              a record for each delivery (the default)
     DELIVER PACKED               many deliveries in one record (`overlay/delivery/packed_deliveries.py`)
     DELIVER PUSH                 no record: only those who listen over HTTP at the time are told
+    SNAPSHOT NONE                of rows: begin without those that are in the answer already
 
 They are no SQL, so they are cut off before the parser sees the statement: they are its last tokens, in any order.
 Strings, quoted names and comments are the tokenizer's business, so nothing in them is taken for an option.
@@ -28,11 +31,12 @@ from sqlglot.tokenizer_core import Token, TokenType
 from catalog.sql.statement_text import tokens_of
 
 MAX_TTL_SECONDS = 100 * 366 * 86_400
-OPTION_WORDS = ("NOTIFY", "TTL", "DELIVER")
+OPTION_WORDS = ("NOTIFY", "TTL", "DELIVER", "SNAPSHOT")
 """The words that begin an option."""
 GRAMMAR = (
-    "Behind the statement, as its end and in any order: NOTIFY EVERY CHANGE, NOTIFY LATEST, NOTIFY MIN CHANGE 0.5 or "
-    "NOTIFY MIN CHANGE 5 %; TTL 90, or TTL 2 MINUTES, HOURS or DAYS; DELIVER RECORDS, DELIVER PACKED or DELIVER PUSH."
+    "Behind the statement, as its end and in any order: NOTIFY EVERY CHANGE, NOTIFY LATEST, NOTIFY MIN CHANGE 0.5, "
+    "NOTIFY MIN CHANGE 5 %, NOTIFY TRANSITIONS or NOTIFY ENTER; TTL 90, or TTL 2 MINUTES, HOURS or DAYS; "
+    "DELIVER RECORDS, DELIVER PACKED or DELIVER PUSH; SNAPSHOT NONE."
 )
 _SECONDS = {"SECOND": 1, "MINUTE": 60, "HOUR": 3_600, "DAY": 86_400}
 _UNITS = {unit + s: seconds for unit, seconds in _SECONDS.items() for s in ("", "S")}
@@ -42,7 +46,7 @@ _NO_END = frozenset({TokenType.DOT, TokenType.ALIAS})
 
 
 class Notify(msgspec.Struct, frozen=True):
-    """A policy. `kind` is `every`, `latest` or `min_change`; `amount` and `percent` are for the last."""
+    """A policy. `kind` is `every`, `latest`, `transitions`, `enter` or, with `amount` and `percent`, `min_change`."""
 
     kind: str = "every"
     amount: Decimal = Decimal(0)
@@ -57,12 +61,16 @@ class Notify(msgspec.Struct, frozen=True):
         """
         if self.kind == "min_change":
             return f"MIN CHANGE {self.amount:f}{' %' if self.percent else ''}"
-        return "LATEST" if self.kind == "latest" else "EVERY CHANGE"
+        return "EVERY CHANGE" if self.kind == "every" else self.kind.upper()
 
 
 EVERY_CHANGE = Notify()
 RECORDS, PACKED, PUSH = FORMS = ("records", "packed", "push")
 """How deliveries are written."""
+ROWS, NONE = "rows", "none"
+"""What an answer of rows begins with."""
+_POLICIES = {word: Notify(word.lower()) for word in ("LATEST", "TRANSITIONS", "ENTER")}
+"""Policies of one word."""
 
 
 class Options(NamedTuple):
@@ -72,6 +80,7 @@ class Options(NamedTuple):
     notify: Notify | None = None
     ttl: int | None = None
     deliver: str | None = None
+    snapshot: str | None = None
 
 
 class OptionRefused(ValueError):
@@ -216,6 +225,10 @@ def _read_to_end(sql: str, tokens: Sequence[Token], first: int) -> Options:
             given = options._replace(ttl=ttl)
         elif word == "DELIVER":
             given, at = options._replace(deliver=_form(text, at + 1)), at + 2
+        elif word == "SNAPSHOT":
+            if text.word(at + 1) != "NONE":
+                raise text.wrong(at + 1, "NONE")
+            given, at = options._replace(snapshot=NONE), at + 2
         else:
             what = f"`{text.written(at)[:60]}` stands behind an option, and nothing but options may"
             raise _NoOption(what, *text.place(at, at + 1))
@@ -228,14 +241,14 @@ def _read_to_end(sql: str, tokens: Sequence[Token], first: int) -> Options:
 
 def _notify(text: _Tokens, at: int) -> tuple[Notify, int]:
     """Read a policy that begins at token `at`; return it, and which token stands behind it."""
-    if text.word(at) == "LATEST":
-        return Notify("latest"), at + 1
+    if (policy := _POLICIES.get(text.word(at))) is not None:
+        return policy, at + 1
     if text.word(at) == "EVERY":
         if text.word(at + 1) != "CHANGE":
             raise text.wrong(at + 1, "CHANGE")
         return EVERY_CHANGE, at + 2
     if text.word(at) != "MIN":
-        raise text.wrong(at, "a policy: EVERY CHANGE, LATEST or MIN CHANGE")
+        raise text.wrong(at, "a policy: EVERY CHANGE, LATEST, MIN CHANGE, TRANSITIONS or ENTER")
     if text.word(at + 1) != "CHANGE":
         raise text.wrong(at + 1, "CHANGE")
     amount = text.written(at + 2)

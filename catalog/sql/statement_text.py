@@ -73,9 +73,10 @@ class _Parser(Parser):
 
 
 class _Sql(Dialect):
-    """The SQL of catalogs and subscriptions."""
+    """The SQL of catalogs and subscriptions. NULL stands behind all values in an order, as in PostgreSQL."""
 
     Parser = _Parser
+    NULL_ORDERING = "nulls_are_large"
 
 
 _DIALECT = _Sql()

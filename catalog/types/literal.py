@@ -24,6 +24,7 @@ import re
 from collections.abc import Callable
 from decimal import Decimal
 from enum import Enum
+from typing import Self
 
 from catalog.types.column_type import ColumnType, Kind
 from state.errors import UserError
@@ -59,14 +60,14 @@ class LiteralKind(Enum):
     DIGITS = "text parameter"
 
 
-class LiteralMismatch(UserError):
-    """A literal cannot be compared with a column of this type.
+class ConstantRefused(UserError):
+    """A statement is refused for what its constants are.
 
-    Fields: `what` (a predicate of the column), `hint`,
+    Fields: `code`; `what` (a predicate of the column, or a sentence where no column is to blame), `hint`,
     and, once known, `column` and `operand` (the constant's number in the statement).
     """
 
-    code = "type_mismatch"
+    code = "unsupported"
 
     def __init__(self, what: str, hint: str) -> None:
         self.what = what
@@ -75,11 +76,17 @@ class LiteralMismatch(UserError):
         self.operand = -1
         super().__init__(f"the column {what}. {hint}")
 
-    def at(self, column: str, operand: int) -> LiteralMismatch:
+    def at(self, column: str, operand: int) -> Self:
         """Say which column, and which constant of the statement; return self."""
         self.column = column
         self.operand = operand
         return self
+
+
+class LiteralMismatch(ConstantRefused):
+    """A literal cannot be compared with a column of this type."""
+
+    code = "type_mismatch"
 
 
 def place(type_: ColumnType, kind: LiteralKind, text: str, negative: bool = False) -> Place | None:

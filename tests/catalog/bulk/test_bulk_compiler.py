@@ -36,14 +36,15 @@ def together(statements: list[str], compiler: Compiler | None = None) -> dict[in
         example = alike.example
         for i, row in enumerate(alike.rows.tolist()):
             group = alike.groups[int(alike.group[i])]
-            region = Region(example.region.shape, group, int(alike.lo[i]), int(alike.hi[i]), bool(alike.empty[i]))
+            bounds, terms = (int(alike.lo[i]), int(alike.hi[i])), alike.terms[int(alike.term[i])]
+            region = Region(example.region.shape, group, *bounds, bool(alike.empty[i]), terms)
             assert row not in found
             texts = cut(statements).literals(row)[: alike.literals]
             pieces = [piece for pair in zip(alike.parts, [*texts, ""], strict=True) for piece in pair]
             assert "".join(pieces) == statements[row]
             found[row] = Compiled(
                 region, example.columns, example.cost, statements[row], example.notify, int(alike.ttl[i]) or None,
-                example.deliver,
+                example.deliver, snapshot=example.snapshot,
             )  # fmt: skip
     return found
 
@@ -68,6 +69,21 @@ equalities = st.sampled_from(TEXTS + ODD + OTHERS)
 tests = st.tuples(st.sampled_from(COLUMNS), st.sampled_from(["<", "<=", ">", ">=", "= "]), numbers).map(" ".join)
 between = st.tuples(st.sampled_from(COLUMNS), numbers, numbers).map(lambda t: f"{t[0]} BETWEEN {t[1]} AND {t[2]}")
 dates = st.sampled_from(["at < '2026-03-01'", "at < '2026-03-01 12:00:00'", "at < 'x'", "sector >= 'm'"])
+wide = st.sampled_from(
+    [
+        "volume <> 5",
+        "volume IN (1, 5, NULL)",
+        "exchange NOT IN ('a', 'NYSE')",
+        "symbol LIKE 'ab%'",
+        "symbol LIKE 'a_'",
+        "symbol NOT LIKE 'a!%%' ESCAPE '!'",
+        "(volume = 1 OR risk > 0.5)",
+        "NOT (open AND day = '2026-03-01')",
+        "price IS NOT NULL",
+        "open",
+        "starts_with(exchange, 'N')",
+    ]
+)
 options = st.sampled_from(
     [
         "",
@@ -85,11 +101,13 @@ options = st.sampled_from(
         " notify",
         " /* ' */ TTL 5",
         ";TTL 6;",
+        " SNAPSHOT NONE",
+        " NOTIFY ENTER",
     ]
 )
 statements = st.tuples(
-    st.sampled_from(["MIN(price)", "COUNT(*)", "MAX(nothing)", "DISTINCT sector"]),
-    st.lists(equalities | tests | between | dates, max_size=3).map(" AND ".join),
+    st.sampled_from(["MIN(price)", "COUNT(*)", "MAX(nothing)", "DISTINCT sector", "symbol, price", "*"]),
+    st.lists(equalities | tests | between | dates | wide, max_size=3).map(" AND ".join),
     options,
 ).map(lambda t: f"SELECT {t[0]} FROM stock{' WHERE ' + t[1] if t[1] else ''}{t[2]}")
 

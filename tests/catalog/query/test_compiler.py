@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from catalog.bulk.bulk_compiler import compile_all
 from catalog.bulk.cut_statements import CutStatements
 from catalog.query.compiler import MAX_CHARACTERS, Compiled, Compiler
-from catalog.query.plan import REFORMULATED
+from catalog.query.range_plan import REFORMULATED
 from catalog.sql.errors import SubscriptionError
 from tests.catalog import refusals
 from tests.catalog.sample import CATALOG, compiler

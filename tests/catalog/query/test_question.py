@@ -1,6 +1,7 @@
 import pytest
 
-from catalog.query.question import Comparison, Question, read_question
+from catalog.query.condition_tree import Condition, conditions_of
+from catalog.query.question import Question, read_question
 from catalog.sql.errors import SubscriptionError
 from catalog.sql.statement_text import StatementText
 from catalog.types.literal import LiteralKind
@@ -15,11 +16,14 @@ def items(asked: Question) -> list[tuple[str, str | None]]:
 
 
 def comparisons(condition: str) -> list[tuple[str, str, LiteralKind | None, str]]:
-    def shown(c: Comparison) -> tuple[str, str, LiteralKind | None, str]:
-        sign = "-" if c.operand.negative else ""
-        return c.column.text, c.operator, c.operand.kind, sign + c.operand.text
+    asked = question(f"SELECT MIN(a) FROM t WHERE {condition}", parameters=True)
 
-    return [shown(c) for c in question(f"SELECT MIN(a) FROM t WHERE {condition}", parameters=True).comparisons]
+    def shown(c: Condition) -> tuple[str, str, LiteralKind | None, str]:
+        (i,) = c.operands
+        operand = asked.operands[i]
+        return c.column.text, c.operator, operand.kind, ("-" if operand.negative else "") + operand.text
+
+    return [shown(c) for c in conditions_of(asked.condition)]
 
 
 @pytest.mark.parametrize(
@@ -36,13 +40,13 @@ def comparisons(condition: str) -> list[tuple[str, str, LiteralKind | None, str]
 )
 def test_forms_of_one_question(sql) -> None:
     asked = question(sql)
-    assert (items(asked), asked.table.text, asked.comparisons) == ([("min", "price")], "stock", ())
+    assert (items(asked), asked.table.text, asked.condition) == ([("min", "price")], "stock", None)
 
 
 def test_names_fold_unless_quoted() -> None:
     asked = question('SELECT MAX("Lot Size") FROM Stock WHERE "A" = 1 AND B = 2')
     assert items(asked) == [("max", "Lot Size")] and asked.table.text == "stock"
-    assert [c.column.text for c in asked.comparisons] == ["A", "b"]
+    assert [name.text for name in asked.compared] == ["A", "b"]
 
 
 NUMBER, STRING = LiteralKind.NUMBER, LiteralKind.STRING
@@ -90,14 +94,14 @@ def test_spans_are_those_of_names_and_constants() -> None:
     measure = asked.items[0].column
     assert measure is not None
     spans = [measure.span, asked.table.span]
-    spans += [s for c in asked.comparisons for s in (c.column.span, c.operand.span)]
+    spans += [s for name, o in zip(asked.compared, asked.operands, strict=True) for s in (name.span, o.span)]
     shown = [sql[slice(*s)] for s in spans if s is not None]
     assert shown == ["price", "stock", "volume", "5", "open", "?", "day", "'2026-03-01'"]
 
 
 def test_comparisons_stand_in_the_order_of_the_text() -> None:
     condition = " AND ".join(f"c{i} = {i}" for i in range(300))
-    assert [c.operand.text for c in question(f"SELECT MIN(a) FROM t WHERE {condition}").comparisons] == [
+    assert [operand.text for operand in question(f"SELECT MIN(a) FROM t WHERE {condition}").operands] == [
         str(i) for i in range(300)
     ]
 

@@ -84,7 +84,7 @@ def test_parameters_of_all_kinds(parameter, where) -> None:
 def test_a_prefix_is_a_range_where_one_may_be(pattern, behind) -> None:
     written = pattern.replace("'", "''")
     error = refused(f"{WHERE}symbol LIKE '{written}%'{behind}")
-    hint = (error.hint or "").split("\nSupported")[0]
+    hint = (error.hint or "").split("\n")[0]
     if hint.startswith("A prefix"):
         assert "volume" not in behind and not set(pattern) & set("%_")
         ranged = hint.removeprefix("A prefix is a range: ").removesuffix(".")
@@ -211,7 +211,8 @@ def test_habits_of_other_databases(sql, place, hint) -> None:
 @pytest.mark.parametrize(
     ("items", "better"),
     [
-        ("MIN(price)", "smaller"), ("MIN(price), MIN(risk)", "smaller"), ("MAX(price)", "greater"), ("COUNT(*)", ""),
+        ("MIN(price)", "smaller"), ("MIN(price), MIN(risk)", "smaller"), ("MAX(price)", "greater"),
+        ("COUNT(DISTINCT risk)", ""),
         ("MIN(price), COUNT(*)", ""), ("MIN(price), MAX(price)", ""), ("SUM(volume), MIN(risk)", ""),
         ("DISTINCT exchange", "together"),
     ],
@@ -223,7 +224,7 @@ def test_what_is_said_of_or_is_true_of_all_items(items, better) -> None:
 
 
 def test_two_ranges_are_not_suggested_beside_a_third() -> None:
-    for condition in ("volume <> 3", "NOT volume = 3", "volume IS NOT 3", "NOT volume BETWEEN 1 AND 3"):
+    for condition in ("volume <> 3", "NOT volume = 3", "NOT volume BETWEEN 1 AND 3"):
         assert "one with <" in (refused(WHERE + condition).hint or "")
         assert "one with <" not in (refused(f"{WHERE}{condition} AND price > 5").hint or "")
 

@@ -50,7 +50,7 @@ def test_options_stand_behind_the_statement(behind, notify, ttl) -> None:
     ],
 )
 def test_what_only_looks_like_an_option_stays(sql) -> None:
-    assert read_options(sql) == (len(sql), None, None, None)
+    assert read_options(sql) == (len(sql), None, None, None, None)
 
 
 @pytest.mark.parametrize("behind", [" TTL 0", " TTL 40000 DAYS", " TTL 1 TTL 2", " NOTIFY LATEST NOTIFY LATEST"])
@@ -60,7 +60,7 @@ def test_wrong_options_are_refused(behind) -> None:
 
 
 def test_a_policy_is_written_as_it_is_read() -> None:
-    for text in ("EVERY CHANGE", "LATEST", "MIN CHANGE 0.5", "MIN CHANGE 12 %"):
+    for text in ("EVERY CHANGE", "LATEST", "MIN CHANGE 0.5", "MIN CHANGE 12 %", "TRANSITIONS", "ENTER"):
         policy = read_policy(text)
         assert policy is not None and policy.text == text
     assert read_policy("NEVER") is None
@@ -174,8 +174,8 @@ def test_what_is_no_option_is_refused_with_the_grammar(wrong, where) -> None:
 
 
 def test_the_grammar_of_options_is_right() -> None:
-    assert GRAMMAR.count(";") == 2
-    for option in re.findall(r"(?:NOTIFY|TTL|DELIVER) [A-Z0-9 .%]*[A-Z0-9%]", GRAMMAR):
+    assert GRAMMAR.count(";") == 3
+    for option in re.findall(r"(?:NOTIFY|TTL|DELIVER|SNAPSHOT) [A-Z0-9 .%]*[A-Z0-9%]", GRAMMAR):
         assert read_options(f"{SELECT} {option}").end == len(SELECT)
 
 

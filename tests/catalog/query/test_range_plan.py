@@ -1,8 +1,7 @@
 import pytest
 
 from catalog.query.channel import channel_of
-from catalog.query.plan import NO_GROUP
-from catalog.query.shape import BEYOND_KEYS, LOWEST_KEY, Output, group_key
+from catalog.query.shape import BEYOND_KEYS, LOWEST_KEY, NO_GROUP, Output, group_key
 from catalog.sql.errors import SubscriptionError
 from catalog.types.order_key import after, key_of_unscaled
 from state.order_code import INT64_MAX, INT64_MIN, code_of_double

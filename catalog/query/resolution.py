@@ -1,0 +1,39 @@
+"""What names in a statement stand for in a catalog, and what is said where they stand for nothing."""
+
+from __future__ import annotations
+
+from catalog.query.statement_names import Name
+from catalog.schema.relation import Catalog, Column, Relation
+from catalog.sql.errors import suggestion
+from catalog.sql.names import quoted
+from catalog.sql.statement_text import StatementText
+
+
+def relation_of(catalog: Catalog, name: Name, text: StatementText) -> Relation:
+    """Return the table of this name. Raises the text's error, `unknown_table`."""
+    relation = catalog.relations.get(name.text)
+    if relation is None:
+        hint = suggestion(name.text, catalog.relations, "table")
+        raise text.refusal("unknown_table", f"there is no table `{name.text}`", name.span, hint)
+    return relation
+
+
+def column_of(relation: Relation, name: Name, text: StatementText) -> Column:
+    """Return the column of this name. Raises the text's error, `unknown_column`."""
+    try:
+        return relation.column(name.text)
+    except KeyError:
+        hint = suggestion(name.text, [c.name for c in relation.columns], "column")
+        what = f"table `{relation.name}` has no column `{name.text}`"
+        raise text.refusal("unknown_column", what, name.span, hint) from None
+
+
+def check_buckets(relation: Relation, table: Name, equal: set[str], text: StatementText) -> None:
+    """Refuse what no single shard of `relation` can answer; `equal` are the columns that are compared by `=`."""
+    free = [name for name in relation.bucket_by if name not in equal]
+    if free:
+        by = " and ".join(f"`{name}`" for name in relation.bucket_by)
+        what = f"`{relation.name}` is kept in {relation.buckets} buckets by {by}, and a question must say by = which"
+        missing = " AND ".join(f"{quoted(name)} = ..." for name in free)
+        hint = f"Add {missing} to the WHERE; for questions about every row declare a table without 'buckets'."
+        raise text.refusal("unsupported", what, table.span, hint)
