@@ -20,7 +20,8 @@ class SubscriptionView:
     `answer` is a scalar, a list of several outputs, or all values of a DISTINCT. It holds as of `at`, the position up
     to which the edge has followed the shard. `n` is the number of the last delivery of `version`, which told this
     answer unless the policy has held it back; without a snapshot yet, `at` is None and `n` is 0. `replaced_by` is the
-    version of an accepted replacement that waits for its snapshot.
+    version of an accepted replacement that waits for its snapshot. An answer of rows is not here: `rows` says how many
+    they are.
     """
 
     id: str
@@ -31,6 +32,7 @@ class SubscriptionView:
     answer: JsonValue | list[JsonValue] = None
     at: Position | None = None
     replaced_by: int | None = None
+    rows: int | None = None
 
 
 class SubscriptionViews:
@@ -57,6 +59,9 @@ class SubscriptionViews:
         name, version, n = slots.key(slot).decode(), int(slots.version[slot]), int(slots.n[slot])
         if not n:
             return SubscriptionView(name, version, "accepted", slots.sql(slot))
-        text = self._store.shape_of(slot).plan.text(self._store.answer(slot))
         at = self._memory.followed(int(slots.eras[slot]))
+        if self._store.shape_of(slot).bag:
+            rows = int(slots.filters.rows[slot])
+            return SubscriptionView(name, version, "live", slots.sql(slot), n, None, at, replaced_by, rows)
+        text = self._store.shape_of(slot).plan.text(self._store.answer(slot))
         return SubscriptionView(name, version, "live", slots.sql(slot), n, msgspec.json.decode(text), at, replaced_by)

@@ -30,7 +30,7 @@ from catalog.schema.relation import Catalog
 from connectors.record import OutRecord
 from connectors.topics import Topics
 from operators.control import EpochBegins, Progress, RegisterAll
-from operators.packed import Header, PackedMessages, PackedSnapshot
+from operators.packed import Header, PackedImages, PackedMessages, PackedSnapshot
 from operators.record_error import RecordError
 from overlay.answers import quota
 from overlay.delivery import ack
@@ -52,12 +52,16 @@ from overlay.subscriptions.summaries import PATIENT, Patience
 from overlay.table.slot_rows import states_of
 from overlay.table.slot_table import NONE
 from state.errors import TidewireError
+from state.row_digest import KEY_BYTES
 
 _NO_CATALOG = -2
 
 
 class VirtualEdge:
-    """Virtual edge `number` of `partitions`; `catalogs(version)` gives the catalog at an announced version."""
+    """Virtual edge `number` of `partitions`; `catalogs(version)` gives the catalog at an announced version.
+
+    digest_key: 16 bytes that shards and edges share, and nobody else (`state/row_digest.py`).
+    """
 
     def __init__(
         self,
@@ -66,6 +70,7 @@ class VirtualEdge:
         topics: Topics,
         catalogs: Callable[[int], Catalog],
         patience: Patience = PATIENT,
+        digest_key: bytes = bytes(KEY_BYTES),
     ) -> None:
         self.number = number
         self.counters = EdgeCounters()
@@ -77,7 +82,7 @@ class VirtualEdge:
         self._buffer = BatchBuffer()
         self._outbox = Outbox(topics, number)
         self._losses: list[str] = []
-        self._applier = BatchApplier(self._store, self._outbox, self.counters)
+        self._applier = BatchApplier(self._store, self._outbox, self.counters, digest_key)
         self._views = SubscriptionViews(self._store, self._admission.held, self._memory)
         self._endings = Endings(self._store, self._outbox, self.counters, self._memory.followed)
         self._expiry = Expiry(self._store)
@@ -114,7 +119,7 @@ class VirtualEdge:
         except RecordError as error:
             self._lose(f"{where} cannot be read: {error}")
             return False
-        if isinstance(record, PackedMessages | PackedSnapshot):
+        if isinstance(record, PackedMessages | PackedImages | PackedSnapshot):
             self._chunk(offset, record)
             return False
         self._control(record)

@@ -1,4 +1,4 @@
-"""One committed batch applied to the subscriptions: snapshots first, then messages, each to whom it meets."""
+"""One committed batch applied to the subscriptions: snapshots first, then messages, then images of rows."""
 
 from __future__ import annotations
 
@@ -8,12 +8,16 @@ from operators.packed import PackedMessages
 from overlay.delivery.delivery import Position, change_tail, row_at, row_start
 from overlay.delivery.outbox import Outbox
 from overlay.delivery.packed_deliveries import Changes, Shared
+from overlay.maintain.bag_path import BagPath
+from overlay.maintain.bag_snapshots import BagSnapshots
 from overlay.maintain.batch_buffer import CommittedBatch
 from overlay.maintain.conflated_path import LatestAnswers
+from overlay.maintain.image_path import ImagePath
 from overlay.maintain.mode import Mode, Modes
 from overlay.maintain.multi_row_causes import Cause, Sweep, causes, runs
 from overlay.maintain.object_path import SingleAnswers
 from overlay.maintain.probes import Probes, probes
+from overlay.maintain.projections import Projector
 from overlay.maintain.snapshots import Snapshots
 from overlay.maintain.transitions import Transitions, counted, transitions
 from overlay.maintain.whole_snapshots import whole_snapshots
@@ -28,16 +32,19 @@ STEP = 4_096
 class BatchApplier:
     """Turns batches into deliveries and new answers."""
 
-    def __init__(self, store: SubscriptionStore, outbox: Outbox, counters: EdgeCounters) -> None:
+    def __init__(self, store: SubscriptionStore, outbox: Outbox, counters: EdgeCounters, digest_key: bytes) -> None:
         self._store = store
         self._outbox = outbox
         self._counters = counters
         self._modes = Modes(store)
-        self._snapshots = Snapshots(store, outbox, counters, self._modes)
+        projector = Projector(store.shapes, digest_key)
+        self._snapshots = Snapshots(store, outbox, counters, self._modes, BagSnapshots(store, projector))
         self._singles = SingleAnswers(store, outbox, counters)
         self._latest = LatestAnswers(store, outbox, counters)
         self._swept: list[Cause | None] = []
         self._sweep = Sweep(store, outbox, counters, self._modes, self._latest)
+        self._bags = BagPath(store, outbox, counters, self._modes, projector)
+        self._images = ImagePath(store, counters, self._modes, self._bags, self._singles, self._counted)
 
     def apply(self, batch: CommittedBatch, position: Position) -> list[int]:
         """Apply `batch`, which ends at `position`; return slots over their quota, which the caller must end.
@@ -48,9 +55,12 @@ class BatchApplier:
             self._snapshots.take(snapshot, position.before)
         for packed in batch.messages:
             self._messages(packed, position)
+        for images in batch.images:
+            self._images.apply(images, position)
         self._sweep.enter(None, position)
         self._singles.end()
         self._latest.end(position)
+        self._bags.end()
         return [*self._snapshots.given_up(), *self._singles.given_up()]
 
     def _messages(self, packed: PackedMessages, position: Position) -> None:
@@ -68,6 +78,11 @@ class BatchApplier:
         if len(which):
             self._causes(packed, hit, slots.astype(np.int64), position)
         return hit
+
+    def _counted(self, packed: PackedMessages, hit: I64, slots: I64, position: Position) -> None:
+        """Apply hits on counts of filters, whose messages were made here (`maintain/image_path.py`)."""
+        self._swept = causes(packed) if packed.several is not None else []
+        self._causes(packed, hit, slots, position)
 
     def _causes(self, packed: PackedMessages, hit: I64, slots: I64, position: Position) -> None:
         """Apply hits; those of a record that changes many rows are one change."""

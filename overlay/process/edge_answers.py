@@ -115,10 +115,9 @@ def _body(view: SubscriptionView) -> dict[str, object]:
         "status": view.status,
         "version": view.version,
         "n": view.n,
-        "answer": view.answer,
-        "at": view.at,
-        "sql": view.sql,
     }
+    body |= {"answer": view.answer} if view.rows is None else {"rows": view.rows}
+    body |= {"at": view.at, "sql": view.sql}
     if view.replaced_by is not None:
         body["replaced_by"] = view.replaced_by
     return body

@@ -91,6 +91,9 @@ class AcceptedBatch:
         self.group[which] = np.array(groups, np.int64)[alike.group]
         self.lo[which], self.hi[which], self.empty[which] = alike.lo, alike.hi, alike.empty
         self.template[which] = self._place(alike.parts, self.templates)
+        if any(alike.terms):
+            constants = [alike.terms[term] for term in alike.term.tolist()]
+            self.constants |= dict(zip(which.tolist(), constants, strict=True))
         literals = packed_all(statements, alike.rows, alike.literals)
         for i, text, sql in zip(which.tolist(), literals, json_names(statements.texts(alike.rows)), strict=True):
             self.literals[i], self.sql[i] = text, sql
@@ -100,7 +103,7 @@ class AcceptedBatch:
     def _shared(self, i: int | I64, compiled: Compiled, relation: Relation) -> None:
         asked = Asked(compiled.region.shape, relation, compiled.columns)
         self.shape[i] = self._place(asked.shape, self.shapes, asked)
-        terms = Terms(compiled.cost, compiled.notify, compiled.deliver)
+        terms = Terms(compiled.cost, compiled.notify, compiled.deliver, compiled.snapshot)
         self.term[i] = self._place(terms, self.terms)
 
     def _place(self, key: Hashable, values: list[Any], value: object = None) -> int:

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from overlay.arena.growable_column import widened
 from overlay.arena.key_interner import NumberedKeys
 from state.change_batch import I32, I64, Bool
+from state.row_digest import Digest
 
 U64 = npt.NDArray[np.uint64]
 NONE = -1
@@ -82,6 +83,10 @@ class SlotFilters:
             sizes[mine] = self._constants.size(self.number[slots[mine]].astype(np.int64))
         return sizes
 
+    def digest(self, slot: int) -> Digest:
+        """Return count and digest of a filter's rows."""
+        return Digest(int(self.rows[slot]), int(self.low[slot]), int(self.high[slot]))
+
     def start(self, slots: I64, rows: I64, low: U64, high: U64) -> None:
         """Write how many rows filters have, and their digest."""
         self.rows[slots], self.low[slots], self.high[slots] = rows, low, high
@@ -97,8 +102,9 @@ class SlotFilters:
         run = slots[order]
         starts = np.flatnonzero(np.append(True, run[1:] != run[:-1]))
         distinct = run[starts]
-        for column, more in ((self.rows, rows), (self.low, low), (self.high, high)):
-            column[distinct] += np.add.reduceat(more[order], starts)
+        self.rows[distinct] += np.add.reduceat(rows[order], starts)
+        self.low[distinct] += np.add.reduceat(low[order], starts)
+        self.high[distinct] += np.add.reduceat(high[order], starts)
         return distinct
 
     def stored(self, slots: I64) -> tuple[FilterRows, list[bytes]]:

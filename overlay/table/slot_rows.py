@@ -21,7 +21,8 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from catalog.sql.notify import PACKED, PUSH, RECORDS, Notify
+from catalog.sql.notify import NONE as WITHOUT_ROWS
+from catalog.sql.notify import PACKED, PUSH, RECORDS, ROWS, Notify
 from overlay.arena.text_arena import cut
 from overlay.table.slot_filters import FILTER_ROW, NONE, FilterRows
 from overlay.table.statement_texts import WHOLE, written
@@ -41,15 +42,24 @@ MOST_SLOTS = 2**26
 
 
 class Terms(NamedTuple):
-    """What was agreed on beside the question: class of cost, which changes are told, and in which form."""
+    """What was agreed on beside the question: class of cost, which changes are told, how, and what comes first."""
 
     cost: str
     notify: Notify
     deliver: str = RECORDS
+    snapshot: str = ROWS
+
+    @property
+    def by_key(self) -> bool:
+        """Whether rows are told by their primary key: when they enter or leave, whatever else changes of them."""
+        return self.notify.kind in ("transitions", "enter")
 
 
 class StoredTerms(msgspec.Struct, array_like=True, frozen=True):
-    """`Terms` on the wire; `amount` is a Decimal's text; the form is one of two flags, or none."""
+    """`Terms` on the wire; `amount` is a Decimal's text; the form is one of two flags, or none.
+
+    without_rows: the snapshot is `none`.
+    """
 
     cost: str
     kind: str
@@ -57,18 +67,21 @@ class StoredTerms(msgspec.Struct, array_like=True, frozen=True):
     percent: bool
     packed: bool = False
     pushed: bool = False
+    without_rows: bool = False
 
     @classmethod
     def of(cls, terms: Terms) -> StoredTerms:
         """Return what stands for `terms`."""
         notify, deliver = terms.notify, terms.deliver
-        return cls(terms.cost, notify.kind, str(notify.amount), notify.percent, deliver == PACKED, deliver == PUSH)
+        forms = deliver == PACKED, deliver == PUSH, terms.snapshot == WITHOUT_ROWS
+        return cls(terms.cost, notify.kind, str(notify.amount), notify.percent, *forms)
 
     @property
     def terms(self) -> Terms:
         """What it stands for."""
         deliver = PACKED if self.packed else PUSH if self.pushed else RECORDS
-        return Terms(self.cost, Notify(self.kind, Decimal(self.amount), self.percent), deliver)
+        snapshot = WITHOUT_ROWS if self.without_rows else ROWS
+        return Terms(self.cost, Notify(self.kind, Decimal(self.amount), self.percent), deliver, snapshot)
 
 
 class Slots(msgspec.Struct, array_like=True, frozen=True):
