@@ -11,15 +11,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from catalog.query.best_shape import BestShape
 from catalog.query.channel import ImageChannel
 from catalog.query.filter_shape import FilterShape
-from catalog.query.shape import Region
+from catalog.query.filter_terms import encode_terms
+from catalog.query.shape import Output, Region, Shape
+from catalog.query.value_set import ValueSet
 from connectors.record import RawRecords
 from operators.answer import Tally
 from operators.control import Withdraw, encode_control
 from operators.first_rows import channels_of, columns_of
 from operators.packed import Header, PackedImages, PackedSnapshot, pack_registrations, pack_summary, unpack
-from operators.reply import Rows, decode_row
+from operators.reply import PLAINLY, Asked, Digest, Later, Refused, Rows, Same, decode_row
+from shard.bounds import Bounds, held
 from shard.encode import Encoder, add_images
 from shard.group import Group, alone
 from shard.pipeline import apply
@@ -29,14 +33,15 @@ from shard.route import viewers_of
 from shard.state import ShardState
 from state.boxes import Boxes, hashes_of
 from state.causes import Causes
+from state.row_digest import Digest as Told
 from tests.effort import examples
 from tests.operators.filter_rows import REGIONS, ROW
+from tests.operators.test_first_rows import KEY, digest_of
 from tests.operators.watched import RELATION, Change, batch_of
 from tests.oracle.naive_first_rows import Row, Scalar, bag_of, meets, shown, totals_of
 
 EPOCH, EDGES, SHARD = 7, 3, "t/0"
 CHANNEL = ImageChannel("t")
-KEY = bytes(range(16))
 Cause = list[Change]
 
 
@@ -251,3 +256,145 @@ def test_images_applied_to_first_rows_give_what_each_where_finds_after_every_cau
                 case (name, ve):
                     getattr(world, name)(ve)
         world.member.table.check()
+
+
+SOME = FilterShape("t", ("id", "s"), (), ("x",), (), (0,))
+COUNT = FilterShape("t", (), (Output("count", None),), (), (), ())
+KEYLESS = FilterShape("t", ("s",), (), (), (), ())
+
+
+def where(shape: FilterShape, **tested: ValueSet) -> Region:
+    box = {shape.tested.index(name): values for name, values in tested.items()}
+    return Region(shape, b"[]", terms=encode_terms([box]))
+
+
+ALL, NOBODY = where(SOME), Region(SOME, b"[]", empty=True, terms=encode_terms([]))
+FEW = where(SOME, x=ValueSet(((1, 2),)))
+
+
+def world(*rows: tuple[int, dict[str, Scalar]]) -> World:
+    made = World()
+    made.publish([[(pk, dict.fromkeys("efxyswd") | row)] for pk, row in rows])
+    return made
+
+
+def taken(shard: ShardState, ve: int, versions: Sequence[int], regions: Sequence[Region], bounds=None, **how):
+    asked = records(ve, registration(ve, versions, regions, **how))
+    return take_registrations(shard, EPOCH, asked, EDGES, bounds or Bounds(), KEY)[ve]
+
+
+def test_what_was_told_is_the_same_or_told_anew():
+    made = world((1, {"s": "a", "x": 1}), (2, {"s": "b", "x": 3}))
+    rows = list(made.rows.values())
+    whole, by_key = digest_of(["id", "s"], rows), digest_of(["id"], rows)
+    asked = [PLAINLY, Asked(whole), Asked(by_key), Asked(by_key, by_keys=True), Asked(whole, True), Asked(None, True)]
+    snapshot = taken(made.member, 0, range(6), [ALL] * 6, asked=asked, live=[False, *[True] * 5])
+    assert [type(snapshot.replies[i]).__name__ for i in range(6)] == ["Rows", "Same", "Rows", "Same", "Same", "Digest"]
+    snapshot = taken(made.member, 0, [7, 8, 9], [NOBODY] * 3, asked=[PLAINLY, Asked(Told()), Asked(None, True)])
+    assert [snapshot.replies[i] for i in range(3)] == [Rows(()), Same(), Digest(0, 0, 0)]
+
+
+def test_a_column_is_needed_from_its_registration_to_the_summary_without_it():
+    made = world((1, {"s": "a", "x": 1}))
+    made.register(0, [FEW], looks=False)
+    made.register(1, [where(COUNT)], looks=False)
+    assert made.member.needed_columns == ["id", "x", "s"] and made.member.needed == {0: {"id", "s", "x"}, 1: set()}
+    made.edges[0] = Edge()
+    made.reopen()
+    assert made.member.needed_columns == ["id", "x", "s"]
+    made.summarise(0)
+    assert made.member.needed_columns == [] and viewers_of(made.member.listeners, CHANNEL, EDGES) == [1]
+    made.publish([[(1, dict.fromkeys("efxyswd"))], [(2, dict.fromkeys("efxyswd"))]])
+    assert made.edges[1].totals == {1: [(2, 0)]}
+    made.withdraw(1)
+    assert CHANNEL not in made.member.listeners or not made.member.listeners[CHANNEL].get(1)
+
+
+def test_a_column_that_the_table_does_not_have_is_not_told():
+    made = world((1, {"x": 1}))
+    made.register(0, [FEW], looks=False)
+    header = Header("summary", EPOCH, SHARD, ve=0, catalog=0)
+    value = pack_summary(header, {CHANNEL: Boxes.of(hashes_of([b"[]"]))}, {CHANNEL: ["id", "s", "x", "gone"]})
+    take_registrations(made.member, EPOCH, records(0, value), EDGES)
+    assert made.member.needed_columns == ["id", "x", "s"]
+
+
+def test_a_filter_that_no_row_can_meet_is_answered_and_hears_nothing():
+    made = world((1, {"x": 1}))
+    made.register(0, [NOBODY], looks=False)
+    assert viewers_of(made.member.listeners, CHANNEL, EDGES) == [] and made.member.needed == {}
+    made.publish([[(1, None)]])
+
+
+def test_all_filters_together_are_one_channel_of_the_bounds():
+    made = world((1, {"x": 1}))
+    taken(made.member, 0, range(3), [ALL, FEW, where(COUNT)], bounds=Bounds(channels=1, orderings=0))
+    assert held(made.member, Bounds())["shard_channels"] == (1, 1_000) and made.member.table.orderings == 0
+    refused = taken(world().member, 0, [0], [ALL], bounds=Bounds(channels=0)).replies[0]
+    assert isinstance(refused, Refused) and refused.code == "quota"
+    look = taken(made.member, 1, [-5], [ALL], bounds=Bounds(channels=0)).replies[0]
+    assert isinstance(look, Rows) and list(made.member.listeners[CHANNEL]) == [0]
+
+
+def test_rows_beyond_the_budget_come_later_in_order_of_versions():
+    made = world(*((i, {"s": "a" * 50, "x": 1}) for i in range(5)))
+    snapshot = taken(made.member, 0, range(40, 0, -1), [ALL] * 40, bounds=Bounds(answer_bytes=1))
+    later = {int(snapshot.version[i]) for i, reply in snapshot.replies.items() if reply == Later()}
+    assert later == set(range(17, 41))
+
+
+UNFIT = {
+    "unknown column shown": where(FilterShape("t", ("gone",), (), (), (), ())),
+    "unknown column compared": where(FilterShape("t", ("id",), (), ("gone",), (), ())),
+    "unknown column summed": where(FilterShape("t", (), (Output("sum", "gone"),), (), (), ())),
+    "other table": where(FilterShape("u", ("id",), (), (), (), ())),
+    "a sum of texts": where(FilterShape("t", (), (Output("sum", "s"),), (), (), ())),
+    "a minimum": where(FilterShape("t", (), (Output("min", "x"),), (), (), ())),
+    "a sum of nothing": where(FilterShape("t", (), (Output("sum", None),), (), (), ())),
+    "rows and totals": where(FilterShape("t", ("id",), (Output("count", None),), (), (), ())),
+    "neither": where(FilterShape("t", (), (), (), (), ())),
+    "buckets where none are": Region(FilterShape("t", ("id",), (), (), ("id",), ()), b"[1]", terms=encode_terms([{}])),
+    "a column compared twice": where(FilterShape("t", ("id",), (), ("x", "x"), (), ())),
+    "keys that are none": where(FilterShape("t", ("id", "s"), (), (), (), (1,))),
+    "keys beyond": where(FilterShape("t", ("id",), (), (), (), (3,))),
+    "a group": Region(SOME, b"[1]", terms=encode_terms([{}])),
+    "bounds": Region(SOME, b"[]", 0, 5, terms=encode_terms([{}])),
+    "terms that cannot be read": Region(SOME, b"[]", terms=b"\xc1"),
+    "no terms": Region(SOME, b"[]"),
+    "terms of a column beyond": Region(SOME, b"[]", terms=encode_terms([{1: ValueSet(((1, 2),))}])),
+    "terms of another kind": where(SOME, x=ValueSet(((b"a", b"b"),))),
+    "a best list": Region(BestShape("t", ("id",), (), None, (), 3, (0,)), b"[]"),
+}
+
+
+@pytest.mark.parametrize("what", UNFIT)
+def test_a_filter_that_does_not_fit_is_refused_and_all_others_take_effect(what):
+    made = world((1, {"s": "a", "x": 1}))
+    snapshot = taken(made.member, 0, range(3), [ALL, UNFIT[what], FEW])
+    codes = {int(snapshot.version[i]): getattr(reply, "code", "") for i, reply in snapshot.replies.items()}
+    assert codes == {0: "", 1: "unfit", 2: ""} and made.member.needed == {0: {"id", "s", "x"}}
+    assert made.member.counters.unfit_registrations == 1 and len(made.member.counters.unfit_reasons) == 1
+
+
+def test_only_filters_are_looked_at_or_have_digests():
+    made = world((1, {"s": "a", "x": 1}))
+    range_ = Region(Shape("t", (Output("count", None),), (), None), b"[]")
+    asked = [PLAINLY, Asked(Told()), Asked(None, True, True), PLAINLY]
+    snapshot = taken(made.member, 0, [-1, 2, 3, 4], [range_, range_, where(KEYLESS), range_], asked=asked)
+    codes = {int(snapshot.version[i]): getattr(reply, "code", "") for i, reply in snapshot.replies.items()}
+    assert codes == {-1: "unfit", 2: "unfit", 3: "unfit"} and snapshot.version.tolist()[0] == 4
+
+
+def test_rows_that_are_too_long_for_a_record_stand_in_several_and_the_last_says_so():
+    made = world(*((i, {"s": "a" * 300_000, "x": 1}) for i in range(7)))
+    snapshot = taken(made.member, 0, [3, 4], [FEW, NOBODY])
+    chunks = list(made.sent({0: snapshot}, {}, 0))
+    assert len(chunks) > 2
+    pieces = [
+        (reply.last, len(reply.rows))
+        for chunk in chunks
+        if isinstance(chunk, PackedSnapshot)
+        for i, reply in sorted(chunk.replies.items())
+        if chunk.version[i] == 3 and isinstance(reply, Rows)
+    ]
+    assert sum(rows for _, rows in pieces) == 7 and [last for last, _ in pieces] == [*[False] * (len(pieces) - 1), True]
