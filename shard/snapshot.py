@@ -17,7 +17,7 @@ from catalog.query.filter_shape import FilterShape
 from catalog.query.shape import Region
 from operators.answer import encoded_size
 from operators.channel_kinds import is_unbounded
-from operators.first_rows import FirstRows
+from operators.first_rows import FirstAnswers, FirstRows
 from operators.operator import Answers
 from operators.reply import PLAINLY, Asked, Later, Reply, reply_size
 from shard.state import ShardState
@@ -74,18 +74,33 @@ def snapshots_of(
     Cost: what the answers cost (`Table.snapshot`, operators/first_rows.py).
     """
     snapshots: dict[int, Snapshot] = {}
-    rows = FirstRows(state.relation, state.table.stored, digest_key)
+    answer_filters = _filters(state, digest_key)
     for ve, asked in sorted(questions.items()):
-        answering = _Answering(state, asked.once(), rows)
+        answering = _Answering(state, asked.once(), answer_filters)
         most = answering.run(most)
         snapshots[ve] = Snapshot(answering.version, answering.answers, answering.replies)
     return snapshots
 
 
+_AnswerFilters = Callable[[Sequence[Region], Sequence[Asked]], FirstAnswers]
+
+
+def _filters(state: ShardState, digest_key: bytes) -> _AnswerFilters:
+    """Return what answers filters over the rows of `state`; nothing is made of these before the first is asked for."""
+    made: list[FirstRows] = []
+
+    def answers(regions: Sequence[Region], asked: Sequence[Asked]) -> FirstAnswers:
+        if not made:
+            made.append(FirstRows(state.relation, state.table.stored, digest_key))
+        return made[0].answers(regions, asked)
+
+    return answers
+
+
 class _Answering:
     """The answers for one virtual edge as they are made."""
 
-    def __init__(self, state: ShardState, questions: Questions, rows: FirstRows) -> None:
+    def __init__(self, state: ShardState, questions: Questions, answer_filters: _AnswerFilters) -> None:
         versions = [version for version, _ in (*questions.regions, *questions.refused)]
         self.version = np.array(versions, np.int64)
         self.answers = Answers(np.zeros(len(versions), np.int64), np.zeros(len(versions), np.bool_), {})
@@ -93,7 +108,7 @@ class _Answering:
         self.replies = dict(enumerate((reply for _, reply in questions.refused), len(self._regions)))
         self._asked = questions.asked
         self._state = state
-        self._rows = rows
+        self._answer_filters = answer_filters
 
     def run(self, most: int) -> int:
         """Make the answers; return how many of `most` bytes they leave. As long as it is positive some are made."""
@@ -131,7 +146,7 @@ class _Answering:
     def _of_filters(self, which: Sequence[int]) -> tuple[int, int]:
         """Answer filters; return their bytes, for what is told and for what is held."""
         asked = [self._asked.get(int(self.version[i]), PLAINLY) for i in which]
-        found = self._rows.answers([self._regions[i] for i in which], asked)
+        found = self._answer_filters([self._regions[i] for i in which], asked)
         size = 0
         for i, answer in zip(which, found.answers, strict=True):
             if isinstance(answer, tuple):
