@@ -47,6 +47,7 @@ from overlay.subscriptions.edge_counters import EdgeCounters
 from overlay.subscriptions.edge_state import Delta, Head, encode_deltas, encode_snapshot
 from overlay.subscriptions.endings import Endings
 from overlay.subscriptions.expiry import Expiry
+from overlay.subscriptions.looks import Denied, Looks, Outcome
 from overlay.subscriptions.subscription_store import SubscriptionStore
 from overlay.subscriptions.summaries import PATIENT, Patience
 from overlay.table.slot_rows import states_of
@@ -82,7 +83,8 @@ class VirtualEdge:
         self._buffer = BatchBuffer()
         self._outbox = Outbox(topics, number)
         self._losses: list[str] = []
-        self._applier = BatchApplier(self._store, self._outbox, self.counters, digest_key)
+        self._looks = Looks(self._store)
+        self._applier = BatchApplier(self._store, self._outbox, self.counters, self._looks, digest_key)
         self._views = SubscriptionViews(self._store, self._admission.held, self._memory)
         self._endings = Endings(self._store, self._outbox, self.counters, self._memory.followed)
         self._expiry = Expiry(self._store)
@@ -148,6 +150,21 @@ class VirtualEdge:
             self._set(registered=True)
             self._store.register_all()
 
+    def look(self, number: int, key: bytes) -> Denied | None:
+        """Ask for the rows of the bag `key` under a negative number; None: the answer comes with `looked`.
+
+        Its registration is written with the next step, and the answer is there after one more batch.
+        """
+        return self._looks.ask(number, key)
+
+    def forget_look(self, number: int) -> None:
+        """Nobody waits for the answer of a look any more."""
+        self._looks.forget(number)
+
+    def looked(self) -> list[tuple[int, Outcome]]:
+        """Return the looks that have ended since the last call, to be told once what was taken is committed."""
+        return self._looks.answered()
+
     def losses(self) -> list[str]:
         """Return what was lost since the last call, each in a sentence that says where: for the log."""
         losses, self._losses = self._losses, []
@@ -165,6 +182,10 @@ class VirtualEdge:
             to = Header("register", self._head.epoch, "", ve=self.number, catalog=self._head.catalog)
             records = self._store.registrations.records(self._admission.catalog, to, self._topics.registrations)
             self._outbox.extend(records)
+            asked = self._looks.registrations()
+            if asked:
+                topic = self._topics.registrations
+                self._outbox.extend([*self._store.registrations.looks(asked, self._admission.catalog, to, topic)])
         delta = self._memory.changes()
         if delta != Delta():
             self._outbox.extend([self._state_record(value) for value in encode_deltas(delta)])
@@ -239,6 +260,7 @@ class VirtualEdge:
         self._store.check()
         self._admission.held.check()
         self._buffer.check()
+        self._looks.check()
 
     def dump(self) -> dict[str, object]:
         """Return all durable state in a comparable form, for tests and bug reports."""
@@ -302,6 +324,7 @@ class VirtualEdge:
     def _void(self, unsure: bool) -> None:
         """Stop following, and forget what is buffered and which batch is to come."""
         self._buffer.clear()
+        self._looks.void()
         self._memory.next_era()
         self._set(applied=None, unsure=unsure)
 
@@ -363,6 +386,7 @@ class VirtualEdge:
         registrations = f"`{self._topics.registrations}` [{self.number}]"
         self._losses.append(f"a shard could not read a record of {registrations}: it says so with batch {batch}")
         self.counters.losses += 1
+        self._looks.void()
         self._memory.next_era()
         self._store.register_all()
 

@@ -18,11 +18,13 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from operators.reply import Digest, Reply, Rows, Same, decode_row
+from operators.reply import Digest, Refused, Reply, Rows, Same, decode_row
 from overlay.answers.shape_table import ShapeEntry
 from overlay.delivery.bag_delivery import BAG_SAME, bag_snapshot, bag_snapshot_none, bag_whole, bag_whole_look
+from overlay.delivery.delivery import Position
 from overlay.delivery.long_delivery import added_in_parts
 from overlay.maintain.projections import Projector
+from overlay.subscriptions.looks import LookedRows, LookRefused, Outcome
 from overlay.subscriptions.subscription_store import SubscriptionStore
 from state import row_digest
 
@@ -83,6 +85,17 @@ class BagSnapshots:
         if len(slots):
             filters.start(slots, count, *lanes)
             self._store.sync(slots, nothing, nothing > 0, np.array(n, np.int64))
+
+    def looked(self, slot: int, reply: Reply, at: Position) -> Outcome:
+        """Return what a reply to a look at a slot says; None where that is nothing."""
+        table = self._store.slots
+        if isinstance(reply, Refused):
+            return LookRefused(reply.code, reply.message)
+        answer = self.read(slot, reply) if isinstance(reply, Rows) else None
+        if answer is None or answer.rows is None:
+            return None
+        version, n = int(table.version[slot]), int(table.n[slot])
+        return LookedRows(version, n, at, table.sql(slot), answer.rows, self._key(slot))
 
     def _rows(self, entry: ShapeEntry, keyed: bool, reply: Rows) -> BagAnswer | None:
         """Return rows as texts, in their order, and their digest; None where they are not all, or of other columns."""

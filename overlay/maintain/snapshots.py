@@ -52,7 +52,7 @@ class Snapshots:
         slots = self._store.slots.awaiting_slots(packed.version)
         rows = np.unique(slots, return_index=True)[1]
         rows = np.sort(rows[slots[rows] != NONE])
-        self._counters.stale_snapshots += len(slots) - len(rows)
+        self._counters.stale_snapshots += int(np.count_nonzero(packed.version >= 0)) - len(rows)
         slots = slots[rows]
         self._modes.forget(slots)
         bags: dict[int, BagAnswer] = {}

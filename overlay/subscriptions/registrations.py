@@ -12,6 +12,7 @@ What is queued is looked at only when the step ends: who went in between, or has
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -83,6 +84,15 @@ class Registrations:
         self._summaries.came(slots)
         self._sent()
         return [*out, *self._summaries.records(catalog, to, topic)]
+
+    def looks(self, asked: dict[int, int], catalog: Catalog, to: Header, topic: str) -> Iterator[OutRecord]:
+        """Yield the records that ask for the rows of slots, each under its number, and for nothing else."""
+        for shard, mine in self._shards.parted(np.array(list(asked), np.int64), catalog):
+            header = Header("register", to.epoch, shard, ve=to.ve, catalog=to.catalog)
+            for part in self._parts(mine):
+                columns = replace(self._columns(part), have=[], digest_only=None, by_keys=None)
+                numbers = np.array([asked[slot] for slot in part.tolist()], np.int64)
+                yield OutRecord(topic, to.ve, shard.encode(), pack_region_columns(header, numbers, columns))
 
     def _withdrawals(self, catalog: Catalog, to: Header, topic: str) -> Iterator[OutRecord]:
         by_shard: dict[str, list[Channel]] = {}

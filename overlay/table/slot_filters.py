@@ -131,7 +131,8 @@ class SlotFilters:
 
     def _widen(self) -> None:
         self.number = widened(self.number, self._size, NONE)
-        self.rows, self.low, self.high = (widened(one, self._size) for one in (self.rows, self.low, self.high))
+        self.rows = widened(self.rows, self._size)
+        self.low, self.high = widened(self.low, self._size), widened(self.high, self._size)
 
     def check(self, slots: I64) -> None:
         """Check the invariants of the module's header for `slots`, all that are in use. Raises AssertionError."""
