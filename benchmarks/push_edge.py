@@ -42,6 +42,7 @@ from overlay.index.subscription_index import warm
 from overlay.machine.virtual_edge import VirtualEdge
 from overlay.process.committed_view import CommittedView
 from overlay.process.edge_answers import RUNNING, EdgeAnswers
+from overlay.process.lasting_objects import settle
 from overlay.process.ownership import Ownership
 from overlay.push.board import PushBoard
 from state.byte_runs import RECORD_BYTES
@@ -151,6 +152,7 @@ class PushEdge:
 def main() -> None:
     """Serve commands until standard input ends."""
     warm()
+    settle()
     edge = PushEdge(int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else None)
     print(json.dumps({"host": edge.server.host, "port": edge.server.port}), flush=True)
     for line in sys.stdin:

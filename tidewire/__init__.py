@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from tidewire.client.async_client import AsyncClient
     from tidewire.client.client import Client
     from tidewire.client.delivery_stream import DeliveryStream
+    from tidewire.client.held_answer import HeldAnswer
     from tidewire.client.records import Ack, At, Delivery, Progress, Refused
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "Client",
     "Delivery",
     "DeliveryStream",
+    "HeldAnswer",
     "NotAllWritten",
     "Progress",
     "Refused",
@@ -31,6 +33,7 @@ _HOME = {
     "AsyncClient": "tidewire.client.async_client",
     "Client": "tidewire.client.client",
     "DeliveryStream": "tidewire.client.delivery_stream",
+    "HeldAnswer": "tidewire.client.held_answer",
     "NotAllWritten": "connectors.kafka.failure",
     "TidewireError": "state.errors",
     "UserError": "state.errors",

@@ -21,8 +21,13 @@ from catalog.query.filter_terms import MAX_BOXES, MAX_COLUMNS, MAX_INTERVALS, Bo
 from catalog.query.value_set import ValueSet, everything
 from catalog.types.literal import ConstantRefused, LiteralKind
 
+_FEW = 6
+"""Boxes that are looked at pair by pair."""
 _MOST_ON_THE_WAY = 4 * MAX_BOXES
 """Boxes of a part of a condition, which an AND around it may still make fewer."""
+
+_MOST_WORK = 4_000_000
+"""Boxes times their intervals, over all steps of writing a condition out: about a second."""
 
 
 class ConditionTooLarge(ConstantRefused):
@@ -91,35 +96,47 @@ class BoxForm:
 
         Cost: 2 us and that of the value sets, for what is one box. Raises ConstantRefused.
         """
-        boxes = [{}] if self.tree is None else self._boxes(self.tree, kinds, texts)
+        boxes = [{}] if self.tree is None else _Writer(self.all, kinds, texts).boxes(self.tree)
         _check(boxes)
         return boxes
 
-    def _boxes(self, tree: BoxTree, kinds: Sequence[LiteralKind], texts: Sequence[str]) -> list[Box]:
+
+class _Writer:
+    """Writes out one condition for given constants. `left` is the work that it may still cost."""
+
+    def __init__(self, all_: dict[int, ValueSet], kinds: Sequence[LiteralKind], texts: Sequence[str]) -> None:
+        self._all = all_
+        self._kinds = kinds
+        self._texts = texts
+        self._left = _MOST_WORK
+
+    def boxes(self, tree: BoxTree) -> list[Box]:
+        """Return the boxes of a part of the condition."""
         if isinstance(tree, Sum):
-            parts = [self._boxes(column, kinds, texts) for column in tree.columns]
-            parts += [self._boxes(product, kinds, texts) for product in tree.products]
+            parts = [self.boxes(column) for column in tree.columns]
+            parts += [self.boxes(product) for product in tree.products]
             return self._fewer([box for part in parts for box in part])
         columns, sums = ((tree,), ()) if isinstance(tree, OneColumn) else (tree.columns, tree.sums)
         box: Box = {}
         held = True
         for column in columns:
-            values = column.holds.values(kinds, texts)
+            values = column.holds.values(self._kinds, self._texts)
             held = held and bool(values)
-            if values != self.all[column.place]:
+            if values != self._all[column.place]:
                 box[column.place] = values
-        parts = [self._boxes(side, kinds, texts) for side in sums]
+        parts = [self.boxes(side) for side in sums]
         boxes = [box] if held else []
         for part in parts:
             boxes = self._fewer(_multiplied(boxes, part))
         return boxes
 
     def _fewer(self, boxes: list[Box]) -> list[Box]:
-        """Return boxes that hold the same rows, in an order that hangs on nothing but them."""
-        if len(boxes) < 2:
+        """Return boxes that hold the same rows, none of which is within another or could be united with it."""
+        if len(boxes) < 2 or (len(boxes) <= _FEW and _are_apart(boxes)):
             return boxes
         different = set(map(_key, boxes))
-        if len(different) > 4 * _MOST_ON_THE_WAY:
+        self._left -= len(different) * sum(len(values.intervals) + 1 for box in different for _, values in box)
+        if len(different) > 4 * _MOST_ON_THE_WAY or self._left < 0:
             raise _too_many(len(different))
         merged = self._merged(sorted(different))
         if len(merged) > _MOST_ON_THE_WAY:
@@ -139,12 +156,12 @@ class BoxForm:
         """Unite boxes that differ in the column at a place alone."""
         rests: dict[_Key, ValueSet] = {}
         for box in boxes:
-            values = next((values for at, values in box if at == place), self.all[place])
+            values = next((values for at, values in box if at == place), self._all[place])
             rest = tuple([one for one in box if one[0] != place])
             rests[rest] = rests[rest] | values if rest in rests else values
         found = []
         for rest, values in rests.items():
-            found.append(rest if values == self.all[place] else tuple(sorted([*rest, (place, values)])))
+            found.append(rest if values == self._all[place] else tuple(sorted([*rest, (place, values)])))
         return found
 
 
@@ -206,9 +223,21 @@ def _multiplied(boxes: Sequence[Box], others: Sequence[Box]) -> list[Box]:
     return found
 
 
+def _are_apart(boxes: Sequence[Box]) -> bool:
+    """Whether no two of a few boxes can be one: each pair differs in two columns, and neither holds the other."""
+    for i, box in enumerate(boxes):
+        for other in boxes[:i]:
+            if not (box.keys() <= other.keys() or other.keys() <= box.keys()):
+                continue
+            differing = sum([box.get(place) != other.get(place) for place in box.keys() | other.keys()])
+            if differing < 2 or _within(box, other) or _within(other, box):
+                return False
+    return True
+
+
 def _within(box: Box, other: Box) -> bool:
     """Whether all rows of a box are in the other one, which is another."""
-    return all(place in box and box[place].within(values) for place, values in other.items())
+    return other.keys() <= box.keys() and all(box[place].within(values) for place, values in other.items())
 
 
 def _check(boxes: Sequence[Box]) -> None:
@@ -226,5 +255,5 @@ def _check(boxes: Sequence[Box]) -> None:
 
 
 def _too_many(count: int) -> ConditionTooLarge:
-    what = f"the condition, written out as an OR of ANDs, has {count:,} of them; at most {MAX_BOXES} are taken"
+    what = f"the condition, written out as an OR of ANDs, has {count:,} of them or more; at most {MAX_BOXES} are taken"
     return ConditionTooLarge(what, "Register a subscription for each side of an OR; IN counts as one condition.")

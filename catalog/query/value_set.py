@@ -70,7 +70,7 @@ class ValueSet(msgspec.Struct, frozen=True, order=True, array_like=True):
 
     def within(self, other: ValueSet) -> bool:
         """Whether the other set holds all that this one holds."""
-        return self & other == self
+        return self is other or (self.null <= other.null and _are_within(self.intervals, other.intervals))
 
 
 def everything(type_: ColumnType) -> ValueSet:
@@ -96,6 +96,17 @@ def united(intervals: Iterable[Any]) -> tuple[Interval, ...]:
 def _is_empty(interval: Any) -> bool:
     lo, hi = interval
     return bool(lo > hi or (lo == hi and isinstance(lo, bytes)))
+
+
+def _are_within(one: Sequence[Any], other: Sequence[Any]) -> bool:
+    """Whether each interval of a canonical list lies in one of another. Cost: up to the first that does not."""
+    j = 0
+    for lo, hi in one:
+        while j < len(other) and other[j][1] < hi:
+            j += 1
+        if j == len(other) or lo < other[j][0]:
+            return False
+    return True
 
 
 def _common(one: Sequence[Any], other: Sequence[Any]) -> tuple[Interval, ...]:

@@ -15,9 +15,10 @@ from connectors.http.address import parse_address
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The answer is here."""
+    """The answer is here. `size`: about how many bytes its JSON has, where it is large."""
 
     body: Mapping[str, object]
+    size: int = 0
 
 
 @dataclass(frozen=True, slots=True)

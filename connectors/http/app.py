@@ -3,6 +3,7 @@
     GET /                              a page to ask questions and watch answers
     GET /subscriptions/{id}            200 the answer and its position; 307 at another edge; 404 unknown; 503 moving
     GET /subscriptions/{id}/events     the answer as it changes (`connectors/http/stream.py`), also as a WebSocket
+    GET /subscriptions/{id}/rows       the rows of a bag (`connectors/http/rows.py`)
     GET /events?id=a&id=b              several on one stream
     POST, DELETE                       `connectors/http/gateway.py`
     GET /health                        200 or 503, with what the edge is doing; with tenants and without a token
@@ -31,9 +32,10 @@ from starlette.routing import BaseRoute, Route, WebSocketRoute
 from connectors.http.address import as_browsers_write
 from connectors.http.answer import Answers, NotNow, as_json, respond
 from connectors.http.doorkeeper import Doorkeeper
-from connectors.http.gateway import GatewayProtocol, SubscriptionEndpoints
+from connectors.http.gateway import GatewayProtocol, RowsProtocol, SubscriptionEndpoints
 from connectors.http.header_limit import HeaderLimit
 from connectors.http.identifier import IN_PATH, identifier_in_path, register_identifiers
+from connectors.http.rows import ROWS_BELOW, RowsEndpoint
 from connectors.http.rules import MAX_HEADER_BYTES, HttpRules, token_of
 from connectors.http.stream import EventStreams, Streams
 from state.errors import TidewireError
@@ -51,11 +53,12 @@ _PAGE_HEADERS = {
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """What the application asks. Without `streams` or `gateway` there are no such routes."""
+    """What the application asks. Without `streams`, `gateway` or `rows` there are no such routes."""
 
     answers: Answers
     streams: Streams | None = None
     gateway: GatewayProtocol | None = None
+    rows: RowsProtocol | None = None
 
 
 def edge_app(edge: Edge, rules: HttpRules | None = None) -> Starlette:
@@ -65,6 +68,8 @@ def edge_app(edge: Edge, rules: HttpRules | None = None) -> Starlette:
     routes: list[BaseRoute] = []
     if edge.streams is not None:
         routes += _stream_routes(edge, edge.streams, rules)
+    if edge.rows is not None:
+        routes.append(_rows_route(edge, edge.rows, rules))
     if edge.gateway is not None:
         gateway = SubscriptionEndpoints(edge.gateway, rules)
         routes += [
@@ -82,20 +87,33 @@ def edge_app(edge: Edge, rules: HttpRules | None = None) -> Starlette:
 
 
 def _stream_routes(edge: Edge, streams: Streams, rules: HttpRules) -> list[BaseRoute]:
-    events, current = EventStreams(streams, rules), _current(edge.answers, rules)
-
-    async def one(request: Request) -> Response:
-        """An id may itself end in "/events", percent-encoded: then its answer is asked for."""
-        if request.scope["raw_path"].endswith(_EVENTS.encode()):
-            return await events.one_by_sse(request)
-        return await run_in_threadpool(current, request)
-
+    events = EventStreams(streams, rules)
     return [
         Route(_EVENTS, events.several_by_sse, methods=["GET"]),
-        Route(IN_PATH + _EVENTS, one, methods=["GET"]),
+        Route(IN_PATH + _EVENTS, _below(_EVENTS, events.one_by_sse, edge, rules), methods=["GET"]),
         WebSocketRoute(_EVENTS, events.several_by_websocket),
         WebSocketRoute(IN_PATH + _EVENTS, events.one_by_websocket),
     ]
+
+
+def _rows_route(edge: Edge, looks: RowsProtocol, rules: HttpRules) -> BaseRoute:
+    return Route(
+        IN_PATH + ROWS_BELOW, _below(ROWS_BELOW, RowsEndpoint(looks, rules).rows, edge, rules), methods=["GET"]
+    )
+
+
+def _below(
+    end: str, serve: Callable[[Request], Awaitable[Response]], edge: Edge, rules: HttpRules
+) -> Callable[[Request], Awaitable[Response]]:
+    """Return what serves a path that ends so. An id may do so itself, percent-encoded: then its answer is asked for."""
+    current = _current(edge.answers, rules)
+
+    async def one(request: Request) -> Response:
+        if request.scope["raw_path"].endswith(end.encode()):
+            return await serve(request)
+        return await run_in_threadpool(current, request)
+
+    return one
 
 
 def _page_routes() -> list[BaseRoute]:

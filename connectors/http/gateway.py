@@ -12,7 +12,8 @@ the topic `subscriptions`, as it is; what is no JSON object within the bounds of
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 from urllib.parse import quote
 
@@ -20,7 +21,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from connectors.http.answer import Answer, Elsewhere, Found, Unknown, as_json, refusal, respond
+from connectors.http.answer import Answer, Elsewhere, Found, NotNow, Unknown, as_json, refusal, respond
 from connectors.http.identifier import identifier_in_path
 from connectors.http.rules import HttpRules
 from connectors.json.reader import JsonReader, UnreadableJson
@@ -45,6 +46,46 @@ class GatewayProtocol(Protocol):
 
     async def withdraw(self, identifier: str) -> Answer:
         """Unsubscribe; return the answer that ends, or why none is known here."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """The rows of a bag as they are behind delivery `n` of `version`, before any other.
+
+    `at` is the position (epoch and batch, as JSON has it); `rows` are JSON texts, sorted; `key` says where a row has
+    its primary key, for subscriptions that are told of rows when they enter and leave only.
+    """
+
+    version: int
+    n: int
+    at: object
+    sql: str
+    rows: Sequence[str]
+    key: Sequence[int] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TooManyRows:
+    """More than one answer may have; the message says how many."""
+
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class NoBag:
+    """The answer is no bag: the edge has all of it."""
+
+
+class RowsProtocol(Protocol):
+    """Looks rows up. For the server's event loop only."""
+
+    async def look(self, identifier: str) -> Looked | TooManyRows | NoBag | Elsewhere | Unknown | NotNow:
+        """Return the rows of a bag, at least as new as what was told before the call.
+
+        NotNow where the shard has not answered in time, the slot is replaced meanwhile, or too many look already. May
+        raise TidewireError, which is the same.
+        """
         ...
 
 

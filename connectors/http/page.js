@@ -2,6 +2,7 @@
 
 import { after } from "./page.answer.js";
 import { Link } from "./page.link.js";
+import { table } from "./page.rows.js";
 import { headers, refusal } from "./page.stream.js";
 
 const KEPT_CHANGES = 20, LATE_MS = 5000, PROCESSES_MS = 5000;
@@ -135,20 +136,27 @@ const instead = {
   },
 };
 
-function show(card, changed) {
+function show(card, changed, message) {
   const { known } = card, place = card.node.querySelector(".answer"), state = card.node.querySelector(".status");
   card.node.querySelector(".sql").textContent = known.sql;
   state.textContent = known.kind === "answer" ? known.status : known.kind === "reset" ? "waiting" : known.kind;
   state.className = `status ${state.textContent}`;
   place.classList.toggle("none", known.answer === null || known.answer === undefined);
-  place.replaceChildren(...content(known));
+  place.classList.toggle("rows", hasRows(known));
+  place.setAttribute("aria-live", hasRows(known) ? "off" : "polite");
+  place.replaceChildren(...content(known, message));
   place.classList.remove("changed");
   if (changed) { void place.offsetWidth; place.classList.add("changed"); }
 }
 
-function content(known) {
+function hasRows(known) {
+  return known.kind === "answer" && known.answer !== undefined && known.form !== undefined;
+}
+
+function content(known, message) {
   if (known.kind !== "answer") return [instead[known.kind](known)];
-  if (known.answer === undefined) return [instead.waiting()];
+  if (known.answer === undefined) return [known.form ? "its changes are told, and not its rows" : instead.waiting()];
+  if (hasRows(known)) return table(known, message, text);
   if (!Array.isArray(known.answer)) return [text(known.answer)];
   return known.answer.length ? known.answer.map((value) => element("span", text(value), "value")) : ["none"];
 }
@@ -157,9 +165,19 @@ function text(value) {
   return value === null ? "no value" : Array.isArray(value) ? value.map(text).join(", ") : String(value);
 }
 
+/** Says what a change tells: of a set what went and came, of rows each in brackets, those of a list with their places. */
+function told(message) {
+  if (!message.added) return `${text(message.old)} → ${text(message.new)}`;
+  if (message.same) return "the same rows as before";
+  if (message.whole) return message.whole === "look" ? "other rows" : `other rows, ${message.added.length} in all`;
+  const member = (one) => !Array.isArray(one) ? text(one) : Array.isArray(one[1]) ? `${one[0]}: (${text(one[1])})` : `(${text(one)})`;
+  const some = (members) => members.slice(0, KEPT_CHANGES).map(member).join(", ") + (members.length > KEPT_CHANGES ? ", …" : "");
+  return `− ${some(message.removed)}  + ${some(message.added)}`;
+}
+
 function note(card, message) {
   const list = card.node.querySelector(".changes");
-  const said = message.added ? `− ${text(message.removed)}  + ${text(message.added)}` : `${text(message.old)} → ${text(message.new)}`;
+  const said = told(message);
   const many = message.changes > 1 ? `  (${message.changes} changes)` : "";
   list.prepend(element("li", `${message.n}.  ${said}${many}`));
   while (list.children.length > KEPT_CHANGES) list.lastChild.remove();
@@ -180,7 +198,7 @@ function learn(card, message) {
   card.known = after(card.known, message);
   if (card.known.kind !== "answer") card.position = null;
   if (changes) note(card, message);
-  show(card, changes || message.kind === "snapshot");
+  show(card, changes || message.kind === "snapshot", message);
   tick();
 }
 

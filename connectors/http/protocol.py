@@ -207,6 +207,8 @@ class TimedWebSocket(WaitingConnection, WebSocketsSansIOProtocol):
         try:
             begun = False
             for fragment in fragments:
+                if begun:
+                    await asyncio.sleep(0)  # others' messages go between
                 await self._send_fragment(fragment, first=not begun, fin=False)
                 begun = True
             await self._send_fragment(b"", first=not begun, fin=True)

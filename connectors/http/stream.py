@@ -253,7 +253,9 @@ async def _frames(stream: Stream) -> AsyncIterator[bytes]:
     while retry_ms is None:
         portion = await stream.take()
         retry_ms = portion.retry_ms
-        for piece in sse_pieces(portion):
+        for number, piece in enumerate(sse_pieces(portion)):
+            if number:
+                await asyncio.sleep(0)  # others' messages go between, though there may be room for all pieces
             yield piece
 
 

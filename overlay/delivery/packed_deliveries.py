@@ -30,6 +30,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import msgspec
@@ -182,6 +183,8 @@ _MEMBERS = (
 )  # fmt: skip
 """As they stand in a delivery's JSON."""
 _DECODER = msgspec.json.Decoder(_Row)
+_ABSENT = {field.name: field.default for field in msgspec.structs.fields(_Row)}
+"""What stands where a delivery has no such member."""
 
 
 class PackedDeliveries:
@@ -216,15 +219,17 @@ class PackedDeliveries:
     def _close_rows(self) -> None:
         if self._rows:
             rows, self._rows = self._rows, []
-            columns = {name: [_said(getattr(row, name)) for row in rows] for name in _COLUMNS}
-            held = {name: values for name, values in columns.items() if any(v is not None for v in values)}
-            self._tables.append(pa.table({name: _column(name, values) for name, values in held.items()}))
+            columns = {name: list(map(attrgetter(name), rows)) for name in _COLUMNS}
+            held = {name: values for name, values in columns.items() if values.count(_ABSENT[name]) < len(values)}
+            self._tables.append(pa.table({name: _column(name, _said(values)) for name, values in held.items()}))
 
 
-def _said(value: Any) -> Any:
-    if value is msgspec.UNSET:
-        return None
-    return bytes(value).decode() if isinstance(value, msgspec.Raw) else value
+def _said(values: list[Any]) -> list[Any]:
+    """Return values with JSON as text, None where there is none."""
+    return [
+        bytes(value).decode() if isinstance(value, msgspec.Raw) else None if value is msgspec.UNSET else value
+        for value in values
+    ]
 
 
 def _column(name: str, values: list[Any]) -> pa.Array:

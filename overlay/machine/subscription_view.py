@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import msgspec
 
+from catalog.sql.notify import NONE
 from catalog.types.column_type import JsonValue
-from overlay.delivery.delivery import Position
+from overlay.delivery.delivery import NULL, Position
 from overlay.machine.edge_memory import EdgeMemory
 from overlay.subscriptions.held_records import HeldRecords
 from overlay.subscriptions.subscription_store import SubscriptionStore
@@ -17,11 +18,13 @@ from overlay.subscriptions.subscription_store import SubscriptionStore
 class SubscriptionView:
     """`status` is `live`, `accepted` (its snapshot is on the way) or `held` (its table is not known yet).
 
-    `answer` is a scalar, a list of several outputs, or all values of a DISTINCT. It holds as of `at`, the position up
-    to which the edge has followed the shard. `n` is the number of the last delivery of `version`, which told this
-    answer unless the policy has held it back; without a snapshot yet, `at` is None and `n` is 0. `replaced_by` is the
-    version of an accepted replacement that waits for its snapshot. An answer of rows is not here: `rows` says how many
-    they are.
+    `text` is the answer as JSON: a scalar, a list of several outputs, or all values of a DISTINCT. It holds as of `at`,
+    the position up to which the edge has followed the shard. `n` is the number of the last delivery of `version`, which
+    told this answer unless the policy has held it back; without a snapshot yet, `at` is None and `n` is 0.
+    `replaced_by` is the version of an accepted replacement that waits for its snapshot.
+
+    An answer of rows is not here: `rows` says how many they are, and `snapshot` is `none` where its subscriber wanted
+    none.
     """
 
     id: str
@@ -29,10 +32,17 @@ class SubscriptionView:
     status: str
     sql: str
     n: int = 0
-    answer: JsonValue | list[JsonValue] = None
+    text: str = NULL
     at: Position | None = None
     replaced_by: int | None = None
     rows: int | None = None
+    snapshot: str | None = None
+
+    @property
+    def answer(self) -> JsonValue | list[JsonValue]:
+        """The answer as a value. Cost: O(answer) each time."""
+        answer: JsonValue | list[JsonValue] = msgspec.json.decode(self.text)
+        return answer
 
 
 class SubscriptionViews:
@@ -60,8 +70,9 @@ class SubscriptionViews:
         if not n:
             return SubscriptionView(name, version, "accepted", slots.sql(slot))
         at = self._memory.followed(int(slots.eras[slot]))
+        named = (name, version, "live", slots.sql(slot), n)
         if self._store.shape_of(slot).bag:
-            rows = int(slots.filters.rows[slot])
-            return SubscriptionView(name, version, "live", slots.sql(slot), n, None, at, replaced_by, rows)
+            rows, snapshot = int(slots.filters.rows[slot]), slots.terms.of(slot).snapshot
+            return SubscriptionView(*named, NULL, at, replaced_by, rows, snapshot if snapshot == NONE else None)
         text = self._store.shape_of(slot).plan.text(self._store.answer(slot))
-        return SubscriptionView(name, version, "live", slots.sql(slot), n, msgspec.json.decode(text), at, replaced_by)
+        return SubscriptionView(*named, text, at, replaced_by)

@@ -36,6 +36,7 @@ class CommittedView:
     def __init__(self) -> None:
         self._turn = threading.Condition()
         self._changing = False
+        self._steps = 0
         self._waiting = 0
         self._due = float("inf")
 
@@ -47,12 +48,18 @@ class CommittedView:
         with self._turn:
             self._turn.wait_for(lambda: not self._waiting, self._due - time.monotonic())
             self._changing, self._due = True, float("inf")
+            self._steps += 1
         try:
             yield
         finally:
             with self._turn:
                 self._changing = False
                 self._turn.notify_all()
+
+    @property
+    def steps(self) -> int:
+        """How many steps have begun: what two questions see is the same if this is. To be asked within a question."""
+        return self._steps
 
     def read(self, question: Callable[[], T], timeout: float = 10.0) -> T:
         """Return `question()`, asked between two steps, which waits for it. Raises EdgeBusy after `timeout` seconds."""

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
+
+import msgspec
 
 from connectors.http.answer import Answer, Elsewhere, Found, NotNow, Unknown
 from connectors.kafka.partitioner import home_partition
+from overlay.delivery.bag_delivery import FORM
 from overlay.machine.subscription_view import SubscriptionView
 from overlay.process.committed_view import CommittedView
+from overlay.process.large_answers import LargeAnswers
 from overlay.process.owned_edges import OwnedEdges
 from overlay.process.ownership import Ownership
 
@@ -39,6 +44,7 @@ class EdgeAnswers:
         self.readers: Callable[[], int] = int
         self.processes: Callable[[], Sequence[Mapping[str, object]]] = tuple
         self._view = view
+        self._large = LargeAnswers(lambda: view.steps)
         self._ownership = ownership
         self._owned: OwnedEdges | None = None
         self._partitions = 0
@@ -65,11 +71,13 @@ class EdgeAnswers:
     def look(self, identifiers: Sequence[str]) -> list[Answer]:
         """Return the current answers of subscriptions, or where they are. Raises EdgeBusy.
 
-        Each holds between two steps; of many the last may be some steps newer than the first.
+        Each holds between two steps; of many the last may be some steps newer than the first. Who asks for the same
+        large one between the same two steps is given the same object.
         """
         if self._owned is None:
             return [NotNow(f"the edge is {self.state}")] * len(identifiers)
-        found = self._view.read_each(self.find, [identifier.encode() for identifier in identifiers])
+        find = partial(self._large.find, find=self.find)
+        found = self._view.read_each(find, [identifier.encode() for identifier in identifiers])
         return [
             answer or self._elsewhere(home_partition(identifier.encode(), self._partitions))
             for identifier, answer in zip(identifiers, found, strict=True)
@@ -81,7 +89,7 @@ class EdgeAnswers:
         if edge is None:
             return None
         view = edge.find(key)
-        return Unknown() if view is None else Found(_body(view))
+        return Unknown() if view is None else Found(_body(view), len(view.text))
 
     def health(self) -> tuple[bool, Mapping[str, object]]:
         """Return whether the edge serves, and what it owns, holds and has counted, and of its stack."""
@@ -116,7 +124,10 @@ def _body(view: SubscriptionView) -> dict[str, object]:
         "version": view.version,
         "n": view.n,
     }
-    body |= {"answer": view.answer} if view.rows is None else {"rows": view.rows}
+    if view.rows is None:
+        body["answer"] = msgspec.Raw(view.text.encode())
+    else:
+        body |= {"form": FORM, "rows": view.rows} | ({} if view.snapshot is None else {"snapshot": view.snapshot})
     body |= {"at": view.at, "sql": view.sql}
     if view.replaced_by is not None:
         body["replaced_by"] = view.replaced_by

@@ -20,6 +20,7 @@ from overlay.process.edge_answers import EdgeAnswers
 from overlay.process.edge_config import EdgeConfig
 from overlay.process.edge_member import EdgeMember
 from overlay.process.jit_warmup import warm
+from overlay.process.lasting_objects import settle
 from overlay.process.ownership import Ownership
 from overlay.process.subscription_gateway import SubscriptionGateway
 from overlay.push.board import PushBoard
@@ -59,6 +60,7 @@ class EdgeProcess:
         if self._config.rules.is_open_at(self._config.http_host):
             self._log.warning("whoever reaches this address may read and end all subscriptions: set [tenants]")
         warm()  # before joining: compiling within a step would outlast its transaction
+        settle()
         try:
             partitions = self._await_topics(stop)
             if partitions:

@@ -30,8 +30,10 @@ from connectors.topics import Topics
 from overlay.delivery.delivery import PROGRESS_KEY
 from overlay.delivery.packed_deliveries import PACKED_KEY, lines_of
 from overlay.push.answers import SharedAnswers
+from overlay.push.looks import Look, Looks
 from overlay.push.message import Told, read_all, read_at
-from overlay.push.stream import Look, PushStream
+from overlay.push.row_looks import RowLooks
+from overlay.push.stream import PushStream
 from state.errors import TidewireError
 
 PULSE_SECONDS = 1.0
@@ -56,12 +58,14 @@ class PushBoard:
     """Streams of one edge.
 
     `partitions`: how many virtual edges there are, 0 while nobody knows. `epoch`: the newest that progress was made in.
+    `row_looks`: how the rows of bags come into answers.
     """
 
     def __init__(self, topics: Topics, rules: HttpRules, look: Look, epoch: Callable[[], int]) -> None:
         self._deliveries, self._acks = topics.deliveries, topics.acks
         self._rules = rules
-        self._look = look
+        self._looks = Looks(look)
+        self.row_looks = RowLooks()
         self._answers = SharedAnswers()
         self._epoch = epoch
         self.partitions = 0
@@ -131,7 +135,7 @@ class PushBoard:
             return NotNow("the edge is starting")
         stream = self._watch(identifiers, mark, progress)
         try:
-            answers = await asyncio.to_thread(self._look, identifiers)
+            answers = await self._newest(identifiers)
         except TidewireError as error:
             answers = [NotNow(str(error))]
         except BaseException:
@@ -143,6 +147,10 @@ class PushBoard:
             return instead
         stream.begin(answers, self._epoch())
         return stream
+
+    async def _newest(self, names: Sequence[str]) -> Sequence[Answer]:
+        """Return current answers, rows and all."""
+        return await self.row_looks.filled(names, await self._looks.answers(names))
 
     def await_acks(self, key: bytes, hear: Callable[[bytes], None]) -> None:
         """Call `hear` with each acknowledgement of `key` from now on, until `forget_acks`."""
@@ -158,7 +166,7 @@ class PushBoard:
     def _watch(self, identifiers: Sequence[str], mark: str | None, progress: float) -> PushStream:
         loop = self._loop = asyncio.get_running_loop()
         stream = PushStream(
-            identifiers, mark, self.partitions, progress, loop.time, self._unwatch, self._look, self._answers.message
+            identifiers, mark, self.partitions, progress, loop.time, self._unwatch, self._newest, self._answers.message
         )
         for number, key in enumerate(stream.keys):
             self._watched.setdefault(key, {})[stream] = number

@@ -5,9 +5,9 @@ subscription one message for all that it missed:
 
     {"id", "kind", "version", "n", "old", "new" | "removed", "added", "at", "changes", "conflated": true}
 
-`old` is what the reader holds, `new` what holds now, `n` the newest, `changes` how many it stands for; with DISTINCT
-the two differences are composed into one. A snapshot, an end and an answer need no predecessor: they take the place
-of whatever was held back.
+`old` is what the reader holds, `new` what holds now, `n` the newest, `changes` how many it stands for; differences of
+sets, bags and lists are composed into one (`overlay/push/differences.py`). A snapshot, an end, an answer and a resync
+that is whole need no predecessor: they take the place of whatever was held back.
 
 Others: `answer` (what holds now, as `GET /subscriptions/{id}`), `progress`, `reset`, `unknown`, `elsewhere`, `moved`.
 """
@@ -18,6 +18,8 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
+
+from overlay.push.differences import Difference, composed
 
 ANSWER = "answer"
 _ALONE = frozenset({"snapshot", "ended", ANSWER, "unknown"})
@@ -38,6 +40,8 @@ class Told(msgspec.Struct, gc=False):
     new: Raw | UnsetType = UNSET
     removed: Raw | UnsetType = UNSET
     added: Raw | UnsetType = UNSET
+    key: Raw | UnsetType = UNSET
+    whole: Raw | UnsetType = UNSET
     changes: int = 1
     of: int | UnsetType = UNSET
     line: bytes = b""
@@ -50,7 +54,13 @@ class Told(msgspec.Struct, gc=False):
     @property
     def stands_alone(self) -> bool:
         """Whether it can be understood without any message before."""
-        return self.kind in _ALONE
+        return self.kind in _ALONE or self.whole is not UNSET
+
+    @property
+    def difference(self) -> Difference:
+        """What it says of values or rows that went and came."""
+        removed, added, key = (b"" if raw is UNSET else bytes(raw) for raw in (self.removed, self.added, self.key))
+        return Difference(removed or b"[]", added or b"[]", key or None)
 
 
 _DECODER = msgspec.json.Decoder(Told)
@@ -125,9 +135,9 @@ class Missed:
     """What a reader that is behind has not heard of one subscription: at most two messages, or that they are lost.
 
     One message stands alone, and one is for all changes since. Of old and new values the first and the last are kept.
-    Differences of a DISTINCT are kept as they came, and are not copied for each reader; `size` is what those behind the
-    first one have in bytes. Whoever finds that too much lets them be `lost`: then what the reader has to hear is the
-    newest answer, and until a message stands alone nothing else is kept.
+    Differences are kept as they came, and are not copied for each reader; `size` is what those behind the first one
+    have in bytes. Whoever finds that too much lets them be `lost`: then what the reader has to hear is the newest
+    answer, and until a message stands alone nothing else is kept.
     """
 
     __slots__ = ("_alone", "_changes", "_differences", "_first", "_last", "lost", "size")
@@ -180,20 +190,6 @@ class Missed:
     def _conflated(self, first: Told, last: Told) -> bytes:
         body: dict[str, object] = {"old": first.old, "new": last.new}
         if last.added is not UNSET:
-            body = _composed(self._differences)
+            body = composed([told.difference for told in self._differences])
         head = {"id": last.id, "kind": last.kind, "version": last.version, "n": last.n}
         return msgspec.json.encode({**head, **body, "at": last.at, "changes": self._changes, "conflated": True})
-
-
-def _composed(differences: Iterable[Told]) -> dict[str, object]:
-    """Return one difference for all of these: what came and went again was never there. Cost: O(values)."""
-    removed: dict[object, None] = {}
-    added: dict[object, None] = {}
-    for told in differences:
-        for value in msgspec.json.decode(told.removed if told.removed is not UNSET else b"[]"):
-            if added.pop(value, removed) is removed:
-                removed[value] = None
-        for value in msgspec.json.decode(told.added if told.added is not UNSET else b"[]"):
-            if removed.pop(value, added) is added:
-                added[value] = None
-    return {"removed": list(removed), "added": list(added)}

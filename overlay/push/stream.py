@@ -13,9 +13,8 @@ For the event loop only.
 
 from __future__ import annotations
 
-import asyncio
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from urllib.parse import quote
 
 from connectors.http.answer import Answer, Elsewhere, Found, Unknown
@@ -24,14 +23,15 @@ from connectors.kafka.partitioner import home_partition
 from overlay.push.mailbox import Mailbox
 from overlay.push.mark import read_mark
 from overlay.push.message import Told, answer_message, plain_message
+from overlay.push.row_looks import lacks_rows
 from state.errors import TidewireError
 
 RETRY_MS = (500, 5_000)
 """Readers whose streams end come back at any time in between, and not all at once."""
 NEVER = (-1, -1)
 
-Look = Callable[[Sequence[str]], Sequence[Answer]]
-"""Answers as they are committed; called in a thread of its own, since it waits for the end of a step."""
+Newest = Callable[[Sequence[str]], Awaitable[Sequence[Answer]]]
+"""Answers as they are committed, at least as new as what was told before they are asked for."""
 AnswerMessage = Callable[[Mapping[str, object], bool], Told]
 
 
@@ -55,7 +55,7 @@ class PushStream:
         progress_seconds: float,
         clock: Callable[[], float],
         on_close: Callable[[PushStream], None],
-        look: Look | None = None,
+        look: Newest | None = None,
         message: AnswerMessage = answer_message,
     ) -> None:
         self.keys = [identifier.encode() for identifier in identifiers]
@@ -102,7 +102,7 @@ class PushStream:
             self._box.put(number, fresh)
 
     def make_good(self, number: int, answer: Answer | None) -> None:
-        """Tell what the log holds of a subscription, if that is news."""
+        """Tell what the log holds of a subscription, if that is news. Its reader comes back for rows."""
         if self._held is not None:
             self._taken_up = True
             return
@@ -110,6 +110,8 @@ class PushStream:
         if isinstance(answer, Unknown) and told != NEVER:
             self._told[number] = NEVER
             self._box.say(plain_message("unknown", id=self._ids[number]))
+        elif lacks_rows(answer) and mark_of(answer) > told:
+            self.end()
         elif isinstance(answer, Found) and mark_of(answer) > told:
             self.put(number, [self._message(answer.body, jumped(told, mark_of(answer)))])
 
@@ -157,7 +159,7 @@ class PushStream:
         while self._look is not None:
             self._taken_up = False
             try:
-                answers = await asyncio.to_thread(self._look, names)
+                answers = await self._look(names)
             except TidewireError:
                 return None
             if not self._taken_up:

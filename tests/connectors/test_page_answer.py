@@ -53,6 +53,37 @@ def test_differences_come_to_the_values_that_hold(browser: Any, beating: Beating
         } == known
 
 
+def rows_of(known: dict[str, Any]) -> Counter[str]:
+    return bag(known["answer"])
+
+
+def test_rows_of_a_bag_and_of_a_list(browser: Any, beating: Beating) -> None:
+    page = opened(browser, beating.edge.url)
+
+    def told(kind: str, n: int, **said: Any) -> dict[str, Any]:
+        return {"id": "s", "kind": kind, "version": 0, "n": n, "removed": [], "added": []} | said
+
+    first = told("snapshot", 1, form="bag", added=[["a", 1], ["a", 1], ["b", None]])
+    going = [first, told("change", 2, removed=[["a", 1]]), told("change", 3, removed=[["b", None]], added=[["c", 2]])]
+    known = page.evaluate(FOLD, going)
+    assert (known["form"], rows_of(known)) == ("bag", bag([["a", 1], ["c", 2]]))
+    known = page.evaluate(FOLD, [*going, told("resync", 3, same=True), told("resync", 4, form="bag", whole=True)])
+    assert (known["form"], known["answer"], known["n"]) == ("bag", [], 4)
+    none = told("snapshot", 1, form="bag", snapshot="none")
+    known = page.evaluate(FOLD, [none, told("change", 2, added=[["c", 2]])])
+    assert known["form"] == "bag" and known.get("answer") is None
+    answer = {"id": "s", "kind": "answer", "status": "live", "version": 0, "n": 1, "form": "bag", "key": [0]}
+    known = page.evaluate(
+        FOLD,
+        [answer | {"answer": [[1, "x"], [2, "x"]]}, told("change", 2, key=[0], removed=[[1, "y"]], added=[[2, "z"]])],
+    )
+    assert known["answer"] == [[2, "z"]]
+    listed = told("snapshot", 1, form="list", added=[[0, ["a"]], [1, ["b"]], [2, ["c"]]])
+    change = told("change", 2, removed=[[2, ["c"]], [0, ["a"]]], added=[[0, ["c"]], [2, ["d"]]])
+    known = page.evaluate(FOLD, [listed, change])
+    assert known["answer"] == [["c"], ["b"], ["d"]]
+
+
 @pytest.mark.parametrize("last", ["ended", "unknown", "elsewhere", "refused", "reset"])
 def test_no_answer_outlives_what_ends_it(browser: Any, beating: Beating, last: str) -> None:
     page = opened(browser, beating.edge.url)

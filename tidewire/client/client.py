@@ -167,6 +167,8 @@ class Client:
     def answer(self, id: str) -> Delivery | None:
         """Return the newest delivery of `id`, whose `new` is its answer; None if there is none.
 
+        Of a set, bag or list it says what changed last: `HeldAnswer` puts all of it together from `deliveries`.
+
         Cost: reads one partition of `deliveries` backwards up to it; an edge answers `GET /subscriptions/{id}` at once.
         """
         newest = self._newest(id)

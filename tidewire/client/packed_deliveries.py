@@ -6,13 +6,14 @@ Needs nothing but an Arrow library: the layout is in docs/deliveries.md.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 import msgspec
 import pyarrow as pa
 
 from state.errors import TidewireError
-from tidewire.client.records import At, Delivery
+from tidewire.client.records import At, Delivery, Member
 
 PACKED_KEY = b"@packed"
 _ABSENT = object()
@@ -44,9 +45,10 @@ def typed_deliveries(value: bytes) -> list[Delivery] | None:
     if "part" in columns:
         return None
     count = len(columns["id"])
-    given = [columns.get(name) or [default] * count for name, default in _FIELDS.items()]
-    if columns.get("changes"):
-        given[_CHANGES] = [1 if changes is None else changes for changes in given[_CHANGES]]
+    for name in _NOT_NONE.intersection(columns):
+        columns[name] = [_FIELDS[name] if value is None else value for value in columns[name]]
+    named = 1 + max(place for place, name in enumerate(_FIELDS) if name in columns)
+    given = [columns.get(name) or [default] * count for name, default in islice(_FIELDS.items(), named)]
     return list(map(Delivery, *given))
 
 
@@ -79,7 +81,16 @@ def _or(value: Any, read: Read | None, absent: object) -> Any:
     return value if read is None else read(value)
 
 
-_ANY = dict.fromkeys(("old", "new", "removed", "added", "at"), msgspec.json.decode)
-_TYPED = _ANY | {"at": msgspec.json.Decoder(At).decode}
-_FIELDS: dict[str, Any] = dict.fromkeys(Delivery.__struct_fields__) | {"changes": 1}
-_CHANGES = Delivery.__struct_fields__.index("changes")
+_ANY = dict.fromkeys(("old", "new", "removed", "added", "at", "same", "whole", "key"), msgspec.json.decode)
+_MEMBERS = msgspec.json.Decoder(list[Member]).decode
+_TYPED = _ANY | {
+    "at": msgspec.json.Decoder(At).decode,
+    "removed": _MEMBERS,
+    "added": _MEMBERS,
+    "key": msgspec.json.Decoder(tuple[int, ...]).decode,
+}
+_FIELDS: dict[str, Any] = dict.fromkeys(Delivery.__struct_fields__) | {
+    field.name: field.default for field in msgspec.structs.fields(Delivery) if field.default is not msgspec.NODEFAULT
+}
+_NOT_NONE = frozenset(name for name, default in _FIELDS.items() if default is not None)
+"""Members whose absence means something else than None."""

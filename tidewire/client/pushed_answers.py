@@ -2,13 +2,14 @@
 
 What comes is given as the topic `deliveries` would have it. The stream's first message, the answer that holds now,
 becomes a `snapshot` (its `n` is above 1 where changes went before); after a break it becomes a `change` that stands
-for those missed, or nothing if there were none.
+for those missed, or nothing if there were none. A bag or list of which not all was held becomes a whole `resync` then.
 """
 
 from __future__ import annotations
 
 import http.client
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 from urllib.parse import quote, urljoin, urlsplit
@@ -18,11 +19,12 @@ import msgspec
 from catalog.sql.notify import PUSH, OptionRefused, read_options
 from connectors.http.address import HttpAddress, parse_address
 from connectors.kafka.admin import Member
+from overlay.delivery.list_delivery import list_difference
 from overlay.process.ownership import edge_address
 from state.errors import TidewireError, UserError
 from tidewire.client.edge_connection import connect
-from tidewire.client.members import members_after
-from tidewire.client.records import Delivery, Progress
+from tidewire.client.held_answer import BAG, LIST, HeldAnswer
+from tidewire.client.records import Delivery, Progress, Row
 
 SILENCE_SECONDS = 45.0
 """An edge gives a sign of life every 15 s; after three times that the connection is given up."""
@@ -78,7 +80,7 @@ class PushedAnswers(Iterator[Delivery | Progress]):
         self._path = f"/subscriptions/{quote(id, safe='')}/events"
         self._mark = ""
         self._held: tuple[int, int] | None = None
-        self._answer: Any = None
+        self._answer = HeldAnswer()
         self._pause = 0.0
         self._connection: http.client.HTTPConnection | None = None
         self._records = self._follow()
@@ -192,25 +194,41 @@ class PushedAnswers(Iterator[Delivery | Progress]):
             return self._present(message)
         if kind not in ("snapshot", "change", "resync", "ended"):
             return None
-        told = msgspec.convert(message, Delivery)
-        self._answer = _after(self._answer, told)
-        return self._news(told)
+        return self._news(msgspec.convert(message, Delivery))
 
     def _present(self, message: dict[str, Any]) -> Delivery | None:
         """Return what an answer tells that we have not heard, None if nothing or if it is not live."""
         if message.get("status") != "live":
             return None
-        now, held = message["answer"], self._held
-        mark = message["version"], message["n"]
-        told: dict[str, Any] = {"id": self._id, "version": mark[0], "n": mark[1], "at": message["at"], "new": now}
-        if held is None or held[0] != mark[0]:
+        held, mark = self._held, (message["version"], message["n"])
+        first = held is None or held[0] != mark[0]
+        told: dict[str, Any] = {"id": self._id, "version": mark[0], "n": mark[1], "at": message["at"]}
+        if held is None or first:
             told |= {"kind": "snapshot", "sql": message.get("sql")}
         else:
-            told |= {"kind": "change", "old": self._answer, "changes": max(1, mark[1] - held[1])}
-        self._answer = now
+            told |= {"kind": "change", "changes": max(1, mark[1] - held[1]), "conflated": mark[1] > held[1] + 1}
+        if message.get("form") in (BAG, LIST):
+            told |= self._rows(message, first)
+        else:
+            told |= {"new": message["answer"]} | ({} if first else {"old": self._answer.answer})
         return self._news(msgspec.convert(told, Delivery))
 
+    def _rows(self, message: dict[str, Any], first: bool) -> dict[str, Any]:
+        """Return what a delivery says of a current answer of rows: all of it, or what is new to us."""
+        form, key = message["form"], message.get("key")
+        if "answer" not in message:
+            nothing = {"form": form, "key": key, "removed": [], "added": []}
+            return nothing | ({"snapshot": "none"} if first else {"kind": "resync", "whole": "look", "changes": 1})
+        rows = [tuple(row) for row in message["answer"]]
+        if first or not self._answer.whole:
+            added = list(enumerate(rows)) if form == LIST else rows
+            whole = {} if first else {"kind": "resync", "whole": True, "changes": 1}
+            return {"form": form, "key": key, "removed": [], "added": added} | whole
+        removed, came = _listed(self._answer.answer, rows) if form == LIST else _counted(self._answer.rows, rows)
+        return {"key": key, "removed": removed, "added": came}
+
     def _news(self, told: Delivery) -> Delivery | None:
+        self._answer.take(told)
         mark = told.version, told.n
         if told.version < self._version or (mark == self._held and told.kind != "resync"):
             return None
@@ -233,8 +251,14 @@ def _redirected(edge: HttpAddress, target: str, location: str) -> tuple[HttpAddr
     return next_edge, there.path + (f"?{there.query}" if there.query else "")
 
 
-def _after(answer: Any, told: Delivery) -> Any:
-    """Return the answer that holds after `told`; a SELECT DISTINCT tells only what came and went."""
-    if told.added is None:
-        return told.new
-    return members_after(None if told.kind == "snapshot" else answer, told.removed or (), told.added)
+def _counted(held: Counter[Row], rows: Sequence[Row]) -> tuple[list[Row], list[Row]]:
+    """Return what is to be removed from a bag and added to it."""
+    now = Counter(rows)
+    return list((held - now).elements()), list((now - held).elements())
+
+
+def _listed(held: Any, rows: Sequence[Row]) -> tuple[list[tuple[int, Row]], list[tuple[int, Row]]]:
+    """Return what is to be removed from a list and added to it, with places."""
+    before, after = ([msgspec.json.encode(row).decode() for row in one] for one in (held, rows))
+    removed, added = list_difference(before, after)
+    return [(place, held[place]) for place, _ in removed], [(place, rows[place]) for place, _ in added]

@@ -25,11 +25,17 @@ class At(msgspec.Struct, frozen=True, omit_defaults=True):
     offset: int | None = None
 
 
+Row = tuple[JsonValue, ...]
+"""A row, its values in the order of the SELECT list."""
+
+Member = JsonValue | tuple[JsonValue | Row, ...]
+"""What goes or comes: a value of a set, a row of a bag, or (place, row) of a list."""
+
 Answer = JsonValue | list[JsonValue]
 """One value, or one for each item of a longer SELECT list."""
 
 
-class Delivery(msgspec.Struct, frozen=True, omit_defaults=True):
+class Delivery(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """One notification of one subscription.
 
     `n` counts the subscription's deliveries without gaps, from 1 at the snapshot of each `version` (the offset of
@@ -37,6 +43,12 @@ class Delivery(msgspec.Struct, frozen=True, omit_defaults=True):
     began anew; `n` grows only if the answer differs) or `ended` (with the `reason`). A SELECT DISTINCT tells by
     `added` and `removed` values, in place of `old` and `new`. `changes` is how many changes a delivery stands for
     where the subscription asked for fewer (NOTIFY LATEST, MIN CHANGE).
+
+    Rows come and go likewise: `form` is `bag` or `list` in the first delivery of such an answer. A row is a tuple, and
+    in a list one of (place, row). `snapshot` is "none" where the question said SNAPSHOT NONE. A resync is the `same`
+    as what is held, or `whole`: what is held is void (and "look": the rows are to be looked up). `key` is where a row
+    has its primary key, for rows that are told when they enter and leave only. `conflated`: it stands for several
+    that a slow reader of an edge has missed. `HeldAnswer` puts all of this together.
     """
 
     id: str
@@ -46,11 +58,17 @@ class Delivery(msgspec.Struct, frozen=True, omit_defaults=True):
     at: At
     old: Answer = None
     new: Answer = None
-    removed: list[JsonValue] | None = None
-    added: list[JsonValue] | None = None
+    removed: list[Member] | None = None
+    added: list[Member] | None = None
     changes: int = 1
     sql: str | None = None
     reason: str | None = None
+    form: str | None = None
+    snapshot: str | None = None
+    same: bool = False
+    whole: bool | str = False
+    key: tuple[int, ...] | None = None
+    conflated: bool = False
 
 
 class Progress(msgspec.Struct, frozen=True):
@@ -62,7 +80,10 @@ class Progress(msgspec.Struct, frozen=True):
 
 
 class Ack(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What became of one version of a subscription; `at` is the position from which `live` answers hold."""
+    """What became of one version of a subscription; `at` is the position from which `live` answers hold.
+
+    `form` is `bag` or `list` where the answer is one of rows.
+    """
 
     id: str
     version: int
@@ -75,6 +96,7 @@ class Ack(msgspec.Struct, frozen=True, omit_defaults=True):
     message: str | None = None
     hint: str | None = None
     reason: str | None = None
+    form: str | None = None
 
 
 class Refused(UserError):

@@ -17,9 +17,9 @@ from connectors.kafka.partitioner import home_partition
 from connectors.kafka.reader import Reader
 from connectors.topics import Topics
 from tidewire.client.delivery_reader import DeliveryReader
-from tidewire.client.members import members_after
+from tidewire.client.held_answer import HeldAnswer
 from tidewire.client.packed_deliveries import PACKED_KEY
-from tidewire.client.records import Ack, Answer, Delivery, read_ack
+from tidewire.client.records import Ack, Answer, Delivery, Row, read_ack
 
 _ENCODER = msgspec.json.Encoder(decimal_format="number")
 
@@ -28,7 +28,8 @@ class Registered(msgspec.Struct):
     """One registered subscription. `status` is live, accepted, refused, or `unanswered` where no edge has spoken.
 
     `version` and `query` are those of the newest record, `live_version` of what delivers now: they differ while a
-    replacement is on its way, or was refused. `answer` is the newest delivered, None as well where none was read.
+    replacement is on its way, or was refused. `answer` is the newest delivered, None as well where none was read, or
+    not all of it.
     """
 
     id: str
@@ -37,7 +38,7 @@ class Registered(msgspec.Struct):
     query: str
     live_version: int | None = None
     n: int | None = None
-    answer: Answer = None
+    answer: Answer | list[Row] = None
     reason: str | None = None
 
 
@@ -118,13 +119,15 @@ class Registry:
 
     def _add_answers(self, edge: int, found: dict[str, Registered]) -> None:
         keys = {PACKED_KEY, *(id.encode() for id in found)}
-        deliveries = DeliveryReader()
+        deliveries, held = DeliveryReader(), dict[str, HeldAnswer]()
         for record in self.reader.read_to_end(self.topics.deliveries, [edge]):
             if record.key not in keys or record.value is None:
                 continue
             for told in deliveries.read(record.key, record.value):
                 if isinstance(told, Delivery) and told.kind != "ended" and told.id in found:
-                    _tell(found[told.id], told)
+                    _tell(found[told.id], held.setdefault(told.id, HeldAnswer()), told)
+        for id, answer in held.items():
+            found[id].answer = answer.answer
 
 
 def query_text(value: bytes) -> str:
@@ -146,7 +149,6 @@ def _acknowledge(one: Registered, ack: Ack) -> None:
         one.reason = ack.message or ack.reason
 
 
-def _tell(one: Registered, told: Delivery) -> None:
+def _tell(one: Registered, held: HeldAnswer, told: Delivery) -> None:
     one.live_version, one.n = told.version, told.n
-    held = None if told.kind == "snapshot" else one.answer
-    one.answer = told.new if told.added is None else members_after(held, told.removed or (), told.added)
+    held.take(told)

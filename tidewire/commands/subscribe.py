@@ -22,7 +22,7 @@ from tidewire.bulk.subscription_file import Defaults, SubscriptionFile
 from tidewire.client.client import Client, NotAnswered, subscription_value
 from tidewire.client.connection import find_stack, kafka_properties, open_client, reach, topics_of
 from tidewire.client.pushed_answers import PushedAnswers, edge_addresses, is_pushed
-from tidewire.client.records import Ack, Answer, Delivery, Progress, Refused
+from tidewire.client.records import Ack, Answer, Delivery, Member, Progress, Refused
 from tidewire.client.subscription_record import record_key
 from tidewire.history.as_of import AsOf, check_joint
 from tidewire.history.backtest import Told, relation_of
@@ -42,6 +42,7 @@ from tidewire.terminal import Terminal
 from tidewire.waiting import waiting_for
 
 _SHOWN_CHARACTERS = 80
+_SHOWN_ROWS = 20
 
 
 def subscribe(
@@ -204,9 +205,7 @@ def describe_delivery(record: Delivery | Progress) -> str:
     """Return one line for a person."""
     if isinstance(record, Progress):
         return f"progress  epoch {record.epoch} batch {record.batch}"
-    said = f"{_shown(record.old)} -> {_shown(record.new)}"
-    if record.added is not None:
-        said = " ".join([f"+{_shown(v)}" for v in record.added] + [f"-{_shown(v)}" for v in record.removed or ()])
+    said = _difference(record)
     if record.changes > 1:
         said += f" ({record.changes} changes)"
     where = f"epoch {record.at.epoch} batch {record.at.batch}"
@@ -218,12 +217,23 @@ def describe_delivery(record: Delivery | Progress) -> str:
 
 def describe_told(one: Told) -> str:
     """Return one line for a person, of a delivery that there would have been."""
-    said = f"{_shown(one.old)} -> {_shown(one.new)}"
-    if one.added is not None:
-        said = " ".join([f"+{_shown(v)}" for v in one.added] + [f"-{_shown(v)}" for v in one.removed or ()])
+    said = _difference(one)
     said += f" ({one.changes} changes)" if one.changes > 1 else ""
     cause = f"  {one.time} {one.topic}/{one.partition}/{one.offset}" if one.topic else ""
     return f"would have been told: {one.kind} {one.n}: {said}{cause}"
+
+
+def _difference(told: Delivery | Told) -> str:
+    """Return what a delivery says of the answer; of many rows that come or go at once the first."""
+    if told.added is None:
+        return f"{_shown(told.old)} -> {_shown(told.new)}"
+    if isinstance(told, Delivery) and (told.same or told.whole == "look" or told.snapshot):
+        return "the same rows" if told.same else "rows to be looked up"
+    members = [f"+{_shown(v)}" for v in told.added] + [f"-{_shown(v)}" for v in told.removed or ()]
+    rows = isinstance(next(iter(told.added or told.removed or ()), None), tuple)
+    if rows and len(members) > _SHOWN_ROWS:
+        members[_SHOWN_ROWS:] = [f"… ({len(members) - _SHOWN_ROWS:,} more)"]
+    return " ".join(members)
 
 
 def _describe(ack: Ack) -> str:
@@ -231,5 +241,5 @@ def _describe(ack: Ack) -> str:
     return f"{ack.id} is {ack.status}{at} (version {ack.version}, {ack.cost or 'no cost class'})"
 
 
-def _shown(value: Answer) -> str:
+def _shown(value: Answer | Member) -> str:
     return msgspec.json.encode(value).decode()

@@ -42,10 +42,18 @@ def subscriptions(
         for one in found:
             terminal.answer(_record(one))
         return
-    rows = [(one.id, one.status, one.version, one.answer, one.query) for one in found]
+    rows = [(one.id, one.status, one.version, _shown(one), one.query) for one in found]
     terminal.console.print(table(_COLUMNS, rows))
     if count > len(found):
         terminal.say(f"… and {count - len(found):,} more; --limit shows more of them, --search fewer")
+
+
+def _shown(one: Registered) -> object:
+    """Return the answer as a cell: of rows how many there are."""
+    answer = one.answer
+    if isinstance(answer, list) and answer and isinstance(answer[0], tuple):
+        return f"{len(answer):,} row{'s' if len(answer) > 1 else ''}"
+    return answer
 
 
 def _record(one: Registered) -> dict[str, Any]:

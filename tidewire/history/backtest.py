@@ -20,7 +20,6 @@ from catalog.query.compiler import Compiled, Compiler
 from catalog.schema.ddl import to_ddl
 from catalog.schema.relation import Catalog, Relation
 from catalog.sql.errors import SubscriptionError
-from catalog.types.column_type import JsonValue
 from connectors.log.cut import Cut, Place, earlier
 from connectors.log.publication_log import Chunk, PublicationLog
 from connectors.record import RawRecords
@@ -30,10 +29,12 @@ from overlay.intake.subscription_request import read_request
 from shard.group import Group
 from shard.log_fold import fold_log
 from tidewire.client.delivery_reader import DeliveryReader
-from tidewire.client.records import Answer, Delivery
+from tidewire.client.held_answer import HeldAnswer
+from tidewire.client.records import Answer, Delivery, Member
 from tidewire.pure_pipeline import PurePipeline
 
 _ID = b"backtest"
+_FACTS = ("n", "kind", "old", "new", "removed", "added", "changes", "form", "key")
 
 
 class Told(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -47,13 +48,15 @@ class Told(msgspec.Struct, frozen=True, omit_defaults=True):
     kind: str
     old: Answer = None
     new: Answer = None
-    removed: list[JsonValue] | None = None
-    added: list[JsonValue] | None = None
+    removed: list[Member] | None = None
+    added: list[Member] | None = None
     changes: int = 1
     topic: str | None = None
     partition: int | None = None
     offset: int | None = None
     time: str | None = None
+    form: str | None = None
+    key: tuple[int, ...] | None = None
 
 
 def relation_of(catalog: Catalog, value: bytes) -> Relation:
@@ -94,12 +97,13 @@ class Backtest:
         self._several = frozenset({self._topic} if any(len(place.ends) > 1 for place in self._upto.values()) else ())
         self._taken = 0
         self._reader = DeliveryReader()
+        self._held = HeldAnswer()
         self.publications = 0
 
     @property
     def answer(self) -> object:
-        """The answer at the point that has been reached."""
-        return self._pipeline.answer(_ID.decode())
+        """The answer at the point that has been reached: of rows what was told, as an edge keeps none of a bag."""
+        return self._pipeline.answer(_ID.decode()) if self._held.form is None else self._held.answer
 
     def run(self) -> Iterator[Told]:
         """Yield the snapshot, then every delivery."""
@@ -114,7 +118,10 @@ class Backtest:
         log = self._pipeline.logs[self._pipeline.topics.deliveries][0]
         new, self._taken = log[self._taken :], len(log)
         found = [one for key, value in new if value is not None for one in self._reader.read(key, value)]
-        return [one for one in found if isinstance(one, Delivery)]
+        told = [one for one in found if isinstance(one, Delivery)]
+        for one in told:
+            self._held.take(one)
+        return told
 
 
 def cuts_of(log: PublicationLog, topic: str, progress: Iterable[Progress]) -> list[Cut]:
@@ -148,7 +155,7 @@ def _batches(chunk: Chunk, topic: str) -> Iterator[RawRecords]:
 
 def _told(delivery: Delivery, records: RawRecords | None) -> Told:
     at = delivery.at
-    facts = {name: getattr(delivery, name) for name in ("n", "kind", "old", "new", "removed", "added", "changes")}
+    facts = {name: getattr(delivery, name) for name in _FACTS}
     if records is None or at.offset is None:
         return Told(**facts)
     row = int(np.flatnonzero((records.partition == at.partition) & (records.offset == at.offset))[0])

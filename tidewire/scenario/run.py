@@ -11,7 +11,7 @@ from catalog.schema.ddl import apply_ddl
 from catalog.schema.relation import Catalog
 from state.errors import TidewireError
 from tidewire.scenario.engine import ScenarioEngine
-from tidewire.scenario.same_answer import Same, columns_of, same_bag
+from tidewire.scenario.same_answer import Same, columns_of, same_bag, same_list
 from tidewire.scenario.script import Json, Scenario, Step
 from tidewire.scenario.subscriber import Subscriber
 
@@ -109,8 +109,9 @@ def _expect(run: _Run, step: Step) -> _Wrong:
         return {"rows": step.rows}, "no live subscription"
     count = subscriber.counted()
     rows = subscriber.rows
-    columns = run.columns.get(step.expect or "")
-    if not same_bag(rows, step.rows or [], columns) or (step.notified is not None and step.notified != count):
+    same = same_list if step.ordered else same_bag
+    holds = same(rows, step.rows or [], run.columns.get(step.expect or ""))
+    if not holds or (step.notified is not None and step.notified != count):
         expected = {"rows": step.rows} | ({} if step.notified is None else {"notified": step.notified})
         return expected, {"rows": rows, "notified": count}
     return None

@@ -5,6 +5,7 @@
     DOUBLE, and SUM of DOUBLE or REAL               the same double; what is expected is read as the nearest one
     REAL                                            the same 32-bit float, likewise
     AVG                                             within 1e-12 of it, relatively
+    columns of rows                                 as their types, each
     BOOLEAN, VARCHAR, DATE, TIMESTAMP               the same JSON value: "7.00" is not "007", true is not 1
 
 What is expected has been read exactly, numbers with a point or an exponent as Decimal. Where the types are not known
@@ -29,6 +30,8 @@ from tidewire.scenario.script import Json
 Same = Callable[[Json, Json], bool]
 """(got, expected) of one column: whether they are the same value."""
 
+_SHOWN = ""
+"""In place of a function: a column of a row, shown as it is."""
 _DECIMAL = re.compile(r"-?\d+(\.\d+)?")
 _AVG_TOLERANCE = 1e-12
 _FLOATS = (Kind.REAL, Kind.DOUBLE)
@@ -42,7 +45,8 @@ def columns_of(catalog: Catalog, sql: str) -> list[Same] | None:
     except UserError:
         return None
     outputs = compiled.region.shape.outputs
-    return [_rule(output.function, type_) for output, type_ in zip(outputs, compiled.columns, strict=True)]
+    functions = [output.function for output in outputs] or [_SHOWN] * len(compiled.columns)
+    return [_rule(function, type_) for function, type_ in zip(functions, compiled.columns, strict=True)]
 
 
 def same_bag(got: Sequence[Json], expected: Sequence[Json], columns: Sequence[Same] | None) -> bool:
@@ -54,6 +58,13 @@ def same_bag(got: Sequence[Json], expected: Sequence[Json], columns: Sequence[Sa
             return False
         del left[place]
     return not left
+
+
+def same_list(got: Sequence[Json], expected: Sequence[Json], columns: Sequence[Same] | None) -> bool:
+    """Whether there are the same rows in the same order."""
+    return len(got) == len(expected) and all(
+        _same_row(one, other, columns) for one, other in zip(got, expected, strict=True)
+    )
 
 
 def _same_row(got: Json, expected: Json, columns: Sequence[Same] | None) -> bool:

@@ -17,6 +17,7 @@ from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket
 
+from connectors.http.protocol import TimedWebSocket
 from connectors.http.rules import HttpRules
 from connectors.http.server import HttpServer
 
@@ -276,3 +277,34 @@ def test_who_pings_and_takes_no_pongs_is_left(server: HttpServer) -> None:
         for _ in range(100_000):
             one.sendall((b"\x89\xfd\0\0\0\0" + b"x" * 125) * 10)
     one.close()
+
+
+def test_others_have_their_turn_between_two_fragments() -> None:
+    """Though there is room for all of them at once."""
+    seen: list[int] = []
+
+    async def scene() -> None:
+        turns = 0
+
+        async def other() -> None:
+            nonlocal turns
+            while True:
+                turns += 1
+                await asyncio.sleep(0)
+
+        class Roomy(TimedWebSocket):
+            disconnected = False
+
+            def __init__(self) -> None:
+                """It has no connection."""
+
+            async def _send_fragment(self, fragment: bytes, first: bool, fin: bool) -> None:
+                if not fin:
+                    seen.append(turns)
+
+        task = asyncio.create_task(other())
+        await Roomy().send({"type": "websocket.send", "fragments": iter([b"x"] * 9)})
+        task.cancel()
+
+    asyncio.run(scene())
+    assert len(seen) == len(set(seen)) == 9

@@ -160,6 +160,34 @@ def test_no_message_that_fits_into_a_piece_is_cut() -> None:
     assert all(piece.endswith(b"\n\n") for piece in pieces)
 
 
+def test_others_have_their_turn_between_two_pieces() -> None:
+    """Though the reader takes all of them at once."""
+
+    class Large:
+        async def take(self) -> Portion:
+            return Portion([b"{%s}" % (b"x" * 8 * PIECE_BYTES)], "0:1.2", 700)
+
+        def close(self) -> None:
+            """Nothing is open."""
+
+    async def scene() -> None:
+        turns = 0
+
+        async def other() -> None:
+            nonlocal turns
+            while True:
+                turns += 1
+                await asyncio.sleep(0)
+
+        task = asyncio.create_task(other())
+        seen = [turns async for _ in http_stream._frames(Large())]
+        task.cancel()
+        assert len(seen) > 8
+        assert len(set(seen[1:])) == len(seen) - 1
+
+    asyncio.run(scene())
+
+
 class Endless:
     """A stream that has one portion again and again, and counts who reads it."""
 

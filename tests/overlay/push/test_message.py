@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import pairwise
 
 import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
+from overlay.delivery.bag_delivery import bag_change, bag_whole
 from overlay.delivery.delivery import Position, delivery, json_text, moved
+from overlay.delivery.list_delivery import list_change, list_difference
 from overlay.push.message import ANSWER, Missed, answer_message, read_all, read_at, read_told
 
 AT = Position(0, 3).text
@@ -68,6 +71,39 @@ def test_differences_of_a_distinct_become_one(sets: list[set[int | None]]) -> No
     assert set(told["removed"]) <= sets[0]
     assert sets[0] - set(told["removed"]) | set(told["added"]) == sets[-1]
     assert not sets[0] & set(told["added"])
+
+
+rows = st.lists(st.sampled_from(["[0]", '["a"]']), max_size=4)
+
+
+@given(st.lists(rows, min_size=2, max_size=5), st.booleans())
+def test_differences_of_rows_become_one(states: list[list[str]], listed: bool) -> None:
+    missed = Missed()
+    for n, (old, new) in enumerate(pairwise(states), 2):
+        if listed:
+            body = list_change(*list_difference(old, new))
+        else:
+            one, other = Counter(old), Counter(new)
+            body = bag_change(list((one - other).elements()), list((other - one).elements()))
+        missed.add(read_told(line("change", 5, n, body)))
+    [told] = [msgspec.json.decode(one) for one in missed.lines()]
+    assert (told["n"], told.get("changes", 1)) == (len(states), len(states) - 1)
+    assert told.get("conflated", False) == (len(states) > 2)
+    held = [msgspec.json.decode(row) for row in states[0]]
+    for member in told["removed"]:
+        held.pop(member[0]) if listed else held.remove(member)
+    for member in told["added"]:
+        held.insert(*member) if listed else held.append(member)
+    expected = [msgspec.json.decode(row) for row in states[-1]]
+    assert held == expected if listed else sorted(map(str, held)) == sorted(map(str, expected))
+
+
+def test_a_whole_resync_takes_the_place_of_all_before() -> None:
+    missed = Missed()
+    missed.add(read_told(line("change", 5, 2, bag_change(['["a"]'], []))))
+    missed.add(read_told(line("resync", 5, 3, bag_whole(['["b"]', '["b"]']))))
+    missed.add(read_told(line("change", 5, 4, bag_change(['["b"]'], []))))
+    assert [msgspec.json.decode(one)["n"] for one in missed.lines()] == [3, 4]
 
 
 @given(st.lists(st.sampled_from(["snapshot", "change", "resync", "ended", ANSWER]), min_size=1, max_size=8))

@@ -144,12 +144,15 @@ class Changing:
         self.n = 1
         self.before = lambda: None
         self._answers = answers
-        self.stream = PushStream(("s",), None, 1, 1.0, lambda: 0.0, lambda gone: None, self.look)
+        self.stream = PushStream(("s",), None, 1, 1.0, lambda: 0.0, lambda gone: None, self.newest)
         self.stream.begin([self.found()], 0)
 
     def found(self) -> Found:
         body = {"id": "s", "version": 1, "n": self.n, "answer": list(self.values), "at": Position(0, 4)}
         return Found(body)
+
+    async def newest(self, names: Sequence[str]) -> Sequence[Answer]:
+        return await asyncio.to_thread(self.look, names)
 
     def look(self, names: Sequence[str]) -> Sequence[Answer]:
         answer = self._answers(self.values, self.n) if self._answers else self.found()
@@ -254,5 +257,18 @@ def test_what_has_gone_meanwhile_is_unknown_and_its_end_is_told() -> None:
         line = delivery('"s"', "ended", 1, world.n + 1, '"reason":"unsubscribed"', Position(0, 4).text)
         world.stream.put(0, [read_told(line)])
         assert await told(world.stream) == [("ended", world.n + 1)]
+
+    run(scene)
+
+
+def test_rows_that_are_not_here_are_made_good_by_coming_back() -> None:
+    async def scene() -> None:
+        body = {"id": "s", "status": "live", "form": "bag", "version": 1, "rows": 0, "at": Position(0, 4)}
+        one = stream()
+        one.begin([Found({**body, "n": 5, "answer": []})], 0)
+        one.make_good(0, Found({**body, "n": 5}))
+        assert await told(one) == [("answer", 5)]
+        one.make_good(0, Found({**body, "n": 6}))
+        assert await told(one) == [("moved", None)]
 
     run(scene)

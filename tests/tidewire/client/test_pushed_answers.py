@@ -163,6 +163,53 @@ def test_what_a_distinct_holds_is_known_across_a_break(script: str) -> None:
     assert (heard[2].old, heard[2].new) == ([2, 3], [2])
 
 
+def rows(kind: str, n: int, removed: list[Any], added: list[Any], **said: Any) -> dict[str, Any]:
+    at = {"epoch": 0, "batch": n}
+    return {"id": "s", "kind": kind, "version": 4, "n": n, "removed": removed, "added": added, "at": at} | said
+
+
+def test_a_bag_is_followed_across_a_break(script: str) -> None:
+    first = answer(1, [["a", 1], ["a", 1]], form="bag", rows=2)
+    Script.answers = [
+        events(first, rows("change", 2, [["a", 1]], [["b", None]]), mark="0:4.2", retry=1),
+        events(answer(5, [["a", 1], ["c", 2]], form="bag", rows=2)),
+    ]
+    with PushedAnswers("s", lambda: [script]) as answers:
+        snapshot, change, later = (told(answers) for _ in range(3))
+    assert (snapshot.kind, snapshot.form, snapshot.added) == ("snapshot", "bag", [("a", 1), ("a", 1)])
+    assert (change.removed, change.added) == ([("a", 1)], [("b", None)])
+    assert (later.kind, later.n, later.changes, later.conflated) == ("change", 5, 3, True)
+    assert (later.removed, later.added) == ([("b", None)], [("c", 2)])
+
+
+def test_a_list_is_followed_across_a_break(script: str) -> None:
+    Script.answers = [
+        events(answer(1, [["a"], ["b"]], form="list"), rows("change", 2, [[0, ["a"]]], [[1, ["c"]]]), retry=1),
+        events(answer(3, [["d"], ["b"], ["c"]], form="list")),
+    ]
+    with PushedAnswers("s", lambda: [script]) as answers:
+        snapshot, change, later = (told(answers) for _ in range(3))
+    assert snapshot.added == [(0, ("a",)), (1, ("b",))]
+    assert (change.removed, change.added) == ([(0, ("a",))], [(1, ("c",))])
+    assert (later.removed, later.added, later.conflated) == ([], [(0, ("d",))], False)
+
+
+def test_a_bag_whose_rows_are_not_told_is_looked_up(script: str) -> None:
+    none = answer(1, None, form="bag", rows=7, snapshot="none")
+    del none["answer"]
+    Script.answers = [
+        events(none, rows("change", 2, [["a"]], [])),
+        events(none | {"n": 4}),
+        events(answer(6, [["z"]], form="bag", rows=1)),
+    ]
+    with PushedAnswers("s", lambda: [script]) as answers:
+        snapshot, change, void, whole = (told(answers) for _ in range(4))
+    assert (snapshot.kind, snapshot.snapshot, snapshot.added) == ("snapshot", "none", [])
+    assert change.removed == [("a",)]
+    assert (void.kind, void.whole, void.n) == ("resync", "look", 4)
+    assert (whole.kind, whole.whole, whole.added) == ("resync", True, [("z",)])
+
+
 def test_the_owner_is_asked_in_its_place_with_the_same_token(edge: LiveEdge, script: str) -> None:
     edge.subscribe("s/é", sql=PUSHED)
     Script.answers = [(307, {"Location": f"http://{door(edge)}/subscriptions/s%2F%C3%A9/events"}, "")]

@@ -14,6 +14,7 @@ from operators.control import Progress, encode_control
 from tests.tidewire.history.test_backtest import QUESTIONS, RELATION, filled, value_of
 from tidewire.client.records import At, Delivery
 from tidewire.history.as_of import AsOf, HistoryDiffers, LogBehind, check_joint, cut_at, read_batches
+from tidewire.history.backtest import Backtest
 
 TOPICS = Topics()
 BATCHES = [
@@ -51,6 +52,24 @@ def test_sets_are_compared_as_sets(tmp_path: Path) -> None:
     check_joint(test, snapshot(added=[5, 4], removed=[]))
     with pytest.raises(HistoryDiffers):
         check_joint(test, snapshot(added=[5], removed=[]))
+
+
+class Ended:
+    """A back-test that has come to an answer."""
+
+    def __init__(self, answer: object) -> None:
+        self.answer = answer
+
+
+def test_rows_of_a_bag_are_compared_without_order_and_those_of_a_list_with_it() -> None:
+    bag = snapshot(form="bag", removed=[], added=[("a", 1), ("b", 2), ("a", 1)])
+    check_joint(cast(Backtest, Ended([("b", 2), ("a", 1), ("a", 1)])), bag)
+    listed = snapshot(form="list", removed=[], added=[(0, ("a",)), (1, ("b",))])
+    check_joint(cast(Backtest, Ended([("a",), ("b",)])), listed)
+    check_joint(cast(Backtest, Ended([("a",)])), snapshot(form="bag", snapshot="none", removed=[], added=[]))
+    for told, answer in ((bag, [("b", 2), ("a", 1)]), (listed, [("b",), ("a",)])):
+        with pytest.raises(HistoryDiffers):
+            check_joint(cast(Backtest, Ended(answer)), told)
 
 
 def test_a_log_that_does_not_come_so_far(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from catalog.schema.ddl import apply_ddl
 from catalog.schema.relation import Catalog
-from tidewire.scenario.same_answer import columns_of, same_bag
+from tidewire.scenario.same_answer import columns_of, same_bag, same_list
 
 COLUMNS = {
     "b": "BOOLEAN", "i": "INTEGER", "l": "BIGINT", "r": "REAL", "d": "DOUBLE", "n": "DECIMAL(12,2)",
@@ -107,3 +107,9 @@ def test_rows_are_a_bag() -> None:
     assert columns_of(CATALOG, "SELECT nonsense") is None
     assert same_bag([["2.50", 0.1]], [["2.5", Decimal("0.1")]], None)
     assert not same_bag([[0.10000000000000002]], [[Decimal("0.1")]], None)
+
+
+def test_a_list_has_an_order() -> None:
+    assert same_list([["2.50"], ["a"]], [["2.5"], ["a"]], None)
+    assert not same_list([["a"], ["b"]], [["b"], ["a"]], None)
+    assert not same_list([["a"]], [["a"], ["a"]], None)

@@ -1,0 +1,90 @@
+"""Current answers with the rows of bags in them, which an edge does not keep: they are looked up at the shard.
+
+A look takes as long as a batch, so those who want the same rows share it. What it sees must be at least as new as what
+its reader was told by the time he asks, or something between the two would be missed; so who asks while one is under
+way waits for the next one, and all who wait for that share it:
+
+    asks   A  B     C
+    looks  [--A--][--B C--]
+
+Where a bag has more rows than an answer may have, and where its subscription wants no snapshot, the answer says
+`"snapshot": "none"` and has no rows: its reader is told what changes.
+
+For the event loop only.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import TypeGuard
+
+import msgspec
+
+from connectors.http.answer import Answer, Found
+from connectors.http.gateway import Looked, NoBag, RowsProtocol, TooManyRows
+
+MOST_LOOKS = 16
+"""At a time; more wait here, where they cost nothing."""
+
+
+class RowLooks:
+    """Those of one edge. `rows`: who looks rows up; None while nobody does."""
+
+    def __init__(self, most: int = MOST_LOOKS) -> None:
+        self.rows: RowsProtocol | None = None
+        self._gate = asyncio.Semaphore(most)
+        self._running: dict[str, asyncio.Task[Answer]] = {}
+        self._next: dict[str, asyncio.Task[Answer]] = {}
+
+    async def filled(self, names: Sequence[str], answers: Sequence[Answer]) -> Sequence[Answer]:
+        """Return `answers` (of `names`) with the rows that they lack. Raises what a look raises."""
+        lacking = {name: answer for name, answer in zip(names, answers, strict=True) if lacks_rows(answer)}
+        if not lacking or self.rows is None:
+            return answers
+        looks = [self._begun_from_now_on(self.rows, name, answer) for name, answer in lacking.items()]
+        found = await asyncio.gather(*map(asyncio.shield, looks))
+        filled = dict(zip(lacking, found, strict=True))
+        return [filled.get(name, answer) for name, answer in zip(names, answers, strict=True)]
+
+    def _begun_from_now_on(self, rows: RowsProtocol, name: str, answer: Found) -> asyncio.Task[Answer]:
+        waiting = self._next.get(name)
+        if waiting is not None:
+            return waiting
+        before = self._running.get(name)
+        look = asyncio.create_task(self._look(rows, name, answer, before))
+        (self._running if before is None else self._next)[name] = look
+        return look
+
+    async def _look(self, rows: RowsProtocol, name: str, answer: Found, before: asyncio.Task[Answer] | None) -> Answer:
+        if before is not None:
+            await asyncio.wait({before})
+            self._running[name] = self._next.pop(name)
+        try:
+            async with self._gate:
+                looked = await rows.look(name)
+        finally:
+            if self._running[name] is asyncio.current_task():
+                del self._running[name]
+        match looked:
+            case Looked():
+                return Found(_with_rows(answer.body, looked))
+            case TooManyRows():
+                return Found({**answer.body, "snapshot": "none"})
+            case NoBag():
+                return answer
+        return looked
+
+
+def lacks_rows(answer: Answer | None) -> TypeGuard[Found]:
+    """Whether an answer is that of a live bag, and its rows are wanted."""
+    if not isinstance(answer, Found):
+        return False
+    body = answer.body
+    return body.get("form") == "bag" and body.get("status") == "live" and not ("answer" in body or "snapshot" in body)
+
+
+def _with_rows(body: Mapping[str, object], looked: Looked) -> dict[str, object]:
+    rows = msgspec.Raw(f"[{','.join(looked.rows)}]".encode())
+    said = {"version": looked.version, "n": looked.n, "rows": len(looked.rows), "at": looked.at, "sql": looked.sql}
+    return {**body, **said, "answer": rows}
