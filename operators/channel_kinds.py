@@ -1,48 +1,33 @@
-"""The kinds of channels that a shard computes: for each class of channel, how its messages and answers are found.
+"""The kinds of channels that a shard computes, a module each.
 
-To add one: a class in catalog/query/channel.py, a module beside `range_extremum.py`, and its line in `_KINDS`. Where a
-channel serves answers of two kinds (the members of a DISTINCT, or how many they are), the messages are the same ones,
-and the shape says which parts it is answered by.
+To add one: a class in catalog/query/channel.py; a module beside `range_extremum.py` that says all of it in its `KIND`
+(operators/channel_kind.py); and its line in `_KINDS`. Where a channel serves answers of two kinds (the members of a
+DISTINCT, or how many they are), the messages are the same ones, and the shape says which parts it is answered by.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-
-from catalog.query.channel import Channel, ExtremumChannel, PresenceChannel, TallyChannel
-from catalog.query.shape import Shape
-from operators import range_distinct, range_extremum, range_sums
-from operators.answer import Extremum, Members, Part, Tally
-from operators.batch_view import BatchView, Places
-from operators.channel_binding import ChannelBinding
-from operators.delta import Delta
-from state.change_batch import I64, Bool
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ChannelKind:
-    """What is done for a channel of one kind.
-
-    find: the messages of a batch.  nothing: the part of a region that no row can meet.
-    parts: the parts of regions.  codes: where a part may be one order code, those, and where there is one.
-    unbounded: whether a part may be of any size.
-    """
-
-    find: Callable[[BatchView, ChannelBinding], Iterator[Delta]]
-    nothing: Part
-    parts: Callable[[BatchView, ChannelBinding, Places], list[Part]]
-    codes: Callable[[BatchView, ChannelBinding, Places], tuple[I64, Bool]] | None = None
-    unbounded: bool = False
-
+from catalog.query.channel import (
+    Channel,
+    ExtremumChannel,
+    ImageChannel,
+    PresenceChannel,
+    TallyChannel,
+    is_known,
+)
+from catalog.query.shape import AnyShape, Shape
+from catalog.schema.relation import Relation
+from catalog.types.column_type import Kind
+from operators import range_distinct, range_extremum, range_sums, row_images
+from operators.channel_binding import ChannelBinding, ChannelError
+from operators.channel_kind import ChannelKind, RangeKind
 
 _KINDS: dict[type[Channel], ChannelKind] = {
-    ExtremumChannel: ChannelKind(range_extremum.find, Extremum(), range_extremum.parts, range_extremum.answers),
-    PresenceChannel: ChannelKind(range_distinct.find, Members(), range_distinct.parts, unbounded=True),
-    TallyChannel: ChannelKind(range_sums.find, Tally(), range_sums.parts),
+    ExtremumChannel: range_extremum.KIND,
+    PresenceChannel: range_distinct.KIND,
+    TallyChannel: range_sums.KIND,
+    ImageChannel: row_images.KIND,
 }
-_COUNTED = ChannelKind(range_distinct.find, Tally(), range_distinct.tallies)
-"""Presence, of which a shape asks how many values there are."""
 
 
 def kind_of(channel: Channel) -> ChannelKind:
@@ -50,15 +35,48 @@ def kind_of(channel: Channel) -> ChannelKind:
     return _KINDS[type(channel)]
 
 
-def answered_by(shape: Shape) -> tuple[tuple[Channel, ChannelKind], ...]:
+def bind(channel: Channel, relation: Relation) -> ChannelBinding:
+    """Bind `channel` to the columns of `relation`. Raises ChannelError if it does not fit."""
+    names = [column.name for column in relation.columns]
+    used = {channel.column, channel.range, *channel.equal} - {None}
+    kind = _KINDS.get(type(channel))
+    if kind is None:
+        raise ChannelError(f"channel `{channel.key}` is of a kind that this version does not serve")
+    if channel.relation != relation.name or not is_known(channel) or not used <= set(names):
+        raise ChannelError(f"channel `{channel.key}` does not fit table `{relation.name}` with columns {names}")
+    lacks = kind.lacks(channel, relation)
+    if lacks:
+        raise ChannelError(f"channel `{channel.key}` does not fit table `{relation.name}`: {lacks}")
+    column, range_ = (None if name is None else relation.index(name) for name in (channel.column, channel.range))
+    order = tuple(relation.index(name) for name in channel.equal), range_
+    ordered = (channel.range, channel.column if kind.measured else None)
+    texts = [name for name in ordered if name is not None and not relation.column(name).type.coded]
+    ranked = {relation.index(name): relation.column(name).type.kind is Kind.DECIMAL for name in texts}
+    text = channel.column is not None and not relation.column(channel.column).type.coded
+    orderings = kind.orderings(column, order)
+    return ChannelBinding(channel, column, order, orderings, ranked, text, channel.range in texts)
+
+
+def answered_by(shape: Shape) -> tuple[tuple[Channel, RangeKind], ...]:
     """Return the channels of `shape`, in their order, each with the kind of its parts in the shape's answers."""
     members = any(output.function == "distinct" for output in shape.outputs)
-    return tuple(
-        (channel, _COUNTED if isinstance(channel, PresenceChannel) and not members else kind_of(channel))
-        for channel in shape.channels
-    )
+    return tuple((channel, _answering(channel, members)) for channel in shape.channels)
 
 
-def is_unbounded(shape: Shape) -> bool:
-    """Whether answers of `shape` may be of any size."""
-    return any(kind.unbounded for _, kind in answered_by(shape))
+def is_plain(shape: AnyShape, coded: bool) -> bool:
+    """Whether answers of `shape` are one order code; `coded`: whether its (first) column has them."""
+    if not (isinstance(shape, Shape) and coded and len(shape.outputs) == 1):
+        return False
+    ((_, kind),) = answered_by(shape)
+    return kind.codes is not None
+
+
+def is_unbounded(shape: AnyShape) -> bool:
+    """Whether a range's answers of `shape` may be of any size."""
+    return isinstance(shape, Shape) and any(kind.unbounded for _, kind in answered_by(shape))
+
+
+def _answering(channel: Channel, members: bool) -> RangeKind:
+    kind = kind_of(channel)
+    assert isinstance(kind, RangeKind), f"{channel.key} is not answered by parts"
+    return range_distinct.COUNTED if kind is range_distinct.KIND and not members else kind

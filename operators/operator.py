@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from catalog.query.channel import Channel
-from catalog.query.shape import Shape
 from operators.answer import Parts
+from operators.row_images import Images
 from state.change_batch import I32, I64, Bool
 
 
@@ -55,6 +55,14 @@ class Messages:
 
 
 @dataclass(slots=True)
+class Outcome:
+    """What a batch of changes makes a table say; `images` is None where nobody listens to them."""
+
+    messages: Messages
+    images: Images | None = None
+
+
+@dataclass(slots=True)
 class Answers:
     """Current answers of n regions.
 
@@ -68,8 +76,3 @@ class Answers:
 
     def __len__(self) -> int:
         return len(self.new)
-
-
-def is_plain(shape: Shape, coded: bool) -> bool:
-    """Whether answers of `shape` are one order code; `coded`: whether its (first) column has them."""
-    return coded and len(shape.outputs) == 1 and shape.outputs[0].function in ("min", "max")

@@ -5,6 +5,7 @@ A packed record is an Arrow IPC stream whose schema metadata holds a JSON header
 
     kind      from -> to       its columns
     messages  shard -> edge    wire/messages.py
+    images    shard -> edge    wire/images.py
     snapshot  shard -> edge    wire/snapshot.py
     register  edge -> shard    wire/registrations.py
     summary   edge -> shard    wire/summary.py
@@ -32,6 +33,7 @@ from catalog.query.shape import with_tags
 from operators.record_error import FORMAT, format_of, newer_than_we
 from operators.wire.columns import Columns, Layout
 from operators.wire.header import Header, PackedError
+from operators.wire.images import PackedImages, pack_images, read_images
 from operators.wire.messages import BYTES_PER_MESSAGE, PackedMessages, pack_messages, read_messages
 from operators.wire.registrations import (
     MAX_REGISTRATIONS,
@@ -52,12 +54,14 @@ __all__ = [
     "Header",
     "Packed",
     "PackedError",
+    "PackedImages",
     "PackedMessages",
     "PackedRegistrations",
     "PackedSnapshot",
     "PackedSummary",
     "RegionColumns",
     "is_packed",
+    "pack_images",
     "pack_messages",
     "pack_region_columns",
     "pack_registrations",
@@ -67,11 +71,12 @@ __all__ = [
     "unpack_sound",
 ]
 
-Packed = PackedMessages | PackedSnapshot | PackedRegistrations | PackedSummary
+Packed = PackedMessages | PackedImages | PackedSnapshot | PackedRegistrations | PackedSummary
 
 _Reader = Callable[[Header, Columns], Packed]
 _READERS: dict[str, _Reader] = {
     "messages": read_messages,
+    "images": read_images,
     "snapshot": read_snapshot,
     "register": read_registrations,
     "summary": read_summary,

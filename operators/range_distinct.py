@@ -26,6 +26,7 @@ import numpy as np
 from operators.answer import Members, Part, Tally
 from operators.batch_view import BatchView, Places
 from operators.channel_binding import ChannelBinding, OrderingKey
+from operators.channel_kind import RangeKind, of_a_column
 from operators.delta import Delta
 from operators.range_extremum import run_tree
 from state.a2b_tree import ABSENT
@@ -35,12 +36,12 @@ from state.change_batch import I64, Bool
 def find(view: BatchView, bound: ChannelBinding) -> Iterator[Delta]:
     """Yield the messages of the view's changes: those about values, then those about NULL."""
     replay = view.replay
-    if bound.values_by is not None:
-        layout = view.layout(bound.values_by)
-        found = run_tree(layout, np.where(layout.slot >= 0, 0, ABSENT), replay)
-        values = replay.codes[bound.column][layout.version[layout.starts[found[1]]]]
-        yield _found(bound.values_by, found, values, np.ones(len(values), np.bool_))
-    if bound.has_nulls:
+    values_by = bound.orderings[0]
+    layout = view.layout(values_by)
+    found = run_tree(layout, np.where(layout.slot >= 0, 0, ABSENT), replay)
+    values = replay.codes[bound.column][layout.version[layout.starts[found[1]]]]
+    yield _found(values_by, found, values, np.ones(len(values), np.bool_))
+    if _has_nulls(bound):
         layout = view.layout(bound.order)
         null = (layout.slot >= 0) & ~replay.valid[bound.column]
         found = run_tree(layout, np.where(null, 0, ABSENT), replay)
@@ -59,12 +60,28 @@ def tallies(view: BatchView, bound: ChannelBinding, places: Places) -> list[Part
 
     `view` must be still. Cost: see the module's header; no value is looked at.
     """
-    assert bound.values_by is not None
-    layout = view.layout(bound.values_by)
-    firsts, stops = view.bundles(bound.values_by, len(bound.order[0]), places.groups)
+    layout = view.layout(bound.orderings[0])
+    firsts, stops = view.bundles(bound.orderings[0], len(bound.order[0]), places.groups)
     known = layout.count_present(firsts[places.group], stops[places.group], places.lo, places.hi)
     counts = known + _nulls(view, bound, places)
     return [Tally.of(count, total) for count, total in zip(counts.tolist(), known.tolist(), strict=True)]
+
+
+def _orderings(column: int | None, order: OrderingKey) -> tuple[OrderingKey, ...]:
+    """Return the ordering in which every value is a group of its own, and behind it that of the rows without one.
+
+    The latter only where such rows can meet a subscription: not where a condition is about the column.
+    """
+    equal, range_ = order
+    if column is None or column in equal:
+        return (order,)
+    values_by = ((*equal, column), range_)
+    return (values_by,) if column == range_ else (values_by, order)
+
+
+def _has_nulls(bound: ChannelBinding) -> bool:
+    """Whether a row of a subscription can have NULL in the column."""
+    return len(bound.orderings) > 1
 
 
 def _found(order: OrderingKey, found: I64, values: I64, known: Bool) -> Delta:
@@ -75,10 +92,9 @@ def _found(order: OrderingKey, found: I64, values: I64, known: Bool) -> Delta:
 
 def _values(view: BatchView, bound: ChannelBinding, places: Places) -> list[tuple[int | str, ...]]:
     """Return the values that are not NULL in each place, in the order of their codes (numbers of texts)."""
-    assert bound.values_by is not None
     assert bound.column is not None
-    layout = view.layout(bound.values_by)
-    firsts, stops = view.bundles(bound.values_by, len(bound.order[0]), places.groups)
+    layout = view.layout(bound.orderings[0])
+    firsts, stops = view.bundles(bound.orderings[0], len(bound.order[0]), places.groups)
     first, stop = firsts[places.group], stops[places.group]
     count, present = layout.present(first, stop, places.lo, places.hi)
     codes = view.replay.codes[bound.column][layout.version[layout.starts[present]]]
@@ -94,9 +110,14 @@ def _values(view: BatchView, bound: ChannelBinding, places: Places) -> list[tupl
 
 def _nulls(view: BatchView, bound: ChannelBinding, places: Places) -> Bool:
     """Return whether a row of each place has NULL in the column."""
-    if not bound.has_nulls:
+    if not _has_nulls(bound):
         return np.zeros(len(places), np.bool_)
     layout = view.layout(bound.order)
     sums = np.append(0, np.cumsum(~view.replay.valid[bound.column][layout.version]))
     first, stop = layout.spans(view.seek(bound.order, places.groups)[places.group], places.lo, places.hi)
     return sums[stop] > sums[first]
+
+
+KIND = RangeKind(lacks=of_a_column, orderings=_orderings, find=find, nothing=Members(), parts=parts, unbounded=True)
+COUNTED = RangeKind(lacks=of_a_column, orderings=_orderings, find=find, nothing=Tally(), parts=tallies)
+"""The same channel, where a shape asks how many values there are."""

@@ -14,6 +14,7 @@ import numpy as np
 from operators.answer import Extremum, Part
 from operators.batch_view import BatchView, Places
 from operators.channel_binding import ChannelBinding
+from operators.channel_kind import RangeKind, its_own_ordering, of_a_column
 from operators.delta import Delta
 from state.a2b_tree import ABSENT, FIELDS, A2BTree
 from state.change_batch import I64, Bool
@@ -94,3 +95,14 @@ def parts(view: BatchView, bound: ChannelBinding, places: Places) -> list[Part]:
     for i, value in zip(where.tolist(), found, strict=True):
         values[i] = value
     return [Extremum(value) for value in values]
+
+
+KIND = RangeKind(
+    lacks=of_a_column,
+    orderings=its_own_ordering,
+    measured=True,
+    find=find,
+    nothing=Extremum(),
+    parts=parts,
+    codes=answers,
+)

@@ -25,17 +25,18 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from catalog.query.channel import Channel
-from catalog.query.shape import Region, Shape
+from catalog.query.shape import AnyShape, Region, Shape
 from operators.answer import Part
 from operators.batch_view import BatchView
 from operators.channel_binding import ChannelBinding, ChannelError
-from operators.channel_kinds import ChannelKind, answered_by, kind_of
+from operators.channel_kind import RangeKind
+from operators.channel_kinds import answered_by, is_plain, kind_of
 from operators.message_merge import MessageMerge
-from operators.operator import Answers, Messages, is_plain
+from operators.operator import Answers, Messages
 
 Bindings = Mapping[Channel, ChannelBinding]
 """The channels listened to, in canonical order."""
-_Asked = tuple[Channel, ChannelKind]
+_Asked = tuple[Channel, RangeKind]
 
 
 def messages(view: BatchView, bindings: Bindings) -> Messages:
@@ -46,20 +47,23 @@ def messages(view: BatchView, bindings: Bindings) -> Messages:
     """
     merge = MessageMerge(view, list(bindings.values()))
     for number, bound in enumerate(bindings.values()):
-        for found in kind_of(bound.channel).find(view, bound):
+        kind = kind_of(bound.channel)
+        for found in kind.find(view, bound) if isinstance(kind, RangeKind) else ():
             merge.add(number, found)
     return merge.messages()
 
 
 def snapshot(view: BatchView, bindings: Bindings, regions: Sequence[Region]) -> Answers:
-    """Return the answers of `regions` over the rows of `view`, which has no changes.
+    """Return the answers of `regions` of ranges over the rows of `view`, which has no changes.
 
     Cost: O(n) for each channel among them, 2 us for each region and channel (DISTINCT: range_distinct.py).
     Raises ChannelError for a region with a channel that is not among `bindings`.
     """
     answers = Answers(np.zeros(len(regions), np.int64), np.zeros(len(regions), np.bool_), {})
-    kinds = {shape: answered_by(shape) for shape in dict.fromkeys(region.shape for region in regions)}
-    plain = {shape for shape in kinds if _is_plain(view, shape)}
+    shapes = dict.fromkeys(region.shape for region in regions)
+    ranges = [shape for shape in shapes if isinstance(shape, Shape)]
+    kinds: dict[AnyShape, tuple[_Asked, ...]] = {shape: answered_by(shape) for shape in ranges}
+    plain = {shape for shape in ranges if _is_plain(view, shape)}
     asked: dict[_Asked, list[int]] = {}
     for i, region in enumerate(regions):
         for one in kinds[region.shape] if not region.empty else ():
@@ -84,7 +88,7 @@ def _is_plain(view: BatchView, shape: Shape) -> bool:
 
 
 def _answer(
-    view: BatchView, bound: ChannelBinding, kind: ChannelKind, regions: Sequence[Region], which: list[int],
+    view: BatchView, bound: ChannelBinding, kind: RangeKind, regions: Sequence[Region], which: list[int],
     plain: np.ndarray, answers: Answers,
 ) -> dict[int, Part]:  # fmt: skip
     """Write one channel's answers of the regions `which` into `answers` where `plain`; return the others."""

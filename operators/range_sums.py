@@ -24,11 +24,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from catalog.query.channel import Channel
+from catalog.schema.relation import Relation
 from operators.answer import Part, Tally
 from operators.batch_view import BatchView, Places
 from operators.channel_binding import ChannelBinding
+from operators.channel_kind import RangeKind, its_own_ordering
 from operators.delta import Delta
 from operators.exact_sums import ExactSums
+from operators.exact_units import is_summable
 from state.change_batch import I64, Bool
 from state.order_code import INT64_MAX, INT64_MIN
 
@@ -115,3 +119,14 @@ def _both(moves: _Moves, which: I64) -> I64:
     one, other = moves.x[0][which], moves.x[1][which]
     ends = np.full(len(which), INT64_MIN), np.full(len(which), INT64_MAX)
     return np.stack([ends[0], np.minimum(one, other), np.maximum(one, other), ends[1]])
+
+
+def _lacks(channel: Channel, relation: Relation) -> str:
+    if channel.column is None:
+        return "" if channel.kind == "rows" else f"`{channel.kind}` needs a column"
+    type_ = relation.column(channel.column).type
+    summed = channel.kind == "values" and not is_summable(type_)
+    return f"column `{channel.column}` is {type_}; only numbers have sums" if summed else ""
+
+
+KIND = RangeKind(lacks=_lacks, orderings=its_own_ordering, find=find, nothing=Tally(), parts=parts)

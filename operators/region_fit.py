@@ -2,7 +2,7 @@
 
 A region fits where its shape's channels can be bound to the relation's columns, its group has a value of the right kind
 for each equality column, written canonically (it is compared by its bytes), and its bounds are of the range attribute's
-kind and in order. An empty region is never looked up, so only its shape counts.
+kind and in order. An empty region is never looked up, so only its shape counts. Regions of filters: `filter_fit.py`.
 """
 
 from __future__ import annotations
@@ -11,19 +11,23 @@ from typing import NamedTuple
 
 import msgspec
 
-from catalog.query.shape import FUNCTIONS, Region, Shape, group_key
+from catalog.query.filter_shape import FilterShape
+from catalog.query.shape import FUNCTIONS, AnyShape, Region, Shape, group_key
 from catalog.schema.relation import Relation
-from operators.channel_binding import ChannelBinding, ChannelError
+from operators.channel_binding import ChannelError
+from operators.channel_kinds import bind
+from operators.filter_fit import FilterFit
 from state.order_code import INT64_MAX, INT64_MIN
 
 
 class _Asked(NamedTuple):
     """What regions of a shape must have, or why there can be none. `bounds`: the type of `lo` and `hi`."""
 
-    shape: Shape
+    shape: AnyShape
     why_none: str
     coded: tuple[bool, ...] = ()
     bounds: type = int
+    filters: FilterFit | None = None
 
 
 class RegionFit:
@@ -40,23 +44,30 @@ class RegionFit:
 
     def why_not(self, region: Region) -> str:
         """Return why `region` does not fit, '' where it does."""
-        if region.terms:
-            return f"terms {region.terms[:64]!r}, expected none for a shape of a range"
         shape = id(region.shape)
         asked = self._shapes.get(shape)
         if asked is None:
             asked = self._shapes[shape] = self._asked(region.shape)
+        if region.terms and asked.filters is None:
+            return asked.why_none or f"terms {region.terms[:64]!r}, expected none for a shape of a range"
         if asked.why_none or region.empty:
             return asked.why_none
         reason = self._groups.get((shape, region.group))
         if reason is None:
             reason = self._groups[shape, region.group] = _why_no_group(region.group, asked.coded)
+        if asked.filters is not None:
+            return reason or asked.filters.why_not(region)
         lo, hi = region.lo, region.hi
         if type(lo) is not asked.bounds or type(hi) is not asked.bounds or lo > hi:  # type: ignore[operator]
             return reason or f"bounds {lo!r} and {hi!r}, expected two ordered ones of type {asked.bounds.__name__}"
         return reason
 
-    def _asked(self, shape: Shape) -> _Asked:
+    def _asked(self, shape: AnyShape) -> _Asked:
+        if isinstance(shape, FilterShape):
+            filters = FilterFit(shape, self._relation)
+            return _Asked(shape, filters.why_none, () if filters.why_none else filters.coded, filters=filters)
+        if not isinstance(shape, Shape):
+            return _Asked(shape, f"a shape of the kind `{type(shape).__name__}`, which this version does not answer")
         functions = [output.function for output in shape.outputs]
         if not functions or ("distinct" in functions and len(functions) > 1):
             return _Asked(shape, f"outputs {functions}, expected some, DISTINCT alone")
@@ -68,7 +79,7 @@ class RegionFit:
             return _Asked(shape, f"a column compared twice: {compared}")
         try:
             for channel in shape.channels:
-                ChannelBinding.of(channel, self._relation)
+                bind(channel, self._relation)
         except ChannelError as error:
             return _Asked(shape, str(error))
         coded = tuple(self._relation.column(name).type.coded for name in shape.equal)

@@ -3,7 +3,7 @@
 A registration is answered by exactly one of
 
     value      what the answer is: an order code, or parts
-    Rows       the answer's rows, perhaps in several records
+    Rows       the answer's rows, each as `encode_row` writes it, perhaps in several records
     Digest     what tells whether the answer is the one that the edge has
     Same       the answer is the one that the edge has
     Refused    the shard does not take the registration, and says why
@@ -14,7 +14,13 @@ Of one version only the first answer in a batch counts, with all its parts.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import NamedTuple
+
 import msgspec
+
+from state.byte_runs import byte_runs
+from state.row_digest import Digest as Told
 
 
 class Rows(msgspec.Struct, frozen=True, array_like=True, tag=1):
@@ -48,8 +54,25 @@ class Later(msgspec.Struct, frozen=True, array_like=True, tag=5):
     """The registration was not taken yet: it is to be written again."""
 
 
+class Asked(NamedTuple):
+    """How a filter's rows are asked for.
+
+    told: the digest of the rows that the subscriber has been told: if the answer has it, the reply is `Same`.
+    digest_only: else it is a `Digest`, and not the rows.  by_keys: digests are over the key columns alone.
+    """
+
+    told: Told | None = None
+    digest_only: bool = False
+    by_keys: bool = False
+
+
+PLAINLY = Asked()
+"""Just the rows."""
+
 Reply = Rows | Digest | Same | Refused | Later
 
+_encode = msgspec.msgpack.Encoder().encode
+_ROW = msgspec.msgpack.Decoder(list[int | str | None])
 _DECODER = msgspec.msgpack.Decoder(Reply)
 _FIXED_BYTES = 40
 _BYTES_A_ROW = 5
@@ -66,6 +89,25 @@ def reply_size(reply: Reply) -> int:
         return _FIXED_BYTES + sum(len(text.encode()) for text in (reply.code, reply.message, reply.hint))
     rows = reply.rows if isinstance(reply, Rows) else ()
     return _FIXED_BYTES + sum(len(row) + _BYTES_A_ROW for row in rows)
+
+
+def rows_apart(reply: Reply, most: int) -> list[Reply]:
+    """Return rows as several replies of at most `most` bytes, or of one row; any other reply as it is."""
+    if not isinstance(reply, Rows) or reply_size(reply) <= most:
+        return [reply]
+    sizes = [len(row) + _BYTES_A_ROW for row in reply.rows]
+    runs = list(byte_runs(sizes, most - _FIXED_BYTES))
+    return [Rows(reply.rows[run], reply.last and run.stop == len(sizes)) for run in runs]
+
+
+def encode_row(values: Iterable[int | str | None]) -> bytes:
+    """Return a row of an answer as bytes: order codes, texts, None for NULL, in the order of the SELECT list."""
+    return _encode(tuple(values))
+
+
+def decode_row(data: bytes) -> list[int | str | None]:
+    """Read what `encode_row` wrote. Raises msgspec.DecodeError."""
+    return _ROW.decode(data)
 
 
 def decode_reply(data: bytes) -> Reply:

@@ -11,8 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from catalog.query.channel import Channel
-from catalog.query.shape import Shape
-from operators.channel_binding import ChannelBinding, OrderingKey
+from catalog.query.shape import AnyShape
+from operators.channel_binding import OrderingKey
+from operators.channel_kinds import bind
 from operators.reply import Refused
 from shard.state import ShardState
 
@@ -58,14 +59,14 @@ class Room:
         self._orderings = {key for channel in self._channels for key in self._needed(channel)}
         self._size = state.bytes
 
-    def take(self, shape: Shape) -> None:
+    def take(self, shape: AnyShape) -> None:
         """Count what `shape` needs, whatever the bounds are."""
         channels, orderings = self._more(shape)
         self._channels |= channels
         self._orderings |= orderings
         self._size += self._bytes(orderings)
 
-    def why_not(self, shape: Shape) -> Refused | None:
+    def why_not(self, shape: AnyShape) -> Refused | None:
         """Return why there is no room for `shape`, None where there is."""
         channels, orderings = self._more(shape)
         bounds = self._bounds
@@ -80,13 +81,13 @@ class Room:
                 return Refused(CODE, f"{about}: this subscription needs {more:,} more", _HINT.format(setting))
         return None
 
-    def _more(self, shape: Shape) -> tuple[set[Channel], set[OrderingKey]]:
+    def _more(self, shape: AnyShape) -> tuple[set[Channel], set[OrderingKey]]:
         channels = set(shape.channels) - self._channels
         needed = {key for channel in channels for key in self._needed(channel)}
         return channels, needed - self._orderings
 
     def _needed(self, channel: Channel) -> tuple[OrderingKey, ...]:
-        return ChannelBinding.of(channel, self._state.relation).orderings
+        return bind(channel, self._state.relation).orderings
 
     def _bytes(self, orderings: set[OrderingKey]) -> int:
         return _BYTES_A_ROW * self._state.table.rows * len(orderings)

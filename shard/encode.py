@@ -1,13 +1,13 @@
 """Stage `encode`: what each virtual edge gets, packed into records of bounded size.
 
 Virtual edges that get the same messages get the same bytes, packed once. Chunks are numbered per virtual edge:
-first those of its snapshot, then those of its messages. A virtual edge that is to be told of a loss (`Header.lost`)
-has a snapshot, be it empty, whose chunks say so.
+first those of its snapshot, then those of its messages, then those of images. A virtual edge that is to be told of a
+loss (`Header.lost`) has a snapshot, be it empty, whose chunks say so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import msgspec
 import numpy as np
@@ -15,14 +15,18 @@ import numpy as np
 from connectors.record import OutRecord
 from operators.answer import apart, encoded_size
 from operators.operator import Answers
-from operators.packed import BYTES_PER_ANSWER, Header, pack_messages, pack_snapshot
-from operators.reply import reply_size
+from operators.packed import BYTES_PER_ANSWER, Header, pack_images, pack_messages, pack_snapshot
+from operators.reply import reply_size, rows_apart
 from shard.outgoing import Outgoing
-from shard.register import Snapshot
+from shard.outgoing_images import OutgoingImages
 from shard.route import Route
+from shard.snapshot import Snapshot
 from state.byte_runs import RECORD_BYTES, byte_runs
 from state.change_batch import I64
 
+_Part = Outgoing | OutgoingImages
+Chunks = dict[int, list[_Part]]
+"""By virtual edge, what it gets of a batch beside its snapshot, in order."""
 _NOTHING = Snapshot(np.zeros(0, np.int64), Answers(np.zeros(0, np.int64), np.zeros(0, np.bool_), {}))
 
 
@@ -37,18 +41,17 @@ class Encoder:
         self._header = header
 
     def encode(
-        self, snapshots: Mapping[int, Snapshot], outgoing: Outgoing | None, routed: Route, hurt: Collection[int] = ()
+        self, snapshots: Mapping[int, Snapshot], chunks: Chunks, hurt: Collection[int] = ()
     ) -> Iterator[OutRecord]:
         """Yield the packed records of every virtual edge, its chunks in order; `hurt` are told of a loss."""
-        chunks = {} if outgoing is None else _chunks(outgoing, routed)
         packed: dict[tuple[int, int, int], bytes] = {}
         for ve in sorted({*chunks, *snapshots, *hurt}):
             snapshot = snapshots.get(ve, _NOTHING if ve in hurt else None)
             yield from self._for_edge(ve, snapshot, chunks.get(ve, []), packed, ve in hurt)
 
     def _for_edge(
-        self, ve: int, snapshot: Snapshot | None, chunks: list[Outgoing], packed: dict[tuple[int, int, int], bytes],
-        lost: bool,
+        self, ve: int, snapshot: Snapshot | None, chunks: Sequence[_Part],
+        packed: dict[tuple[int, int, int], bytes], lost: bool,
     ) -> Iterator[OutRecord]:  # fmt: skip
         answers = [] if snapshot is None else list(_cut(snapshot)) or [snapshot]
         of = len(answers) + len(chunks)
@@ -63,13 +66,20 @@ class Encoder:
             yield OutRecord(self._topic, ve, key, packed[identity])
 
 
-def _chunks(outgoing: Outgoing, routed: Route) -> dict[int, list[Outgoing]]:
+def chunks_of(outgoing: Outgoing, routed: Route) -> Chunks:
     """Return the chunks of each virtual edge; edges that get the same have the very same."""
-    chunks: dict[int, list[Outgoing]] = {}
+    chunks: Chunks = {}
     for rows, edges in routed.parts:
-        part = list(_only(outgoing, rows).split())
+        part: list[_Part] = list(_only(outgoing, rows).split())
         chunks.update((ve, part) for ve in edges)
     return chunks
+
+
+def add_images(chunks: Chunks, images: OutgoingImages, viewers: Sequence[int]) -> None:
+    """Put images behind the chunks of all who listen to them: the very same for each."""
+    parts = list(images.split()) if viewers else []
+    for ve in viewers if parts else ():
+        chunks[ve] = [*chunks.get(ve, ()), *parts]
 
 
 def _only(outgoing: Outgoing, rows: I64) -> Outgoing:
@@ -78,17 +88,17 @@ def _only(outgoing: Outgoing, rows: I64) -> Outgoing:
     return outgoing if whole else outgoing.take(rows)
 
 
-def _pack(header: Header, part: Outgoing, chunk: int, of: int) -> bytes:
-    seq = part.seq
-    whole = msgspec.structs.replace(
-        header, kind="messages", chunk=chunk, of=of, first_seq=int(seq[0]), last_seq=int(seq[-1])
-    )
-    return pack_messages(whole, part.messages, seq, part.causes, part.several)
+def _pack(header: Header, part: _Part, chunk: int, of: int) -> bytes:
+    seq, kind = part.seq, "messages" if isinstance(part, Outgoing) else "images"
+    whole = msgspec.structs.replace(header, kind=kind, chunk=chunk, of=of, first_seq=int(seq[0]), last_seq=int(seq[-1]))
+    if isinstance(part, Outgoing):
+        return pack_messages(whole, part.messages, seq, part.causes, part.several)
+    return pack_images(whole, part.channel, part.images, seq, part.causes, part.several)
 
 
 def _cut(snapshot: Snapshot) -> Iterator[Snapshot]:
     """Yield runs of answers that take at most `RECORD_BYTES`; one that takes more stands in several (`_spread`)."""
-    if snapshot.answers.parts:
+    if snapshot.answers.parts or snapshot.replies:
         snapshot = _spread(snapshot)
     sized = snapshot.answers.parts or snapshot.replies
     sizes = _sizes(snapshot) if sized else np.full(len(snapshot.version), BYTES_PER_ANSWER)
@@ -97,15 +107,16 @@ def _cut(snapshot: Snapshot) -> Iterator[Snapshot]:
 
 
 def _spread(snapshot: Snapshot) -> Snapshot:
-    """Return the answers with each DISTINCT that is too large for a record as several, all of one version."""
-    answers = snapshot.answers
-    parted = {i: apart(parts, RECORD_BYTES - BYTES_PER_ANSWER) for i, parts in answers.parts.items()}
-    times = np.array([len(parted.get(i, (None,))) for i in range(len(answers))], np.int64)
+    """Return the answers with each DISTINCT and each list of rows that is too large for a record as several."""
+    answers, most = snapshot.answers, RECORD_BYTES - BYTES_PER_ANSWER
+    parted = {i: apart(parts, most) for i, parts in answers.parts.items()}
+    cut = {i: rows_apart(reply, most) for i, reply in snapshot.replies.items()}
+    times = np.array([max(len(parted.get(i, "1")), len(cut.get(i, "1"))) for i in range(len(answers))], np.int64)
     if times.sum() == len(answers):
         return snapshot
     first = np.cumsum(times) - times
     parts = {int(first[i]) + k: piece for i, pieces in parted.items() for k, piece in enumerate(pieces)}
-    replies = {int(first[i]): reply for i, reply in snapshot.replies.items()}
+    replies = {int(first[i]) + k: piece for i, pieces in cut.items() for k, piece in enumerate(pieces)}
     new, known = np.repeat(answers.new, times), np.repeat(answers.has_new, times)
     return Snapshot(np.repeat(snapshot.version, times), Answers(new, known, parts), replies)
 

@@ -10,6 +10,7 @@ import numpy as np
 from catalog.schema.relation import Relation
 from operators.operator import Messages
 from operators.packed import BYTES_PER_MESSAGE
+from shard.shared_sizes import SharedSizes
 from state.byte_runs import RECORD_BYTES
 from state.causes import Causes
 from state.change_batch import I32, I64, Bool, ChangeBatch
@@ -129,11 +130,11 @@ class _Sizes:
         groups = np.array([len(group) for group in messages.groups], np.int64)
         texts = np.array([len(text.encode()) for text in messages.texts], np.int64)
         self._one_group = int(groups.sum()) if len(groups) == 1 else 0
-        self._shared: list[_Shared] = []
+        self._shared: list[SharedSizes] = []
         if len(groups) > 1:
-            self._shared.append(_Shared(np.arange(len(messages.group)), messages.group, groups))
+            self._shared.append(SharedSizes(np.arange(len(messages.group)), messages.group, groups))
         if len(texts):
-            self._shared.append(_Shared(*outgoing.text_names(), texts))
+            self._shared.append(SharedSizes(*outgoing.text_names(), texts))
 
     def of(self, start: int, end: int) -> int:
         """Return the size of the messages from `start` to `end`.
@@ -142,22 +143,6 @@ class _Sizes:
         """
         shared = self._one_group + sum(shared.of(start, end) for shared in self._shared)
         return (end - start) * BYTES_PER_MESSAGE + shared
-
-
-class _Shared:
-    """What messages share: `by[i]`, ascending, names the thing `thing[i]`, which takes sizes[thing[i]] bytes."""
-
-    def __init__(self, by: I64, thing: I64 | I32, sizes: I64) -> None:
-        order = np.argsort(thing, kind="stable")
-        same = thing[order[1:]] == thing[order[:-1]]
-        before = np.full(len(by), -1, np.int64)
-        before[order[1:][same]] = by[order[:-1][same]]
-        self._by, self._before, self._sizes = by, before, sizes[thing]
-
-    def of(self, start: int, end: int) -> int:
-        """Return the bytes of all that messages from `start` to `end` name, each thing once: where it comes first."""
-        mine = slice(*np.searchsorted(self._by, (start, end)).tolist())
-        return int(self._sizes[mine][self._before[mine] < start].sum())
 
 
 def _middle(cause: I32) -> int:

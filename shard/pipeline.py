@@ -23,13 +23,15 @@ from connectors.topics import Topics
 from operators.counters import ShardCounters
 from operators.packed import Header
 from shard.bounds import Bounds, held
-from shard.encode import Encoder
+from shard.encode import Encoder, add_images, chunks_of
 from shard.group import Group
 from shard.order import order
 from shard.outgoing import Outgoing
-from shard.register import Snapshot, take_registrations
+from shard.outgoing_images import OutgoingImages
+from shard.register import take_registrations
 from shard.resolve import Resolved, resolve
-from shard.route import Route, route
+from shard.route import Route, route, viewers_of
+from shard.snapshot import DIGEST_KEY, Snapshot
 from shard.state import UNKNOWN_NAMES_KEPT, ShardState
 
 
@@ -39,7 +41,8 @@ class GroupSpec:
 
     `several` are the topics that are known to have several partitions. `members` are the shards that it holds; where
     none is named it is the shard of its name. `seed` has what members begin with that have no state yet
-    (shard/group.py). `bounds` are what subscriptions may make each member hold.
+    (shard/group.py). `bounds` are what subscriptions may make each member hold; `digest_key` has the 16 bytes under
+    which rows are hashed.
     """
 
     epoch: int
@@ -51,6 +54,7 @@ class GroupSpec:
     members: tuple[str, ...] = ()
     seed: bytes | None = None
     bounds: Bounds = field(default_factory=Bounds)
+    digest_key: bytes = DIGEST_KEY
 
     @property
     def tables(self) -> dict[str, Relation]:
@@ -72,12 +76,17 @@ class GroupResult:
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """What a batch's rows did to a member: as they were decoded and resolved, and the messages with their ways."""
+    """What a batch's rows did to a member: as they were decoded and resolved, and the messages with their ways.
+
+    `images`, where somebody listens to them, go to all of `viewers`.
+    """
 
     decoded: Decoded
     resolved: Resolved
     outgoing: Outgoing | None = None
     routed: Route = field(default_factory=Route)
+    images: OutgoingImages | None = None
+    viewers: Sequence[int] = ()
 
 
 def process_group(spec: GroupSpec, batch: int, state: bytes | None, records: Sequence[RawRecords]) -> GroupResult:
@@ -108,14 +117,15 @@ def process_member(
 
     Registrations take effect before the rows: a snapshot holds at the end of the batch before (shard/register.py).
     """
-    snapshots = take_registrations(member, spec.epoch, registrations, spec.partitions, spec.bounds)
+    snapshots = take_registrations(member, spec.epoch, registrations, spec.partitions, spec.bounds, spec.digest_key)
     applied = None
     if rows is not None:
         decoded = decode(member, rows, spec.several)
         resolved = settle(member, decoded, rows)
-        outgoing = apply(member, resolved)
+        outgoing, images = apply(member, resolved)
         routed = Route() if outgoing is None else route(member.listeners, outgoing.messages, spec.partitions)
-        applied = Applied(decoded, resolved, outgoing, routed)
+        viewers = [] if images is None else viewers_of(member.listeners, images.channel, spec.partitions)
+        applied = Applied(decoded, resolved, outgoing, routed, images, viewers)
     yield from encode(spec, batch, member, snapshots, applied)
     if applied is not None:
         count(member, applied)
@@ -139,14 +149,23 @@ def settle(member: ShardState, decoded: Decoded, rows: RawRecords) -> Resolved:
     return resolve(decoded, rows, member.relation, member.table.stored, member.graves, member.repeats)
 
 
-def apply(member: ShardState, resolved: Resolved) -> Outgoing | None:
-    """Apply the changes to the member's table; return the messages they cause, None where nothing changes."""
-    if not len(resolved.changes):
-        return None
-    messages = member.table.apply(resolved.changes)
-    outgoing = Outgoing.of(messages, resolved.changes, resolved.causes, member.seq, member.relation)
-    member.seq += len(messages)
-    return outgoing
+def apply(member: ShardState, resolved: Resolved) -> tuple[Outgoing | None, OutgoingImages | None]:
+    """Apply the changes to the member's table; return the messages and images they cause, None where nothing changes.
+
+    Messages have the first numbers, images those behind them.
+    """
+    changes, causes = resolved.changes, resolved.causes
+    if not len(changes):
+        return None, None
+    viewed = member.images
+    outcome = member.table.apply(changes, member.needed_columns if viewed else None)
+    outgoing = Outgoing.of(outcome.messages, changes, causes, member.seq, member.relation)
+    member.seq += len(outcome.messages)
+    if viewed is None or outcome.images is None:
+        return outgoing, None
+    images = OutgoingImages.of(viewed, outcome.images, changes, causes, member.seq)
+    member.seq += len(outcome.images)
+    return outgoing, images
 
 
 def encode(
@@ -154,8 +173,10 @@ def encode(
 ) -> Iterator[OutRecord]:
     """Yield what each virtual edge gets, then the dead letters."""
     encoder = Encoder(spec.topics.notifications, Header("messages", spec.epoch, member.shard, batch))
-    outgoing, routed = (None, Route()) if applied is None else (applied.outgoing, applied.routed)
-    yield from encoder.encode(snapshots, outgoing, routed, member.hurt)
+    chunks = {} if applied is None or applied.outgoing is None else chunks_of(applied.outgoing, applied.routed)
+    if applied is not None and applied.images is not None:
+        add_images(chunks, applied.images, applied.viewers)
+    yield from encoder.encode(snapshots, chunks, member.hurt)
     for letter in () if applied is None else (*applied.decoded.dead, *applied.resolved.dead):
         yield letter.record(spec.topics)
 
@@ -176,6 +197,11 @@ def count(member: ShardState, applied: Applied) -> None:
         counters.suppressed += applied.routed.suppressed
         counters.routed += applied.routed.routed
         counters.spared += applied.routed.spared
+    if applied.images is not None:
+        images, viewers = len(applied.images.seq), len(applied.viewers)
+        counters.messages += images
+        counters.suppressed += 0 if viewers else images
+        counters.routed += images * viewers
 
 
 def report(spec: GroupSpec, batch: int, member: ShardState) -> OutRecord:

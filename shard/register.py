@@ -7,84 +7,61 @@ A registration widens the boxes of its channels; a summary puts its own in the p
 registered before it, since the edge knows what it still needs. Both stand in one partition, hence in order.
 
 Each registration is answered: with its answer; or `Refused` where no shard of the table
-can answer it, or the shard has no room for it (`shard/bounds.py`); or `Later` where its virtual edges have been
-answered enough in this batch, in order of versions. A version that is registered twice in a batch is answered once, so
-that all that stands under a version in a batch is one answer, be it in several pieces.
+can answer it, or the shard has no room for it (`shard/bounds.py`); or `Later` (`shard/snapshot.py`). Of a filter the
+virtual edge then hears all images of rows, whatever the filter is about, in the columns that its filters need: these
+widen as the boxes do, and shrink with a summary. A registration of a negative version is a look at rows: it is
+answered, and nothing else.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from catalog.query.channel import Channel
+from catalog.query.channel import Channel, ImageChannel
+from catalog.query.filter_shape import FilterShape
 from catalog.query.shape import Region
 from catalog.schema.relation import Relation
 from connectors.record import RawRecords
-from operators.answer import encoded_size
-from operators.channel_kinds import is_unbounded
 from operators.control import Withdraw, decode_control
-from operators.operator import Answers
+from operators.first_rows import columns_of
 from operators.packed import Header, PackedRegistrations, PackedSummary, is_packed, unpack_sound
 from operators.record_error import RecordError
 from operators.region_fit import RegionFit
-from operators.reply import Later, Refused, Reply
+from operators.reply import PLAINLY, Asked, Refused
+from operators.row_images import NO_GROUP
 from shard.bounds import Bounds, Room
+from shard.snapshot import DIGEST_KEY, Questions, Snapshot, snapshots_of
 from shard.state import ShardState
 from state.boxes import Boxes, hashes_of
-from state.change_batch import I64
 from state.errors import StateError
 
 MANY = 2**31
 BOUNDS = Bounds()
 UNFIT = "unfit"
 _HINT = "Run engine and edges of one version, the engine first."
-_FEW = 16
-_AT_ONCE = 8_000_000
+_NO_KEYS = "a digest by keys, expected a filter that shows the primary key"
 REASONS_KEPT = 5
 _LONGEST_REASON = 300
 _Registered = list[tuple[int, Region, bool]]
 """Versions and regions, and whether the subscription has begun."""
 
 
-@dataclass(slots=True)
-class Snapshot:
-    """Answers for one virtual edge: `answers` has at i that of the registration `version[i]`, unless `replies` has."""
-
-    version: I64
-    answers: Answers
-    replies: dict[int, Reply] = field(default_factory=dict)
-
-
-@dataclass(slots=True)
-class _Asked:
-    """What one virtual edge asks: regions to be answered, by version; and what is not to be, with the reply."""
-
-    regions: list[tuple[int, Region]] = field(default_factory=list)
-    refused: list[tuple[int, Reply]] = field(default_factory=list)
-
-    def once(self) -> _Asked:
-        """Return each version once, as it stands first, an answer before a refusal. Cost: 0.1 us a version."""
-        taken, versions = len(self.regions), {version for version, _ in self.regions}
-        every = versions.union(version for version, _ in self.refused)
-        if len(every) == taken + len(self.refused):
-            return self
-        regions, refused = dict(reversed(self.regions)), dict(reversed(self.refused))
-        return _Asked(
-            [(version, regions[version]) for version in dict.fromkeys(version for version, _ in self.regions)],
-            [(version, refused[version]) for version in sorted(every - versions)],
-        )
-
-
 def take_registrations(
-    state: ShardState, epoch: int, records: RawRecords | None, partitions: int = MANY, bounds: Bounds = BOUNDS
+    state: ShardState,
+    epoch: int,
+    records: RawRecords | None,
+    partitions: int = MANY,
+    bounds: Bounds = BOUNDS,
+    digest_key: bytes = DIGEST_KEY,
 ) -> dict[int, Snapshot]:
     """Apply `records` (in order) to the listeners and return a snapshot for each virtual edge that asked.
 
     Records of another epoch, or of a table that is no more, are counted and ignored: the edge registers again when a
-    new epoch asks for it. `partitions` says how many virtual edges there are, `bounds` how much the shard may hold.
+    new epoch asks for it. `partitions` says how many virtual edges there are, `bounds` how much the shard may hold;
+    rows are hashed under `digest_key`.
     Cost: O(registrations * log rows), and O(rows) for each new ordering; boxes: state/boxes.py.
     Raises StateError where a newer edge wrote a record.
     """
@@ -92,10 +69,7 @@ def take_registrations(
     for i, value in enumerate(records.values if records is not None else []):
         if records is not None and value is not None:
             taken.take(value, records.topic, int(records.partition[i]), int(records.offset[i]))
-    left = bounds.answer_bytes
-    snapshots: dict[int, Snapshot] = {}
-    for ve, asked in sorted(taken.asked.items()):
-        snapshots[ve], left = _answer(state, asked.once(), left)
+    snapshots = snapshots_of(state, taken.asked, bounds.answer_bytes, digest_key)
     _forget_unheard(state)
     return snapshots
 
@@ -109,7 +83,7 @@ class _Taken:
     partitions: int
     fit: RegionFit
     bounds: Bounds
-    asked: dict[int, _Asked] = field(default_factory=dict)
+    asked: dict[int, Questions] = field(default_factory=dict)
 
     def take(self, value: bytes, topic: str, partition: int, offset: int) -> None:
         """Take one record."""
@@ -139,6 +113,8 @@ class _Taken:
             return
         for channel in record.channels:
             self.state.listeners.get(channel, {}).pop(record.ve, None)
+            if isinstance(channel, ImageChannel):
+                self.state.needed.pop(record.ve, None)
 
     def _listen(self, record: PackedRegistrations) -> None:
         """Let a virtual edge hear of the regions that fit and have room, and note what it is to be answered."""
@@ -149,24 +125,43 @@ class _Taken:
             return
         if not record.regions:
             return
-        asked = self.asked.setdefault(ve, _Asked())
-        taken = self._housed(self._fitting(record, asked), asked)
+        asked = self.asked.setdefault(ve, Questions())
+        fitting = self._fitting(record, asked)
+        looks = [(version, region) for version, region, _ in fitting if version < 0]
+        asked.regions += looks
+        taken = self._housed([one for one in fitting if one[0] >= 0] if looks else fitting, asked)
         if not taken:
             return
         by_channel = _by_channel(region for _, region in taken)
         state.table.listen(list(by_channel))
         for channel, wanted in by_channel.items():
             edges = state.listeners.setdefault(channel, {})
-            edges[ve] = _widened(edges.get(ve, Boxes.none()), wanted)
+            if isinstance(channel, ImageChannel):
+                edges[ve] = self._view(ve, edges.get(ve, Boxes.none()), wanted)
+            else:
+                edges[ve] = _widened(edges.get(ve, Boxes.none()), wanted)
         state.counters.registrations += len(taken)
         asked.regions += taken
 
-    def _fitting(self, record: PackedRegistrations, asked: _Asked) -> _Registered:
+    def _view(self, ve: int, boxes: Boxes, regions: Iterable[Region]) -> Boxes:
+        """Return boxes that let images of rows through, and need the columns of `regions`, where a row can meet one."""
+        shapes = {id(region.shape): region.shape for region in regions if not region.empty}
+        if not shapes:
+            return boxes
+        needed = self.state.needed.setdefault(ve, set())
+        for shape in shapes.values():
+            needed.update(columns_of(shape) if isinstance(shape, FilterShape) else ())
+        return boxes.widen(hashes_of([NO_GROUP]))
+
+    def _fitting(self, record: PackedRegistrations, asked: Questions) -> _Registered:
         """Return the registrations that fit; the others are counted and refused."""
         rows = zip(record.versions, record.regions, record.live, strict=True)
         fitting: _Registered = []
-        for version, region, live in rows:
+        asked.asked |= {record.versions[i]: how for i, how in record.asked.items()}
+        for place, (version, region, live) in enumerate(rows):
             reason = self.fit.why_not(region)
+            if not reason and (version < 0 or place in record.asked):
+                reason = _why_not_asked(region, record.asked.get(place, PLAINLY))
             if reason:
                 self._pass_over(1, reason)
                 about = f"shard `{self.state.shard}` cannot answer it: {reason[:_LONGEST_REASON]}"
@@ -175,7 +170,7 @@ class _Taken:
                 fitting.append((version, region, live))
         return fitting
 
-    def _housed(self, registered: _Registered, asked: _Asked) -> list[tuple[int, Region]]:
+    def _housed(self, registered: _Registered, asked: Questions) -> list[tuple[int, Region]]:
         """Return the regions that the shard has room for; the others are refused, but for those that have begun."""
         known = self.state.listeners
         shapes = {id(region.shape): region.shape for _, region, _ in registered}
@@ -207,6 +202,13 @@ class _Taken:
         counters.unfit_reasons = sorted({*counters.unfit_reasons, reason[:_LONGEST_REASON]})[:REASONS_KEPT]
 
 
+def _why_not_asked(region: Region, asked: Asked) -> str:
+    """Return why a region cannot be asked for like this: only filters have rows."""
+    if not isinstance(region.shape, FilterShape):
+        return "a look, or a digest, expected only of a filter"
+    return _NO_KEYS if asked.by_keys and not region.shape.keys else ""
+
+
 def _concerns(header: Header, epoch: int, relation: Relation) -> bool:
     """Whether the record is of this epoch and was compiled for this very table, not one that was dropped."""
     return header.epoch == epoch and header.catalog >= relation.born
@@ -236,45 +238,12 @@ def _widened(boxes: Boxes, regions: Iterable[Region]) -> Boxes:
 
 def _replace(state: ShardState, record: PackedSummary) -> None:
     """Take the boxes of the channels that the virtual edge listens to; what it has withdrawn stays withdrawn."""
-    for channel, boxes in zip(record.header.channels, record.boxes, strict=True):
+    for channel, boxes, needed in zip(record.header.channels, record.boxes, record.needed, strict=True):
         edges = state.listeners.get(channel, {})
         if record.header.ve in edges:
             edges[record.header.ve] = boxes
-
-
-def _answer(state: ShardState, asked: _Asked, most: int) -> tuple[Snapshot, int]:
-    """Return the answers for one virtual edge, and how many of `most` bytes they leave.
-
-    Answers that may be of any size are made in order of versions, about `_AT_ONCE` bytes at a time; once no bytes are
-    left, the others are told to come again. So as long as `most` is positive some are made.
-    """
-    regions = [region for _, region in asked.regions]
-    version = np.array([version for version, _ in (*asked.regions, *asked.refused)], np.int64)
-    answers = Answers(np.zeros(len(version), np.int64), np.zeros(len(version), np.bool_), {})
-    replies = dict(enumerate((reply for _, reply in asked.refused), len(regions)))
-    large = [i for i, region in enumerate(regions) if is_unbounded(region.shape)]
-    small = sorted(set(range(len(regions))).difference(large)) if large else range(len(regions))
-    _answer_some(state, regions, small, answers)
-    large.sort(key=version.__getitem__)
-    done, size = 0, 0
-    while done < len(large) and size < most:
-        step = _FEW if not done else max(_FEW, _AT_ONCE * done // max(size, 1))
-        run = large[done : done + step]
-        _answer_some(state, regions, run, answers)
-        size += sum(encoded_size(answers.parts[i]) for i in run)
-        done += len(run)
-    replies |= dict.fromkeys(large[done:], Later())
-    return Snapshot(version, answers, replies), most - size
-
-
-def _answer_some(state: ShardState, regions: Sequence[Region], which: Sequence[int], answers: Answers) -> None:
-    """Write into `answers` those of the regions at the places `which`."""
-    if not which:
-        return
-    some = state.table.snapshot([regions[i] for i in which])
-    places = np.array(which)
-    answers.new[places], answers.has_new[places] = some.new, some.has_new
-    answers.parts |= {which[i]: parts for i, parts in some.parts.items()}
+            if isinstance(channel, ImageChannel):
+                state.needed[record.header.ve] = set(needed)
 
 
 def _forget_unheard(state: ShardState) -> None:

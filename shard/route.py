@@ -67,6 +67,14 @@ def route(listeners: Listeners, messages: Messages, partitions: int) -> Route:
     )
 
 
+def viewers_of(listeners: Listeners, channel: Channel, partitions: int) -> list[int]:
+    """Return which of the virtual edges below `partitions` get the images of rows: all that want any.
+
+    What they are about has no group and no range, so boxes say no more of it than whether there are some.
+    """
+    return sorted(ve for ve, boxes in listeners.get(channel, {}).items() if ve < partitions and len(boxes))
+
+
 def _wanted(heard: list[Mapping[int, Boxes]], messages: Messages, partitions: int) -> Bool:
     """Return bool[virtual edges, messages]."""
     none = Boxes.none()

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import numpy.typing as npt
 
-from catalog.query.channel import Channel, channel_from_key
+from catalog.query.channel import Channel, ImageChannel, channel_from_key
 from catalog.schema.relation import Relation
 from operators.counters import Counters
 from shard.deleted_rows import Graves, Image
@@ -33,14 +33,16 @@ class _Memory(msgspec.Struct):
     counters: Counters
     graves: list[tuple[bytes, Image]] = []
     repeats: list[Reached] = []
+    needed: dict[int, list[str]] = {}
 
 
 class ShardState:
     """The state of one member, opened for one batch. `shard` is its name, as registrations and headers have it.
 
-    `listeners` has, by channel and virtual edge, the boxes of all that the edge wants of the channel; `seq` is the
-    number of the last message; `bytes` is what the table took when it was opened, 0 for a new one. `hurt` is not kept:
-    the virtual edges of which a record could not be read in this batch.
+    `listeners` has, by channel and virtual edge, the boxes of all that the edge wants of the channel; `needed`, by
+    virtual edge, the columns of which it needs images; `seq` is the number of the last message; `bytes` is what the
+    table took when it was opened, 0 for a new one. `hurt` is not kept: the virtual edges of which a record could not be
+    read in this batch.
     Cost: `from_sections` and `sections` are O(bytes of the state); 2 MB is the design point.
     """
 
@@ -52,6 +54,7 @@ class ShardState:
         self.seq = -1
         self.highest_partition = 0
         self.listeners: dict[Channel, dict[int, Boxes]] = {}
+        self.needed: dict[int, set[str]] = {}
         self.counters = Counters()
         self.graves = Graves()
         self.repeats = Repeats()
@@ -78,7 +81,20 @@ class ShardState:
         state.counters = memory.counters
         state.graves = Graves(memory.graves)
         state.repeats = Repeats(memory.repeats)
+        state.needed = {ve: set(names) for ve, names in memory.needed.items()}
         return state
+
+    @property
+    def images(self) -> ImageChannel | None:
+        """The channel of the images of its rows, None where nobody listens to it."""
+        channel = ImageChannel(self.relation.name)
+        return channel if channel in self.listeners else None
+
+    @property
+    def needed_columns(self) -> list[str]:
+        """The columns of rows that some virtual edge needs, in DDL order."""
+        needed = set().union(*self.needed.values())
+        return [column.name for column in self.relation.columns if column.name in needed]
 
     def sections(self) -> dict[str, bytes | npt.NDArray[Any]]:
         """Return the whole state as named sections, the same for the same history."""
@@ -87,7 +103,8 @@ class ShardState:
             for key, edges in sorted((channel.key, edges) for channel, edges in self.listeners.items())
         }
         memory = _Memory(
-            self.seq, self.highest_partition, listeners, self.counters, self.graves.stored(), self.repeats.stored()
-        )
+            self.seq, self.highest_partition, listeners, self.counters, self.graves.stored(), self.repeats.stored(),
+            {ve: sorted(names) for ve, names in sorted(self.needed.items())},
+        )  # fmt: skip
         head = {"declared": Declared.of(self.relation).fingerprint, "memory": msgspec.msgpack.encode(memory)}
         return {**head, **self.table.sections()}

@@ -25,10 +25,11 @@ from catalog.query.channel import Channel
 from catalog.query.shape import Output, Region, Shape, group_key, with_tags
 from catalog.schema.relation import Column, Relation
 from catalog.types.column_type import ColumnType, Kind
-from operators import range_extremum, range_questions
+from operators import range_extremum, range_questions, row_images
 from operators.batch_view import BatchView
 from operators.channel_binding import ChannelBinding, OrderingKey
-from operators.operator import Answers, Messages
+from operators.channel_kinds import bind
+from operators.operator import Answers, Outcome
 from state import a2b_tree, byte_table, ordering, row_store, text_rank
 from state.blob import Section
 from state.change_batch import ChangeBatch
@@ -85,7 +86,7 @@ class Table:
         Cost: O(n log n) for each new ordering and each text column ranked for the first time, nothing for the rest.
         Raises ChannelError if a channel is of another relation, names a column it lacks, or sums what is no number.
         """
-        fresh = [ChannelBinding.of(channel, self.relation) for channel in channels if channel not in self._bindings]
+        fresh = [bind(channel, self.relation) for channel in channels if channel not in self._bindings]
         if not fresh:
             return
         bindings = self._bindings | {bound.channel: bound for bound in fresh}
@@ -108,14 +109,19 @@ class Table:
         """Return the current answers of `regions` (operators/range_questions.py)."""
         return range_questions.snapshot(self._still(), self._bindings, regions)
 
-    def apply(self, changes: ChangeBatch) -> Messages:
-        """Apply `changes` one by one and return the messages they cause for the channels listened to."""
+    def apply(self, changes: ChangeBatch, needed: Sequence[str] | None = None) -> Outcome:
+        """Apply `changes` one by one and return what they cause for the channels listened to.
+
+        needed: the columns of which images are told; None: of no row.
+        """
         view = BatchView(self.relation, self._rows, self._orderings, self._rows.replay(changes))
-        messages = range_questions.messages(view, self._bindings)
+        outcome = Outcome(range_questions.messages(view, self._bindings))
+        if needed is not None:
+            outcome.images = row_images.find(view, needed)
         self._rows.commit(view.replay)
         for key, order in self._orderings.items():
             order.commit(view.layout(key), view.replay)
-        return messages
+        return outcome
 
     def sections(self) -> dict[str, bytes | npt.NDArray[Any]]:
         """Return all of it as named sections of a state: same table, same bytes. Cost: O(n)."""
@@ -136,7 +142,7 @@ class Table:
         for i, key in enumerate(listening.orderings):
             table._orderings[key] = Ordering(*key, np.array(sections[f"ordering/{i}"], np.int32))
         channels = sorted(listening.channels, key=lambda channel: channel.key)
-        table._bindings = {channel: ChannelBinding.of(channel, relation) for channel in channels}
+        table._bindings = {channel: bind(channel, relation) for channel in channels}
         table._rows.ranked = table._ranked()
         return table
 

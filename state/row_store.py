@@ -182,6 +182,10 @@ class RowStore:
         flat, stops = taken.data.tobytes(), taken.stops.tolist()
         return [flat[start:stop].decode() for start, stop in zip([0, *stops], stops, strict=False)]
 
+    def strings_of(self, column: int) -> Strings:
+        """Return the texts of a text column, each under its number; there may be some that no row holds any more."""
+        return self._dictionaries[column].strings
+
     def rank(self, columns: Mapping[int, bool]) -> set[int]:
         """Keep exactly these text columns ranked (True: its texts are decimals); return those whose numbers changed.
 

@@ -10,7 +10,7 @@ does not know it must not pass it over.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,9 +35,10 @@ _TYPES = {
     "high": pa.binary(),
     "terms": pa.binary(),
     "boxes": pa.binary(),
+    "have": pa.binary(),
 }
-"""Columns that are not integers; among them may have holes:"""
-_HOLES = ("texts", "parts", "replies", "low", "high")
+"""Columns that are not integers, by what stands before a `/` in their names; among them may have holes:"""
+_HOLES = ("texts", "parts", "replies", "low", "high", "have")
 _OPTIONS = pa.ipc.IpcWriteOptions(compression="lz4")
 
 
@@ -71,11 +72,12 @@ class Columns:
             raise ValueError(f"{self.batch.num_rows} rows of the columns {names}, expected {rows}")
         for name, type_ in zip(names, self.batch.schema.types, strict=True):
             holes = self.batch.column(name).null_count
-            known = _TYPES.get(name)
+            what = name.partition("/")[0]
+            known = _TYPES.get(what)
             if known is not None and name != "group":
                 self.batch.column(name).validate(full=True)
             fits = pa.types.is_unsigned_integer(type_) if known is None else type_ == known
-            if not fits or (holes and name not in _HOLES):
+            if not fits or (holes and what not in _HOLES):
                 raise ValueError(f"the column `{name}` is {type_} with {holes} holes")
 
     def ints(self, name: str) -> I64:
@@ -120,10 +122,9 @@ class Columns:
         """Return the values of a column that need not be there; without it, none."""
         return self.batch.column(name).to_pylist() if name in self.batch.schema.names else []
 
-    def texts(self) -> list[str]:
-        """Return the record's texts, which columns name by their places."""
-        names = self.batch.schema.names
-        return self.batch.column("texts").dictionary.to_pylist() if "texts" in names else []
+    def texts(self, name: str = "texts") -> list[str] | None:
+        """Return texts of the record, which columns name by their places; None where there are none of this name."""
+        return self.batch.column(name).dictionary.to_pylist() if name in self.batch.schema.names else None
 
 
 def nullable(name: str, values: I64, known: Bool) -> dict[str, npt.NDArray[Any]]:
@@ -135,6 +136,11 @@ def nullable(name: str, values: I64, known: Bool) -> dict[str, npt.NDArray[Any]]
 def dictionary(places: I32, values: pa.Array) -> pa.DictionaryArray:
     """Return a column that names values by their places."""
     return pa.DictionaryArray.from_arrays(pa.array(places, pa.int32()), values)
+
+
+def text_list(texts: Sequence[str], rows: int) -> pa.DictionaryArray:
+    """Return a column that holds texts for others to name by their places; of itself it says nothing."""
+    return pa.DictionaryArray.from_arrays(pa.nulls(rows, pa.int8()), pa.array(texts, pa.string()))
 
 
 def write(

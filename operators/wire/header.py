@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from catalog.query.channel import Channel
-from catalog.query.shape import Shape
+from catalog.query.shape import AnyShape
 from operators.record_error import OLDEST_FORMAT, Number, RecordError
 
 
@@ -20,6 +20,7 @@ class Header(msgspec.Struct, omit_defaults=True):
 
     format: as it was written; a record that does not say its own is of the oldest. `write` says the present one.
     topics: those that the messages' causes come from.
+    needed: for each of `channels` the columns of rows that are told (images), or needed (summary); none but of images.
     sweeps: only in messages of format 1: (partition, offset) of the records that became changes of several rows, which
     are one cause all the same.
     lost: a shard could not read a record of the virtual edge, which must register all again.
@@ -35,12 +36,13 @@ class Header(msgspec.Struct, omit_defaults=True):
     of: Number = 1
     ve: Number = -1
     catalog: Number = -1
-    shapes: list[Shape] = []
+    shapes: list[AnyShape] = []
     channels: list[Channel] = []
     sweeps: list[tuple[Number, Number]] = []
     lost: bool = False
     format: int = OLDEST_FORMAT
     topics: list[str] = []
+    needed: list[list[str]] = []
 
     def check_chunk(self) -> None:
         """Raise ValueError unless the record is a chunk of a batch."""

@@ -1,12 +1,9 @@
 """The record `messages`, shard to edge: reformulated messages with the seq and the cause of each.
 
     seq channel group rows old new lo_min lo_max hi_min hi_max [texts]      a row each message
-    cause                                                                   the number of its cause, ascending
-    topic partition offset several                                          a row each cause that is named
+    cause  topic partition offset several                                   wire/cause_table.py
 
-The table of causes has the causes that the record names, in order, each once; the rows behind them mean nothing.
-`several`: the cause changed several rows, all of which are one change to whoever is told; any other one meets a plain
-answer once at most. What has one number in one batch of a shard is one cause, in whatever chunk it stands.
+A cause that did not change several rows meets a plain answer once at most.
 The bounds of a message are told from each other, and seq from the row's number (all modulo 2**64, which is exact).
 
 Format 1 had partition and offset of each message, and in the header the causes that changed several rows; an edge
@@ -22,7 +19,8 @@ import numpy as np
 import pyarrow as pa
 
 from operators.operator import Messages
-from operators.wire.columns import Columns, dictionary, filled, nullable, write
+from operators.wire.cause_table import Caused, cause_columns, read_causes
+from operators.wire.columns import Columns, dictionary, nullable, text_list, write
 from operators.wire.header import Header
 from state.causes import Causes
 from state.change_batch import I64, Bool
@@ -52,7 +50,7 @@ def pack_messages(header: Header, messages: Messages, seq: I64, causes: Causes, 
     in here.
     """
     rows = len(seq)
-    named = messages.cause[np.flatnonzero(np.diff(messages.cause, prepend=-1))]
+    named, steps = cause_columns(messages.cause, causes, several)
     numbers = {
         "seq": seq - np.arange(rows),
         "channel": messages.channel,
@@ -61,16 +59,12 @@ def pack_messages(header: Header, messages: Messages, seq: I64, causes: Causes, 
         "below": messages.lo_max - messages.lo_min,
         "inside": messages.hi_min - messages.lo_max,
         "above": messages.hi_max - messages.hi_min,
-        "topic": filled(causes.topic[named], rows),
-        "partition": filled(causes.partition[named], rows),
-        "several": filled(np.zeros(len(named)) if several is None else several[named], rows),
+        **named,
     }
     numbers |= nullable("old", messages.old, messages.has_old) | nullable("new", messages.new, messages.has_new)
-    steps = {"cause": messages.cause.astype(np.int64), "offset": filled(causes.offset[named], rows)}
     others = {"group": dictionary(messages.group, pa.array(messages.groups, pa.binary()))}
     if messages.texts:
-        unused = pa.nulls(rows, pa.int8())
-        others["texts"] = pa.DictionaryArray.from_arrays(unused, pa.array(messages.texts, pa.string()))
+        others["texts"] = text_list(messages.texts, rows)
     header = msgspec.structs.replace(header, channels=messages.channels, topics=causes.topics)
     return write(header, numbers, others, steps)
 
@@ -83,7 +77,8 @@ def read_messages(header: Header, columns: Columns) -> PackedMessages:
     new, has_new = columns.values("new")
     lo_max = columns.ints("lo_max")
     hi_min = lo_max + columns.ints("inside")
-    cause, partition, offset, several = _causes(header, columns) if columns.has("cause") else _swept(header, columns)
+    caused = read_causes if columns.has("cause") else _swept
+    cause, partition, offset, several = caused(header, columns)
     messages = Messages(
         channels=header.channels,
         groups=groups,
@@ -99,28 +94,13 @@ def read_messages(header: Header, columns: Columns) -> PackedMessages:
         lo_max=lo_max,
         hi_min=hi_min,
         hi_max=hi_min + columns.ints("above"),
-        texts=columns.texts(),
+        texts=columns.texts() or [],
     )
     seq = columns.ints("seq") + np.arange(columns.layout.rows)
     return PackedMessages(header, seq, partition, offset, messages, several)
 
 
-_Caused = tuple[I64, I64, I64, Bool | None]
-"""Cause, partition and offset of each message, and whether its cause changed several rows."""
-
-
-def _causes(header: Header, columns: Columns) -> _Caused:
-    cause = columns.ints("cause")
-    columns.places("topic", max(len(header.topics), 1))
-    if len(cause) and (cause[0] < 0 or cause[-1] >= 2**31 or (cause[1:] < cause[:-1]).any()):
-        raise ValueError("the column `cause` does not ascend from 0 or more to less than 2**31")
-    place = np.cumsum(np.diff(cause, prepend=cause[:1]) > 0)
-    several = columns.ints("several")[place].astype(np.bool_)
-    some = several if several.any() else None
-    return cause, columns.ints("partition")[place], columns.ints("offset")[place], some
-
-
-def _swept(header: Header, columns: Columns) -> _Caused:
+def _swept(header: Header, columns: Columns) -> Caused:
     """Number the causes of a record of format 1: those that changed several rows alike in all chunks of a batch."""
     partition, offset = columns.ints("partition"), columns.ints("offset")
     if not header.sweeps:

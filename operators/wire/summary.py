@@ -1,9 +1,13 @@
-"""The record `summary`, edge to shard: what a virtual edge wants of channels, a row for each channel of the header."""
+"""The record `summary`, edge to shard: what a virtual edge wants of channels, a row for each channel of the header.
+
+Of a channel of images it also says in the header's `needed` which columns: all that the virtual edge still needs.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import msgspec
 import numpy as np
@@ -14,6 +18,8 @@ from operators.wire.columns import Columns, write
 from operators.wire.header import Header
 from state.boxes import Boxes
 
+NOTHING: Mapping[Channel, Sequence[str]] = MappingProxyType({})
+
 
 @dataclass(slots=True)
 class PackedSummary:
@@ -21,16 +27,20 @@ class PackedSummary:
 
     header: Header
     boxes: list[Boxes]
+    needed: list[list[str]]
 
 
-def pack_summary(header: Header, summaries: Mapping[Channel, Boxes]) -> bytes:
+def pack_summary(
+    header: Header, summaries: Mapping[Channel, Boxes], needed: Mapping[Channel, Sequence[str]] = NOTHING
+) -> bytes:
     """Return the record that says what virtual edge `header.ve` wants of these channels, all of it.
 
-    The header's `channels` is filled in here.
+    `needed` has the columns of rows that it needs of channels of images. The header's `channels` is filled in here.
     """
     boxes = pa.array([boxes.dump() for boxes in summaries.values()], pa.binary())
     layout = {"channel": np.arange(len(summaries))}
-    return write(msgspec.structs.replace(header, channels=list(summaries)), layout, {"boxes": boxes})
+    columns = [list(needed.get(channel, ())) for channel in summaries] if needed else []
+    return write(msgspec.structs.replace(header, channels=list(summaries), needed=columns), layout, {"boxes": boxes})
 
 
 def read_summary(header: Header, columns: Columns) -> PackedSummary:
@@ -38,4 +48,7 @@ def read_summary(header: Header, columns: Columns) -> PackedSummary:
     boxes = [Boxes.load(data) for data in columns.optional("boxes")]
     if len(boxes) != len(header.channels):
         raise ValueError(f"{len(boxes)} summaries of {len(header.channels)} channels")
-    return PackedSummary(header, boxes)
+    needed = header.needed or [[] for _ in boxes]
+    if len(needed) != len(boxes):
+        raise ValueError(f"needed columns of {len(needed)} channels, expected those of {len(boxes)}")
+    return PackedSummary(header, boxes, needed)

@@ -50,16 +50,25 @@ class LabelOrder:
         """Return the label of a bound that is there."""
         return self._labels[bound]
 
-    def add(self, bounds: Iterable[bytes]) -> bool:
-        """Count `bounds` in; return whether labels that were given before still hold. Cost: O(log n) each."""
-        hold = True
+    def add(self, bounds: Iterable[bytes], moved: dict[int, int] | None = None) -> bool:
+        """Count `bounds` in; return whether labels that were given before still hold. Cost: O(log n) each.
+
+        If they do not, `moved` gets the new label of each that was given before, by the old one, ascending.
+        """
+        hold, fresh = True, set[bytes]()
         for bound in bounds:
             count = self._counts.get(bound, 0)
             self._counts[bound] = count + 1
             if not count:
+                fresh.add(bound)
                 hold &= self._enter(bound)
         if not hold:
+            before = [
+                (bound, label) for bound, label in self._labels.items() if moved is not None and bound not in fresh
+            ]
             self._space()
+            if moved is not None:
+                moved |= {label: self._labels[bound] for bound, label in before}
         return hold
 
     def release(self, bound: bytes) -> None:
@@ -86,6 +95,22 @@ class LabelOrder:
                 labels[i] = values[at - 1] if at else INT64_MIN
         labels[NONE] = INT64_MIN if above else INT64_MAX
         return labels[places]
+
+    def places(self, keys: Iterable[bytes]) -> I64:
+        """Return of each key twice the label of its bound, or one more than that of the last bound below it.
+
+        A key below all bounds is one below the first. There must be bounds. Cost: O(log n) each.
+        """
+        labels, values = self._labels, self._labels.values()
+        lowest, found = 2 * values[0] - 1, list[int]()
+        for key in keys:
+            label = labels.get(key)
+            if label is None:
+                at = labels.bisect_left(key)
+                found.append(2 * values[at - 1] + 1 if at else lowest)
+            else:
+                found.append(2 * label)
+        return np.array(found, np.int64)
 
     def _enter(self, bound: bytes) -> bool:
         """Give a new bound a label in its gap; return False where there is none left (it has a wrong one then)."""

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from connectors.digest_key import digest_key
 from connectors.kafka.failure import KafkaFailure
 from connectors.kafka.properties import KafkaProperties
 from connectors.log.publication_log import PublicationLog
@@ -209,6 +210,7 @@ class Engine:
         self, spark: SparkSession, context: EngineContext, partitions: int
     ) -> Callable[[Versions, Reading], QueryRun]:
         def start(catalogs: Versions, reading: Reading) -> QueryRun:
+            asked = self._config.topics.subscriptions
             begin, seeds = beginning_of(context, reading.existing, open_files(spark, context.checkpoint.uri))
             config = MatchConfig(
                 process=self._process,
@@ -221,6 +223,7 @@ class Engine:
                 checkpoint=context.checkpoint.uri,
                 max_offsets=self._config.max_offsets,
                 bounds=self._config.bounds,
+                digest_key=digest_key(context.cluster.ids([asked]).get(asked, "")),
                 relaxed=reading.relaxed,
                 several=reading.several,
                 begin=begin,

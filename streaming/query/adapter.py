@@ -19,6 +19,7 @@ from connectors.schemas.schema_registry import Registry, use_registry
 from connectors.topics import Topics
 from shard.bounds import Bounds
 from shard.pipeline import GroupResult, GroupSpec
+from shard.snapshot import DIGEST_KEY
 from streaming.query.batch_context import Catalogs, catalog_at, current_batch
 from streaming.query.partition_count import Several, several_at
 from streaming.query.shuffle_batch import unwrap
@@ -50,7 +51,8 @@ class GroupFunction:
     ascending order, so that a batch that is replayed finds the catalog it was planned with; `flush_rows` is the
     session's `spark.sql.execution.arrow.maxRecordsPerBatch`; `several` says by batch which
     topics have several partitions; `seeds` are what groups begin with whose members have no state yet; `registry` is
-    asked for schemas by tables that say so; `bounds` are what subscriptions may make a shard hold.
+    asked for schemas by tables that say so; `bounds` are what subscriptions may make a shard hold;
+    `digest_key` is what rows are hashed under.
     """
 
     process: Process
@@ -64,6 +66,7 @@ class GroupFunction:
     seeds: Mapping[str, bytes] = field(default_factory=dict)
     registry: Registry | None = None
     bounds: Bounds = field(default_factory=Bounds)
+    digest_key: bytes = DIGEST_KEY
 
     def __call__(self, key: tuple[str], chunks: Iterable[pd.DataFrame], state: GroupState) -> Iterator[pd.DataFrame]:
         """Run one batch of the group `key`; yield the rows to write. `chunks` are rows of parcels."""
@@ -74,7 +77,15 @@ class GroupFunction:
         several = several_at(self.several, batch)
         catalog, seed = catalog_at(self.catalogs, batch), self.seeds.get(key[0])
         spec = GroupSpec(
-            self.epoch, key[0], catalog, self.topics, self.partitions, several, seed=seed, bounds=self.bounds
+            self.epoch,
+            key[0],
+            catalog,
+            self.topics,
+            self.partitions,
+            several,
+            seed=seed,
+            bounds=self.bounds,
+            digest_key=self.digest_key,
         )
         before = bytes(state.get[0]) if state.exists else None
         result = self.process(spec, batch, before, records)

@@ -25,7 +25,7 @@ from contextlib import contextmanager
 from pyspark.daemon import manager
 
 MODULES = ("pandas", "pyarrow", "pyspark.worker", "streaming.query.adapter")
-KERNELS = ("shard.tables", "state.boxes", "connectors.json.format", "connectors.formats.bucket")
+KERNELS = ("shard.tables", "state.row_digest", "state.boxes", "connectors.json.format", "connectors.formats.bucket")
 _LOOK_SECONDS = 0.5
 
 

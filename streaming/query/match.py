@@ -24,6 +24,7 @@ from connectors.schemas.schema_registry import Registry
 from connectors.topics import Topics
 from operators.control import Offsets
 from shard.bounds import Bounds
+from shard.snapshot import DIGEST_KEY
 from streaming.query import shuffle_batch
 from streaming.query.adapter import GroupFunction, Process
 from streaming.query.batch_context import Catalogs
@@ -47,7 +48,7 @@ class MatchConfig:
     `failOnDataLoss` off for a run whose topics differ from the last committed offsets'. `several` says by batch which
     topics have several partitions. `begin` is where a new checkpoint begins, every partition of every topic; without
     it, at the beginning of all. `seeds` are the states of shards that have none yet. `registry` has the schemas of
-    tables that say so. `bounds` are what subscriptions may make a shard hold.
+    tables that say so. `bounds` are what subscriptions may make a shard hold. `digest_key`: what rows are hashed under.
     """
 
     process: Process
@@ -65,6 +66,7 @@ class MatchConfig:
     seeds: Mapping[str, bytes] = field(default_factory=dict)
     registry: Registry | None = None
     bounds: Bounds = field(default_factory=Bounds)
+    digest_key: bytes = DIGEST_KEY
 
 
 def topics_read(catalog: Catalog, topics: Topics) -> list[str]:
@@ -138,6 +140,7 @@ def _function(spark: SparkSession, config: MatchConfig) -> GroupFunction:
         seeds=config.seeds,
         registry=config.registry,
         bounds=config.bounds,
+        digest_key=config.digest_key,
         flush_rows=int(spark.conf.get("spark.sql.execution.arrow.maxRecordsPerBatch") or 10_000),
     )
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from catalog.query.shape import BEYOND_KEYS, LOWEST_KEY, Output, Region, Shape
 from catalog.types.order_key import after, order_key
-from operators.channel_binding import ChannelBinding
+from operators.channel_kinds import bind
 from tests.operators.grounds import ground_of
 from tests.operators.watched import RELATION, WIDE, Change, channel
 
@@ -16,7 +16,7 @@ ROWS: list[Change] = [
 
 
 def test_groups_have_numbers_and_back() -> None:
-    bound = ChannelBinding.of(channel("rows", None, ("e", "f")), RELATION)
+    bound = bind(channel("rows", None, ("e", "f")), RELATION)
     ground = ground_of(bound, ROWS)
     assert ground.groups(bound.order, 2, np.array([2, 0])) == [b'["b",0]', b'["a",0]']
     assert ground.groups(bound.order, 1, np.array([2, 0])) == [b'["b"]', b'["a"]']
@@ -28,13 +28,13 @@ def test_groups_have_numbers_and_back() -> None:
 
 
 def test_layouts_are_made_once() -> None:
-    bound = ChannelBinding.of(channel("rows", None), RELATION)
+    bound = bind(channel("rows", None), RELATION)
     ground = ground_of(bound, ROWS)
     assert ground.layout(bound.order) is ground.layout(bound.order)
 
 
 def places(range_: str, bounds: list[tuple[int | bytes, int | bytes]]) -> list[tuple[int, int]]:
-    bound = ChannelBinding.of(channel("rows", None, (), range_), RELATION)
+    bound = bind(channel("rows", None, (), range_), RELATION)
     shape = Shape("t", (Output("count", None),), (), range_)
     found = ground_of(bound, ROWS).places(bound.order, [Region(shape, b"[]", lo, hi) for lo, hi in bounds])
     assert (found.groups, found.group.tolist(), len(found)) == ([b"[]"], [0] * len(bounds), len(bounds))

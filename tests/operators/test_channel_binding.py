@@ -4,11 +4,12 @@ import pytest
 
 from catalog.query.channel import Channel, ExtremumChannel, channel_of
 from operators.channel_binding import ChannelBinding, ChannelError
+from operators.channel_kinds import bind
 from tests.operators.watched import RELATION, channel
 
 
 def bound(kind: str, column: str | None, equal: tuple[str, ...] = (), range_: str | None = "x") -> ChannelBinding:
-    return ChannelBinding.of(channel(kind, column, equal, range_), RELATION)
+    return bind(channel(kind, column, equal, range_), RELATION)
 
 
 def test_min_needs_the_ordering_of_its_conditions() -> None:
@@ -46,7 +47,7 @@ def test_texts_that_are_ordered_by_are_ranked() -> None:
 )
 def test_what_does_not_fit_is_refused_by_name(wrong: Channel) -> None:
     with pytest.raises(ChannelError, match="does not fit table `t`"):
-        ChannelBinding.of(wrong, RELATION)
+        bind(wrong, RELATION)
 
 
 def test_only_numbers_have_sums() -> None:

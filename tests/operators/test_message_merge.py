@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 
 from operators.channel_binding import ChannelBinding
+from operators.channel_kinds import bind
 from operators.delta import Delta
 from operators.message_merge import MessageMerge
 from state.order_code import INT64_MAX, INT64_MIN
@@ -20,13 +21,13 @@ def found(bound: ChannelBinding, causes: list[int], groups: list[int], new: list
 
 
 def test_nothing_is_no_message() -> None:
-    bound = ChannelBinding.of(channel("min", "y"), RELATION)
+    bound = bind(channel("min", "y"), RELATION)
     messages = MessageMerge(ground_of(bound, ROWS), [bound]).messages()
     assert (len(messages), messages.channels, messages.groups, messages.texts) == (0, [bound.channel], [], [])
 
 
 def test_messages_are_by_cause_then_channel_and_share_groups() -> None:
-    bounds = [ChannelBinding.of(channel(kind, "y", ("e",)), RELATION) for kind in ("max", "min")]
+    bounds = [bind(channel(kind, "y", ("e",)), RELATION) for kind in ("max", "min")]
     join = MessageMerge(ground_of(bounds[0], ROWS), bounds)
     join.add(0, found(bounds[0], [0, 2], [0, 1], [7, 8], [1, 2, 3, 4]))
     join.add(1, found(bounds[1], [0, 1], [1, 1], [5, 6], [1, 2, 3, 4]))
@@ -40,7 +41,7 @@ def test_messages_are_by_cause_then_channel_and_share_groups() -> None:
 
 
 def test_numbers_of_texts_become_places_and_ranks_become_cuts() -> None:
-    bound = ChannelBinding.of(channel("max", "s", (), "s"), RELATION)
+    bound = bind(channel("max", "s", (), "s"), RELATION)
     join = MessageMerge(ground_of(bound, ROWS), [bound])
     join.add(0, found(bound, [0], [0], [1], [1, 1, 1, 1]))
     join.add(0, found(bound, [1], [0], [2], [INT64_MIN, 2, 2, INT64_MAX]))

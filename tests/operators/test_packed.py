@@ -8,8 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from catalog.query.channel import Channel
+from catalog.query.channel import Channel, ImageChannel
+from catalog.query.filter_shape import FilterShape
+from catalog.query.filter_terms import encode_terms
 from catalog.query.shape import BEYOND_KEYS, LOWEST_KEY, Output, Region, Shape, group_key
+from catalog.query.value_set import ValueSet
 from operators.answer import Extremum, Members, Tally
 from operators.operator import Answers, Messages
 from operators.packed import (
@@ -21,14 +24,19 @@ from operators.packed import (
     PackedSnapshot,
     PackedSummary,
     is_packed,
+    pack_images,
     pack_registrations,
     pack_snapshot,
     pack_summary,
     unpack,
     unpack_sound,
 )
+from operators.reply import PLAINLY, Asked
+from operators.row_images import ImageColumn, Images
 from state.boxes import Boxes, hashes_of
+from state.causes import Causes
 from state.order_code import INT64_MAX, INT64_MIN
+from state.row_digest import Digest as Told
 from tests.effort import examples
 from tests.fuzz.mutation import damaged
 from tests.operators.packing import pack_apart
@@ -177,6 +185,26 @@ def rewritten(value: bytes, change) -> bytes:
     return sink.getvalue().to_pybytes()
 
 
+FILTER = FilterShape("t", ("x",), (), ("y",), (), ())
+FILTERS = [
+    Region(FILTER, b"[]", terms=encode_terms([{0: ValueSet(((1, 2),), True)}])),
+    Region(FILTER, b"[]", empty=True, terms=encode_terms([])),
+    Region(FILTER, b"[]", terms=encode_terms([{}])),
+]
+ASKED = [Asked(Told(3, 5, 2**64 - 1)), PLAINLY, Asked(None, True, True)]
+
+
+def images_record() -> bytes:
+    yes, numbers = np.ones(3, np.bool_), np.arange(3)
+    columns = {
+        "x": ImageColumn(numbers, yes, numbers * 2, ~yes),
+        "s": ImageColumn(numbers, yes, numbers, yes, ["a", "b", "c"]),
+    }
+    images = Images(numbers.astype(np.int32), np.array([0, -1, 0]), columns)
+    causes = Causes(["t"], np.zeros(3, np.int32), np.arange(3, dtype=np.int32), numbers)
+    return pack_images(Header("images", 5, "t/0", 3), ImageChannel("t"), images, numbers, causes, numbers > 1)
+
+
 def samples() -> dict[str, bytes]:
     """Return a record of each kind, with all the columns that it can have."""
     many = [{"new": i, "has_new": i > 1, "old": 7, "has_old": True, "channel": i % 3, "group": i % 3} for i in range(6)]
@@ -189,8 +217,13 @@ def samples() -> dict[str, bytes]:
     return {
         "messages": pack_apart(Header("messages", 5, "t/0", 3), messages(many, ["a", "b"]), seq, seq % 2, seq * 9),
         "snapshot": pack_snapshot(Header("snapshot", 1, "t/0", 4), np.array([7, 8, 11]), answers),
+        "images": images_record(),
         "register": next(pack_registrations(Header("register", 2, "t/0", ve=3), [4, 9], regions)),
+        "filters": next(pack_registrations(Header("register", 2, "t/0", ve=3), [4, -9, 5], FILTERS, asked=ASKED)),
         "summary": pack_summary(Header("summary", 2, "t/0", ve=3), {CHANNELS[0]: boxes, CHANNELS[1]: Boxes.none()}),
+        "needed": pack_summary(
+            Header("summary", 2, "t/0", ve=3), {ImageChannel("t"): boxes}, {ImageChannel("t"): ["x", "y"]}
+        ),
     }
 
 
@@ -248,7 +281,7 @@ def test_sound_arrow_with_other_columns_or_another_header_is_a_record_or_refused
 
 @pytest.mark.parametrize("kind", sorted(SAMPLES))
 def test_a_record_of_another_format_or_kind_is_newer_and_not_damaged(kind):
-    for field, value in (("format", 99), ("kind", "images"), ("format", "two")):
+    for field, value in (("format", 99), ("kind", "elsewhere"), ("format", "two")):
         other = rewritten(SAMPLES[kind], lambda header, *_, field=field, value=value: header.update({field: value}))
         with pytest.raises(PackedError, match=f"a newer tidewire wrote this packed record: it has {field}") as refused:
             unpack(other)
@@ -256,6 +289,23 @@ def test_a_record_of_another_format_or_kind_is_newer_and_not_damaged(kind):
     strange = rewritten(SAMPLES[kind], lambda header, *_: header.update(format=3, channels="elsewhere", of=None))
     with pytest.raises(PackedError, match="format 3, expected at most 2"):
         unpack(strange)
+
+
+def test_filters_come_back_with_how_their_rows_are_asked_for():
+    read = unpack(SAMPLES["filters"])
+    assert isinstance(read, PackedRegistrations) and read.regions == FILTERS and read.versions == [4, -9, 5]
+    assert read.asked == {0: ASKED[0], 2: ASKED[2]}
+    read = unpack(SAMPLES["register"])
+    assert isinstance(read, PackedRegistrations) and read.asked == {}
+
+
+def test_a_summary_says_which_columns_are_needed():
+    read = unpack(SAMPLES["needed"])
+    assert isinstance(read, PackedSummary) and read.needed == [["x", "y"]]
+    read = unpack(SAMPLES["summary"])
+    assert isinstance(read, PackedSummary) and read.needed == [[], []]
+    with pytest.raises(PackedError, match="needed columns of 2 channels"):
+        unpack(rewritten(SAMPLES["needed"], lambda header, *_: header.update(needed=[["x"], []])))
 
 
 def test_registrations_that_point_nowhere_are_left_out_one_by_one():

@@ -5,7 +5,7 @@ import numpy as np
 from operators import range_distinct
 from operators.answer import Members, Tally
 from operators.batch_view import Places
-from operators.channel_binding import ChannelBinding
+from operators.channel_kinds import bind
 from state.order_code import INT64_MAX, INT64_MIN
 from tests.operators.grounds import ground_of
 from tests.operators.watched import RELATION, Change, channel
@@ -26,7 +26,7 @@ def test_values_in_a_range_each_once_and_null_among_them() -> None:
         ("s", [{"a", "b", None}, {"b", None}, {"b"}, set(), set()]),
         ("x", [{1, 2, 3, 4}, {1, 2}, {3}, set(), set()]),
     ):
-        bound = ChannelBinding.of(channel("distinct", column), RELATION)
+        bound = bind(channel("distinct", column), RELATION)
         parts = range_distinct.parts(ground_of(bound, ROWS), bound, PLACES)
         assert [set(part.values) for part in parts if isinstance(part, Members)] == expected
 
@@ -37,14 +37,14 @@ def test_how_many_there_are_is_told_with_null_and_without() -> None:
         ("s", [(3, 2), (2, 1), (1, 1), (0, 0), (0, 0)]),
         ("x", [(4, 4), (2, 2), (1, 1), (0, 0), (0, 0)]),
     ):
-        bound = ChannelBinding.of(channel("distinct", column), RELATION)
+        bound = bind(channel("distinct", column), RELATION)
         parts = range_distinct.tallies(ground_of(bound, ROWS), bound, PLACES)
         assert [(part.count, part.total) for part in parts if isinstance(part, Tally)] == expected
 
 
 def told(column: str, *changes: Change) -> list[list[int | None]]:
     """Return cause, rows, old, new and bounds of the messages."""
-    bound = ChannelBinding.of(channel("distinct", column), RELATION)
+    bound = bind(channel("distinct", column), RELATION)
     out = []
     for found in range_distinct.find(ground_of(bound, ROWS, changes), bound):
         for i in range(len(found)):

@@ -5,7 +5,7 @@ import numpy as np
 from operators import range_extremum
 from operators.answer import Extremum
 from operators.batch_view import Places
-from operators.channel_binding import ChannelBinding
+from operators.channel_kinds import bind
 from state.order_code import INT64_MAX, INT64_MIN
 from tests.operators.grounds import ground_of
 from tests.operators.watched import RELATION, Change, channel
@@ -20,21 +20,21 @@ EVERYWHERE = Places([b"[]"], np.zeros(3, np.int64), np.array([INT64_MIN, 1, 3]),
 
 def test_the_greatest_code_is_a_value_and_absence_is_none() -> None:
     for kind, expected in (("min", [5, INT64_MAX]), ("max", [INT64_MAX, INT64_MAX])):
-        bound = ChannelBinding.of(channel(kind, "y"), RELATION)
+        bound = bind(channel(kind, "y"), RELATION)
         new, there = range_extremum.answers(ground_of(bound, ROWS), bound, EVERYWHERE)
         assert new.tolist() == [*expected, 0]
         assert there.tolist() == [True, True, False]
 
 
 def test_texts_are_answers_too() -> None:
-    bound = ChannelBinding.of(channel("max", "s"), RELATION)
+    bound = bind(channel("max", "s"), RELATION)
     ground = ground_of(bound, ROWS)
     parts = range_extremum.parts(ground, bound, EVERYWHERE)
     assert parts == [Extremum("b"), Extremum("b"), Extremum()]
 
 
 def test_a_lower_value_is_found_with_its_reach() -> None:
-    bound = ChannelBinding.of(channel("min", "y"), RELATION)
+    bound = bind(channel("min", "y"), RELATION)
     (found,) = range_extremum.find(ground_of(bound, ROWS, [(3, {"x": 3, "y": 6}), (3, {"x": 3, "y": 4})]), bound)
     assert found.cause.tolist() == [0, 1]
     assert found.new.tolist() == [6, 4]
@@ -44,6 +44,6 @@ def test_a_lower_value_is_found_with_its_reach() -> None:
 
 
 def test_a_change_of_something_else_is_not_found() -> None:
-    bound = ChannelBinding.of(channel("min", "y"), RELATION)
+    bound = bind(channel("min", "y"), RELATION)
     (found,) = range_extremum.find(ground_of(bound, ROWS, [(2, {"x": 2, "y": 5, "s": "z"})]), bound)
     assert len(found) == 0

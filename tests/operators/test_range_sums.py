@@ -6,7 +6,7 @@ import pytest
 from operators import range_sums
 from operators.answer import Tally
 from operators.batch_view import Places
-from operators.channel_binding import ChannelBinding
+from operators.channel_kinds import bind
 from state.order_code import INT64_MAX, INT64_MIN
 from tests.operators.grounds import ground_of
 from tests.operators.watched import RELATION, Change, channel
@@ -17,7 +17,7 @@ ROWS: list[Change] = [(1, {"e": "a", "x": 2, "y": 5, "w": "0.50"}), (2, {"e": "a
 
 def told(kind: str, column: str | None, change: Change) -> list[tuple[bytes, int, int | None, int | None, list[int]]]:
     """Return group, rows, old, new and bounds of the messages of one change."""
-    bound = ChannelBinding.of(channel(kind, column, ("e",)), RELATION)
+    bound = bind(channel(kind, column, ("e",)), RELATION)
     ground = ground_of(bound, ROWS, [change])
     (found,) = range_sums.find(ground, bound)
     groups = ground.groups(found.order, 1, found.group)
@@ -88,6 +88,6 @@ def test_counts_and_totals_of_ranges() -> None:
         ("values", "y", [(1, 5), (0, 0), (0, 0), (0, 0)]),
         ("values", "w", [(2, 150), (1, 100), (0, 0), (0, 0)]),
     ):
-        bound = ChannelBinding.of(channel(kind, column, ("e",)), RELATION)
+        bound = bind(channel(kind, column, ("e",)), RELATION)
         parts = range_sums.parts(ground_of(bound, ROWS), bound, places)
         assert parts == [Tally.of(*pair) for pair in expected]

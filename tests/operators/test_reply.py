@@ -3,7 +3,18 @@ import pytest
 
 from operators.operator import Answers
 from operators.packed import Header, PackedSnapshot, pack_snapshot, unpack
-from operators.reply import Digest, Later, Refused, Rows, Same, encode_reply, reply_size
+from operators.reply import (
+    Digest,
+    Later,
+    Refused,
+    Rows,
+    Same,
+    decode_row,
+    encode_reply,
+    encode_row,
+    reply_size,
+    rows_apart,
+)
 
 REPLIES = [
     Rows((b"[1]", b"")), Rows((), last=False), Digest(3, 2**64 - 1, 0), Same(), Refused("quota", "ü", "less"), Later()
@@ -16,6 +27,16 @@ def test_a_registration_is_answered_by_a_value_or_by_any_reply() -> None:
     packed = pack_snapshot(Header("snapshot", 1, "t/0", 4), np.arange(count), answers, dict(enumerate(REPLIES, 1)))
     read = unpack(packed)
     assert isinstance(read, PackedSnapshot) and read.replies == dict(enumerate(REPLIES, 1)) and read.new[0] == 7
+
+
+def test_rows_are_cut_and_the_last_piece_says_so() -> None:
+    rows = Rows(tuple(encode_row((i, None, "ü")) for i in range(20)))
+    assert [decode_row(row) for row in rows.rows[:2]] == [[0, None, "ü"], [1, None, "ü"]]
+    pieces = rows_apart(rows, 100)
+    assert len(pieces) > 2 and tuple(row for piece in pieces for row in piece.rows) == rows.rows
+    assert [piece.last for piece in pieces] == [*[False] * (len(pieces) - 1), True]
+    assert all(len(encode_reply(piece)) <= 100 for piece in pieces)
+    assert all(rows_apart(reply, 10**6) == [reply] for reply in REPLIES)
 
 
 @pytest.mark.parametrize("reply", REPLIES)

@@ -211,7 +211,7 @@ def reopened(relation: Relation, stored: bytes) -> Table:
 def play(operator: Table, watched: Watched, changes: Sequence[Change]) -> None:
     """Apply one batch, and check every range after each of its changes."""
     twin = watched.twin
-    messages = operator.apply(batch_of(changes))
+    messages = operator.apply(batch_of(changes)).messages
     causes = messages.cause.tolist()
     assert causes == sorted(causes)
     for i, (pk, row) in enumerate(changes):

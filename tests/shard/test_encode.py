@@ -4,9 +4,9 @@ import pytest
 from operators.answer import Members
 from operators.operator import Answers
 from operators.packed import Header, PackedMessages, PackedSnapshot, unpack
-from shard.encode import Encoder
-from shard.register import Snapshot
+from shard.encode import Encoder, chunks_of
 from shard.route import Route
+from shard.snapshot import Snapshot
 from state.byte_runs import RECORD_BYTES
 from tests.streaming.outgoing_messages import on_the_line
 
@@ -24,7 +24,7 @@ def routed(*parts: tuple[list[int], list[int]]) -> Route:
 
 
 def test_edges_get_their_parts():
-    out = list(encoder().encode({}, on_the_line([0, 1, 0]), routed(([0, 2], [0]), ([0, 1, 2], [1, 3]))))
+    out = list(encoder().encode({}, chunks_of(on_the_line([0, 1, 0]), routed(([0, 2], [0]), ([0, 1, 2], [1, 3])))))
     assert [record.partition for record in out] == [0, 1, 3]
     first, second = (unpack(record.value) for record in out[:2])
     assert isinstance(first, PackedMessages) and isinstance(second, PackedMessages)
@@ -35,12 +35,12 @@ def test_edges_get_their_parts():
 
 
 def test_no_parts_nothing_is_sent():
-    assert list(encoder().encode({}, on_the_line([0, 1]), Route())) == []
+    assert list(encoder().encode({}, chunks_of(on_the_line([0, 1]), Route()))) == []
 
 
 def test_snapshot_and_messages_share_one_numbering_of_chunks():
     snapshot = Snapshot(np.array([8, 9]), answers(2, {1: (Members(("a",)),)}))
-    out = list(encoder().encode({1: snapshot}, on_the_line([0]), routed(([0], [0, 1]))))
+    out = list(encoder().encode({1: snapshot}, chunks_of(on_the_line([0]), routed(([0], [0, 1])))))
     records = [unpack(record.value) for record in out]
     assert [(r.header.kind, r.header.chunk, r.header.of) for r in records] == [
         ("messages", 0, 1),
@@ -56,7 +56,7 @@ def test_snapshot_and_messages_share_one_numbering_of_chunks():
 def test_chunks_are_bounded_and_lose_nothing(width):
     groups = [b'["' + b"g" * width + b'%d"]' % i for i in range(40)]
     whole = on_the_line([0] * 20_000, groups)
-    out = list(encoder().encode({}, whole, routed((list(range(20_000)), [0]))))
+    out = list(encoder().encode({}, chunks_of(whole, routed((list(range(20_000)), [0])))))
     parts = [unpack(record.value) for record in out]
     assert len(out) > 1
     assert all(len(record.value) <= RECORD_BYTES * 1.05 for record in out)
@@ -68,7 +68,7 @@ def test_chunks_are_bounded_and_lose_nothing(width):
 
 def test_big_answers_are_cut_and_keep_their_places():
     parts = {i: (Members((str(i) * 300_000,)),) for i in (1, 2, 3, 5)}
-    out = list(encoder().encode({2: Snapshot(np.arange(10, 17), answers(7, parts))}, None, Route()))
+    out = list(encoder().encode({2: Snapshot(np.arange(10, 17), answers(7, parts))}, {}))
     read = [unpack(record.value) for record in out]
     assert len(read) > 1 and all(len(record.value) <= RECORD_BYTES * 1.05 for record in out)
     assert [version for part in read for version in part.version.tolist()] == list(range(10, 17))
@@ -78,7 +78,7 @@ def test_big_answers_are_cut_and_keep_their_places():
 
 def test_an_answer_that_is_larger_than_a_record_comes_as_several():
     parts = {1: (Members(tuple(f"{i:03d}" + "x" * 60_000 for i in range(40))),), 2: (Members(("a",)),)}
-    out = list(encoder().encode({2: Snapshot(np.arange(10, 13), answers(3, parts))}, None, Route()))
+    out = list(encoder().encode({2: Snapshot(np.arange(10, 13), answers(3, parts))}, {}))
     read = [unpack(record.value) for record in out]
     assert len(read) > 2 and all(len(record.value) <= RECORD_BYTES * 1.05 for record in out)
     versions = [version for part in read for version in part.version.tolist()]

@@ -3,15 +3,29 @@ from dataclasses import replace
 
 import numpy as np
 
+from catalog.query.channel import ImageChannel
+from catalog.query.filter_shape import FilterShape
+from catalog.query.filter_terms import encode_terms
 from catalog.query.shape import Output, Region, Shape, group_key
+from catalog.query.value_set import ValueSet
 from catalog.schema.ddl import apply_ddl
 from catalog.schema.relation import Catalog
 from connectors.record import RawRecords
 from connectors.topics import Topics
-from operators.packed import Header, PackedMessages, PackedSnapshot, pack_registrations, unpack
-from operators.reply import Refused
+from operators.control import Withdraw, encode_control
+from operators.packed import (
+    Header,
+    PackedImages,
+    PackedMessages,
+    PackedSnapshot,
+    pack_registrations,
+    pack_summary,
+    unpack,
+)
+from operators.reply import Refused, Rows, encode_row
 from shard.bounds import Bounds
 from shard.pipeline import GroupSpec, process_group
+from state.boxes import Boxes, hashes_of
 
 TOPICS = Topics()
 CATALOG = apply_ddl(Catalog(), "CREATE TABLE t (id INTEGER PRIMARY KEY, x INTEGER, y INTEGER)", 0)
@@ -198,3 +212,44 @@ def test_a_virtual_edge_that_hears_of_a_loss_gets_its_messages_and_answers_too()
     assert (snapshot.header.lost, snapshot.header.of, messages.header.of) == (True, 2, 2)
     answered, *_ = sent(process_group(SPEC, 1, first.state, [broken, registration()]))
     assert answered.header.lost and answered.version.tolist() == [11]
+
+
+FILTER = FilterShape("t", ("id", "y"), (), ("x",), (), (0,))
+
+
+def both_asked() -> RawRecords:
+    header = Header("register", 7, "t/0", ve=2, catalog=0)
+    many = Region(FILTER, b"[]", terms=encode_terms([{0: ValueSet(((3, 9),))}]))
+    (value,) = pack_registrations(header, [11, 12], [Region(SHAPE, group_key(()), 0, 9), many])
+    return records(TOPICS.registrations, [(b"t/0", value)], partition=2)
+
+
+def test_images_follow_the_messages_under_one_numbering_of_seqs_and_chunks():
+    first = process_group(SPEC, 0, None, [rows((1, 3, 30))])
+    batch = [rows((1, 3, 10), (2, 4, 20), (2, 4, 20), first=1), both_asked()]
+    result = process_group(SPEC, 1, first.state, batch)
+    assert process_group(SPEC, 1, first.state, batch) == result
+    snapshot, messages, images = sent(result)
+    assert isinstance(snapshot, PackedSnapshot) and isinstance(images, PackedImages)
+    assert snapshot.replies == {1: Rows((encode_row((1, 30)),))}
+    assert [each.header.chunk for each in (snapshot, messages, images)] == [0, 1, 2] and images.header.of == 3
+    last = counters(result)["messages"] - 1
+    assert messages.header.last_seq < images.seq[0] and images.seq.tolist() == [last - 1, last]
+    assert (
+        images.rows.tolist() == [0, 1] and images.offset.tolist() == [1, 2] and list(images.columns) == ["id", "x", "y"]
+    )
+    assert images.columns["y"].old.tolist() == [30, 0] and images.columns["y"].new.tolist() == [10, 20]
+    assert counters(result)["routed"] == len(messages.seq) + 2
+    after = process_group(SPEC, 2, result.state, [rows((2, 4, 5), first=4)])
+    assert sent(after)[-1].seq.tolist() == [counters(after)["messages"] - 1]
+
+
+def test_where_only_rows_are_asked_for_nothing_else_is_said():
+    state = process_group(SPEC, 0, None, [both_asked()]).state
+    alone = Header("summary", 7, "t/0", ve=2, catalog=0)
+    withdrawn = encode_control(Withdraw(7, 2, [*SHAPE.channels]))
+    summed = pack_summary(alone, {ImageChannel("t"): Boxes.of(hashes_of([b"[]"]))}, {ImageChannel("t"): ["x"]})
+    asked = records(TOPICS.registrations, [(b"t/0", withdrawn), (b"t/0", summed)], partition=2)
+    state = process_group(SPEC, 1, state, [asked]).state
+    (images,) = sent(process_group(SPEC, 2, state, [rows((1, 3, 10), (1, 3, 11), (1, 4, 11))]))
+    assert isinstance(images, PackedImages) and images.offset.tolist() == [0, 2] and list(images.columns) == ["x"]

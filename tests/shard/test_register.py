@@ -332,7 +332,7 @@ def test_whatever_stands_in_registrations_the_batch_ends_and_good_ones_are_answe
         shard.table.snapshot([GOOD])
         codes, valid = np.array([[1], [1], [3], [0]]), np.ones((4, 1), np.bool_)
         one = np.ones(1, np.bool_), codes, valid, {3: ["z"]}, np.zeros(1, np.int32), np.full(1, 9)
-        route(shard.listeners, shard.table.apply(ChangeBatch([b'{"id":1}'], *one)), 4)
+        route(shard.listeners, shard.table.apply(ChangeBatch([b'{"id":1}'], *one)).messages, 4)
     assert results[0] == results[1]
 
 

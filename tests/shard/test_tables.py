@@ -5,11 +5,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from catalog.query.filter_shape import FilterShape
+from catalog.query.filter_terms import encode_terms
 from catalog.query.shape import Output, Region, Shape, group_key
+from catalog.query.value_set import ValueSet
 from catalog.schema.relation import Column
 from operators.answer import Extremum
+from operators.first_rows import FirstRows
+from operators.reply import PLAINLY, Asked
 from shard.tables import warm
-from state import byte_table
+from state import byte_table, row_digest
 from tests.operators.test_range_questions import CHANNELS, MODULES, ROW, loaded
 from tests.operators.watched import BIGINT, RELATION, VARCHAR, batch_of, dumped, reopened
 
@@ -46,7 +51,11 @@ def test_warm_leaves_one_specialisation_of_each_kernel() -> None:
         group = group_key(tuple("a" if name in "es" else 0 for name in each.equal))
         text = each.range in ("s", "w")
         operator.snapshot([Region(shape, group, b"a", b"c") if text else Region(shape, group)])
-    for module in MODULES:
+    row_digest.warm()
+    box = {0: ValueSet(((b"a", b"b"),)), 1: ValueSet(((b"", b"\xff"),), True)}
+    filters = Region(FilterShape("t", ("s", "w"), (), ("s", "w"), (), ()), b"[]", terms=encode_terms([box]))
+    FirstRows(RELATION, operator.stored, bytes(16)).answers([filters] * 2, [PLAINLY, Asked(digest_only=True)])
+    for module in (*MODULES, row_digest):
         for kernel in module.ENTRIES:
             assert len(kernel.signatures) == 1, kernel
     with pytest.raises(TypeError):

@@ -322,7 +322,7 @@ def test_before_the_first_epoch_a_damaged_record_is_a_loss_of_nothing() -> None:
         b'{"kind":"progress","format":99}',
         b'{"kind":"images","epoch":5}',
         rewritten(chunk_of(1), lambda header, *_: header.update(format=99)),
-        rewritten(chunk_of(1), lambda header, *_: header.update(kind="images")),
+        rewritten(chunk_of(1), lambda header, *_: header.update(kind="joins")),
     ],
 )
 def test_a_record_of_a_newer_engine_stops_the_edge(value: bytes) -> None:

@@ -26,6 +26,7 @@ def test_what_cannot_be_loaded_is_said_and_ends_nothing() -> None:
 def test_the_kernels_are_there() -> None:
     assert KERNELS == (
         "shard.tables",
+        "state.row_digest",
         "state.boxes",
         "connectors.json.format",
         "connectors.formats.bucket",

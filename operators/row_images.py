@@ -1,0 +1,122 @@
+"""Row images: what each row change did to the columns that somebody needs, for questions that rows answer.
+
+Which subscriptions: every question whose WHERE is any condition of the row, whatever it shows (rows, COUNT, SUM, AVG).
+Whether a row meets such a condition, before and after a change, its two images say; so the shard tells the images, one
+message a row change however many conditions there are, and the edges judge. The message is about no group and no range.
+
+    rows   +1 the row came     old is unknown            A column is needed where some subscription compares or shows
+           -1 it went          new is unknown            it. A change of a row in no needed column is not told: it
+            0 it changed       both are there            meets whom it met, and shows what it showed.
+
+Exact: held rows are those that met the condition before; the change takes `old` away if that met it and adds `new` if
+that does. A key that changes is a row that went and one that came, of one cause.
+
+Cost: O(m) for m changes and each needed column, 10 ns; a text column 0.2 us for each different text, besides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from catalog.query.channel import Channel
+from catalog.query.shape import group_key
+from catalog.schema.relation import Relation
+from operators.batch_view import BatchView
+from operators.channel_binding import OrderingKey
+from operators.channel_kind import ChannelKind
+from state.change_batch import I32, I64, Bool
+
+NO_GROUP = group_key(())
+"""The group under which virtual edges want images: they are about none."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImageColumn:
+    """One column of k row changes: its value before and after each, and where there is one (not NULL, and a row).
+
+    Values are order codes; places in `texts` where the column has none. 0 where there is no value.
+    """
+
+    old: I64
+    old_known: Bool
+    new: I64
+    new_known: Bool
+    texts: list[str] | None = None
+
+    def take(self, rows: I64 | slice) -> ImageColumn:
+        """Return the changes at `rows`, with the texts that they name, in the order of these."""
+        old, old_known, new, new_known = self.old[rows], self.old_known[rows], self.new[rows], self.new_known[rows]
+        if self.texts is None:
+            return ImageColumn(old, old_known, new, new_known)
+        used = np.zeros(len(self.texts), np.bool_)
+        used[old[old_known]] = used[new[new_known]] = True
+        place = np.append(np.cumsum(used) - 1, 0)
+        old, new = np.where(old_known, place[old], 0), np.where(new_known, place[new], 0)
+        return ImageColumn(old, old_known, new, new_known, [self.texts[i] for i in np.flatnonzero(used).tolist()])
+
+
+@dataclass(frozen=True, slots=True)
+class Images:
+    """k row changes in causal order, those of one change adjacent; `columns` has the needed ones, by name.
+
+    cause: int32[k], index of the change in its batch, or number of its cause.  rows: int64[k], +1, -1 or 0.
+    """
+
+    cause: I32
+    rows: I64
+    columns: dict[str, ImageColumn]
+
+    def __len__(self) -> int:
+        return len(self.cause)
+
+    def take(self, rows: I64 | slice) -> Images:
+        """Return the images at `rows`."""
+        columns = {name: column.take(rows) for name, column in self.columns.items()}
+        return Images(self.cause[rows], self.rows[rows], columns)
+
+
+def find(view: BatchView, needed: Sequence[str]) -> Images:
+    """Return the images of the view's changes in the columns `needed`. Cost: see the module's header."""
+    replay, numbers = view.replay, [view.relation.index(name) for name in needed]
+    before, after = replay.before, replay.after
+    told = (before != after) & ((before < 0) != (after < 0))
+    both = np.flatnonzero((before != after) & (before >= 0) & (after >= 0))
+    one, other = before[both], after[both]
+    differs = np.zeros(len(both), np.bool_)
+    for number in numbers:
+        codes, valid = replay.codes[number], replay.valid[number]
+        differs |= (codes[one] != codes[other]) | (valid[one] != valid[other])
+    told[both[differs]] = True
+    cause = np.flatnonzero(told)
+    old, new = before[cause], after[cause]
+    rows = (new >= 0).astype(np.int64) - (old >= 0)
+    columns = {name: _column(view, number, old, new) for name, number in zip(needed, numbers, strict=True)}
+    return Images(cause.astype(np.int32), rows, columns)
+
+
+def _column(view: BatchView, number: int, old: I64, new: I64) -> ImageColumn:
+    """Return one column of the versions `old` and `new`, -1 where there is none."""
+    codes, valid = view.replay.codes[number], view.replay.valid[number]
+    known = [(versions >= 0) & valid[versions] for versions in (old, new)]
+    values = [np.where(there, codes[versions], 0) for versions, there in zip((old, new), known, strict=True)]
+    column = ImageColumn(values[0], known[0], values[1], known[1])
+    if view.relation.columns[number].type.coded:
+        return column
+    used, places = np.unique(np.concatenate(values), return_inverse=True)
+    texts = view.rows.texts_of(number, used) if len(used) and (known[0].any() or known[1].any()) else []
+    count = len(old)
+    return replace(column, old=places[:count], new=places[count:], texts=texts).take(slice(None))
+
+
+def _nothing_lacks(_channel: Channel, _relation: Relation) -> str:
+    return ""
+
+
+def _no_orderings(_column: int | None, _order: OrderingKey) -> tuple[OrderingKey, ...]:
+    return ()
+
+
+KIND = ChannelKind(lacks=_nothing_lacks, orderings=_no_orderings)

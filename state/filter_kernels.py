@@ -1,0 +1,538 @@
+"""The compiled loops of the index of filters; `filter_index.py` says what they mean.
+
+All of them stand in this one file, because numba's cache does not see changes in another file's functions. They take
+plain arrays, which their owners make (writable, C-contiguous, of the types below); c columns, s segments, p places:
+
+    rec      int64[p, 8]      a box, one line of the processor's cache: INTEREST, HEAD, lo and width of its two most
+                              selective intervals, REST, SLOT
+                              HEAD = column | column << 16 | intervals here << 32 | conditions in rest << 40 |
+                              whether its slot has other boxes << 48
+    rest     int64[r, 3]      conditions that are not in `rec`, those of a box from rec[p, REST] on; as FilterColumns
+    bounds   int64[q, 2]      intervals of the conditions that have not just one
+    first    int32[slots]     the first box of a slot, -1 where it is not in;  next int32[p] the next of its slot, or -1
+    stamp    int64[slots]     the change for which a slot of several boxes was judged last
+    cuts     int64[c, 62]     ascending; the cell of a value is how many of counts[c] cuts are <= it; NULL has cell 63
+    block    int32[s, c]      the block of lines of a column in a segment, -1 where none of its boxes asks for it
+    known    int32[s, c]      the columns of a segment that have a block, the first many[s] of them
+    lines    uint64[b * 512]  line block * 64 + cell, 8 words, a bit a box: cannot hold where the value is in the cell
+    alive    uint64[s, 8]     the places that are boxes
+    zone     uint64[s, c]     the cells that at least one box of the segment lets through;  upper: of `fan` segments
+    cells    uint8[m, c]      of the rows of a batch
+
+A segment has 1 << shift places, at most 512; lines and `alive` have 512 bits in any case.
+"""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+import numpy.typing as npt
+from numba.cpython.unsafe.numbers import trailing_zeros
+
+from state.change_batch import I32, I64, Bool
+
+U8 = npt.NDArray[np.uint8]
+I8 = npt.NDArray[np.int8]
+U64 = npt.NDArray[np.uint64]
+F64 = npt.NDArray[np.float64]
+
+INTEREST, HEAD, REST, SLOT = 0, 1, 6, 7
+NULL_CELL = 63
+CUTS = 62
+WORDS = 8
+"""Of a line."""
+BLOCK = 64 * WORDS
+"""Words of a block of lines, one line a cell."""
+SEVERAL = 1 << 48
+"""Bit of HEAD."""
+CANDIDATES, SEGMENTS = 0, 1
+"""Places of what `match` counts."""
+
+_CONDITIONS = 64
+
+
+@numba.njit(cache=True)
+def _lowest(mask: np.uint64) -> int:
+    """Return the number of the lowest bit that is set."""
+    lowest: int = np.int64(trailing_zeros(mask))  # type: ignore[assignment]
+    return lowest
+
+
+@numba.njit(cache=True)
+def _cell(cuts: I64, counts: I64, column: int, value: int) -> int:
+    low, high = 0, counts[column]
+    while low < high:
+        mid = (low + high) >> 1
+        if cuts[column, mid] <= value:
+            low = mid + 1
+        else:
+            high = mid
+    return low
+
+
+@numba.njit(cache=True)
+def cells_of(codes: I64, valid: Bool, cuts: I64, counts: I64, out: U8) -> None:
+    """Write the cell of every value of m rows."""
+    for i in range(codes.shape[0]):
+        for c in range(codes.shape[1]):
+            out[i, c] = _cell(cuts, counts, c, codes[i, c]) if valid[i, c] else 63
+
+
+@numba.njit(cache=True)
+def _span(cuts: I64, counts: I64, column: int, lo: int, hi: int) -> np.uint64:
+    """Return the cells that an interval meets."""
+    a, b = _cell(cuts, counts, column, lo), _cell(cuts, counts, column, hi)
+    ones = ((np.uint64(1) << np.uint64(b - a)) - np.uint64(1)) << np.uint64(1) | np.uint64(1)
+    return ones << np.uint64(a)
+
+
+@numba.njit(cache=True)
+def _mask(head: int, lo: int, hi: int, bounds: I64, cuts: I64, counts: I64) -> np.uint64:
+    """Return the cells that a condition lets through."""
+    column, many = head & 0xFFFF, head >> 17
+    cells = np.uint64((head >> 16) & 1) << np.uint64(63)
+    if many == 1:
+        cells |= _span(cuts, counts, column, lo, hi)
+    else:
+        for p in range(lo, lo + many):
+            cells |= _span(cuts, counts, column, bounds[p, 0], bounds[p, 1])
+    return cells
+
+
+@numba.njit(cache=True)
+def _unpack(rec: I64, rest: I64, place: int, conditions: I64) -> int:
+    """Write the conditions of a box and return how many they are."""
+    head = rec[place, 1]
+    n = (head >> 32) & 0xFF
+    for j in range(n):
+        conditions[j, 0] = ((head >> (16 * j)) & 0xFFFF) | 1 << 17
+        conditions[j, 1] = rec[place, 2 + 2 * j]
+        conditions[j, 2] = rec[place, 2 + 2 * j] + rec[place, 3 + 2 * j]
+    for p in range(rec[place, 6], rec[place, 6] + ((head >> 40) & 0xFF)):
+        for word in range(3):
+            conditions[n, word] = rest[p, word]
+        n += 1
+    return n
+
+
+@numba.njit(cache=True)
+def _weight(cells: np.uint64, column: int, share: F64) -> float:
+    """Return the share of rows in `cells`."""
+    total = 0.0
+    while cells != np.uint64(0):
+        total += share[column, _lowest(cells)]
+        cells &= cells - np.uint64(1)
+    return total
+
+
+@numba.njit(cache=True)
+def _two(conditions: I64, n: int, bounds: I64, cuts: I64, counts: I64, share: F64) -> tuple[int, int]:
+    """Return the two conditions of one interval that let the fewest rows through; n where there is none."""
+    first, second = n, n
+    least, lesser = 0.0, 0.0
+    for j in range(n):
+        head = conditions[j, 0]
+        if head >> 16 == 2:
+            cells = _mask(head, conditions[j, 1], conditions[j, 2], bounds, cuts, counts)
+            weight = _weight(cells, head & 0xFFFF, share)
+            if first == n or weight < least:
+                second, lesser = first, least
+                first, least = j, weight
+            elif second == n or weight < lesser:
+                second, lesser = j, weight
+    return first, second
+
+
+@numba.njit(cache=True)
+def _pack(
+    rec: I64, rest: I64, used: int, place: int, conditions: I64, n: int, first: int, second: int, several: int
+) -> int:
+    """Write a box's conditions to `place`, all but two of them to `rest` from `used` on; return what is used then."""
+    head, here = several, 0
+    for j in (first, second):
+        if j < n:
+            head |= (conditions[j, 0] & 0xFFFF) << (16 * here)
+            rec[place, 2 + 2 * here] = conditions[j, 1]
+            rec[place, 3 + 2 * here] = conditions[j, 2] - conditions[j, 1]
+            here += 1
+    rec[place, 6] = used
+    for j in range(n):
+        if j != first and j != second:
+            for word in range(3):
+                rest[used, word] = conditions[j, word]
+            used += 1
+    rec[place, 1] = head | here << 32 | (n - here) << 40
+    return used
+
+
+@numba.njit(cache=True)
+def add(
+    places: I64, slots: I64, interest: U64, boxes: I64, starts: I64, given: I64, bounds: I64, shift: int, cuts: I64,
+    counts: I64, share: F64, rec: I64, rest: I64, used: int, first: I32, following: I32,
+) -> int:  # fmt: skip
+    """Write filters as FilterColumns has them to `places`; return how much of `rest` is used then.
+
+    Their own intervals stand in `bounds` from `shift` on, where there is room for all, as there is in `rest`.
+    """
+    conditions = np.empty((_CONDITIONS, 3), np.int64)
+    for f in range(len(slots)):
+        several = SEVERAL if boxes[f + 1] - boxes[f] > 1 else 0
+        before = -1
+        for b in range(boxes[f], boxes[f + 1]):
+            n = 0
+            for k in range(starts[b], starts[b + 1]):
+                for word in range(3):
+                    conditions[n, word] = given[k, word]
+                if given[k, 0] >> 17 != 1:
+                    conditions[n, 1] += shift
+                n += 1
+            one, two = _two(conditions, n, bounds, cuts, counts, share)
+            place = places[b]
+            used = _pack(rec, rest, used, place, conditions, n, one, two, several)
+            rec[place, 0] = np.int64(interest[f])
+            rec[place, 7] = slots[f]
+            following[place] = -1
+            if before < 0:
+                first[slots[f]] = place
+            else:
+                following[before] = place
+            before = place
+    return used
+
+
+@numba.njit(cache=True)
+def move(
+    order: I64, rec: I64, rest: I64, bounds: I64, cuts: I64, counts: I64, share: F64, new_rec: I64, new_rest: I64,
+    new_bounds: I64,
+) -> tuple[int, int]:  # fmt: skip
+    """Write the boxes at the places `order` anew, end to end; return how much of both other arrays they use."""
+    conditions = np.empty((_CONDITIONS, 3), np.int64)
+    used, ends = 0, 0
+    for place in range(len(order)):
+        old = order[place]
+        n = _unpack(rec, rest, old, conditions)
+        for j in range(n):
+            many = conditions[j, 0] >> 17
+            if many != 1:
+                start = conditions[j, 1]
+                conditions[j, 1] = ends
+                for p in range(start, start + many):
+                    new_bounds[ends, 0], new_bounds[ends, 1] = bounds[p, 0], bounds[p, 1]
+                    ends += 1
+        one, two = _two(conditions, n, new_bounds, cuts, counts, share)
+        used = _pack(new_rec, new_rest, used, place, conditions, n, one, two, rec[old, 1] & SEVERAL)
+        new_rec[place, 0], new_rec[place, 7] = rec[old, 0], rec[old, 7]
+    return used, ends
+
+
+@numba.njit(cache=True)
+def masks_of(
+    places: I64, rec: I64, rest: I64, bounds: I64, cuts: I64, counts: I64, columns: I64, masks: U64
+) -> None:  # fmt: skip
+    """Write columns and masks of the conditions of the boxes at `places`, one box after the other."""
+    conditions = np.empty((_CONDITIONS, 3), np.int64)
+    k = 0
+    for place in places:
+        for j in range(_unpack(rec, rest, place, conditions)):
+            columns[k] = conditions[j, 0] & 0xFFFF
+            masks[k] = _mask(conditions[j, 0], conditions[j, 1], conditions[j, 2], bounds, cuts, counts)
+            k += 1
+
+
+@numba.njit(cache=True)
+def _recoded(value: int, before: I64, after: I64) -> int:
+    """Return after[i] for before[i], and what is not in `before` as it is."""
+    at = np.searchsorted(before, value)
+    return after[at] if at < len(before) and before[at] == value else value
+
+
+@numba.njit(cache=True)
+def recode(places: I64, column: int, before: I64, after: I64, rec: I64, rest: I64, bounds: I64) -> None:
+    """Replace the ends of a column's intervals in the boxes at `places`: what is before[i] becomes after[i]."""
+    for place in places:
+        head = rec[place, 1]
+        for j in range((head >> 32) & 0xFF):
+            if (head >> (16 * j)) & 0xFFFF == column:
+                lo = rec[place, 2 + 2 * j]
+                hi = _recoded(lo + rec[place, 3 + 2 * j], before, after)
+                lo = _recoded(lo, before, after)
+                rec[place, 2 + 2 * j], rec[place, 3 + 2 * j] = lo, hi - lo
+        for p in range(rec[place, 6], rec[place, 6] + ((head >> 40) & 0xFF)):
+            if rest[p, 0] & 0xFFFF == column:
+                if rest[p, 0] >> 17 == 1:
+                    rest[p, 1], rest[p, 2] = _recoded(rest[p, 1], before, after), _recoded(rest[p, 2], before, after)
+                else:
+                    for q in range(rest[p, 1], rest[p, 1] + (rest[p, 0] >> 17)):
+                        bounds[q, 0] = _recoded(bounds[q, 0], before, after)
+                        bounds[q, 1] = _recoded(bounds[q, 1], before, after)
+
+
+@numba.njit(cache=True)
+def learn(
+    places: I64, shift: int, rec: I64, rest: I64, block: I32, known: I32, many: I32, blocks: int
+) -> int:  # fmt: skip
+    """Give every column that the boxes at `places` ask for a block in their segment; return how many there are then."""
+    conditions = np.empty((_CONDITIONS, 3), np.int64)
+    for place in places:
+        s = place >> shift
+        for j in range(_unpack(rec, rest, place, conditions)):
+            c = conditions[j, 0] & 0xFFFF
+            if block[s, c] < 0:
+                block[s, c] = blocks
+                known[s, many[s]] = c
+                many[s] += 1
+                blocks += 1
+    return blocks
+
+
+@numba.njit(cache=True)
+def mark(
+    places: I64, shift: int, on: bool, rec: I64, rest: I64, bounds: I64, cuts: I64, counts: I64, block: I32,
+    lines: U64, alive: U64, zone: U64, upper: U64, fan: int,
+) -> None:  # fmt: skip
+    """Set or clear the bits of the boxes at `places`; zones only ever get wider."""
+    conditions = np.empty((_CONDITIONS, 3), np.int64)
+    through = np.empty(zone.shape[1], np.uint64)
+    for place in places:
+        s, offset = place >> shift, place & ((1 << shift) - 1)
+        w, bit = offset >> 6, np.uint64(1) << np.uint64(offset & 63)
+        through[:] = ~np.uint64(0)
+        for j in range(_unpack(rec, rest, place, conditions)):
+            c = conditions[j, 0] & 0xFFFF
+            cells = _mask(conditions[j, 0], conditions[j, 1], conditions[j, 2], bounds, cuts, counts)
+            through[c] = cells
+            base = block[s, c] * 512 + w
+            cells = ~cells
+            while cells != np.uint64(0):
+                line = base + _lowest(cells) * 8
+                cells &= cells - np.uint64(1)
+                lines[line] = lines[line] | bit if on else lines[line] & ~bit
+        alive[s, w] = alive[s, w] | bit if on else alive[s, w] & ~bit
+        if on:
+            for c in range(len(through)):
+                zone[s, c] |= through[c]
+                upper[s // fan, c] |= through[c]
+
+
+@numba.njit(cache=True)
+def _differs(old: I64, old_valid: Bool, new: I64, new_valid: Bool, i: int) -> np.uint64:
+    """Return bit c & 63 of every column c in which the two images of change i differ."""
+    bits = np.uint64(0)
+    for c in range(old.shape[1]):
+        if old_valid[i, c] != new_valid[i, c] or (new_valid[i, c] and old[i, c] != new[i, c]):
+            bits |= np.uint64(1) << np.uint64(c & 63)
+    return bits
+
+
+@numba.njit(cache=True)
+def _moved(cells_old: U8, cells_new: U8, i: int) -> bool:
+    for c in range(cells_old.shape[1]):  # noqa: SIM110 - numba compiles a loop in half the time of a generator
+        if cells_old[i, c] != cells_new[i, c]:
+            return True
+    return False
+
+
+@numba.njit(cache=True)
+def _admits(zone: U64, s: int, cells: U8, i: int) -> bool:
+    """Whether each value of row i is in a cell that a box below the zone lets through."""
+    bits = np.uint64(1)
+    for c in range(zone.shape[1]):
+        bits &= zone[s, c] >> np.uint64(cells[i, c])
+    return bits != np.uint64(0)
+
+
+@numba.njit(cache=True)
+def _gather(lines: U64, block: I32, known: I32, many: int, s: int, cells: U8, i: int, out: U64) -> None:
+    """Write the boxes of segment s that row i cannot meet: one line a column, in eight registers."""
+    a0 = a1 = a2 = a3 = a4 = a5 = a6 = a7 = np.uint64(0)
+    for k in range(many):
+        c = known[s, k]
+        at = (block[s, c] * 64 + np.int64(cells[i, c])) * 8
+        a0 |= lines[at]
+        a1 |= lines[at + 1]
+        a2 |= lines[at + 2]
+        a3 |= lines[at + 3]
+        a4 |= lines[at + 4]
+        a5 |= lines[at + 5]
+        a6 |= lines[at + 6]
+        a7 |= lines[at + 7]
+    out[0], out[1], out[2], out[3], out[4], out[5], out[6], out[7] = a0, a1, a2, a3, a4, a5, a6, a7
+
+
+@numba.njit(cache=True)
+def _list_alive(against: U64, alive: U64, s: int, shift: int, near: I64) -> int:
+    """List the boxes of a segment that nothing speaks against; return how many."""
+    n = 0
+    for w in range(8):
+        bits = ~against[w] & alive[s, w]
+        while bits != np.uint64(0):
+            near[n] = (s << shift) + w * 64 + _lowest(bits)
+            bits &= bits - np.uint64(1)
+            n += 1
+    return n
+
+
+@numba.njit(cache=True)
+def _sift(
+    rec: I64, near: I64, n: int, old: I64, old_valid: Bool, had: bool, new: I64, new_valid: Bool, has: bool, i: int,
+    changed: np.uint64,
+) -> int:  # fmt: skip
+    """Keep the candidates whose first interval holds either image and that a changed column is of interest to.
+
+    Without a branch: which of them stay is what no processor foresees.
+    """
+    left = 0
+    for q in range(n):
+        f = near[q]
+        head = rec[f, 1]
+        c = head & 0xFFFF
+        lo, width = np.uint64(rec[f, 2]), np.uint64(rec[f, 3])
+        good = has & new_valid[i, c] & ((np.uint64(new[i, c]) - lo) <= width)
+        good |= had & old_valid[i, c] & ((np.uint64(old[i, c]) - lo) <= width)
+        good |= ((head >> 32) & 0xFF) == 0
+        good &= (np.uint64(rec[f, 0]) & changed) != np.uint64(0)
+        near[left] = f
+        left += good
+    return left
+
+
+@numba.njit(cache=True)
+def _within(bounds: I64, start: int, stop: int, value: int) -> bool:
+    """Whether one of some ascending intervals holds `value`."""
+    low, high = start, stop
+    while low < high:
+        mid = (low + high) >> 1
+        if bounds[mid, 1] < value:
+            low = mid + 1
+        else:
+            high = mid
+    return low < stop and bounds[low, 0] <= value
+
+
+@numba.njit(cache=True)
+def _rest_holds(rest: I64, start: int, stop: int, bounds: I64, codes: I64, valid: Bool, i: int) -> bool:
+    for p in range(start, stop):
+        head, lo, hi = rest[p, 0], rest[p, 1], rest[p, 2]
+        value = codes[i, head & 0xFFFF]
+        if not valid[i, head & 0xFFFF]:
+            good = (head >> 16) & 1 == 1
+        elif head >> 17 == 1:
+            good = lo <= value <= hi
+        else:
+            good = _within(bounds, lo, lo + (head >> 17), value)
+        if not good:
+            return False
+    return True
+
+
+@numba.njit(cache=True)
+def _holds(rec: I64, rest: I64, bounds: I64, f: int, codes: I64, valid: Bool, i: int) -> bool:
+    """Whether row i meets the box at place f."""
+    head = rec[f, 1]
+    for j in range((head >> 32) & 0xFF):
+        c = (head >> (16 * j)) & 0xFFFF
+        if not valid[i, c] or np.uint64(codes[i, c]) - np.uint64(rec[f, 2 + 2 * j]) > np.uint64(rec[f, 3 + 2 * j]):
+            return False
+    more = (head >> 40) & 0xFF
+    return more == 0 or _rest_holds(rest, rec[f, 6], rec[f, 6] + more, bounds, codes, valid, i)
+
+
+@numba.njit(cache=True)
+def _kind(
+    f: int, rec: I64, rest: I64, bounds: I64, first: I32, following: I32, old: I64, old_valid: Bool, had: bool,
+    new: I64, new_valid: Bool, has: bool, i: int,
+) -> int:  # fmt: skip
+    """Return what a change means to the slot of box f: 0 nothing, 1 it leaves, 2 it enters, 3 it stays within."""
+    several = (rec[f, 1] & SEVERAL) != 0
+    if several:
+        f = first[rec[f, 7]]
+    was, now = False, False
+    while f >= 0:
+        was = was or (had and _holds(rec, rest, bounds, f, old, old_valid, i))
+        now = now or (has and _holds(rec, rest, bounds, f, new, new_valid, i))
+        f = following[f] if several else -1
+    return (1 if was else 0) + (2 if now else 0)
+
+
+@numba.njit(cache=True)
+def _candidates(
+    s: int, x: bool, y: bool, i: int, shift: int, cells_old: U8, cells_new: U8, lines: U64, block: I32, known: I32,
+    many: I32, alive: U64, near: I64, either: U64, other: U64,
+) -> int:  # fmt: skip
+    """List the boxes of a segment that the new image (x) or the old one (y) may meet; return how many."""
+    if x and y:
+        _gather(lines, block, known, many[s], s, cells_new, i, either)
+        _gather(lines, block, known, many[s], s, cells_old, i, other)
+        for w in range(8):
+            either[w] &= other[w]
+    elif x:
+        _gather(lines, block, known, many[s], s, cells_new, i, either)
+    else:
+        _gather(lines, block, known, many[s], s, cells_old, i, either)
+    return _list_alive(either, alive, s, shift, near)
+
+
+@numba.njit(cache=True)
+def _judge(
+    near: I64, n: int, rec: I64, rest: I64, bounds: I64, first: I32, following: I32, stamp: I64, mark_of: int,
+    old: I64, old_valid: Bool, had: bool, new: I64, new_valid: Bool, has: bool, i: int, out_change: I32, out_slot: I64,
+    out_kind: I8, count: int,
+) -> int:  # fmt: skip
+    """Write the hits among candidates from `count` on; return how many there are then, or -1 for want of room."""
+    for q in range(n):
+        f = near[q]
+        slot = rec[f, 7]
+        if (rec[f, 1] & SEVERAL) != 0:
+            if stamp[slot] == mark_of:
+                continue
+            stamp[slot] = mark_of
+        kind = _kind(f, rec, rest, bounds, first, following, old, old_valid, had, new, new_valid, has, i)
+        if kind != 0:
+            if count == len(out_change):
+                return -1
+            out_change[count], out_slot[count], out_kind[count] = i, slot, kind
+            count += 1
+    return count
+
+
+@numba.njit(cache=True)
+def match(
+    old: I64, old_valid: Bool, had: Bool, new: I64, new_valid: Bool, has: Bool, changed: U64, cells_old: U8,
+    cells_new: U8, shift: int, fan: int, upper: U64, zone: U64, lines: U64, block: I32, known: I32, many: I32,
+    alive: U64, rec: I64, rest: I64, bounds: I64, first: I32, following: I32, stamp: I64, epoch: int, start: int,
+    out_change: I32, out_slot: I64, out_kind: I8, counted: I64,
+) -> tuple[int, int]:  # fmt: skip
+    """Write the hits of changes from `start` on. Returns (next, count): where it stopped for want of room for all hits
+    of a change, and how many hits of the changes before that there are. No stamp is `epoch` + the number of a change.
+    """
+    count = 0
+    either, other, near = np.empty(8, np.uint64), np.empty(8, np.uint64), np.empty(512, np.int64)
+    for i in range(start, len(had)):
+        a, b, begin = had[i], has[i], count
+        bits = changed[i] | _differs(old, old_valid, new, new_valid, i) if a and b else ~np.uint64(0)
+        if bits == np.uint64(0) or not (a or b):
+            continue
+        apart = a and (not b or _moved(cells_old, cells_new, i))
+        for u in range(len(upper)):
+            if not ((b and _admits(upper, u, cells_new, i)) or (apart and _admits(upper, u, cells_old, i))):
+                continue
+            for s in range(u * fan, min((u + 1) * fan, len(zone))):
+                x, y = b and _admits(zone, s, cells_new, i), apart and _admits(zone, s, cells_old, i)
+                if x or y:
+                    n = _candidates(
+                        s, x, y, i, shift, cells_old, cells_new, lines, block, known, many, alive, near, either, other
+                    )
+                    counted[0] += n
+                    counted[1] += 1
+                    n = _sift(rec, near, n, old, old_valid, a, new, new_valid, b, i, bits)
+                    count = _judge(
+                        near, n, rec, rest, bounds, first, following, stamp, epoch + i, old, old_valid, a, new,
+                        new_valid, b, i, out_change, out_slot, out_kind, count,
+                    )  # fmt: skip
+                    if count < 0:
+                        return i, begin
+    return len(had), count
+
+
+ENTRIES = (cells_of, add, move, masks_of, recode, learn, mark, match)
+"""The kernels that are called from Python."""
