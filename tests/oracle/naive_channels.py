@@ -33,7 +33,8 @@ TEXTS = ("a", "ab", "b")
 DOUBLES = (-1.7e308, 1.0, 1e16)
 """Sums of them absorb the one and lie beyond all doubles: exactly apart, and written the same."""
 WIDE = ("-1.50", "0.00", "123456789012345678.25")
-_CODES: dict[str, tuple[int | str, ...]] = {"s": TEXTS, "w": WIDE}
+KEYS = ("p", "q", "r")
+_CODES: dict[str, tuple[int | str, ...]] = {"s": TEXTS, "w": WIDE, "k": KEYS}
 
 
 def full_row(g: int | None, x: int | None, m: int | None) -> Row:
@@ -133,7 +134,7 @@ class NaiveChannels:
                 if row is None:
                     self.rows.pop(key, None)
                 else:
-                    self.rows[key] = row
+                    self.rows[key] = row | {"k": key}
                 said += self._say(cause, key, before, self.rows)
                 images += self._images(cause, key, before, self.rows)
             taken.steps.append((publication, first, self.rows))
@@ -154,7 +155,7 @@ class NaiveChannels:
 
     def _images(self, cause: int, key: str, before: Rows, after: Rows) -> Iterator[Image]:
         if any(isinstance(channel, ImageChannel) for channel in self.channels):
-            old, new = (rows[key] | {"k": key} if key in rows else None for rows in (before, after))
+            old, new = (rows.get(key) for rows in (before, after))
             if ImageTeller(self.naive, self.needed).says(old, new):
                 yield Image(cause, old, new)
 

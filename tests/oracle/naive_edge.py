@@ -88,10 +88,10 @@ class Subscription:
         shape, where = self.region.shape, self.wanted.where
         if where is None or not isinstance(shape, FilterShape):
             return self.naive.answer(self.region, rows)
-        met = {key: row for key, row in rows.items() if where.truth(self.naive, row | {"k": key})}
+        met = {key: row for key, row in rows.items() if where.truth(self.naive, row)}
         if not self.is_bag:
             return tuple(self.naive.output(output, list(met.values())) for output in shape.outputs)
-        return {key: row_json(self.naive, shape, shown(shape, row, key)) for key, row in met.items()}
+        return {key: row_json(self.naive, shape, shown(shape, row)) for key, row in met.items()}
 
 
 class NaiveEdge:

@@ -6,14 +6,12 @@ looking whether a value is in one of the intervals.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from catalog.query.channel import ImageChannel
 from catalog.query.filter_shape import FilterShape
 from catalog.query.filter_terms import decode_terms
 from catalog.query.shape import Output, Region
@@ -99,9 +97,9 @@ def _holds(naive: Naive, column: str, row: Row, values: Any) -> bool:
     return any(lo <= key <= hi if coded else lo <= key < hi for lo, hi in values.intervals)
 
 
-def shown(shape: FilterShape, row: Row, key: str) -> tuple[Stored, ...]:
-    """Return a row as the SELECT list shows it; the table's key is its column `k`."""
-    return tuple(key if name == "k" else row.get(name) for name in shape.shown)
+def shown(shape: FilterShape, row: Row) -> tuple[Stored, ...]:
+    """Return a row as the SELECT list shows it."""
+    return tuple(row.get(name) for name in shape.shown)
 
 
 def digest_of(naive: Naive, shape: FilterShape, rows: Sequence[tuple[Stored, ...]], by_keys: bool) -> Told:
@@ -130,7 +128,7 @@ class FilterAnswers:
     def reply(self, region: Region, asked: Asked, rows: Table) -> Reply:
         shape = region.shape
         assert isinstance(shape, FilterShape)
-        found = [shown(shape, row, key) for key, row in rows.items() if met(self.naive, region, row | {"k": key})]
+        found = [shown(shape, row) for row in rows.values() if met(self.naive, region, row)]
         digest = digest_of(self.naive, shape, found, asked.by_keys)
         if asked.told == digest:
             return Same()
@@ -141,7 +139,7 @@ class FilterAnswers:
         return Rows(tuple(encode_row(row) for row in found))
 
     def parts(self, region: Region, rows: Table) -> Parts:
-        mine = [row | {"k": key} for key, row in rows.items() if met(self.naive, region, row | {"k": key})]
+        mine = [row for row in rows.values() if met(self.naive, region, row)]
         tallies: dict[tuple[str, str | None], Tally] = {}
         summed = {output.column for output in region.shape.outputs if output.function != "count"}
         for output in region.shape.outputs:
@@ -205,14 +203,5 @@ def needed_by(regions: Sequence[Region]) -> set[str]:
     return columns | {output.column for shape in shapes for output in shape.outputs if output.column is not None}
 
 
-def bag_json(naive: Naive, shape: FilterShape, rows: Mapping[Any, tuple[Stored, ...]]) -> Counter[tuple[Any, ...]]:
-    """Return rows as they are told, counted."""
-    return Counter(row_json(naive, shape, row) for row in rows.values())
-
-
 def row_json(naive: Naive, shape: FilterShape, row: Sequence[Stored]) -> tuple[Any, ...]:
     return tuple(naive.stored_json(name, value) for name, value in zip(shape.shown, row, strict=True))
-
-
-def channel_of(relation: str) -> ImageChannel:
-    return ImageChannel(relation)

@@ -7,11 +7,10 @@ from hypothesis import strategies as st
 from catalog.query.filter_shape import FilterShape
 from catalog.query.shape import Output, Region
 from catalog.sql.notify import Notify
-from tests.oracle.naive_channels import DOMAIN, TEXTS, WIDE
+from tests.oracle.naive_channels import DOMAIN, KEYS, TEXTS, WIDE
 from tests.oracle.naive_edge import Wanted
 from tests.oracle.naive_filter import EVERYTHING, Where
 
-KEYS = ("p", "q", "r")
 _VALUES = {"s": TEXTS, "w": WIDE, "k": KEYS}
 _COMPARISONS = ("=", "<>", "<", "<=", ">", ">=")
 _POLICIES = [("every", ""), ("every", ""), ("latest", " NOTIFY LATEST")]

@@ -260,7 +260,7 @@ class EdgeMachine(RuleBasedStateMachine):
 
     def compare(self) -> None:
         world = self.world
-        assert world.heard == world.twin.heard
+        assert world.heard == world.twin.heard, differing(world.heard, world.twin.heard)
         mine = {name: [_brief(ack) for ack in acks] for name, acks in world.acks.items()}
         assert mine == world.twin.acks
         assert world.edge.counters.suppressed == 0
@@ -273,6 +273,18 @@ class EdgeMachine(RuleBasedStateMachine):
     def teardown(self) -> None:
         if hasattr(self, "world"):
             self.take()
+
+
+def differing(mine: dict[str, list[dict]], wanted: dict[str, list[dict]]) -> dict[str, tuple]:
+    """Return by name what was heard and what should have been, from where they differ."""
+    found = {}
+    for name in sorted({*mine, *wanted}):
+        one, other = mine.get(name, []), wanted.get(name, [])
+        same = next((i for i, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), None)
+        if one != other:
+            start = min(len(one), len(other)) if same is None else same
+            found[name] = one[start:], other[start:]
+    return found
 
 
 def _brief(ack: dict) -> tuple:
