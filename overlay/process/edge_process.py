@@ -76,7 +76,7 @@ class EdgeProcess:
     def _listen(self) -> HttpServer:
         config = self._config
         gateway = SubscriptionGateway(config.kafka, config.topics, self.answers, self._board)
-        app = edge_app(Edge(self.answers, self._board, gateway, self._looks), config.rules)
+        app = edge_app(Edge(self.answers, self._board, gateway, self._board.row_looks), config.rules)
         return HttpServer(app, config.http_host, config.http_port, config.rules)
 
     def _await_topics(self, stop: threading.Event) -> int:
