@@ -30,7 +30,7 @@ from catalog.schema.relation import Catalog
 from connectors.record import OutRecord
 from connectors.topics import Topics
 from operators.control import EpochBegins, Progress, RegisterAll
-from operators.packed import Header, PackedMessages, PackedSnapshot
+from operators.packed import Header, PackedImages, PackedMessages, PackedSnapshot
 from operators.record_error import RecordError
 from overlay.answers import quota
 from overlay.delivery import ack
@@ -47,17 +47,22 @@ from overlay.subscriptions.edge_counters import EdgeCounters
 from overlay.subscriptions.edge_state import Delta, Head, encode_deltas, encode_snapshot
 from overlay.subscriptions.endings import Endings
 from overlay.subscriptions.expiry import Expiry
+from overlay.subscriptions.looks import Denied, Looks, Outcome
 from overlay.subscriptions.subscription_store import SubscriptionStore
 from overlay.subscriptions.summaries import PATIENT, Patience
 from overlay.table.slot_rows import states_of
 from overlay.table.slot_table import NONE
 from state.errors import TidewireError
+from state.row_digest import KEY_BYTES
 
 _NO_CATALOG = -2
 
 
 class VirtualEdge:
-    """Virtual edge `number` of `partitions`; `catalogs(version)` gives the catalog at an announced version."""
+    """Virtual edge `number` of `partitions`; `catalogs(version)` gives the catalog at an announced version.
+
+    digest_key: 16 bytes that shards and edges share, and nobody else (`state/row_digest.py`).
+    """
 
     def __init__(
         self,
@@ -66,6 +71,7 @@ class VirtualEdge:
         topics: Topics,
         catalogs: Callable[[int], Catalog],
         patience: Patience = PATIENT,
+        digest_key: bytes = bytes(KEY_BYTES),
     ) -> None:
         self.number = number
         self.counters = EdgeCounters()
@@ -77,7 +83,8 @@ class VirtualEdge:
         self._buffer = BatchBuffer()
         self._outbox = Outbox(topics, number)
         self._losses: list[str] = []
-        self._applier = BatchApplier(self._store, self._outbox, self.counters)
+        self._looks = Looks(self._store)
+        self._applier = BatchApplier(self._store, self._outbox, self.counters, self._looks, digest_key)
         self._views = SubscriptionViews(self._store, self._admission.held, self._memory)
         self._endings = Endings(self._store, self._outbox, self.counters, self._memory.followed)
         self._expiry = Expiry(self._store)
@@ -114,7 +121,7 @@ class VirtualEdge:
         except RecordError as error:
             self._lose(f"{where} cannot be read: {error}")
             return False
-        if isinstance(record, PackedMessages | PackedSnapshot):
+        if isinstance(record, PackedMessages | PackedImages | PackedSnapshot):
             self._chunk(offset, record)
             return False
         self._control(record)
@@ -143,6 +150,21 @@ class VirtualEdge:
             self._set(registered=True)
             self._store.register_all()
 
+    def look(self, number: int, key: bytes) -> Denied | None:
+        """Ask for the rows of the bag `key` under a negative number; None: the answer comes with `looked`.
+
+        Its registration is written with the next step, and the answer is there after one more batch.
+        """
+        return self._looks.ask(number, key)
+
+    def forget_look(self, number: int) -> None:
+        """Nobody waits for the answer of a look any more."""
+        self._looks.forget(number)
+
+    def looked(self) -> list[tuple[int, Outcome]]:
+        """Return the looks that have ended since the last call, to be told once what was taken is committed."""
+        return self._looks.answered()
+
     def losses(self) -> list[str]:
         """Return what was lost since the last call, each in a sentence that says where: for the log."""
         losses, self._losses = self._losses, []
@@ -160,6 +182,10 @@ class VirtualEdge:
             to = Header("register", self._head.epoch, "", ve=self.number, catalog=self._head.catalog)
             records = self._store.registrations.records(self._admission.catalog, to, self._topics.registrations)
             self._outbox.extend(records)
+            asked = self._looks.registrations()
+            if asked:
+                topic = self._topics.registrations
+                self._outbox.extend([*self._store.registrations.looks(asked, self._admission.catalog, to, topic)])
         delta = self._memory.changes()
         if delta != Delta():
             self._outbox.extend([self._state_record(value) for value in encode_deltas(delta)])
@@ -234,6 +260,7 @@ class VirtualEdge:
         self._store.check()
         self._admission.held.check()
         self._buffer.check()
+        self._looks.check()
 
     def dump(self) -> dict[str, object]:
         """Return all durable state in a comparable form, for tests and bug reports."""
@@ -297,6 +324,7 @@ class VirtualEdge:
     def _void(self, unsure: bool) -> None:
         """Stop following, and forget what is buffered and which batch is to come."""
         self._buffer.clear()
+        self._looks.void()
         self._memory.next_era()
         self._set(applied=None, unsure=unsure)
 
@@ -358,6 +386,7 @@ class VirtualEdge:
         registrations = f"`{self._topics.registrations}` [{self.number}]"
         self._losses.append(f"a shard could not read a record of {registrations}: it says so with batch {batch}")
         self.counters.losses += 1
+        self._looks.void()
         self._memory.next_era()
         self._store.register_all()
 

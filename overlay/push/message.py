@@ -136,10 +136,10 @@ class Missed:
     """What a reader that is behind has not heard of one subscription: at most two messages, or that they are lost.
 
     One message stands alone, and one is for all changes since. Of old and new values the first and the last are kept.
-    Differences are kept as they came, in the lists of their transactions, which all readers hold
-    together: hundreds that have stopped have little of their own, and little that a garbage collection has to go
-    through. `size` is what those behind the first one have in bytes. Whoever finds that too much lets them be `lost`:
-    then what the reader has to hear is the newest answer, and until a message stands alone nothing else is kept.
+    Differences are kept as they came, in the lists of their transactions, which all readers hold together: hundreds
+    that have stopped have little of their own, and little that a garbage collection has to go through. `size` is what
+    those behind the first one have in bytes. Whoever finds that too much lets them be `lost`: then what the reader has
+    to hear is the newest answer, and until a message stands alone nothing else is kept.
     """
 
     __slots__ = ("_alone", "_changes", "_differences", "_first", "_last", "lost", "size")

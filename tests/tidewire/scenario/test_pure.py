@@ -6,8 +6,8 @@ from tidewire.scenario.pure import PureEngine
 from tidewire.scenario.run import run_scenario
 from tidewire.scenario.script import read_scenario
 
-ALL = sorted((Path(__file__).parents[2] / "scenarios").glob("*.jsonl"))
-FILES = [path for path in ALL if not read_scenario(path).unsupported]
+FOUND = sorted((Path(__file__).parents[2] / "scenarios").glob("**/*.jsonl"))
+FILES = [path for path in FOUND if not read_scenario(path).unsupported]
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
