@@ -23,8 +23,8 @@ from overlay.maintain.projections import Projector
 from overlay.maintain.snapshots import Snapshots
 from overlay.maintain.transitions import Transitions, counted, transitions
 from overlay.maintain.whole_snapshots import whole_snapshots
+from overlay.subscriptions.bag_looks import BagLooks
 from overlay.subscriptions.edge_counters import EdgeCounters
-from overlay.subscriptions.looks import Looks
 from overlay.subscriptions.subscription_store import SubscriptionStore
 from state.change_batch import I32, I64, Bool
 
@@ -36,7 +36,7 @@ class BatchApplier:
     """Turns batches into deliveries and new answers."""
 
     def __init__(
-        self, store: SubscriptionStore, outbox: Outbox, counters: EdgeCounters, looks: Looks, digest_key: bytes
+        self, store: SubscriptionStore, outbox: Outbox, counters: EdgeCounters, looks: BagLooks, digest_key: bytes
     ) -> None:
         self._store = store
         self._outbox = outbox

@@ -14,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from catalog.query.shape import BEYOND_KEYS, COUNTS, LOWEST_KEY, Output, Region, Shape
 from catalog.sql.notify import Notify
 from catalog.types.order_key import after, order_key
-from overlay.subscriptions.looks import LookedRows
+from overlay.subscriptions.bag_looks import LookedRows
 from state.order_code import INT64_MAX, INT64_MIN
 from tests.effort import examples
 from tests.oracle.naive_channels import DOMAIN, TEXTS, WIDE, Publication, full_row

@@ -10,7 +10,7 @@ from connectors.http.answer import Answer, Found, NotNow, Unknown
 from connectors.http.gateway import Looked, NoBag, TooManyRows
 from overlay.delivery.delivery import Position
 from overlay.process.shard_looks import Said, ShardLooks
-from overlay.subscriptions.looks import Denied, LookedRows, LookRefused, Outcome
+from overlay.subscriptions.bag_looks import Denied, LookedRows, LookRefused, Outcome
 
 BAG = Found({"status": "live", "form": "bag"})
 SEEN = LookedRows(3, 4, Position(0, 1), "SELECT", ["[1]"], ())

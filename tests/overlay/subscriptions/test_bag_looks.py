@@ -7,8 +7,8 @@ import pytest
 from operators.control import EpochBegins
 from operators.reply import Later, Refused
 from overlay.delivery.delivery import Position
-from overlay.subscriptions import looks
-from overlay.subscriptions.looks import Denied, LookedRows, LookRefused
+from overlay.subscriptions import bag_looks
+from overlay.subscriptions.bag_looks import Denied, LookedRows, LookRefused
 from tests.overlay.filter_bench import FilterBench, rows_of, stock
 
 ALL = "SELECT symbol, price FROM stock"
@@ -53,7 +53,7 @@ def test_what_can_not_be_looked_at() -> None:
 
 
 def test_so_many_look_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(looks, "MOST", 1)
+    monkeypatch.setattr(bag_looks, "MOST", 1)
     bench = begun()
     bench.ask(1, "b", ALL)
     bench.answer(1, [(1, rows_of(A))])
