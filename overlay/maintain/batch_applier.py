@@ -73,6 +73,11 @@ class BatchApplier:
         self._bags.end()
         return [*self._snapshots.given_up(), *self._singles.given_up()]
 
+    def check_whole(self, batch: CommittedBatch) -> None:
+        """Raise MissingColumnError if `batch` does not tell what filters need that are followed."""
+        for images in batch.images:
+            self._store.filters.check_told(images)
+
     def _answer_looks(self, snapshots: Sequence[PackedSnapshot], at: Position) -> None:
         """End the looks that are answered: their rows hold before any change of the batch."""
         for snapshot in snapshots:

@@ -110,7 +110,8 @@ def test_columns_that_nobody_wants_any_more_need_not_be_told() -> None:
     changes = [(None, full(("p", 0, 0, 0)))]
     with pytest.raises(MissingColumnError, match=r"lack \['s'\]"):
         list(book.store.filters.hits(images(changes, {"m", "x"})))
-    assert book.store.filters.missing(images(changes, {"m", "x"})) == ["s"]
+    with pytest.raises(MissingColumnError, match=r"lack \['s'\]"):
+        book.store.filters.check_told(images(changes, {"m", "x"}))
     book.remove(second)
     (hits,) = book.store.filters.hits(images(changes, {"m", "x"}))
     assert hits.slot.tolist() == [first]
