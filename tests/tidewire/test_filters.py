@@ -36,7 +36,7 @@ events = st.one_of(
 )
 
 
-def published(key: str, row: tuple | None) -> dict[str, Any] | None:
+def published(key: str, row: tuple[int | None, ...] | None) -> dict[str, Any] | None:
     """Return a row as JSON; `s` says what x says, `d` and `w` what m says."""
     if row is None:
         return None
@@ -57,7 +57,7 @@ class Chain:
         self.held: dict[str, Any] = {}
         self.read = 0
 
-    def publish(self, rows: list) -> None:
+    def publish(self, rows: list[Any]) -> None:
         for key, row in rows:
             said = published(key, row)
             value = None if said is None else msgspec.json.encode(said)
@@ -135,7 +135,7 @@ class Chain:
 
 @settings(max_examples=examples(60), deadline=None)
 @given(st.lists(events, min_size=3, max_size=9))
-def test_subscribers_hold_what_their_where_selects(happens: list) -> None:
+def test_subscribers_hold_what_their_where_selects(happens: list[Any]) -> None:
     chain = Chain()
     for what, argument in happens:
         if what == "rows":
