@@ -142,6 +142,7 @@ class ShapeTable:
         self._by_channel: dict[Channel, dict[int, ShapeEntry]] = {}
         self._domains: Interned[Domain] = Interned()
         self._texts: dict[ColumnType, ValueTexts] = {}
+        self._rows: dict[tuple[ColumnType | None, ...], RowTexts] = {}
         self._gaps: list[int] = []
         self._filters: set[int] = set()
 
@@ -227,6 +228,8 @@ class ShapeTable:
             self._domains.leave([self[entry.number].domain])
         entry.domain = self._domains.enter(Domain.of(entry.shape))
         entry.texts = self._texts.setdefault(entry.text_type, entry.texts)
+        if entry.bag:
+            entry.rows = self._rows.setdefault(entry.types, entry.rows)
         self._by_shape[entry.shape] = entry
         self._by_number[entry.number] = entry
         if entry.filters:

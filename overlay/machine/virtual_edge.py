@@ -16,8 +16,9 @@ Promises, numbered as the tests that crash it:
 4. *Once.* A subscription is registered once an epoch; a snapshot that no registration waits for is ignored.
 5. *Silence.* A message that brings the value already held delivers nothing (and is counted: shards send none).
 6. *Ends.* Dropping a table ends its subscriptions before anything of the batch that announces it is applied.
-7. *Losses.* A notification that cannot be read, a batch that is not whole, or a shard that could not read what was
-   registered makes all register again, as under 3; a notification that a newer engine wrote raises an error.
+7. *Losses.* A notification that cannot be read, a batch that is not whole or lacks a column that a filter needs, or a
+   shard that could not read what was registered makes all register again, as under 3; a notification that a newer
+   engine wrote raises an error.
 """
 
 from __future__ import annotations
@@ -43,11 +44,12 @@ from overlay.machine.notification import Control, read_notification
 from overlay.machine.subscription_view import SubscriptionView, SubscriptionViews
 from overlay.maintain.batch_applier import BatchApplier
 from overlay.maintain.batch_buffer import BatchBuffer, Chunk, MissingChunksError
+from overlay.subscriptions.bag_looks import BagLooks, Denied, Outcome
 from overlay.subscriptions.edge_counters import EdgeCounters
 from overlay.subscriptions.edge_state import Delta, Head, encode_deltas, encode_snapshot
 from overlay.subscriptions.endings import Endings
 from overlay.subscriptions.expiry import Expiry
-from overlay.subscriptions.looks import Denied, Looks, Outcome
+from overlay.subscriptions.filter_book import MissingColumnError
 from overlay.subscriptions.subscription_store import SubscriptionStore
 from overlay.subscriptions.summaries import PATIENT, Patience
 from overlay.table.slot_rows import states_of
@@ -83,7 +85,7 @@ class VirtualEdge:
         self._buffer = BatchBuffer()
         self._outbox = Outbox(topics, number)
         self._losses: list[str] = []
-        self._looks = Looks(self._store)
+        self._looks = BagLooks(self._store)
         self._applier = BatchApplier(self._store, self._outbox, self.counters, self._looks, digest_key)
         self._views = SubscriptionViews(self._store, self._admission.held, self._memory)
         self._endings = Endings(self._store, self._outbox, self.counters, self._memory.followed)
@@ -371,7 +373,8 @@ class VirtualEdge:
             if applied is not None and batch > applied + 1:
                 raise MissingChunksError(f"batch {batch} is committed, expected batch {applied + 1} first")
             committed = self._buffer.take(batch, lenient=self._head.unsure)
-        except MissingChunksError as error:
+            self._applier.check_whole(committed)
+        except (MissingChunksError, MissingColumnError) as error:
             self._lose(f"`{self._topics.notifications}` [{self.number}], epoch {position.epoch}: {error}")
             return
         over_quota = self._applier.apply(committed, position)

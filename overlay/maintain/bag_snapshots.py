@@ -24,7 +24,7 @@ from overlay.delivery.bag_delivery import BAG_SAME, bag_snapshot, bag_snapshot_n
 from overlay.delivery.delivery import Position
 from overlay.delivery.long_delivery import added_in_parts
 from overlay.maintain.projections import Projector
-from overlay.subscriptions.looks import LookedRows, LookRefused, Outcome
+from overlay.subscriptions.bag_looks import LookedRows, LookRefused, Outcome
 from overlay.subscriptions.subscription_store import SubscriptionStore
 from state import row_digest
 

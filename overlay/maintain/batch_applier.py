@@ -23,8 +23,8 @@ from overlay.maintain.projections import Projector
 from overlay.maintain.snapshots import Snapshots
 from overlay.maintain.transitions import Transitions, counted, transitions
 from overlay.maintain.whole_snapshots import whole_snapshots
+from overlay.subscriptions.bag_looks import BagLooks
 from overlay.subscriptions.edge_counters import EdgeCounters
-from overlay.subscriptions.looks import Looks
 from overlay.subscriptions.subscription_store import SubscriptionStore
 from state.change_batch import I32, I64, Bool
 
@@ -36,7 +36,7 @@ class BatchApplier:
     """Turns batches into deliveries and new answers."""
 
     def __init__(
-        self, store: SubscriptionStore, outbox: Outbox, counters: EdgeCounters, looks: Looks, digest_key: bytes
+        self, store: SubscriptionStore, outbox: Outbox, counters: EdgeCounters, looks: BagLooks, digest_key: bytes
     ) -> None:
         self._store = store
         self._outbox = outbox
@@ -72,6 +72,11 @@ class BatchApplier:
         self._latest.end(position)
         self._bags.end()
         return [*self._snapshots.given_up(), *self._singles.given_up()]
+
+    def check_whole(self, batch: CommittedBatch) -> None:
+        """Raise MissingColumnError if `batch` does not tell what filters need that are followed."""
+        for images in batch.images:
+            self._store.filters.check_told(images)
 
     def _answer_looks(self, snapshots: Sequence[PackedSnapshot], at: Position) -> None:
         """End the looks that are answered: their rows hold before any change of the batch."""

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from catalog.types.column_type import ColumnType
 from operators.packed import PackedImages
 from operators.row_images import ImageColumn
 from overlay.answers.shape_table import ShapeEntry, ShapeTable
@@ -98,7 +99,8 @@ class Projector:
 
     def hashed(self, entry: ShapeEntry, keyed: bool, rows: Sequence[Sequence[int | str | None]]) -> tuple[U64, U64]:
         """Return the lanes of the hashes of rows as a shard answers with: order codes, texts, and None for NULL."""
-        columns = [_column_of(values) for values in zip(*rows, strict=True)]
+        types = [type_ for type_ in entry.types if type_ is not None]
+        columns = [_column_of(values, type_) for values, type_ in zip(zip(*rows, strict=True), types, strict=True)]
         return self._hashes([columns[i] for i in entry.keys] if keyed else columns)
 
     def _named(self, shape: int, keyed: bool, entries: dict[SelectList, ShapeEntry]) -> SelectList:
@@ -130,17 +132,17 @@ def _columns(packed: PackedImages, entry: ShapeEntry, changes: I64) -> list[Imag
     return [taken[name] for name in entry.shown_list]
 
 
-def _column_of(values: Sequence[int | str | None]) -> RowColumn:
+def _column_of(values: Sequence[int | str | None], type_: ColumnType) -> RowColumn:
+    """Return values as codes, or as places among texts where the type has none, even if none of them is known."""
     known = np.array([value is not None for value in values], np.bool_)
     there = [value for value in values if value is not None]
-    codes, texts = np.zeros(len(values), np.int64), None
-    if there and isinstance(there[0], str):
-        places: dict[int | str, int] = {}
-        codes[known] = [places.setdefault(value, len(places)) for value in there]
-        texts = [str(text) for text in places]
-    elif there:
+    codes = np.zeros(len(values), np.int64)
+    if type_.coded:
         codes[known] = there
-    return RowColumn(codes, known, texts)
+        return RowColumn(codes, known)
+    places: dict[int | str, int] = {}
+    codes[known] = [places.setdefault(value, len(places)) for value in there]
+    return RowColumn(codes, known, [str(text) for text in places])
 
 
 def _key_texts(entry: ShapeEntry) -> RowTexts:

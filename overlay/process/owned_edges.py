@@ -22,7 +22,7 @@ from connectors.topics import Topics
 from overlay.delivery.packed_deliveries import PACKED_KEY
 from overlay.machine.virtual_edge import VirtualEdge
 from overlay.process.compaction_policy import SnapshotPolicy
-from overlay.subscriptions.looks import Denied, Outcome
+from overlay.subscriptions.bag_looks import Denied, Outcome
 from state.row_digest import KEY_BYTES
 
 STEP_RECORDS = 20_000

@@ -21,7 +21,7 @@ from connectors.http.gateway import Looked, NoBag, TooManyRows
 from overlay.answers import quota
 from overlay.delivery.bag_delivery import FORM
 from overlay.process.edge_answers import EdgeAnswers
-from overlay.subscriptions.looks import Denied, LookedRows, LookRefused, Outcome
+from overlay.subscriptions.bag_looks import Denied, LookedRows, LookRefused, Outcome
 
 LOOK_SECONDS = 10.0
 _BITS = 62

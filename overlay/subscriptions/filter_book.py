@@ -111,11 +111,12 @@ class FilterBook:
         table = self._tables.get(channel.relation)
         return iter(()) if table is None else table.hits(packed)
 
-    def missing(self, packed: PackedImages) -> list[str]:
-        """Return the columns that some filter needs and images of its table do not have."""
+    def check_told(self, packed: PackedImages) -> None:
+        """Raise MissingColumnError where a filter needs a column that images of its table do not have."""
         (channel,) = packed.header.channels
         table = self._tables.get(channel.relation)
-        return [] if table is None else table.missing(packed)
+        if table is not None:
+            table.check_told(packed)
 
     def _by_shape(self, slots: I64) -> Iterator[tuple[ShapeEntry, I64]]:
         shapes = self._slots.shape[slots]
@@ -173,15 +174,15 @@ class _TableFilters:
                 for bound in bounds:
                     self._codes[name].release(bound)
 
-    def missing(self, packed: PackedImages) -> list[str]:
-        """Return the columns that some filter needs and images do not have."""
-        return sorted(name for name, count in self._wanted.items() if count and name not in packed.columns)
+    def check_told(self, packed: PackedImages) -> None:
+        """Raise MissingColumnError where some filter needs a column that images do not have."""
+        missing = sorted(name for name, count in self._wanted.items() if count and name not in packed.columns)
+        if missing:
+            raise MissingColumnError(f"images lack {missing}, expected {sorted(+self._wanted)}")
 
     def hits(self, packed: PackedImages) -> Iterator[Hits]:
         """Yield who is concerned, some changes at a time, in their order."""
-        missing = self.missing(packed)
-        if missing:
-            raise MissingColumnError(f"images lack {missing}, expected {sorted(+self._wanted)}")
+        self.check_told(packed)
         old, old_known, had, new, new_known, has, changed = self._rows(packed)
         start, step, m = 0, _FIRST_STEP, len(packed)
         while start < m:

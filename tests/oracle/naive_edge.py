@@ -107,6 +107,8 @@ class NaiveEdge:
         self.position: tuple[int, int] | None = None
         self.registered = False
         self.over: list[tuple[str, Subscription]] = []
+        self.looks: dict[int, str] = {}
+        self.seen: dict[int, tuple[Any, ...]] = {}
 
     def subscribe(self, version: int, name: str, wanted: Wanted) -> None:
         verdict = self._verdict(wanted)
@@ -228,6 +230,8 @@ class NaiveEdge:
         at = {"epoch": self.epoch, "batch": batch - 1}
         if isinstance(reply, Later):
             return
+        if version in self.looks:
+            self._see(version, self.live.get(self.looks[version]), rows, batch - 1)
         for name, one in list(self.waiting.items()):
             if one.version == version and isinstance(reply, Refused):
                 del self.waiting[name]
@@ -240,6 +244,13 @@ class NaiveEdge:
         for name, one in list(self.live.items()):
             if one.version == version and not one.synced:
                 self._resync(name, one, rows, reply, at)
+
+    def _see(self, number: int, one: Subscription | None, rows: Rows, batch: int) -> None:
+        """Note what a look that is answered must show: version and counter, and the rows behind them."""
+        if one is not None and one.synced and one.is_bag:
+            answer = one.answer(rows)
+            assert isinstance(answer, dict)
+            self.seen[number] = (one.version, one.n, (self.epoch, batch), _sorted(list(answer.values())))
 
     def _resync(self, name: str, one: Subscription, rows: Rows, reply: Any, at: dict[str, Any]) -> None:
         """A bag is resynced with what it held when it was followed last, any other answer with what was told last."""

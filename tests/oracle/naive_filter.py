@@ -106,15 +106,16 @@ def digest_of(naive: Naive, shape: FilterShape, rows: Sequence[tuple[Stored, ...
     """Return the digest of projected rows, one after the other."""
     places = shape.keys if by_keys else range(len(shape.shown))
     total = Told()
+    coded = [naive.type_of(shape.shown[place]).coded for place in places]
     for row in rows:
-        total += Told.of(*_hash([row[place] for place in places]))
+        total += Told.of(*_hash([row[place] for place in places], coded))
     return total
 
 
-def _hash(values: Sequence[Stored]) -> Any:
+def _hash(values: Sequence[Stored], coded: Sequence[bool]) -> Any:
     codes = [np.array([value if isinstance(value, int) else 0], np.int64) for value in values]
     known = [np.array([value is not None]) for value in values]
-    texts = [[value] if isinstance(value, str) else None for value in values]
+    texts = [None if is_coded else [str(value)] for value, is_coded in zip(values, coded, strict=True)]
     return hashes(KEY, codes, known, texts)
 
 

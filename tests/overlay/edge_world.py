@@ -187,6 +187,12 @@ class EdgeWorld:
         self.edge.refuse_held()
         self.twin.refuse_held()
 
+    def look(self, name: str) -> None:
+        """Look at the rows of a subscription, if that may be."""
+        number = -1 - len(self.twin.looks)
+        if self.edge.look(number, name.encode()) is None:
+            self.twin.looks[number] = name
+
     def take(self) -> None:
         """Commit a step: its records get to their readers, its positions are kept."""
         self._commit(self.edge.take(), self.edge.pushed)

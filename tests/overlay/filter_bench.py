@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -71,7 +72,7 @@ class FilterBench(Bench):
         self.answer(0, [(version, rows_of(*rows))])
         self.end(0)
 
-    def told(self) -> list[dict]:
+    def told(self) -> list[dict[str, Any]]:
         """Return what was told, but for progress."""
         return [line for line in self.lines() if line["kind"] != "progress"]
 

@@ -14,6 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from catalog.query.shape import BEYOND_KEYS, COUNTS, LOWEST_KEY, Output, Region, Shape
 from catalog.sql.notify import Notify
 from catalog.types.order_key import after, order_key
+from overlay.subscriptions.bag_looks import LookedRows
 from state.order_code import INT64_MAX, INT64_MIN
 from tests.effort import examples
 from tests.oracle.naive_channels import DOMAIN, TEXTS, WIDE, Publication, full_row
@@ -229,6 +230,19 @@ class EdgeMachine(RuleBasedStateMachine):
             self.ask(name, wanted)
         self.keep_up(batches, chunk)
 
+    @rule(looked=st.lists(names, min_size=1, max_size=3), rows=rows, chunk=chunks)
+    def look_and_keep_up(self, looked: list[str], rows: list, chunk: int) -> None:
+        """Look at rows while others come: what is seen is behind a delivery, whatever follows it."""
+        self.keep_up([], chunk)
+        for name in looked:
+            self.world.look(name)
+        self.flow("all")
+        self.run_batch(rows, chunk, [], 9, "all")
+
+    @rule(name=names)
+    def look(self, name: str) -> None:
+        self.world.look(name)
+
     @rule()
     def repeat_progress(self) -> None:
         self.world.announce(repeat=True)
@@ -261,6 +275,11 @@ class EdgeMachine(RuleBasedStateMachine):
     def compare(self) -> None:
         world = self.world
         assert world.heard == world.twin.heard, differing(world.heard, world.twin.heard)
+        for number, seen in world.edge.looked():
+            if isinstance(seen, LookedRows):
+                at = seen.at.epoch, seen.at.batch
+                rows = [msgspec.json.decode(row) for row in seen.rows]
+                assert (seen.version, seen.n, at, rows) == world.twin.seen[number]
         mine = {name: [_brief(ack) for ack in acks] for name, acks in world.acks.items()}
         assert mine == world.twin.acks
         assert world.edge.counters.suppressed == 0

@@ -60,7 +60,7 @@ Outcome = LookedRows | LookRefused | None
 """None: it is over without an answer."""
 
 
-class Looks:
+class BagLooks:
     """The looks of one virtual edge, by number; each is negative, and its caller's choice."""
 
     def __init__(self, store: SubscriptionStore) -> None:
