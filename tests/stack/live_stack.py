@@ -6,7 +6,7 @@ import contextlib
 import os
 import signal
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -87,13 +87,17 @@ class LiveStack:
     def kill(self, name: str, pick: Callable[[psutil.Process], bool] | None = None) -> None:
         """SIGKILL a child's own process, or the first process of its session that `pick` takes; wait until it is gone.
 
-        Returns once the supervisor has noticed.
+        Returns once the supervisor has noticed, or another process that `pick` takes has begun in its place: Spark does
+        not miss a worker that had nothing to do.
         """
         before = eventually(lambda: self.child(name)["pid"], f"{name} to be started")
-        members = [psutil.Process(pid) for pid in session_members(before)] if pick else [psutil.Process(before)]
-        victim = next((process for process in members if pick is None or pick(process)), psutil.Process(before))
+        there = {pid: psutil.Process(pid) for pid in (session_members(before) if pick else [before])}
+        victim = next((process for process in there.values() if pick is None or pick(process)), psutil.Process(before))
         self.shoot([victim.pid])
-        self.await_restart(name, before)
+        eventually(
+            lambda: self.child(name)["pid"] not in (before, None) or _another(before, there, pick),
+            f"{name} to be started again",
+        )
 
     def await_restart(self, name: str, before: int) -> None:
         eventually(lambda: self.child(name)["pid"] not in (before, None), f"{name} to be started again")
@@ -155,3 +159,11 @@ class Checkpoint:
         for name in (str(newest), f".{newest}.crc"):
             (self._folder / "commits" / name).unlink(missing_ok=name.startswith("."))
         return True
+
+
+def _another(child: int, there: Collection[int], pick: Callable[[psutil.Process], bool] | None) -> bool:
+    """Whether a process that `pick` takes has begun beside those that were `there` in a child's session."""
+    with contextlib.suppress(psutil.Error):
+        fresh = [psutil.Process(pid) for pid in session_members(child) if pid not in there]
+        return pick is not None and any(pick(process) for process in fresh)
+    return False
