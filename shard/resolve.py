@@ -1,13 +1,13 @@
 """Stage `resolve`: changes that hang on the stored rows become changes that say all themselves.
 
-    published again                nothing (repeats.py)
+    published again                nothing (replayed_changes.py)
     truncate                       a delete of every row that there is then
     a row came under another key   a delete of the one, then the other
     members that are kept          the value of the row as it is then; where there is no such row, a dead letter if
                                    the value is unknown (a placeholder), NULL if it was left out (`absent` = `keep`)
 
 "Then" is after the changes before it in the batch. A create that stands for a change of key takes what it keeps from
-the row that was deleted in the same moment of the source's log, before it (`graves.py`) or behind it in the batch.
+the row that was deleted in the same moment of the source's log, before it (`deleted_rows.py`) or behind it in the batch.
 
 Cost: nothing where no change hangs on anything; else O(rows + changes) in Python, 1 us each.
 """

@@ -1,7 +1,8 @@
 """LIKE patterns that say how a text begins: 'ab%', or the whole of it: 'ab'.
 
 What has `_`, or `%` before its end, is no interval of texts, so these are refused. So is a backslash without ESCAPE,
-which escapes in PostgreSQL and stands for itself in DuckDB and in the standard.
+which escapes in PostgreSQL and stands for itself in DuckDB and in the standard. MIN, MAX and DISTINCT take no LIKE at
+all; what they say to it stands in `unsupported.py`.
 """
 
 from __future__ import annotations

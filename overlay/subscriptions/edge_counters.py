@@ -1,4 +1,7 @@
-"""What a virtual edge has counted since its process took it over; `status` shows the sums."""
+"""What a virtual edge has counted since its process took it over; `status` shows the sums.
+
+Events alone: how many subscriptions there are now is `VirtualEdge.counts`, and of each shape `ShapeEntry.count`.
+"""
 
 from __future__ import annotations
 
