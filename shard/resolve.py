@@ -7,7 +7,8 @@
                                    the value is unknown (a placeholder), NULL if it was left out (`absent` = `keep`)
 
 "Then" is after the changes before it in the batch. A create that stands for a change of key takes what it keeps from
-the row that was deleted in the same moment of the source's log, before it (`deleted_rows.py`) or behind it in the batch.
+the row that was deleted in the same moment of the source's log, before it (`deleted_rows.py`) or behind it in the
+batch.
 
 Cost: nothing where no change hangs on anything; else O(rows + changes) in Python, 1 us each.
 """

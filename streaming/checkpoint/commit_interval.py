@@ -1,8 +1,8 @@
 """How often an engine looks whether its query has committed another batch.
 
 A look is one look-up in the checkpoint: microseconds on a disk, a request to a store behind a URI. What a subscriber
-waits for a commit is half an interval more on average, so this is a part of the latency: whoever changes it measures that
-of `docs/performance.md` anew. No test and no page states the seconds.
+waits for a commit is half an interval more on average, so this is a part of the latency: whoever changes it measures
+that of `docs/performance.md` anew. No test and no page states the seconds.
 """
 
 from __future__ import annotations
