@@ -95,7 +95,8 @@ class FilterBook:
 
     def remove(self, slots: I64) -> None:
         """Take out those of `slots` that are in."""
-        for entry, mine in self._by_shape(slots[self._inside[slots]] if len(self._inside) else slots[:0]):
+        known = slots[slots < len(self._inside)]
+        for entry, mine in self._by_shape(known[self._inside[known]]):
             relation = entry.shape.relation
             self._tables[relation].remove(entry, mine, self._slots.filters.constants(mine))
             self._inside[mine] = False

@@ -3,7 +3,7 @@
 Trades change, move and go; quotes are kept in three buckets. Nearly every question is about so small a region that a
 publication changes about `AFFECTED` answers, however many questions there are; one in 500 is about a hundredth of the
 trades, and told at most once a batch. Families and policies are those of the crash test. As from applications, the same
-few SELECT lists are asked about ever new regions.
+few SELECT lists are asked about ever new regions; so are rows, and sums, under conditions beyond one range.
 """
 
 from __future__ import annotations
@@ -32,6 +32,12 @@ LISTS = {
     "quote": ["MIN(bid)", 'MAX("day")', "COUNT(*)", "AVG(bid), MIN(bid)", "DISTINCT no"],
 }
 """The SELECT lists: an engine's work for a publication grows with the different things that are asked."""
+ROWS = [
+    ("id, sector, price", ["", "", "LATEST", "TRANSITIONS", "ENTER"]),
+    ("*", ["", "LATEST", "TRANSITIONS"]),
+    ("sector, risk", ["", "LATEST"]),
+]
+"""What is shown of rows, and the policies that it allows."""
 ONE_NUMBER = {"MIN(price)", "COUNT(*)", "MIN(bid)"}
 
 
@@ -104,9 +110,33 @@ class Asker(Questions):
             low = choose.uniform(0, RISK * 0.94)
             where = f"sector = '{choose.choice(SECTORS)}' AND risk BETWEEN {low:.4f} AND {low + RISK * 0.06:.4f}"
             return self._question("trade", self._asked("trade"), where, True)
-        if choose.random() < 0.15:
+        if choose.random() < 0.3:
+            return self._beyond_a_range()
+        if choose.random() < 0.2:
             return self._question("quote", self._asked("quote"), self._about_quotes(), False)
         return self._question("trade", self._asked("trade"), self._about_trades(), False)
+
+    def _beyond_a_range(self) -> Row:
+        """Ask for the trades that meet a condition beyond one range, or for sums over them."""
+        choose, part = self._choose, self._part
+        sector, other = choose.sample(SECTORS, 2)
+        low, ids = choose.uniform(0, RISK), ", ".join(str(choose.randrange(TRADES)) for _ in range(3))
+        width = RISK * part
+        where = choose.choice(
+            [
+                f"sector IN ('{sector}', '{other}') AND risk BETWEEN {low:.5f} AND {low + 3 * width:.5f}",
+                f"id IN ({ids}) OR id = {choose.randrange(TRADES)} AND price > 5000",
+                f"venue <> 2 AND sector LIKE '{sector[0]}%' AND {self._between('risk', RISK, 6 * part)}",
+                f"NOT (sector = '{sector}' OR qty IS NULL) AND {self._between('risk', RISK, part)}",
+                f"risk IS NULL AND price < 100 AND venue = {choose.randrange(4)} AND qty < {int(QTY * 800 * part)}",
+            ]
+        )
+        if choose.random() < 0.3:
+            return self._question("trade", (choose.choice(["COUNT(*)", "SUM(price)"]), True), where, False)
+        shown, policies = choose.choice(ROWS)
+        policy = choose.choice(policies)
+        sql = f"SELECT {shown} FROM trade WHERE {where}" + (policy and f" NOTIFY {policy}")
+        return {"sql": sql + choose.choice(["", "", "", " SNAPSHOT NONE"])} | choose.choice([{}] * 9 + [{"ttl": 90}])
 
     def _asked(self, table: str) -> tuple[str, bool]:
         items = self._choose.choice(LISTS[table])

@@ -2,8 +2,11 @@ from __future__ import annotations
 
 import json
 
+from catalog.query.compiler import Compiler
+from catalog.schema.ddl import apply_ddl
+from catalog.schema.relation import Catalog
 from connectors.topics import Topics
-from tests.soak.market import AFFECTED, Asker, Market
+from tests.soak.market import AFFECTED, QUOTE, TRADE, Asker, Market
 from tests.soak.population import ttl_of
 
 
@@ -18,9 +21,16 @@ def test_a_market_has_every_kind_of_change_and_a_seed_the_same_ones() -> None:
 def test_questions_have_every_family_and_policy() -> None:
     asker = Asker(1, Topics(), 1000)
     asked = [json.dumps(asker.ask()) for _ in range(3000)]
-    for word in ("MIN(", "MAX(", "COUNT(", "SUM(", "AVG(", "DISTINCT", "LATEST", "MIN CHANGE", "EVERY CHANGE", "quote"):
+    words = ["MIN(", "MAX(", "COUNT(", "SUM(", "AVG(", "DISTINCT", "LATEST", "MIN CHANGE", "EVERY CHANGE", "quote"]
+    for word in [*words, "SELECT *", "TRANSITIONS", "ENTER", "SNAPSHOT NONE", " OR ", "NOT ("]:
         assert any(word in text for text in asked), word
     assert any(ttl_of(json.loads(text)) for text in asked)
+
+
+def test_no_question_is_refused() -> None:
+    asker, compiler = Asker(3, Topics(), 1000), Compiler(apply_ddl(Catalog(), f"{TRADE}; {QUOTE}", 0))
+    for _ in range(1000):
+        compiler.compile(asker.ask()["sql"])
 
 
 def test_a_publication_meets_about_as_many_questions_however_many_there_are() -> None:

@@ -2,20 +2,25 @@
 
 20,000 publications and 500 subscriptions, some replaced and ended on the way; meanwhile SIGKILL falls on the engine,
 its JVM, its workers, the edges and the broker, at moments that a seed chooses, on all at once, and at two chosen
-points: after the sink and before the commit record, and after the commit and before the progress record.
+points: after the sink and before the commit record, and after the commit and before the progress record. Before each
+kill questions are asked whose first answers take several records, and all the time somebody looks rows up.
 """
 
 from __future__ import annotations
 
 import random
+import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from connectors.record import OutRecord
 from tests.stack.live_stack import PATIENCE, Checkpoint, LiveStack, eventually
+from tests.stack.looker import Looker
+from tests.stack.memos import MEMO, Memos
 from tests.stack.publisher import Publisher
 from tests.stack.stack_program import ASKED, DONE, PROGRAM
 from tests.stack.trades import QUOTE, TRADE, WIDER_TRADE, Questions
@@ -29,6 +34,8 @@ SEED = 20_260
 PUBLICATIONS = 20_000
 SUBSCRIPTIONS = 500
 AT_FIRST, LATER = 300, 60
+_ROWS = re.compile(rb'"SELECT (?!DISTINCT)[*a-z, ]+ FROM')
+"""A question for rows."""
 
 
 class Run(Ways):
@@ -38,14 +45,28 @@ class Run(Ways):
         super().__init__(stack, random.Random(SEED))
         self.checkpoint = Checkpoint(stack)
         self.questions = Questions(SEED, stack.topics)
+        self.memos = Memos(SEED, stack.topics)
+        self.looker = Looker(stack, SEED, [])
         self.lost_commits = 0
 
     def begin(self) -> None:
+        asked = [*self.questions.new(AT_FIRST), *self.memos.questions(2)]
         with Client(self.stack.settings.address) as client:
-            client.apply(TRADE, timeout=120)
-            client.subscribe_all({r.key.decode(): r.value for r in self.questions.new(AT_FIRST)}, timeout=120)
+            client.apply(f"{TRADE}; {MEMO}", timeout=120)
+            client.subscribe_all({r.key.decode(): r.value for r in asked}, timeout=120)
         self.publisher = Publisher(self.stack.kafka, SEED)
+        self.publisher.send(*self.memos.first())
         self.publisher.start()
+        self.note(asked)
+        self.looker.start()
+
+    def ask(self, *records: OutRecord) -> None:
+        self.publisher.send(*records)
+        self.note(records)
+
+    def note(self, records: Iterable[OutRecord]) -> None:
+        """Let rows that are asked for be looked up, too."""
+        self.looker.ids += [record.key.decode() for record in records if _ROWS.search(record.value or b"")]
 
     def engine_twice(self) -> None:
         """Again while it starts."""
@@ -109,8 +130,8 @@ class Run(Ways):
         size = PUBLICATIONS // (len(ways) + 1)
         for number, way in enumerate(ways):
             self.publisher.await_sent(number * size + int(size * self.choose.uniform(0.1, 0.5)))
-            self.publisher.send(*self.questions.new((SUBSCRIPTIONS - LATER - AT_FIRST) // len(ways)))
-            self.publisher.send(*self.questions.changes(8))
+            self.ask(*self.questions.new((SUBSCRIPTIONS - LATER - AT_FIRST) // len(ways)))
+            self.ask(*self.questions.changes(8), *self.memos.changes(20), *self.memos.questions(2))
             self.publisher.allowed = (number + 1) * size
             began = time.monotonic()
             getattr(self, way)()
@@ -130,15 +151,16 @@ class Run(Ways):
         """A column more, and a second table, while everything is under way."""
         with Client(self.stack.settings.address) as client:
             client.apply(f"{WIDER_TRADE}; {QUOTE}", timeout=120, partitions=2)
-        self.publisher.send(*self.questions.new(LATER, self.questions.later))
+        self.ask(*self.questions.new(LATER, self.questions.later))
         self.publisher.trades.widen()
 
     def end(self) -> Report:
         """Publish what is left, and judge."""
-        self.publisher.send(*self.questions.new(SUBSCRIPTIONS - len(self.questions.ids)))
+        self.ask(*self.questions.new(SUBSCRIPTIONS - len(self.questions.ids)))
         self.publisher.await_sent(PUBLICATIONS)
         self.publisher.finish()
         self.stack.await_all_read()
+        self.looker.finish()
         return verify_kafka(self.stack.kafka, self.stack.topics, PATIENCE)
 
 
@@ -171,9 +193,13 @@ def test_whatever_is_killed_every_delivery_is_right_and_there_once(run: Run) -> 
     run.hurt(ways)
     report = run.end()
     assert report.clean, (report, report.faults)
-    assert (report.publications, report.subscriptions) == (PUBLICATIONS, SUBSCRIPTIONS)
+    assert report.publications == PUBLICATIONS + run.memos.sent
+    assert report.subscriptions == SUBSCRIPTIONS + run.memos.asked
     assert report.right > 5_000 and report.unjudged == 0 and report.epochs == 1
     assert report.batches > 20
     assert run.stack.kills >= 15 and run.lost_commits >= 2
     assert run.stack.look().warnings == []
-    print(report)
+    with Client(run.stack.settings.address) as client:
+        agreeing = run.looker.judged(client)
+    print(f"{agreeing} looks agree with what was told; without rows: {dict(run.looker.broken)}\n{report}")
+    assert agreeing > 50

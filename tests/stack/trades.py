@@ -125,6 +125,8 @@ class Questions:
     def trade(self) -> Row:
         """Ask about trades. What concerns most rows is told at most once a batch."""
         choose = self._choose
+        if choose.random() < 0.4:
+            return self._any_condition()
         low = round(choose.uniform(-5, 95), 1)
         sector, venue = choose.choice(SECTORS), choose.randrange(4)
         where, often = choose.choice(
@@ -151,6 +153,41 @@ class Questions:
             return self._question("quote", self._items(["bid", "no"], ['"day"']), where, False)
         where = choose.choice([f"sector = '{choose.choice(SECTORS)}'", f"fee <= {choose.randrange(20)}"])
         return self._question("trade", self._items(["fee", "price"], ["sector"]), where, False)
+
+    def _any_condition(self) -> Row:
+        """Ask for the rows that meet any condition, or for sums over them."""
+        choose = self._choose
+        where, often = self._condition()
+        if choose.random() < 0.35:
+            items = choose.choice(["COUNT(*)", "SUM(price)", "AVG(risk), COUNT(*)", "SUM(volume), COUNT(qty)"])
+            return self._question("trade", (items, items in ("COUNT(*)", "SUM(price)")), where, often)
+        shown = choose.choice(["*", "id, sector, price", "sector", "price, qty, price", "volume, id", "risk, venue"])
+        keyed = "id" in shown or shown == "*"
+        policy = choose.choice(
+            ["LATEST"] if often else ["", "", "LATEST", *(["TRANSITIONS", "ENTER"] if keyed else [])]
+        )
+        sql = f"SELECT {shown} FROM trade{where and ' WHERE ' + where}"
+        sql += (policy and f" NOTIFY {policy}") + choose.choice(["", "", "", " SNAPSHOT NONE"])
+        return {"sql": sql + choose.choice([""] * 9 + [" TTL 20 SECONDS"])}
+
+    def _condition(self) -> tuple[str, bool]:
+        """Return a condition beyond one range, and whether it holds for many rows."""
+        choose = self._choose
+        low, venue = round(choose.uniform(-5, 95), 1), choose.randrange(4)
+        sector, other = choose.sample(SECTORS, 2)
+        return choose.choice(
+            [
+                (f"sector IN ('{sector}', '{other}', NULL) AND risk > {low} AND risk <= {low + 5}", False),
+                (f"sector = '{sector}' AND risk BETWEEN {low} AND {low + 9} OR venue = {venue} AND price < 200", False),
+                (f"NOT (sector = '{sector}' OR risk < 90 OR venue = {venue})", False),
+                (f"sector LIKE '{sector[0]}%' AND venue <> {venue} AND qty > {choose.getrandbits(62)}", False),
+                (f"price IS NULL OR volume IS NULL AND sector NOT IN ('{sector}', '{other}')", False),
+                (f"id IN ({', '.join(map(str, choose.sample(range(KEYS), 12)))}) AND sector IS NOT NULL", False),
+                (f"volume < {choose.getrandbits(77)}.5 OR qty IS NULL", False),
+                (f"risk NOT BETWEEN {low} AND {low + 10}", True),
+                ("", True),
+            ]
+        )
 
     def _question(self, table: str, asked: tuple[str, bool], where: str, often: bool) -> Row:
         """Ask for a SELECT list, of which is said whether it is one number."""

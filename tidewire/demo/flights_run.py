@@ -88,7 +88,7 @@ def _show(
         relation = client.relation("flight")
         _subscribe(client, questions(plan.subscriptions), say)
     watch.start()
-    say(f"publishing {len(flights):,} departures and landings of {plan.days} day(s), {plan.speed:,.0f} times as fast")
+    say(f"publishing {len(flights):,} departures, delays and landings, {plan.speed:,.0f} times as fast as they were")
     with view:
         publisher = Publisher(relation, flights, plan, watch, Producer(properties))
         publisher.run(lambda clock: view.show(clock, watch))

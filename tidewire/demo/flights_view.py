@@ -10,7 +10,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from tidewire.client.records import Delivery
+from tidewire.client.records import Answer, Delivery, Member
 from tidewire.demo.flights_watch import Watch, as_rows
 
 _LINE_SECONDS = 5.0
@@ -61,14 +61,34 @@ def _screen(clock: str, watch: Watch) -> RenderableType:
     for heading, justify in (("subscription", "left"), ("was", "right"), ("is", "right"), ("n", "right")):
         answers.add_column(heading, justify=justify, min_width=6)  # type: ignore[arg-type]
     for delivery in watch.newest_answers():
-        answers.add_row(delivery.id, _minutes(delivery.old), _minutes(delivery.new), str(delivery.n))
+        answers.add_row(delivery.id, *_was_and_is(delivery), str(delivery.n))
     title = Text(f"tidewire: flights in the air from New York, {clock}", style="bold")
     return Group(title, Text(), numbers, Text(), answers)
 
 
 def _sentence(delivery: Delivery) -> str:
-    return f"{delivery.id}: {_minutes(delivery.old)} -> {_minutes(delivery.new)}"
+    was, now = _was_and_is(delivery)
+    return f"{delivery.id}: {was} -> {now}"
 
 
-def _minutes(value: object) -> str:
+def _was_and_is(delivery: Delivery) -> tuple[str, str]:
+    """Return what went and what came: of a bag its rows, one of which stands for all."""
+    if delivery.added is None:
+        return _value(delivery.old), _value(delivery.new)
+    return _rows(delivery.removed or []), _rows(delivery.added)
+
+
+def _rows(rows: list[Member]) -> str:
+    if not rows:
+        return "-"
+    first = rows[0]
+    shown = ", ".join(map(str, first)) if isinstance(first, tuple | list) else str(first)
+    return shown if len(rows) == 1 else f"{shown} and {len(rows) - 1} more"
+
+
+def _value(value: Answer) -> str:
+    """Return a delay, or how many flights there are and their mean delay."""
+    if isinstance(value, list):
+        count, mean = value
+        return f"{count} flights" if mean is None else f"{count} flights, {mean:.1f} min"
     return "none" if value is None else f"{value} min"

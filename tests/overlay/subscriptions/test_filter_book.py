@@ -102,6 +102,16 @@ def test_hits_are_those_of_looking_at_all(steps: list) -> None:
         assert [hit[0] for hit in found] == sorted(hit[0] for hit in found)
 
 
+def test_one_that_waits_for_its_first_answer_ends_whatever_stands_before_it() -> None:
+    book = Book()
+    book.add("SELECT m FROM t WHERE x <> 1", Where("<>", "x", (1,)))
+    waiting = [(b"w%d" % n, 100 + n, COMPILER.compile("SELECT m FROM t WHERE x <> 2")) for n in range(100)]
+    slots = book.store.add(newcomers(*waiting, relation=TABLE))
+    book.store.retire(slots)
+    book.store.check()
+    assert book.store.filters.slots().tolist() == list(book.live)
+
+
 def test_columns_that_nobody_wants_any_more_need_not_be_told() -> None:
     book = Book()
     book.add("SELECT m FROM t WHERE x <> 1", Where("<>", "x", (1,)))

