@@ -108,6 +108,9 @@ class EdgeAnswers:
         if edge is None:
             return {}
         body = {"at": edge.position, "catalog": edge.catalog_version, **edge.counts, **asdict(edge.counters)}
+        if filters := edge.filters:
+            figures = {table: one._asdict() for table, one in filters.items()}
+            body |= {"filters": figures, "largest_bag": edge.largest_bag}
         return {str(number): body}
 
     def _elsewhere(self, virtual_edge: int) -> Answer:

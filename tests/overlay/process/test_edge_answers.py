@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from catalog.query.compiler import Compiler
 from connectors.http.answer import Elsewhere, Found, NotNow, Unknown
 from connectors.kafka.admin import Member
 from overlay.process.committed_view import CommittedView
 from overlay.process.edge_answers import EdgeAnswers
 from overlay.process.ownership import Ownership, client_id
-from tests.overlay.process.test_owned_edges import TOPICS, Log, begin, names_of, owned_edges
+from tests.overlay.arrivals import newcomers
+from tests.overlay.process.test_owned_edges import CATALOG, TOPICS, Log, begin, names_of, owned_edges
 
 
 def answers(*members: Member) -> EdgeAnswers:
@@ -52,6 +56,23 @@ def test_while_it_moves() -> None:
     edge.serve(owned, 2, "a:1")
     for home in (0, 1):
         assert isinstance(edge.subscription(next(names_of(home))), NotNow)
+
+
+def test_filters_are_counted_by_table_where_there_are_some() -> None:
+    log, answer = Log(), answers()
+    owned = owned_edges(log)
+    begin(owned, log)
+    answer.serve(owned, 2, "a:1")
+    assert "filters" not in answer.health()[1]["virtual_edges"]["0"]  # type: ignore[index]
+    edge = owned.edges[0]
+    (relation,) = CATALOG.relations.values()
+    compiled = Compiler(CATALOG).compile(f"SELECT * FROM {relation.name}")
+    slots = edge._store.add(newcomers((b"a", 1, compiled), relation=relation))
+    edge._store.slots.filters.start(slots, slots + 3, *[slots.astype(np.uint64)] * 2)
+    edge._store.sync(slots, slots, slots > 0, slots + 1)
+    told = answer.health()[1]["virtual_edges"]["0"]  # type: ignore[index]
+    figures = told["filters"][relation.name]
+    assert (figures["filters"], figures["crowded"], told["largest_bag"]) == (1, False, 3) and figures["bytes"] > 0
 
 
 def test_the_processes_of_its_stack_are_told_where_it_belongs_to_one() -> None:
