@@ -7,10 +7,12 @@ import numpy as np
 from catalog.query.compiler import Compiler
 from connectors.http.answer import Elsewhere, Found, NotNow, Unknown
 from connectors.kafka.admin import Member
+from overlay.delivery.delivery import Position
 from overlay.process.committed_view import CommittedView
-from overlay.process.edge_answers import EdgeAnswers
+from overlay.process.edge_answers import EdgeAnswers, _body
 from overlay.process.ownership import Ownership, client_id
 from tests.overlay.arrivals import newcomers
+from tests.overlay.filter_bench import FilterBench
 from tests.overlay.process.test_owned_edges import CATALOG, TOPICS, Log, begin, names_of, owned_edges
 
 
@@ -80,3 +82,15 @@ def test_the_processes_of_its_stack_are_told_where_it_belongs_to_one() -> None:
     assert "processes" not in edge.health()[1]
     edge.processes = lambda: [{"name": "engine", "state": "waiting"}]
     assert edge.health()[1]["processes"] == [{"name": "engine", "state": "waiting"}]
+
+
+def test_a_bag_is_told_over_http_by_form_columns_key_and_number() -> None:
+    bench = FilterBench()
+    bench.start("SELECT price, symbol FROM stock WHERE price < 9 NOTIFY TRANSITIONS", (800, "A"))
+    found = bench.edge.find(b"a")
+    assert found is not None
+    body = _body(found)
+    assert body == {
+        "id": "a", "status": "live", "version": 0, "n": 1, "form": "bag", "columns": ("price", "symbol"), "key": (1,),
+        "rows": 1, "at": Position(5, 0), "sql": found.sql,
+    }  # fmt: skip
