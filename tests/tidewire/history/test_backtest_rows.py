@@ -106,5 +106,5 @@ def test_what_a_shard_would_have_refused_is_refused(tmp_path: Path) -> None:
     parts: Any = (opened, RELATION, value, opened.at_version(0), opened.newest.cut, [])
     assert len(list(Backtest(*parts).run())) == 1
     with pytest.raises(Refused, match=r"2 rows of .* meet it, expected at most 1") as caught:
-        Backtest(*parts, Bounds(whole=AnswerQuota(rows=1)))
+        Backtest(*parts, bounds=Bounds(whole=AnswerQuota(rows=1)))
     assert caught.value.ack_code == "quota"
