@@ -42,6 +42,8 @@ class ShardCounters(Counters, tag="counters", tag_field="kind", kw_only=True):
     """A shard's counters after a batch, with its size: rows, and bytes of their state.
 
     `held` says of each bound of a shard, by its setting, how much of it is reached and how much may be.
+    `needed` are the columns whose values go to the edges with each change of a row, since some filter compares, shows
+    or sums them. `answer_rows` is how many rows may be told at once, 0 where a shard does not say.
     """
 
     epoch: int
@@ -50,13 +52,18 @@ class ShardCounters(Counters, tag="counters", tag_field="kind", kw_only=True):
     rows: int = 0
     bytes: int = 0
     held: dict[str, tuple[int, int]] = {}
+    needed: list[str] = []
+    answer_rows: int = 0
+
+
+_NO_SUMS = ("epoch", "batch", "answer_rows")
 
 
 def summed(parts: Sequence[ShardCounters]) -> ShardCounters:
     """Return the counters of a table whose shards counted `parts`, of which there is one at least.
 
     `epoch` and `batch` are the newest ones, `shard` names the first; all other numbers are sums.
-    `held` is of each bound that of the shard which is nearest to it.
+    `held` is of each bound that of the shard which is nearest to it, `answer_rows` the least that is said.
     """
     nearest: dict[str, tuple[int, int]] = {}
     for part in parts:
@@ -66,13 +73,14 @@ def summed(parts: Sequence[ShardCounters]) -> ShardCounters:
     total = msgspec.structs.replace(first, seen=dict(first.seen), held=nearest)
     for other in others:
         for name, value in msgspec.structs.asdict(other).items():
-            if isinstance(value, int) and name not in ("epoch", "batch"):
+            if isinstance(value, int) and name not in _NO_SUMS:
                 setattr(total, name, getattr(total, name) + value)
         total.epoch, total.batch = max((total.epoch, total.batch), (other.epoch, other.batch))
-        for samples in ("unknown_members", "unfit_reasons"):
+        for samples in ("unknown_members", "unfit_reasons", "needed"):
             setattr(total, samples, sorted({*getattr(total, samples), *getattr(other, samples)}))
         for column, rows in other.seen.items():
             total.seen[column] = total.seen.get(column, 0) + rows
+    total.answer_rows = min((part.answer_rows for part in parts if part.answer_rows), default=0)
     return total
 
 

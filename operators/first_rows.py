@@ -6,8 +6,7 @@
     digest_only                            Digest   count, and sum of the rows' numbers (state/row_digest.py); or Same
     COUNT, SUM, AVG                        parts    a Tally for each channel that a range's shape of them would have
 
-An answer of more than `MOST_ROWS` rows, or `MOST_BYTES` (operators/projection.py counts), is refused; digests and
-totals are of any size.
+Rows beyond the quota (operators/answer_quota.py) are refused; digests and totals are of any size.
 
 Cost: the search (operators/row_search.py); what projections say for each different row; 0.1 us a row that is sent,
 20 ns one that is summed up.
@@ -25,18 +24,14 @@ from catalog.query.filter_shape import FilterShape
 from catalog.query.shape import Region, Shape
 from catalog.schema.relation import Relation
 from operators.answer import Parts, Tally
+from operators.answer_quota import QUOTA, AnswerQuota
 from operators.coded_terms import CodedRows
 from operators.exact_sums import ExactSums
 from operators.projection import Projection
-from operators.reply import Asked, Digest, Refused, Reply, Rows, Same
+from operators.reply import Asked, Digest, Reply, Rows, Same
 from operators.row_search import MANY, Found, search
 from state.row_digest import Digest as Told
 from state.row_store import RowStore
-
-MOST_ROWS = 100_000
-MOST_BYTES = 16_000_000
-QUOTA = "quota"
-_HINT = "Ask for fewer rows or columns, or begin without them: SNAPSHOT NONE."
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +45,13 @@ class FirstAnswers:
 class FirstRows:
     """Answers filters over the rows of a table as they are. `key`: the 16 bytes under which rows are hashed."""
 
-    def __init__(self, relation: Relation, rows: RowStore, key: bytes, many: int = MANY) -> None:
+    def __init__(
+        self, relation: Relation, rows: RowStore, key: bytes, many: int = MANY, quota: AnswerQuota = QUOTA
+    ) -> None:
         self._relation = relation
         self._rows = CodedRows(relation, rows)
         self._key = key
+        self._quota = quota
         self._many = many
 
     def answers(self, regions: Sequence[Region], asked: Sequence[Asked]) -> FirstAnswers:
@@ -107,8 +105,8 @@ class FirstRows:
         projection = self._projection(shown)
         used, place = np.unique(found.rows, return_inverse=True)
         counts, sizes = found.counts, found.sums(projection.sizes(used)[place])
-        small = (counts <= MOST_ROWS) & (sizes <= MOST_BYTES)
-        replies = dict(enumerate(map(_why_not, counts.tolist(), sizes.tolist())))
+        small = (counts <= self._quota.rows) & (sizes <= self._quota.bytes)
+        replies: dict[int, Reply | None] = dict(enumerate(map(self._quota.why_not, counts.tolist(), sizes.tolist())))
         kept = found if small.all() else found.only(np.flatnonzero(small).tolist())
         used, place = np.unique(kept.rows, return_inverse=True)
         encoded, ends = projection.encoded(used), kept.starts.tolist()
@@ -150,10 +148,3 @@ def columns_of(shape: FilterShape) -> set[str]:
 def channels_of(shape: FilterShape) -> tuple[Channel, ...]:
     """Return the channels that a range's shape of the same outputs has: a filter's parts are in their order."""
     return Shape(shape.relation, shape.outputs, (), None).channels
-
-
-def _why_not(count: int, size: int) -> Reply | None:
-    if count <= MOST_ROWS and size <= MOST_BYTES:
-        return None
-    about = f"{count:,} rows of {size:,} bytes meet it, expected at most {MOST_ROWS:,} of {MOST_BYTES:,}"
-    return Refused(QUOTA, about, _HINT)

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 from catalog.query.channel import Channel
 from catalog.query.shape import AnyShape
+from operators.answer_quota import CODE, QUOTA, AnswerQuota
 from operators.channel_binding import OrderingKey
 from operators.channel_kinds import bind
 from operators.reply import Refused
 from shard.state import ShardState
 
-CODE = "quota"
 _BYTES_A_ROW = 4
 _HINT = (
     "Ask about columns that other subscriptions of the table ask about, end some of those, or raise the setting `{}`."
@@ -26,12 +26,16 @@ _HINT = (
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The most that subscriptions may make one shard hold; `answer_bytes`: what it answers them in one batch."""
+    """The most that subscriptions may make one shard hold.
+
+    batch_bytes: about what it answers them in one batch, the others later. whole: what it tells of rows at once.
+    """
 
     channels: int = 1_000
     orderings: int = 200
     state_bytes: int = 256_000_000
-    answer_bytes: int = 64_000_000
+    batch_bytes: int = 64_000_000
+    whole: AnswerQuota = QUOTA
 
 
 def held(state: ShardState, bounds: Bounds) -> dict[str, tuple[int, int]]:

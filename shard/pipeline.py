@@ -216,6 +216,8 @@ def report(spec: GroupSpec, batch: int, member: ShardState) -> OutRecord:
         rows=member.table.rows,
         bytes=member.bytes,
         held=held(member, spec.bounds),
+        needed=member.needed_columns,
+        answer_rows=spec.bounds.whole.rows,
         **msgspec.structs.asdict(member.counters),
     )
     return OutRecord(spec.topics.engines, 0, member.shard.encode(), msgspec.json.encode(told))

@@ -69,7 +69,7 @@ def take_registrations(
     for i, value in enumerate(records.values if records is not None else []):
         if records is not None and value is not None:
             taken.take(value, records.topic, int(records.partition[i]), int(records.offset[i]))
-    snapshots = snapshots_of(state, taken.asked, bounds.answer_bytes, digest_key)
+    snapshots = snapshots_of(state, taken.asked, bounds.batch_bytes, digest_key, bounds.whole)
     _forget_unheard(state)
     return snapshots
 

@@ -16,6 +16,7 @@ import numpy as np
 from catalog.query.filter_shape import FilterShape
 from catalog.query.shape import Region
 from operators.answer import encoded_size
+from operators.answer_quota import QUOTA, AnswerQuota
 from operators.channel_kinds import is_unbounded
 from operators.first_rows import FirstAnswers, FirstRows
 from operators.operator import Answers
@@ -67,14 +68,20 @@ class Questions:
 
 
 def snapshots_of(
-    state: ShardState, questions: Mapping[int, Questions], most: int, digest_key: bytes = DIGEST_KEY
+    state: ShardState,
+    questions: Mapping[int, Questions],
+    most: int,
+    digest_key: bytes = DIGEST_KEY,
+    quota: AnswerQuota = QUOTA,
 ) -> dict[int, Snapshot]:
-    """Return the answers for each virtual edge, of about `most` bytes; rows are hashed under `digest_key`.
+    """Return the answers for each virtual edge, of about `most` bytes.
+
+    Rows are hashed under `digest_key`; of one answer `quota` bounds them.
 
     Cost: what the answers cost (`Table.snapshot`, operators/first_rows.py).
     """
     snapshots: dict[int, Snapshot] = {}
-    answer_filters = _filters(state, digest_key)
+    answer_filters = _filters(state, digest_key, quota)
     for ve, asked in sorted(questions.items()):
         answering = _Answering(state, asked.once(), answer_filters)
         most = answering.run(most)
@@ -85,13 +92,13 @@ def snapshots_of(
 _AnswerFilters = Callable[[Sequence[Region], Sequence[Asked]], FirstAnswers]
 
 
-def _filters(state: ShardState, digest_key: bytes) -> _AnswerFilters:
+def _filters(state: ShardState, digest_key: bytes, quota: AnswerQuota) -> _AnswerFilters:
     """Return what answers filters over the rows of `state`; nothing is made of these before the first is asked for."""
     made: list[FirstRows] = []
 
     def answers(regions: Sequence[Region], asked: Sequence[Asked]) -> FirstAnswers:
         if not made:
-            made.append(FirstRows(state.relation, state.table.stored, digest_key))
+            made.append(FirstRows(state.relation, state.table.stored, digest_key, quota=quota))
         return made[0].answers(regions, asked)
 
     return answers

@@ -75,6 +75,7 @@ _FEWEST_HITS = 1_024
 _DUE_PART = 4
 _DUE_CANDIDATES = 64
 _DUE_CHANGES = 10_000
+_ENOUGH_CHANGES = 1_000
 _CONSTANTS = 512
 """Boxes whose constants are taken for rows, while there are no rows."""
 
@@ -127,6 +128,12 @@ class FilterIndex:
         """How many boxes were looked at for a hit, since they were laid anew last; a row without hits counts as one."""
         changes, hits, candidates = self._watched.tolist()
         return candidates / max(changes + hits, 1)
+
+    @property
+    def crowded(self) -> bool:
+        """Whether rows meet too many candidates still, although everything was laid anew for that reason."""
+        in_vain = self._patience > _DUE_CHANGES and int(self._watched[0]) >= _ENOUGH_CHANGES
+        return in_vain and self.candidates_per_hit > _DUE_CANDIDATES
 
     def slots(self) -> I64:
         """Return all slots that are in, ascending."""

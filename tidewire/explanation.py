@@ -9,6 +9,7 @@ import msgspec
 from catalog.query.compiler import Compiled
 from catalog.query.explanation import Explanation
 from catalog.query.explanation import explain as explain_region
+from catalog.query.filter_shape import FilterShape
 from catalog.schema.relation import Catalog
 from catalog.types.column_type import JsonValue
 from connectors.formats.bucket import shard_of
@@ -23,8 +24,20 @@ COSTS = {
 }
 
 
+TOLD = {
+    "every": "rows that come, that go, and that change in what is shown",
+    "latest": "once a batch: the rows that came and those that went",
+    "transitions": "rows that come and rows that go, which are known by their key",
+    "enter": "rows that come",
+}
+"""Of a bag of rows, by the kind of policy."""
+
+
 class Place(Explanation, frozen=True):
-    """A compiled subscription: facts of the compiler, shape, shard, and the virtual edge of an id if one was given."""
+    """A compiled subscription: facts of the compiler, shape, shard, and the virtual edge of an id if one was given.
+
+    told: of a bag, which rows its deliveries have; None for all others.
+    """
 
     sql: str
     notify: str
@@ -35,6 +48,7 @@ class Place(Explanation, frozen=True):
     shard: str
     id: str | None = None
     virtual_edge: int | None = None
+    told: str | None = None
 
 
 def explain(compiled: Compiled, catalog: Catalog, id: str | None, virtual_edges: int) -> Place:
@@ -53,6 +67,7 @@ def explain(compiled: Compiled, catalog: Catalog, id: str | None, virtual_edges:
         shard=shard_of(catalog.relations[shape.relation], shape.grouped, compiled.region.group),
         id=id,
         virtual_edge=edge,
+        told=TOLD[compiled.notify.kind] if isinstance(shape, FilterShape) and shape.shown else None,
     )
 
 
@@ -62,10 +77,10 @@ def lines_of(place: Place) -> list[tuple[str, Any]]:
     rows: list[tuple[str, Any]] = [
         ("answer", "; ".join(_output(*pair) for pair in zip(place.outputs, place.types, strict=True))),
         ("shard", place.shard),
-        ("group", group or "every row"),
+        *([("group", group or "every row")] if group or place.where is None else []),
         ("rectangle", _rectangle(place)) if place.where is None else ("where", _where(place.where)),
         ("shape", place.shape),
-        ("notify", place.notify),
+        ("notify", place.notify if place.told is None else f"{place.notify}: {place.told}"),
         ("deliver", place.deliver),
         ("cost class", f"{place.cost}: {COSTS.get(place.cost, place.cost)}"),
     ]
@@ -88,7 +103,7 @@ def _where(boxes: list[dict[str, str]]) -> str:
     """Return the condition of a filter: what its columns have to be."""
     if not boxes:
         return "empty: no row can ever meet it"
-    said = [" and ".join(f"{name}: {values}" for name, values in box.items()) for box in boxes]
+    said = [", and ".join(f"{name}: {values}" for name, values in box.items()) for box in boxes]
     return "; or ".join(said) if all(said) else "every row"
 
 

@@ -26,6 +26,7 @@ from connectors.topics import VIRTUAL_EDGES, Topics
 from operators.control import Control, EpochBegins, Offsets, Progress, RegisterAll, encode_control
 from overlay.machine.virtual_edge import VirtualEdge
 from overlay.subscriptions.summaries import PATIENT, Patience
+from shard.bounds import Bounds
 from shard.pipeline import GroupSpec, process_group
 
 _CONTROL_KEYS = {EpochBegins: b"@epoch", RegisterAll: b"@register", Progress: b"@progress"}
@@ -34,6 +35,7 @@ KeyValue = tuple[bytes | None, bytes | None]
 Place = tuple[str, int]
 Positions = dict[Place, int]
 Result = tuple[bytes | None, list[OutRecord]]
+_BOUNDS = Bounds()
 
 
 class PurePipeline:
@@ -42,7 +44,8 @@ class PurePipeline:
     `logs[topic][partition]` is a list of (key, value); a record's offset is its place in the list, and its
     timestamp the number of records appended before it anywhere. `clock` is the time that progress tells, in seconds
     since 1970; whoever wants time to pass adds to it. `stamps` has the timestamps of `logs`, and `groups` the states of
-    groups by name. `place` says which groups there are; as in the stack, each shard is alone in one.
+    groups by name. `place` says which groups there are; as in the stack, each shard is alone in one. `bounds` are
+    what subscriptions may make a shard hold.
     """
 
     def __init__(
@@ -50,6 +53,7 @@ class PurePipeline:
         virtual_edges: int = VIRTUAL_EDGES,
         patience: Patience = PATIENT,
         place: Callable[[Catalog], Placement] = Placement.of,
+        bounds: Bounds = _BOUNDS,
     ) -> None:
         self.topics = Topics()
         self.logs: dict[str, dict[int, list[KeyValue]]] = defaultdict(lambda: defaultdict(list))
@@ -61,6 +65,7 @@ class PurePipeline:
         self._virtual_edges = virtual_edges
         self._patience = patience
         self._place = place
+        self._held_to = bounds
         self._catalogs: list[Catalog] = []
         self._read: Positions = defaultdict(int)
         self._planned: Positions | None = None
@@ -237,7 +242,8 @@ class PurePipeline:
         self, placement: Placement, group: str, records: Sequence[RawRecords], several: frozenset[str] = frozenset()
     ) -> Result:
         members = placement.members(group)
-        spec = GroupSpec(self.epoch, group, self.catalog, self.topics, self._virtual_edges, several, members)
+        named = (self.epoch, group, self.catalog, self.topics, self._virtual_edges, several, members)
+        spec = GroupSpec(*named, bounds=self._held_to)
         result = process_group(spec, self._batch + 1, self.groups.get(group), records)
         return result.state, result.out
 

@@ -81,6 +81,8 @@ class Settings(BaseSettings):
     shard_channels: int = Field(ge=1, le=1_000_000, description="a whole number from 1 to 1000000")
     shard_orderings: int = Field(ge=1, le=1_000_000, description="a whole number from 1 to 1000000")
     shard_state_mb: int = Field(ge=1, le=2_000, description="a whole number of megabytes from 1 to 2000")
+    answer_rows: int = Field(ge=1, le=1_000_000, description="a whole number from 1 to 1000000")
+    answer_bytes: int = Field(ge=1_000, le=256_000_000, description="a whole number from 1000 to 256000000")
     log_seconds: int = Field(ge=0, le=3600, description="a whole number of seconds up to 3600; 0 keeps no log")
     log_table: str | None = Field(None, min_length=1, description="a path or a URI that Spark can write")
     log_replay_days: int = Field(ge=7, le=3650, description="a whole number of days from 7 to 3650")
@@ -196,10 +198,12 @@ class Settings(BaseSettings):
 
     @property
     def bounds(self) -> Bounds:
-        """The most that subscriptions may make one shard hold."""
+        """The most that subscriptions may make one shard hold, and what it tells of rows at once."""
+        from operators.answer_quota import AnswerQuota
         from shard.bounds import Bounds  # with numpy, which most commands do without
 
-        return Bounds(self.shard_channels, self.shard_orderings, self.shard_state_mb * 1_000_000)
+        whole = AnswerQuota(self.answer_rows, self.answer_bytes)
+        return Bounds(self.shard_channels, self.shard_orderings, self.shard_state_mb * 1_000_000, whole=whole)
 
     @property
     def checkpoint_location(self) -> str:

@@ -16,6 +16,7 @@ written percent-encoded in a path.
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -66,10 +67,11 @@ def edge_app(edge: Edge, rules: HttpRules | None = None) -> Starlette:
     rules = rules or HttpRules()
     register_identifiers()
     routes: list[BaseRoute] = []
+    of_tenant = Counter[str]()
     if edge.streams is not None:
-        routes += _stream_routes(edge, edge.streams, rules)
+        routes += _stream_routes(edge, edge.streams, rules, of_tenant)
     if edge.rows is not None:
-        routes.append(_rows_route(edge, edge.rows, rules))
+        routes.append(_rows_route(edge, edge.rows, rules, of_tenant))
     if edge.gateway is not None:
         gateway = SubscriptionEndpoints(edge.gateway, rules)
         routes += [
@@ -86,8 +88,8 @@ def edge_app(edge: Edge, rules: HttpRules | None = None) -> Starlette:
     return app
 
 
-def _stream_routes(edge: Edge, streams: Streams, rules: HttpRules) -> list[BaseRoute]:
-    events = EventStreams(streams, rules)
+def _stream_routes(edge: Edge, streams: Streams, rules: HttpRules, of_tenant: Counter[str]) -> list[BaseRoute]:
+    events = EventStreams(streams, rules, of_tenant)
     return [
         Route(_EVENTS, events.several_by_sse, methods=["GET"]),
         Route(IN_PATH + _EVENTS, _below(_EVENTS, events.one_by_sse, edge, rules), methods=["GET"]),
@@ -96,10 +98,9 @@ def _stream_routes(edge: Edge, streams: Streams, rules: HttpRules) -> list[BaseR
     ]
 
 
-def _rows_route(edge: Edge, looks: RowsProtocol, rules: HttpRules) -> BaseRoute:
-    return Route(
-        IN_PATH + ROWS_BELOW, _below(ROWS_BELOW, RowsEndpoint(looks, rules).rows, edge, rules), methods=["GET"]
-    )
+def _rows_route(edge: Edge, looks: RowsProtocol, rules: HttpRules, of_tenant: Counter[str]) -> BaseRoute:
+    rows = RowsEndpoint(looks, rules, of_tenant).rows
+    return Route(IN_PATH + ROWS_BELOW, _below(ROWS_BELOW, rows, edge, rules), methods=["GET"])
 
 
 def _below(

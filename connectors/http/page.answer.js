@@ -26,7 +26,8 @@ function live({ id, version, n }, sql, answer, rows) {
 
 /** Returns what there is to say of rows besides them; nothing of other answers. */
 function described(message, known) {
-  const before = known && known.kind === "answer" ? known : {}, form = message.form || before.form;
+  const before = known && known.kind === "answer" && known.version === message.version ? known : {};
+  const form = message.form || before.form;
   if (!form) return {};
   const said = { form };
   for (const name of ["columns", "key"]) {

@@ -155,7 +155,7 @@ function hasRows(known) {
 
 function content(known, message) {
   if (known.kind !== "answer") return [instead[known.kind](known)];
-  if (known.answer === undefined) return [known.form ? "its changes are told, and not its rows" : instead.waiting()];
+  if (known.answer === undefined) return [known.form && known.status === "live" ? "its changes are told, and not its rows" : instead.waiting()];
   if (hasRows(known)) return table(known, message, text);
   if (!Array.isArray(known.answer)) return [text(known.answer)];
   return known.answer.length ? known.answer.map((value) => element("span", text(value), "value")) : ["none"];

@@ -9,10 +9,13 @@
 
 An edge keeps no rows of a bag, so it asks the shard: the answer comes with the next batch. What it says holds exactly
 after delivery `n` of `version`: whoever takes the deliveries behind it is exact from there on. 503 where no batch has
-ended in time, or where others look already; `Retry-After` says when to ask again.
+ended in time, where others look already, or where its tenant has as many streams and looks as it may; `Retry-After`
+says when to ask again.
 """
 
 from __future__ import annotations
+
+from collections import Counter
 
 import msgspec
 from starlette.requests import Request
@@ -28,11 +31,12 @@ ROWS_BELOW = "/rows"
 
 
 class RowsEndpoint:
-    """The endpoint."""
+    """The endpoint. `of_tenant`: how many streams and looks of each tenant are served now."""
 
-    def __init__(self, looks: RowsProtocol, rules: HttpRules) -> None:
+    def __init__(self, looks: RowsProtocol, rules: HttpRules, of_tenant: Counter[str] | None = None) -> None:
         self._looks = looks
         self._rules = rules
+        self._of_tenant = Counter[str]() if of_tenant is None else of_tenant
 
     async def rows(self, request: Request) -> Response:
         """Serve `GET /subscriptions/{identifier}/rows`."""
@@ -40,10 +44,17 @@ class RowsEndpoint:
         refused = self._rules.admit(request, [identifier])
         if refused is not None:
             return refused
+        tenant, most = self._rules.own_prefix(request), self._rules.tenant_streams
+        if self._rules.tenants and self._of_tenant[tenant] >= most:
+            message = f"this tenant has {most} streams and looks at this edge already (`http_tenant_streams`)"
+            return refusal(503, "not_now", message, {"Retry-After": "1"})
+        self._of_tenant[tenant] += 1
         try:
             said = await self._looks.look(identifier)
         except TidewireError as error:
             return refusal(503, "not_now", str(error), {"Retry-After": "1"})
+        finally:
+            self._of_tenant[tenant] -= 1
         match said:
             case Looked():
                 return Response(ndjson(identifier, said), media_type="application/x-ndjson")

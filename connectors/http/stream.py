@@ -81,12 +81,12 @@ class Streams(Protocol):
 
 
 class EventStreams:
-    """The endpoints, for either protocol."""
+    """The endpoints, for either protocol. `of_tenant`: how many streams and looks of each tenant are served."""
 
-    def __init__(self, streams: Streams, rules: HttpRules) -> None:
+    def __init__(self, streams: Streams, rules: HttpRules, of_tenant: Counter[str] | None = None) -> None:
         self._streams = streams
         self._rules = rules
-        self._of_tenant: Counter[str] = Counter()
+        self._of_tenant = Counter[str]() if of_tenant is None else of_tenant
 
     async def one_by_sse(self, request: Request) -> Response:
         """Serve `GET /subscriptions/{identifier}/events`."""

@@ -23,8 +23,9 @@ class SubscriptionView:
     told this answer unless the policy has held it back; without a snapshot yet, `at` is None and `n` is 0.
     `replaced_by` is the version of an accepted replacement that waits for its snapshot.
 
-    An answer of rows is not here: `rows` says how many they are, and `snapshot` is `none` where its subscriber wanted
-    none.
+    Of rows, `form` says how they are told, `columns` are their names and `key` the places of the primary key where they
+    are told by it; all from the beginning. A bag is not here: `rows` says how many they are, and `snapshot` is `none`
+    where its subscriber wanted none.
     """
 
     id: str
@@ -37,6 +38,9 @@ class SubscriptionView:
     replaced_by: int | None = None
     rows: int | None = None
     snapshot: str | None = None
+    form: str | None = None
+    columns: tuple[str, ...] = ()
+    key: tuple[int, ...] = ()
 
     @property
     def answer(self) -> JsonValue | list[JsonValue]:
@@ -66,13 +70,14 @@ class SubscriptionViews:
 
     def _view(self, slot: int, replaced_by: int | None) -> SubscriptionView:
         slots = self._store.slots
-        name, version, n = slots.key(slot).decode(), int(slots.version[slot]), int(slots.n[slot])
+        entry, terms, n = self._store.shape_of(slot), slots.terms.of(slot), int(slots.n[slot])
+        named = (slots.key(slot).decode(), int(slots.version[slot]), "live" if n else "accepted", slots.sql(slot), n)
+        form = (entry.form, entry.shown_list, entry.keys if terms.by_key else ())
         if not n:
-            return SubscriptionView(name, version, "accepted", slots.sql(slot))
+            return SubscriptionView(*named, NULL, None, None, None, None, *form)
         at = self._memory.followed(int(slots.eras[slot]))
-        named = (name, version, "live", slots.sql(slot), n)
-        if self._store.shape_of(slot).bag:
-            rows, snapshot = int(slots.filters.rows[slot]), slots.terms.of(slot).snapshot
-            return SubscriptionView(*named, NULL, at, replaced_by, rows, snapshot if snapshot == NONE else None)
-        text = self._store.shape_of(slot).plan.text(self._store.answer(slot))
+        if entry.bag:
+            snapshot = terms.snapshot if terms.snapshot == NONE else None
+            return SubscriptionView(*named, NULL, at, replaced_by, int(slots.filters.rows[slot]), snapshot, *form)
+        text = entry.plan.text(self._store.answer(slot))
         return SubscriptionView(*named, text, at, replaced_by)

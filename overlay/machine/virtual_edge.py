@@ -49,7 +49,7 @@ from overlay.subscriptions.edge_counters import EdgeCounters
 from overlay.subscriptions.edge_state import Delta, Head, encode_deltas, encode_snapshot
 from overlay.subscriptions.endings import Endings
 from overlay.subscriptions.expiry import Expiry
-from overlay.subscriptions.filter_book import MissingColumnError
+from overlay.subscriptions.filter_book import FilterFigures, MissingColumnError
 from overlay.subscriptions.subscription_store import SubscriptionStore
 from overlay.subscriptions.summaries import PATIENT, Patience
 from overlay.table.slot_rows import states_of
@@ -252,6 +252,16 @@ class VirtualEdge:
         """How many subscriptions are live, accepted and held back now."""
         live, waiting = self._store.slots.count()
         return {"live": live, "accepted": waiting, "held": len(self._admission.held)}
+
+    @property
+    def filters(self) -> dict[str, FilterFigures]:
+        """What there is to say of the filters of each table."""
+        return self._store.filters.figures()
+
+    @property
+    def largest_bag(self) -> int:
+        """How many rows the largest answer of rows has."""
+        return self._store.slots.filters.largest
 
     def find(self, key: bytes) -> SubscriptionView | None:
         """Return the subscription `key` as it is now. Cost: O(1)."""

@@ -10,7 +10,6 @@ import msgspec
 
 from connectors.http.answer import Answer, Elsewhere, Found, NotNow, Unknown
 from connectors.kafka.partitioner import home_partition
-from overlay.delivery.bag_delivery import FORM
 from overlay.machine.subscription_view import SubscriptionView
 from overlay.process.committed_view import CommittedView
 from overlay.process.large_answers import LargeAnswers
@@ -108,6 +107,9 @@ class EdgeAnswers:
         if edge is None:
             return {}
         body = {"at": edge.position, "catalog": edge.catalog_version, **edge.counts, **asdict(edge.counters)}
+        if filters := edge.filters:
+            figures = {table: one._asdict() for table, one in filters.items()}
+            body |= {"filters": figures, "largest_bag": edge.largest_bag}
         return {str(number): body}
 
     def _elsewhere(self, virtual_edge: int) -> Answer:
@@ -124,10 +126,12 @@ def _body(view: SubscriptionView) -> dict[str, object]:
         "version": view.version,
         "n": view.n,
     }
+    if view.form is not None:
+        body |= {"form": view.form, "columns": view.columns} | ({"key": view.key} if view.key else {})
     if view.rows is None:
         body["answer"] = msgspec.Raw(view.text.encode())
     else:
-        body |= {"form": FORM, "rows": view.rows} | ({} if view.snapshot is None else {"snapshot": view.snapshot})
+        body |= {"rows": view.rows} | ({} if view.snapshot is None else {"snapshot": view.snapshot})
     body |= {"at": view.at, "sql": view.sql}
     if view.replaced_by is not None:
         body["replaced_by"] = view.replaced_by

@@ -111,4 +111,10 @@ def _body(body: Mapping[str, object], looked: Looked) -> dict[str, object]:
     rows = msgspec.Raw(f"[{','.join(looked.rows)}]".encode())
     said = {"version": looked.version, "n": looked.n, "rows": len(looked.rows), "at": looked.at, "sql": looked.sql}
     key = {"key": list(looked.key)} if looked.key else {}
-    return {**body, **said, **key, "answer": rows}
+    return {**_of_version(body, looked.version), **said, **key, "answer": rows}
+
+
+def _of_version(body: Mapping[str, object], version: int) -> dict[str, object]:
+    """Return what a body says, but for what only its own version has, if it is another one."""
+    own = () if body.get("version") == version else ("columns", "key")
+    return {name: value for name, value in body.items() if name not in own}

@@ -65,6 +65,18 @@ class Hits(NamedTuple):
         return Hits(self.change[which], self.slot[which], self.kind[which])
 
 
+class FilterFigures(NamedTuple):
+    """How many filters a table has, bytes of their index, and how well it tells who is not concerned.
+
+    candidates_per_hit, crowded: as `FilterIndex` has them.
+    """
+
+    filters: int
+    bytes: int
+    candidates_per_hit: float
+    crowded: bool
+
+
 class FilterBook:
     """Slots of filters, in an index a table."""
 
@@ -119,6 +131,10 @@ class FilterBook:
         if table is not None:
             table.check_told(packed)
 
+    def figures(self) -> dict[str, FilterFigures]:
+        """Return what there is to say of the filters of each table. Cost: O(tables)."""
+        return {name: table.figures() for name, table in sorted(self._tables.items())}
+
     def _by_shape(self, slots: I64) -> Iterator[tuple[ShapeEntry, I64]]:
         shapes = self._slots.shape[slots]
         for number in np.unique(shapes).tolist():
@@ -154,6 +170,11 @@ class _TableFilters:
 
     def __len__(self) -> int:
         return len(self._index)
+
+    def figures(self) -> FilterFigures:
+        """Return what there is to say of them."""
+        index = self._index
+        return FilterFigures(len(index), index.nbytes, round(index.candidates_per_hit, 2), index.crowded)
 
     def insert(self, entry: ShapeEntry, slots: I64, constants: Sequence[bytes]) -> None:
         """Put slots of a shape in."""

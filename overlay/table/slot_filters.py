@@ -87,6 +87,11 @@ class SlotFilters:
         """Return count and digest of a filter's rows."""
         return Digest(int(self.rows[slot]), int(self.low[slot]), int(self.high[slot]))
 
+    @property
+    def largest(self) -> int:
+        """How many rows the largest bag has. Cost: O(slots) in numpy."""
+        return int(self.rows.max(initial=0))
+
     def start(self, slots: I64, rows: I64, low: U64, high: U64) -> None:
         """Write how many rows filters have, and their digest."""
         self.rows[slots], self.low[slots], self.high[slots] = rows, low, high

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from connectors.http.answer import Found
 from connectors.kafka.partitioner import home_partition
 from connectors.record import OutRecord
 from overlay.delivery.bag_delivery import bag_change, bag_snapshot
@@ -57,6 +58,25 @@ def test_a_bag_is_sorted_and_what_came_is_marked(browser: Any, beating: Beating,
     card.get_by_text("304 rows, of which 200 are shown").wait_for()
     assert len(rows(card)) == 200
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    assert page.errors == []
+
+
+def test_columns_have_the_names_of_the_question(browser: Any, beating: Beating) -> None:
+    page = opened(browser, beating.edge.url, color_scheme="light")
+    ask(page, "SELECT id, v FROM t WHERE v IN (1, 2)")
+    card = page.locator("#answers li.card")
+    card.get_by_text("accepted", exact=True).wait_for()
+    card.get_by_text("waiting for the first answer").wait_for()
+    name = card.locator(".id").inner_text()
+    found = beating.edge.answers.subscription(name)
+    assert isinstance(found, Found)
+    tell(beating, name, "snapshot", int(str(found.body["version"])), 1, bag_snapshot(["[7,1]"]))
+    card.get_by_text("1 row", exact=True).wait_for()
+    assert card.locator(".answer thead th").all_inner_texts() == ["id", "v"] and rows(card) == [["7", "1"]]
+    tell(beating, name, "snapshot", 10**6, 1, bag_snapshot(["[2]"]))
+    card.get_by_text("2", exact=True).wait_for()
+    assert card.locator(".answer thead th").count() == 0
+    shot(page, "rows-names")
     assert page.errors == []
 
 

@@ -25,5 +25,10 @@ def test_shards_are_counted_together() -> None:
     one.held, other.held = {}, {}
     one.unfit_reasons, other.unfit_reasons, other.unfit_registrations = ["x"], ["w", "x"], 2
     assert summed([one, other]).unfit_reasons == ["w", "x"] and summed([one, other]).unfit_registrations == 2
+    one.needed, other.needed, one.answer_rows = ["v"], ["k", "v"], 9
+    assert summed([one, other]).needed == ["k", "v"] and summed([one, other]).answer_rows == 9
+    other.answer_rows = 8
+    assert summed([one, other]).answer_rows == 8
+    one.needed, other.needed, one.answer_rows, other.answer_rows = [], [], 0, 0
     assert one.unfit_reasons == ["x"]
     assert summed([one]) == one and other.decoded == 5 and other.seen == {"k": 1, "v": 4}

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from catalog.query.filter_shape import FilterShape
 from catalog.query.filter_terms import encode_terms
 from catalog.query.shape import Region
-from operators import first_rows
 from operators.answer import Tally
+from operators.answer_quota import AnswerQuota
 from operators.first_rows import FirstRows, channels_of, columns_of
 from operators.reply import PLAINLY, Asked, Digest, Refused, Rows, Same, decode_row
 from state.row_digest import Digest as Told
@@ -78,18 +78,19 @@ def test_each_filter_is_answered_as_it_is_asked(changes, regions, data):
             check(region, how, answer, rows)
 
 
-@pytest.mark.parametrize(("name", "most"), [("MOST_ROWS", 2), ("MOST_BYTES", 3 * 16 + 3 + 8 + 4 - 1)])
-def test_what_is_too_large_is_refused_but_for_its_digest(monkeypatch, name, most):
+@pytest.mark.parametrize(("name", "most"), [("rows", 2), ("bytes", 3 * 16 + 3 + 8 + 4 - 1)])
+def test_what_is_too_large_is_refused_but_for_its_digest(name, most):
     store, rows = store_of([(i, {"s": text}) for i, text in enumerate(["", "bcdef", "b"])])
-    answers = lambda: FirstRows(RELATION, store, KEY).answers([ALL, ALL, ALL], asked).answers  # noqa: E731
     asked = [PLAINLY, Asked(digest_only=True), Asked(told=digest_of(["id", "s"], rows))]
-    assert isinstance(answers()[0], Rows)
-    monkeypatch.setattr(first_rows, name, most)
-    refused, digest, same = answers()
+
+    def answers(quota):
+        return FirstRows(RELATION, store, KEY, quota=quota).answers([ALL, ALL, ALL], asked).answers
+
+    assert isinstance(answers(AnswerQuota())[0], Rows)
+    refused, digest, same = answers(AnswerQuota(**{name: most}))
     assert isinstance(refused, Refused) and refused.code == "quota" and "SNAPSHOT NONE" in refused.hint
     assert isinstance(digest, Digest) and digest.count == 3 and same == Same()
-    monkeypatch.setattr(first_rows, name, most + 1)
-    assert isinstance(answers()[0], Rows)
+    assert isinstance(answers(AnswerQuota(**{name: most + 1}))[0], Rows)
 
 
 def test_a_shape_needs_what_it_shows_compares_and_sums_up():

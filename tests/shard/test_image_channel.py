@@ -19,6 +19,7 @@ from catalog.query.shape import Output, Region, Shape
 from catalog.query.value_set import ValueSet
 from connectors.record import RawRecords
 from operators.answer import Tally
+from operators.answer_quota import AnswerQuota
 from operators.control import Withdraw, encode_control
 from operators.first_rows import channels_of, columns_of
 from operators.packed import Header, PackedImages, PackedSnapshot, pack_registrations, pack_summary, unpack
@@ -349,9 +350,18 @@ def test_all_filters_together_are_one_channel_of_the_bounds():
 
 def test_rows_beyond_the_budget_come_later_in_order_of_versions():
     made = world(*((i, {"s": "a" * 50, "x": 1}) for i in range(5)))
-    snapshot = taken(made.member, 0, range(40, 0, -1), [ALL] * 40, bounds=Bounds(answer_bytes=1))
+    snapshot = taken(made.member, 0, range(40, 0, -1), [ALL] * 40, bounds=Bounds(batch_bytes=1))
     later = {int(snapshot.version[i]) for i, reply in snapshot.replies.items() if reply == Later()}
     assert later == set(range(17, 41))
+
+
+def test_one_quota_bounds_first_answers_looks_and_what_is_told_anew():
+    made = world(*((i, {"x": 1}) for i in range(3)))
+    asked, live = [PLAINLY, PLAINLY, Asked(Told(3, 1, 1))], [False, False, True]
+    for rows, code in ((2, "quota"), (3, None)):
+        bounds = Bounds(whole=AnswerQuota(rows))
+        replies = taken(made.member, 0, [1, -5, 2], [ALL] * 3, bounds=bounds, asked=asked, live=live).replies
+        assert [reply.code if isinstance(reply, Refused) else None for reply in replies.values()] == [code] * 3
 
 
 UNFIT = {

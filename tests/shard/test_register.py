@@ -382,9 +382,7 @@ def test_a_version_that_is_registered_twice_in_a_batch_is_answered_once():
     assert take_registrations(state(), EPOCH, twice)[3].version.tolist() == [5, 4, 6]
     no_room = take_registrations(state(), EPOCH, twice, bounds=Bounds(orderings=0))[3]
     assert no_room.version.tolist() == [4, 5, 6] and len(no_room.replies) == 3
-    short = take_registrations(state(), EPOCH, asked_of(named, *range(40), *range(40)), bounds=Bounds(answer_bytes=1))[
-        3
-    ]
+    short = take_registrations(state(), EPOCH, asked_of(named, *range(40), *range(40)), bounds=Bounds(batch_bytes=1))[3]
     assert sorted(short.version.tolist()) == list(range(40)) and len(short.answers.parts) == 16
 
 
@@ -400,7 +398,7 @@ def test_a_version_that_is_refused_and_then_taken_has_its_answer():
 def test_answers_beyond_the_budget_come_later_in_order_of_versions():
     named = Shape("t", (Output("distinct", "s"),), (), "x")
     asked = asked_of(named, *range(40, 0, -1))
-    snapshot = take_registrations(state(), EPOCH, asked, bounds=Bounds(answer_bytes=1))[3]
+    snapshot = take_registrations(state(), EPOCH, asked, bounds=Bounds(batch_bytes=1))[3]
     later = {int(snapshot.version[i]) for i, reply in snapshot.replies.items() if reply == Later()}
     assert later == set(range(17, 41)) and len(snapshot.answers.parts) == 16
     assert not take_registrations(state(), EPOCH, asked)[3].replies

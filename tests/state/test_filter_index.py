@@ -202,8 +202,19 @@ def test_values_that_grow_are_cut_anew() -> None:
 
     assert batch(0) < 64
     late = [batch(30_000 + i % 5_000) for i in range(30)]
-    assert max(late) > 64 and late[-1] < 64
+    assert max(late) > 64 and late[-1] < 64 and not index.crowded
     index.check()
+
+
+def test_it_is_crowded_where_laying_anew_does_not_help() -> None:
+    """Filters of even points and rows of odd ones: a cell of 63 has 95 of 6,000 filters, whatever the cuts are."""
+    index, _ = filled(1, [(slot, [[(0, [(2 * slot, 2 * slot)], False)]], [0]) for slot in range(6_000)], segment=512)
+    codes, there = np.arange(1, 12_000, 2).reshape(-1, 1), np.ones((6_000, 1), np.bool_)
+    told = []
+    for _ in range(4):
+        assert not len(index.match(codes, there, ~there[:, 0], codes, there, there[:, 0]).slot)
+        told.append((index.candidates_per_hit > 64, index.crowded))
+    assert told == [(True, False), (True, False), (True, True), (True, True)]
 
 
 def test_rows_that_come_later_cut_better_than_constants_do() -> None:

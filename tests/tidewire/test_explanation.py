@@ -51,13 +51,15 @@ def test_a_filter_has_a_condition_in_place_of_a_rectangle() -> None:
 
     facts = filtered("WHERE price > 1 OR exchange IS NULL AND risk < 2 SNAPSHOT NONE")
     assert facts["where"] in (
-        'price: from "1.01"; or exchange: NULL and risk: up to 1.9999999999999998',
-        'exchange: NULL and risk: up to 1.9999999999999998; or price: from "1.01"',
+        'price: from "1.01"; or exchange: NULL, and risk: up to 1.9999999999999998',
+        'exchange: NULL, and risk: up to 1.9999999999999998; or price: from "1.01"',
     )
     assert "rectangle" not in facts and str(facts["snapshot"]).startswith("none")
     assert facts["answer"] == "symbol, VARCHAR; price, DECIMAL(12,2)"
     assert str(facts["cost class"]).startswith("table changes: ")
-    assert filtered("")["where"] == "every row"
+    assert filtered("")["where"] == "every row" and "group" not in filtered("")
+    assert facts["notify"] == "EVERY CHANGE: rows that come, that go, and that change in what is shown"
+    assert filtered("NOTIFY ENTER")["notify"] == "ENTER: rows that come"
     assert filtered("WHERE price = NULL")["where"] == "empty: no row can ever meet it"
 
 
@@ -67,3 +69,10 @@ def test_a_filter_of_a_bucketed_table_has_a_shard() -> None:
     rows = [f"SELECT k FROM t WHERE k = {k} AND (k <> 5 OR k IS NOT NULL)" for k in range(20)]
     shards = [explain(Compiler(catalog).compile(sql), catalog, None, 2).shard for sql in ranges + rows]
     assert shards[:20] == shards[20:]
+
+
+def test_sums_under_any_condition_are_told_as_values() -> None:
+    sql = "SELECT COUNT(*), SUM(price) FROM stock WHERE risk <> 1 OR exchange = 'X' NOTIFY LATEST"
+    facts = dict(lines_of(explain(Compiler(CATALOG).compile(sql), CATALOG, None, 16)))
+    assert facts["answer"] == "COUNT(*); SUM(price), DECIMAL(12,2)" and facts["notify"] == "LATEST"
+    assert str(facts["cost class"]).startswith("table changes: ") and "exchange" in str(facts["where"])

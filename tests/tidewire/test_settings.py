@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from operators.answer_quota import AnswerQuota
 from shard.bounds import Bounds
 from tidewire.settings import SettingError, load_settings, unknown_variables
 from tidewire.stack.data_directory import DEFAULT_DIRECTORY
@@ -37,6 +38,7 @@ def test_the_defaults_are_complete_and_address_the_embedded_broker() -> None:
 def test_the_bounds_of_a_shard_are_set_and_those_of_the_pure_pipeline_by_default() -> None:
     assert load_settings().bounds == Bounds()
     assert load_settings(shard_channels=7, shard_orderings=6, shard_state_mb=5).bounds == Bounds(7, 6, 5_000_000)
+    assert load_settings(answer_rows=9, answer_bytes=8_000).bounds.whole == AnswerQuota(9, 8_000)
 
 
 def test_each_layer_goes_before_the_one_below(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,6 +102,8 @@ def test_a_child_gets_the_same_settings(tmp_path: Path, monkeypatch: pytest.Monk
         ({"shard_channels": 0}, ["`shard_channels`", "a whole number from 1 to 1000000", "0"]),
         ({"shard_orderings": "all"}, ["`shard_orderings`", "a whole number from 1 to 1000000", "'all'"]),
         ({"shard_state_mb": 0.5}, ["`shard_state_mb`", "a whole number of megabytes from 1 to 2000", "0.5"]),
+        ({"answer_rows": 0}, ["`answer_rows`", "a whole number from 1 to 1000000", "0"]),
+        ({"answer_bytes": "16 MB"}, ["`answer_bytes`", "a whole number from 1000 to 256000000", "'16 MB'"]),
         ({"kafka": "x=y"}, ["`kafka`", "a table of Kafka client properties", "'x=y'"]),
     ],
 )

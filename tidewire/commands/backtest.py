@@ -44,7 +44,7 @@ def backtest(
     log = open_log(settings)
     after = cut_through(log, parse_moment(as_of))
     upto = cut_through(log, None if to is None else parse_moment(to))
-    test = Backtest(log, relation, value, after, upto, read_batches(reader, topics))
+    test = Backtest(log, relation, value, after, upto, read_batches(reader, topics), settings.bounds)
     terminal, told = Terminal(json), 0
     for one in test.run():
         told += 1

@@ -17,14 +17,16 @@ from tidewire.options import BootstrapOption, ConfigOption, DataDirOption, JsonO
 from tidewire.settings import Settings
 from tidewire.stack.data_directory import DataDirectory
 from tidewire.stack.process_state import ProcessState, processes_in, troubles
+from tidewire.status.edge_filters import filters_in
 from tidewire.status.overview import EdgeState, Observer, Overview, TableState
 from tidewire.status.overview_warnings import warnings_of
 from tidewire.status.retention_headroom import in_words
 from tidewire.terminal import Terminal, table
 
-_TABLE = ("table", "topic", "rows", "decoded", "deletes", "dead", "ignored", "lag", "messages", "state kB")
+_TABLE = ("table", "topic", "rows", "decoded", "deletes", "dead", "ignored", "lag", "messages", "to edges", "state kB")
+_FILTERS = ("edge", "table", "filters", "MB", "candidates a hit")
 _PROCESS = ("process", "state", "restarts", "last restart", "why", "down", "ready after", "it said")
-_EDGE = ("edge", "state", "virtual edges", "live", "waiting", "deliveries", "messages", "unwanted")
+_EDGE = ("edge", "state", "virtual edges", "live", "filters", "waiting", "deliveries", "messages", "unwanted")
 
 
 def status(
@@ -72,6 +74,9 @@ def _parts(overview: Overview) -> Iterator[RenderableType]:
     yield Text(_engine_line(overview))
     yield table(_TABLE, [_table_row(one) for one in overview.tables])
     yield table(_EDGE, [_edge_row(one) for one in overview.edges])
+    filters = [row for one in overview.edges for row in _filter_rows(one)]
+    if filters:
+        yield table(_FILTERS, filters)
     yield from _process_parts(overview.processes)
     yield Text(f"dead letters kept: {overview.dead_letters}")
     if overview.log is not None:
@@ -112,10 +117,10 @@ def _table_row(one: TableState) -> tuple[object, ...]:
     counters = one.counters
     lag = "no topic" if one.lag is None else one.lag
     if counters is None:
-        return one.name, one.topic, 0, 0, 0, 0, 0, lag, 0, 0
+        return one.name, one.topic, 0, 0, 0, 0, 0, lag, 0, "", 0
     kilobytes = round(counters.bytes / 1000)
     taken = (counters.rows, counters.decoded, counters.deletes, counters.dead, counters.ignored)
-    return one.name, one.topic, *taken, lag, counters.messages, kilobytes
+    return one.name, one.topic, *taken, lag, counters.messages, ", ".join(counters.needed), kilobytes
 
 
 def _edge_row(one: EdgeState) -> tuple[object, ...]:
@@ -123,6 +128,13 @@ def _edge_row(one: EdgeState) -> tuple[object, ...]:
     owned = health.get("virtual_edges")
     counts = [edge for edge in owned.values() if isinstance(edge, dict)] if isinstance(owned, dict) else []
     names = ("live", "accepted", "deliveries", "messages", "unwanted")
-    *sums, messages, unwanted = [sum(int(edge.get(name, 0)) for edge in counts) for name in names]
+    live, *sums, messages, unwanted = [sum(int(edge.get(name, 0)) for edge in counts) for name in names]
     share = f"{unwanted / messages:.0%}" if messages else ""
-    return one.address, str(health["state"]), ",".join(map(str, one.virtual_edges)), *sums, messages, share
+    filters = sum(figures.filters for figures in filters_in(one.health).values())
+    owned = ",".join(map(str, one.virtual_edges))
+    return one.address, str(health["state"]), owned, live, filters, *sums, messages, share
+
+
+def _filter_rows(one: EdgeState) -> Iterator[tuple[object, ...]]:
+    for name, figures in filters_in(one.health).items():
+        yield one.address, name, figures.filters, round(figures.bytes / 1e6, 1), figures.candidates_per_hit

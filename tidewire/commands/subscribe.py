@@ -138,7 +138,7 @@ def _pushed_answers(settings: Settings, ack: Ack, timeout: float) -> PushedAnswe
 
 def _past(settings: Settings, client: Client, value: bytes, as_of: str) -> AsOf:
     """Open the log at the place asked for. Raises TooOld and NoLog: nothing has been registered then."""
-    return AsOf(open_log(settings), relation_of(client.catalog(), value), value, parse_moment(as_of))
+    return AsOf(open_log(settings), relation_of(client.catalog(), value), value, parse_moment(as_of), settings.bounds)
 
 
 def _tell_past(past: AsOf, settings: Settings, client: Client, ack: Ack, timeout: float, terminal: Terminal) -> None:

@@ -10,6 +10,7 @@ import typer
 from tidewire.client.connection import find_stack, kafka_properties, reach, topics_of
 from tidewire.options import BootstrapOption, ConfigOption, DataDirOption, JsonOption, PrefixOption
 from tidewire.terminal import Terminal, table
+from tidewire.verification.compare.quota import RowQuota
 from tidewire.verification.compare.report import Report, rows_of
 from tidewire.verification.reading import verify_kafka
 from tidewire.verification.records.sample import Sample
@@ -31,7 +32,8 @@ def verify(
     settings = find_stack(config, data_dir, bootstrap, prefix)
     reach(settings)
     registry = Registry(settings.registry, settings.registry_credentials or "") if settings.registry else None
-    report = verify_kafka(kafka_properties(settings), topics_of(settings), wait, Sample(sample), registry)
+    quota = RowQuota(settings.answer_rows, settings.answer_bytes)
+    report = verify_kafka(kafka_properties(settings), topics_of(settings), wait, Sample(sample), registry, quota)
     terminal = Terminal(json)
     terminal.answer(as_json(report), table(("", ""), rows_of(report)))
     if not json:

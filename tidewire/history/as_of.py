@@ -19,6 +19,7 @@ from connectors.log.cut import Cut, Place, earlier
 from connectors.log.publication_log import PublicationLog
 from connectors.topics import Topics
 from operators.control import Progress, control_at
+from shard.bounds import Bounds
 from state.errors import TidewireError
 from tidewire.client.held_answer import LIST, HeldAnswer
 from tidewire.client.records import At, Delivery
@@ -26,6 +27,7 @@ from tidewire.history.backtest import Backtest, Told
 from tidewire.history.log_moment import Moment, cut_through
 
 _LOOK_SECONDS = 0.5
+_BOUNDS = Bounds()
 
 
 class HistoryDiffers(TidewireError):
@@ -42,9 +44,15 @@ class LogBehind(TidewireError):
 
 
 class AsOf:
-    """The history of the question in `value` since `moment`. *Raises* TooOld, NoLog: then nothing was registered."""
+    """The history of the question in `value` since `moment`. *Raises* TooOld, NoLog: then nothing was registered.
 
-    def __init__(self, log: PublicationLog, relation: Relation, value: bytes, moment: Moment) -> None:
+    bounds: of the engine's shards, so that the past is refused where the present would be.
+    """
+
+    def __init__(
+        self, log: PublicationLog, relation: Relation, value: bytes, moment: Moment, bounds: Bounds = _BOUNDS
+    ) -> None:
+        self._bounds = bounds
         self._log = log
         self._relation = relation
         self._value = value
@@ -53,11 +61,11 @@ class AsOf:
     def history(self, reader: Reader, topics: Topics, live: At, patience: float) -> tuple[Backtest, Iterator[Told]]:
         """Return the back-test up to the position `live`, and what it tells, once the log has come that far.
 
-        Raises LogBehind after `patience` seconds.
+        Raises LogBehind after `patience` seconds, Refused where a shard would have refused the question in the past.
         """
         batches = read_batches(reader, topics)
         upto = self._await(cut_at(batches, live, self._relation.topic, self._log), patience)
-        test = Backtest(self._log, self._relation, self._value, self._after, upto, batches)
+        test = Backtest(self._log, self._relation, self._value, self._after, upto, batches, self._bounds)
         return test, test.run()
 
     def _await(self, upto: Cut, patience: float) -> Cut:

@@ -26,14 +26,16 @@ from connectors.record import RawRecords
 from operators.control import Progress
 from overlay.delivery.ack import Refusal
 from overlay.intake.subscription_request import read_request
+from shard.bounds import Bounds
 from shard.group import Group
 from shard.log_fold import fold_log
 from tidewire.client.delivery_reader import DeliveryReader
 from tidewire.client.held_answer import HeldAnswer
-from tidewire.client.records import Answer, Delivery, Member
+from tidewire.client.records import Answer, Delivery, Member, Refused, read_ack
 from tidewire.pure_pipeline import PurePipeline
 
 _ID = b"backtest"
+_BOUNDS = Bounds()
 _FACTS = ("n", "kind", "old", "new", "removed", "added", "changes", "form", "key")
 
 
@@ -77,23 +79,32 @@ def compile_record(catalog: Catalog, value: bytes) -> Compiled:
 class Backtest:
     """The question in `value` (a subscription's record) about `relation`, between two cuts of a log.
 
-    `progress` are the records of the topic `batches`. *Cost*: that of the fold, then 1-2 ms a batch.
+    `progress` are the records of the topic `batches`, `bounds` those of the engine's shards. *Cost*: that of the fold,
+    then 1-2 ms a batch. *Raises* Refused where a shard would have refused the question.
     """
 
     def __init__(
-        self, log: PublicationLog, relation: Relation, value: bytes, after: Cut, upto: Cut, progress: Iterable[Progress]
+        self,
+        log: PublicationLog,
+        relation: Relation,
+        value: bytes,
+        after: Cut,
+        upto: Cut,
+        progress: Iterable[Progress],
+        bounds: Bounds = _BOUNDS,
     ) -> None:
         self._log = log
         self._topic = relation.topic
         self._after = log.lifted(after, upto, self._topic)
         self._upto = {self._topic: upto[self._topic]} if self._topic in upto else {}
         self._cuts = cuts_of(log, self._topic, progress)
-        self._pipeline = PurePipeline(1)
+        self._pipeline = PurePipeline(1, bounds=bounds)
         own = self._pipeline.apply(to_ddl(replace(relation, buckets=1, bucket_by=()))).relations[relation.name]
         fold = fold_log(log, own, self._after, self._pipeline.topics)
         self._pipeline.seed(own.shard, Group(own.shard, [fold]).dump())
         self._pipeline.append(self._pipeline.topics.subscriptions, _ID, value)
         self._pipeline.settle()
+        _check_taken(self._pipeline)
         self._several = frozenset({self._topic} if any(len(place.ends) > 1 for place in self._upto.values()) else ())
         self._taken = 0
         self._reader = DeliveryReader()
@@ -122,6 +133,14 @@ class Backtest:
         for one in told:
             self._held.take(one)
         return told
+
+
+def _check_taken(pipeline: PurePipeline) -> None:
+    """Raise Refused where the only subscription of `pipeline` was refused."""
+    for _, value in pipeline.logs[pipeline.topics.acks][0]:
+        ack = read_ack(value or b"")
+        if ack.status == "refused":
+            raise Refused(ack)
 
 
 def cuts_of(log: PublicationLog, topic: str, progress: Iterable[Progress]) -> list[Cut]:

@@ -10,7 +10,8 @@ from catalog.sql.names import quoted
 from operators.counters import ShardCounters
 from tidewire.client.table_topic import uncertain_order
 from tidewire.stack.process_state import troubles
-from tidewire.status.overview import Overview, TableState
+from tidewire.status.edge_filters import filters_in, largest_bag_in
+from tidewire.status.overview import EdgeState, Overview, TableState
 from tidewire.status.retention_headroom import in_words
 
 SILENT_SECONDS = 10.0
@@ -69,6 +70,26 @@ def _edges(overview: Overview) -> Iterator[str]:
                 "registered all again: answers came late, and changes in between as one. Its log says where; find out "
                 "who else writes to tidewire's topics."
             )
+        yield from _filters(edge, overview.tables)
+
+
+def _filters(edge: EdgeState, tables: list[TableState]) -> Iterator[str]:
+    """Name tables whose filters take an edge long, and an answer of rows that can hardly be told anew."""
+    for table, figures in filters_in(edge.health).items():
+        if figures.crowded:
+            yield (
+                f"the edge at `{edge.address}` compares a change of `{table}` with {figures.candidates_per_hit:.0f} of "
+                f"its {figures.filters:,} filters for each that it concerns: batches take longer. Conditions on the "
+                "same columns, such as an equality in all of them, make it fewer."
+            )
+    most = max((table.counters.answer_rows for table in tables if table.counters is not None), default=0)
+    largest = largest_bag_in(edge.health)
+    if most and largest >= NEAR_A_BOUND * most:
+        yield (
+            f"the edge at `{edge.address}` has an answer of {largest:,} rows, and {most:,} may be told at once: "
+            "with more, its rows cannot be looked up, and it ends where it has to be told anew. Ask for fewer rows, or "
+            "raise the setting `answer_rows`."
+        )
 
 
 def _losses(virtual_edges: object) -> int:

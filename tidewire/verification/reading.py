@@ -19,6 +19,7 @@ from connectors.kafka.properties import KafkaProperties
 from connectors.kafka.reader import Reader
 from connectors.kafka.record import KafkaRecord
 from connectors.topics import Topics
+from tidewire.verification.compare.quota import QUOTA, RowQuota
 from tidewire.verification.compare.report import Report
 from tidewire.verification.input.declared import Declared
 from tidewire.verification.input.registry_schemas import Inquiry
@@ -38,16 +39,18 @@ def verify_kafka(
     patience: float,
     sample: Sample = EVERY_ONE,
     registry: Registry | None = None,
+    quota: RowQuota = QUOTA,
 ) -> Report:
     """Read everything and verify it for the subscriptions of `sample`. `registry` has schemas that tables leave to it.
 
+    quota: how much the engine is set to tell of rows at once.
     While something is only behind or unanswered it does so again, for `patience` seconds.
 
     Raises KafkaFailure.
     """
     until, inquiry = time.monotonic() + patience, Inquiry(registry)
     while True:
-        report = verify(read_journal(properties, topics, until - time.monotonic(), sample), inquiry)
+        report = verify(read_journal(properties, topics, until - time.monotonic(), sample), inquiry, quota)
         settled = not (report.behind or report.unanswered)
         if settled or time.monotonic() > until:
             return report

@@ -8,6 +8,7 @@ from collections import defaultdict
 
 from tidewire.verification.compare.judgement import Judgement, Recomputed
 from tidewire.verification.compare.missing import find_due
+from tidewire.verification.compare.quota import QUOTA, RowQuota
 from tidewire.verification.compare.report import Report
 from tidewire.verification.input.declared import Declared, Table
 from tidewire.verification.input.ordering import Sequence, sequences
@@ -25,8 +26,10 @@ TableKey = tuple[int, str, int]
 """(epoch, lower-case table name, born)"""
 
 
-def verify(journal: Journal, inquiry: Inquiry | None = None) -> Report:
-    """Recompute every delivery in `journal` and compare. `inquiry`: who is asked for schemas that a registry has.
+def verify(journal: Journal, inquiry: Inquiry | None = None, quota: RowQuota = QUOTA) -> Report:
+    """Recompute every delivery in `journal` and compare.
+
+    inquiry: who is asked for schemas that a registry has. quota: how much may be told of rows at once.
 
     *Cost*: for p publications and s subscriptions, about p * 15 us + s * (2.5 ms per 40,000 versions scanned) + 1 us
     for each version that a subscription selects; 20,000 * 500 takes about 10 s.
@@ -41,18 +44,20 @@ def verify(journal: Journal, inquiry: Inquiry | None = None) -> Report:
     if report.subscriptions < asked:
         report.limits.append(f"of {asked} subscriptions {report.subscriptions} are judged: a sample by their ids")
     if batches.horizon is not None:
-        _verify(journal, batches, lives, inquiry or Inquiry(None), report)
+        _verify(journal, batches, lives, inquiry or Inquiry(None), quota, report)
     report.seconds = round(time.monotonic() - began, 3)
     return report
 
 
-def _verify(journal: Journal, batches: Batches, lives: Lives, inquiry: Inquiry, report: Report) -> None:
+def _verify(
+    journal: Journal, batches: Batches, lives: Lives, inquiry: Inquiry, quota: RowQuota, report: Report
+) -> None:
     declared = Declared(journal.catalog.all(), journal.catalog.name.removesuffix("catalog"))
     taken = sequences(declared, batches, journal.relations, inquiry.ask(declared, journal.relations))
     rows = Rows()
     recomputation = Recomputation(taken, batches, declared, rows, lives)
     standing = {(name, table.born) for name, table in declared.newest_tables().items()}
-    judgement = Judgement(lives, batches, recomputation, report, standing)
+    judgement = Judgement(lives, batches, recomputation, report, standing, quota)
     for note in lives.malformed:
         report.unreadable += 1
         report.fault("unreadable", note, "a delivery that cannot be read")

@@ -140,6 +140,9 @@ POLICIES = st.one_of(
     amounts.map(lambda a: (f"MIN CHANGE {a}", Notify("min_change", Decimal(a)))),
     amounts.map(lambda a: (f"MIN CHANGE {a} %", Notify("min_change", Decimal(a), True))),
 )
+ROW_POLICIES = st.sampled_from(
+    [("EVERY CHANGE", EVERY_CHANGE), *((name.upper(), Notify(name)) for name in ("latest", "transitions", "enter"))]
+)
 TIMES = st.tuples(st.integers(1, 900), st.sampled_from([("", 1), (" SECOND", 1), (" MINUTES", 60), (" DAY", 86_400)]))
 FORMS = st.sampled_from(["RECORDS", "PACKED", "PUSH"])
 
@@ -148,14 +151,19 @@ FORMS = st.sampled_from(["RECORDS", "PACKED", "PUSH"])
 def with_options(draw):
     """A statement, the same with options behind it, and what these say."""
     conditions = [f"exchange = {draw(strings)}" for _ in range(draw(st.integers(0, 2)))]
-    statement = f"SELECT MIN(price) FROM {draw(names)}" + (" WHERE " if conditions else "") + " AND ".join(conditions)
-    notify, ttl, deliver = draw(st.none() | POLICIES), draw(st.none() | TIMES), draw(st.none() | FORMS)
+    rows = draw(st.booleans())
+    items, policies = ("price, symbol", ROW_POLICIES) if rows else ("MIN(price)", POLICIES)
+    statement = f"SELECT {items} FROM {draw(names)}" + (" WHERE " if conditions else "") + " AND ".join(conditions)
+    notify, ttl, deliver = draw(st.none() | policies), draw(st.none() | TIMES), draw(st.none() | FORMS)
+    bare = rows and draw(st.booleans())
     said = [] if notify is None else [f"NOTIFY {notify[0]}"]
+    said += ["SNAPSHOT NONE"] if bare else []
     said += [] if ttl is None else [f"TTL {ttl[0]}{ttl[1][0]}"]
     said += [] if deliver is None else [f"DELIVER {deliver}"]
     words = [draw(either_case(word)) for option in draw(st.permutations(said)) for word in option.split(" ")]
     written = statement + "".join(draw(gaps) + word for word in words) + draw(st.sampled_from(["", ";", " ; -- TTL 5"]))
-    told = notify[1] if notify else EVERY_CHANGE, ttl and ttl[0] * ttl[1][1], deliver.lower() if deliver else "records"
+    policy, form, begins = notify[1] if notify else EVERY_CHANGE, deliver or "RECORDS", "none" if bare else "rows"
+    told = policy, ttl and ttl[0] * ttl[1][1], form.lower(), begins
     return statement, written, told
 
 
@@ -166,7 +174,7 @@ def test_options_are_found_behind_whatever_a_statement_holds(case, again) -> Non
     shared = compiler()
     for _ in range(1 + again):
         compiled = shared.compile(written)
-        assert (compiled.notify, compiled.ttl, compiled.deliver) == told
+        assert (compiled.notify, compiled.ttl, compiled.deliver, compiled.snapshot) == told
         assert compiled.region == shared.compile(statement).region
         assert compiled.sql == written
 
@@ -174,10 +182,10 @@ def test_options_are_found_behind_whatever_a_statement_holds(case, again) -> Non
 @given(with_options())
 @settings(deadline=None, max_examples=examples(300))
 def test_the_verification_finds_the_same_options(case) -> None:
-    _, written, (notify, ttl, deliver) = case
+    _, written, (notify, ttl, deliver, begins) = case
     policy = cut_options(written)[1]
-    kind = {"every": "every", "latest": "latest", "min_change": "least"}[notify.kind]
-    assert (policy.kind, policy.ttl) == (kind, ttl)
+    kind = "least" if notify.kind == "min_change" else notify.kind
+    assert (policy.kind, policy.ttl, policy.bare) == (kind, ttl, begins == "none")
     assert (policy.amount, policy.percent) == (notify.amount, notify.percent)
     assert (policy.packed, policy.pushed) == (deliver == "packed", deliver == "push")
 

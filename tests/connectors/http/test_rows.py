@@ -100,6 +100,29 @@ def test_tokens_and_ids_are_looked_at_first() -> None:
     assert get(looks, "/subscriptions/acme%2Fa/rows", RULES, **token).status_code == 200
 
 
+def test_a_look_is_one_of_the_streams_that_its_tenant_may_have() -> None:
+    rules = HttpRules({"acme": hash_of("t"), "other": hash_of("u")}, tenant_streams=1)
+
+    class Slow(Looks):
+        async def look(self, identifier: str) -> Any:
+            await super().look(identifier)
+            await asyncio.sleep(0.2)
+            return self.said
+
+    async def ask() -> list[int]:
+        transport = httpx.ASGITransport(edge_app(Edge(Fixed(), rows=Slow(LOOKED)), rules))
+        async with httpx.AsyncClient(transport=transport, base_url="http://edge") as client:
+
+            async def look(name: str, token: str) -> int:
+                path = f"/subscriptions/{name}%2Fa/rows"
+                return (await client.get(path, headers={"Authorization": f"Bearer {token}"})).status_code
+
+            together = await asyncio.gather(look("acme", "t"), look("acme", "t"), look("other", "u"))
+            return [*sorted(together), await look("acme", "t")]
+
+    assert asyncio.run(ask()) == [200, 200, 503, 200]
+
+
 def test_an_id_that_ends_so_itself_is_asked_for_percent_encoded() -> None:
     looks = Looks(LOOKED)
     assert get(looks, "/subscriptions/moving%2Frows").status_code == 404

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from operators.reply import Digest
 from overlay.delivery.delivery import Position
 from tests.overlay.edge_bench import ASK, Bench
+from tests.overlay.filter_bench import FilterBench, rows_of
 
 
 def test_a_view_follows_the_life_of_a_subscription() -> None:
@@ -21,3 +23,18 @@ def test_a_view_follows_the_life_of_a_subscription() -> None:
     live = bench.edge.find(b"b")
     assert live is not None and (live.status, live.sql, live.answer) == ("live", ASK, "10.25")
     assert (live.n, live.at, live.replaced_by) == (1, Position(5, 0), 3)
+
+
+def test_rows_have_names_from_the_beginning_and_their_number_once_they_are_live() -> None:
+    bench = FilterBench()
+    bench.ask(0, "a", "SELECT price, symbol FROM stock WHERE price < 9 OR symbol = 'A' NOTIFY ENTER")
+    bench.ask(1, "b", "SELECT symbol FROM stock SNAPSHOT NONE")
+    accepted = bench.edge.find(b"a")
+    assert accepted is not None and (accepted.status, accepted.rows, accepted.form) == ("accepted", None, "bag")
+    assert (accepted.columns, accepted.key) == (("price", "symbol"), (1,))
+    bench.take()
+    bench.answer(0, [(0, rows_of((800, "A"), (None, "A"))), (1, Digest(7, 1, 1))])
+    bench.end(0)
+    live, none = bench.edge.find(b"a"), bench.edge.find(b"b")
+    assert live is not None and (live.status, live.rows, live.snapshot, live.key) == ("live", 2, None, (1,))
+    assert none is not None and (none.rows, none.snapshot, none.columns, none.key) == (7, "none", ("symbol",), ())

@@ -69,6 +69,21 @@ def value(answer: Answer) -> tuple[object, object]:
     return body["n"], body.get("answer", body.get("snapshot"))
 
 
+@pytest.mark.parametrize(("version", "kept"), [(5, {"columns": ["a"], "key": [0]}), (6, {})])
+def test_names_and_key_are_those_of_the_version_whose_rows_were_looked_up(version: int, kept: dict[str, Any]) -> None:
+    async def scene() -> None:
+        looks, shard = RowLooks(), Shard()
+        looks.rows = shard
+        asked = asyncio.create_task(looks.filled(["s"], [bag(columns=["a"], key=[0])]))
+        await settled()
+        shard.answer(0, Looked(version, 1, AT, "SELECT", ["[1]"]))
+        (answer,) = await asked
+        assert isinstance(answer, Found) and answer.body["version"] == version
+        assert {name: answer.body[name] for name in ("columns", "key") if name in answer.body} == kept
+
+    run(scene)
+
+
 def test_only_live_bags_without_rows_lack_them() -> None:
     assert lacks_rows(bag())
     for other in (

@@ -57,6 +57,19 @@ def test_edges_that_are_absent_out_of_reach_or_not_serving() -> None:
     assert "`a:1` is restoring" in warned(edges=[EdgeState("a:1", [0, 1], {"state": "restoring"})])
 
 
+def test_filters_that_take_an_edge_long_and_answers_that_can_hardly_be_told_anew() -> None:
+    def at_edge(largest: int, crowded: bool) -> str:
+        filters = {"t": {"filters": 5_000, "bytes": 1, "candidates_per_hit": 70.4, "crowded": crowded}}
+        health: dict[str, object] = {"state": "running", "virtual_edges": {"0": {"filters": filters}}}
+        health["virtual_edges"]["1"] = {"largest_bag": largest}  # type: ignore[index]
+        told = [TableState("t", "t", 0, counters(answer_rows=1_000)), TableState("t", "t", 0, None)]
+        return warned(edges=[EdgeState("a:1", [0, 1], health)], tables=told)
+
+    assert at_edge(799, False) == ""
+    assert "compares a change of `t` with 70 of its 5,000 filters for each that it concerns" in at_edge(0, True)
+    assert "has an answer of 800 rows, and 1,000 may be told at once" in at_edge(800, False)
+
+
 def test_registrations_that_do_not_fit_or_cannot_be_read() -> None:
     unfit = table(unfit_registrations=3, unfit_reasons=["channel `topk`", "group `[]`"])
     assert "3 registrations of edges do not fit it (channel `topk`; group `[]`)" in unfit

@@ -16,7 +16,7 @@ from typing import Any
 from tidewire.verification.compare.anchors import Anchor, Anchors
 from tidewire.verification.compare.findings import Findings, name, shown, written
 from tidewire.verification.compare.numbers import judge_numbers
-from tidewire.verification.compare.quota import first_over, whole_is_over
+from tidewire.verification.compare.quota import QUOTA, RowQuota, first_over, whole_is_over
 from tidewire.verification.compare.report import Report
 from tidewire.verification.compare.same_value import may_say, says
 from tidewire.verification.input.declared import Table
@@ -71,9 +71,16 @@ class Judgement:
     """Judges lives and counts in `report`. Nothing beyond the last committed batch is judged."""
 
     def __init__(
-        self, lives: Lives, batches: Batches, recompute: Recompute, report: Report, standing: set[tuple[str, int]]
+        self,
+        lives: Lives,
+        batches: Batches,
+        recompute: Recompute,
+        report: Report,
+        standing: set[tuple[str, int]],
+        quota: RowQuota = QUOTA,
     ) -> None:
-        """`standing` are the tables that are declared still, by lower-case name and `born`."""
+        """`standing` are the tables that are declared still, by lower-case name and `born`; `quota` is of rows."""
+        self._quota = quota
         self._standing = standing
         self._lives = lives
         self._batches = batches
@@ -173,7 +180,7 @@ class Judgement:
         if answers is None:
             self._judge_places(life, anchor, sequence)
             return Ending(policy=recomputed.policy)
-        told, over = answers.at(begin), first_over(answers, begin, end)
+        told, over = answers.at(begin), first_over(answers, begin, end, self._quota)
         if isinstance(answers, BagAnswers) and (ended is None or ended.reason != "quota"):
             over = None  # a change of so many rows may be told in parts as well
         if over is not None:
@@ -293,7 +300,7 @@ class Judgement:
             except Unreadable:
                 return None
             seq = anew.sequence.end_of(ended.at.batch)
-            return None if anew.answers is None else whole_is_over(anew.answers, seq)
+            return None if anew.answers is None else whole_is_over(anew.answers, seq, self._quota)
         if last.over is False and ended.at.epoch < self._horizon.epoch:
             return None
         return last.over

@@ -4,7 +4,7 @@ import pytest
 
 from tests.tidewire.verification.recompute.test_bag_answers import bag
 from tidewire.verification.compare import quota
-from tidewire.verification.compare.quota import first_over, whole_is_over
+from tidewire.verification.compare.quota import RowQuota, first_over, whole_is_over
 from tidewire.verification.recompute.answers import RowAnswers, SetAnswers
 from tidewire.verification.recompute.ranked_column import Measure
 from tidewire.verification.records.policy import Step
@@ -28,13 +28,10 @@ def test_the_bytes_of_texts_count(monkeypatch: pytest.MonkeyPatch) -> None:
     assert first_over(RowAnswers([], ()), 0, 9) is None
 
 
-def test_of_rows_only_what_is_told_at_once_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_rows_only_what_is_told_at_once_counts() -> None:
     answers = bag(*((key, 9, key, 1) for key in range(1, 6)))
-    monkeypatch.setattr(quota, "_FEW", 0)
     assert first_over(answers, 0, 9) is None and not whole_is_over(answers, 8)
-    monkeypatch.setattr(quota, "ROWS", 4)
-    assert first_over(answers, 0, 9) == 9 and first_over(answers, 0, 8) is None
-    assert whole_is_over(answers, 8) and not whole_is_over(answers, 4)
-    monkeypatch.setattr(quota, "ROWS", 5)
-    monkeypatch.setattr(quota, "ROW_BYTES", 29)
-    assert first_over(answers, 0, 9) == 9
+    few = RowQuota(rows=4)
+    assert first_over(answers, 0, 9, few) == 9 and first_over(answers, 0, 8, few) is None
+    assert whole_is_over(answers, 8, few) and not whole_is_over(answers, 4, few)
+    assert first_over(answers, 0, 9, RowQuota(rows=5, bytes=29)) == 9
