@@ -17,7 +17,7 @@ from catalog.query.shape import Region
 from catalog.sql.errors import SubscriptionError
 from operators.filter_fit import FilterFit
 from operators.packed import Header, pack_registrations
-from operators.reply import Asked, Digest, Refused, Rows, Same, encode_row
+from operators.reply import Asked, Digest, Refused, Reply, Rows, Same, encode_row
 from overlay.machine.notification import NotificationError
 from shard.group import Group, alone
 from shard.register import take_registrations
@@ -104,11 +104,12 @@ def told_to_edges() -> list[bytes]:
     """Return what a shard writes to an edge of filters: images, and replies of all kinds."""
     written: list[bytes] = []
     bench = FilterBench()
-    bench.edge.notification = lambda _, __, value: written.append(value) is None  # type: ignore[method-assign]
+    bench._give = written.append  # type: ignore[method-assign]
     changes = ((None, stock("a", 600)), (stock("a", 600), stock("a", None)), (stock("b", 700), None))
     bench.images(1, *changes)
     bench.images(1, *changes, swept=True)
-    replies = [Rows((encode_row(["a", 600]),)), Digest(1, 2, 3), Same(1, 2, 3), Refused("quota", "too many")]
+    rows = Rows((encode_row(["a", 600]),))
+    replies: list[Reply] = [rows, Digest(1, 2, 3), Same(1, 2, 3), Refused("quota", "too many")]
     for reply in replies:
         bench.answer(1, [(0, reply), (1, reply), (-1, reply)])
     return written
