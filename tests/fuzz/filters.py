@@ -104,7 +104,7 @@ def told_to_edges() -> list[bytes]:
     """Return what a shard writes to an edge of filters: images, and replies of all kinds."""
     written: list[bytes] = []
     bench = FilterBench()
-    bench._give = written.append  # type: ignore[method-assign]
+    bench._give = written.append  # type: ignore[assignment, method-assign]
     changes = ((None, stock("a", 600)), (stock("a", 600), stock("a", None)), (stock("b", 700), None))
     bench.images(1, *changes)
     bench.images(1, *changes, swept=True)
