@@ -84,7 +84,7 @@ class FirstRows:
             summed = [i for i in which if (asked[i].told or asked[i].digest_only) and asked[i].by_keys is by_keys]
             for i, digest in zip(summed, self._digests(shown, found.only(summed)), strict=True):
                 if asked[i].told == digest:
-                    answers[i] = Same()
+                    answers[i] = Same(digest.count, digest.low, digest.high)
                 elif asked[i].digest_only:
                     answers[i] = Digest(digest.count, digest.low, digest.high)
                 else:

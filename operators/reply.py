@@ -39,7 +39,11 @@ class Digest(msgspec.Struct, frozen=True, array_like=True, tag=2):
 
 
 class Same(msgspec.Struct, frozen=True, array_like=True, tag=3):
-    """The answer is the one whose digest the edge sent."""
+    """The answer is the one whose digest the edge sent, which is this: it may have told something else since."""
+
+    count: int
+    low: int
+    high: int
 
 
 class Refused(msgspec.Struct, frozen=True, array_like=True, tag=4):

@@ -7,7 +7,8 @@
       └─ LATEST                                                          collected until the end of the batch
 
 A row that comes or goes always changes a bag. Under TRANSITIONS and ENTER what changes within is not told, under ENTER
-nor is what leaves; the digest follows all the same.
+nor is what leaves; the digest follows all the same. Of a record that changes many rows they take what changes within
+too, to tell a row as it was before the record, or is after it.
 
 A filter hears of a change at most once, so the hits of a cause that changes one row are one change each. The texts of
 rows and the ends of deliveries are made once for each change and SELECT list (`maintain/projections.py`).
@@ -91,7 +92,8 @@ class BagPath:
         table = self._store.slots
         keyed = (modes & KEYED) != 0
         place, pairs = self._projector.project(packed, hits.change, table.shape[hits.slot], keyed)
-        loud = ((hits.kind != WITHIN) | ~pairs.same[place]).nonzero()[0]
+        says = (hits.kind != WITHIN) | ~pairs.same[place]
+        loud = (says if packed.several is None else says | keyed & packed.several[hits.change]).nonzero()[0]
         if not len(loud):
             return
         mine = _Hits(hits.slot[loud], hits.kind[loud], place[loud], modes[loud])
@@ -228,7 +230,7 @@ class BagPath:
             used, which = np.unique(mine.pair, return_inverse=True)
             lists = [pairs.lists[number] for number in pairs.of_list[used].tolist()]
             rows = [
-                self._names.number((shown, side.names[pair]), side.texts[pair], came)
+                self._names.number((shown, side.names[pair], shown[1] and self._cause), side.texts[pair], came)
                 for shown, pair in zip(lists, used.tolist(), strict=True)
             ]
             net.add(mine.slot, np.array(rows, np.int64)[which], np.full(len(which), 1 if came else -1))

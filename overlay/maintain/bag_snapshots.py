@@ -3,7 +3,7 @@
     reply     to one that waits            to one that is live
     Rows      snapshot, all rows added     resync: the same, or all of them in place of what was told
     Digest    snapshot "none"              resync: the same, or that the rows are to be looked up (SNAPSHOT NONE)
-    Same      (is not answered so)         resync: the same
+    Same      (is not answered so)         resync: the same; no answer where it is about what was told before
 
 The same: the digest of what was told is that of the rows; then `n` stays as it was. Rows are told by text, in parts
 where they are long. Under NOTIFY TRANSITIONS and ENTER digests are over the key alone.
@@ -53,7 +53,10 @@ class BagSnapshots:
             return self._rows(self._store.shape_of(slot), self._keyed(slot), reply)
         if isinstance(reply, Digest):
             return BagAnswer(row_digest.Digest(reply.count, reply.low, reply.high), None)
-        return BagAnswer(None, None) if isinstance(reply, Same) and is_live else None
+        if isinstance(reply, Same) and is_live:
+            asked = row_digest.Digest(reply.count, reply.low, reply.high)
+            return BagAnswer(None, None) if asked == self._store.slots.filters.digest(slot) else None
+        return None
 
     def started(self, slot: int, answer: BagAnswer, make: Make) -> list[bytes]:
         """Return the records that say that a waiting slot is live."""

@@ -2,8 +2,8 @@
 
 What a record that changes many rows does to a bag is one change, and what a batch does is one to those who are told the
 latest only: a row that comes and goes within is not told, and one that comes twice is told twice. Which rows are one
-is said by their *names*: their texts, or those of their primary keys where rows go by it. A row is told as it came, or
-went, last.
+is said by their *names*: their texts, or those of their primary keys where rows go by it. A row that went is told as it
+was at first, one that came as it came last: as they are before and after all that is netted.
 
     slot 7   + ["ACME","10.25"]   - ["ACME","10.25"]   + ["ACME","9.75"]      told: added ["ACME","9.75"]
 
@@ -31,12 +31,13 @@ class RowNames:
         return len(self._numbers)
 
     def number(self, name: Hashable, text: str, came: bool) -> int:
-        """Return the number of the row `name`, to be told by `text` from now on where it comes, or goes."""
+        """Return the number of the row `name`, to be told by `text` where it comes; or goes, if it is new."""
         number = self._numbers.setdefault(name, len(self._numbers))
         if number == len(self._texts[0]):
             for texts in self._texts:
                 texts.append(text)
-        self._texts[came][number] = text
+        if came:
+            self._texts[came][number] = text
         return number
 
     def texts(self, numbers: I64, times: I64, came: bool) -> list[str]:

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from hypothesis import HealthCheck, given, settings
 from hypothesis.strategies import SearchStrategy
 
+from tests.fuzz.filters import FILTERS
 from tests.fuzz.http_doors import HTTP_DOORS
 from tests.fuzz.own_records import OWN_RECORDS
 from tests.fuzz.parsers import PARSERS
@@ -42,7 +43,7 @@ def fuzz(name: str, strategy: SearchStrategy, check: Callable[[object], None], s
 
 def main(arguments: list[str]) -> None:
     minutes = float(arguments[0]) if arguments else 5.0
-    pieces = PARSERS | OWN_RECORDS | HTTP_DOORS
+    pieces = PARSERS | OWN_RECORDS | FILTERS | HTTP_DOORS
     for name in arguments[1:] or pieces:
         print(f"{name}: ", end="", flush=True)
         drawn = fuzz(name, *pieces[name], seconds=minutes * 60)

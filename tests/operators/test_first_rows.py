@@ -50,7 +50,7 @@ def check(region: Region, asked: Asked, answer: object, rows: list[Row]) -> None
         return
     truth = digest_of([shape.shown[i] for i in shape.keys] if asked.by_keys else [*shape.shown], mine)
     if asked.told == truth:
-        assert answer == Same()
+        assert answer == Same(truth.count, truth.low, truth.high)
     elif asked.digest_only:
         assert answer == Digest(truth.count, truth.low, truth.high)
     else:
@@ -89,7 +89,7 @@ def test_what_is_too_large_is_refused_but_for_its_digest(name, most):
     assert isinstance(answers(AnswerQuota())[0], Rows)
     refused, digest, same = answers(AnswerQuota(**{name: most}))
     assert isinstance(refused, Refused) and refused.code == "quota" and "SNAPSHOT NONE" in refused.hint
-    assert isinstance(digest, Digest) and digest.count == 3 and same == Same()
+    assert isinstance(digest, Digest) and digest.count == 3 and same == Same(digest.count, digest.low, digest.high)
     assert isinstance(answers(AnswerQuota(**{name: most + 1}))[0], Rows)
 
 

@@ -17,7 +17,8 @@ from operators.reply import (
 )
 
 REPLIES = [
-    Rows((b"[1]", b"")), Rows((), last=False), Digest(3, 2**64 - 1, 0), Same(), Refused("quota", "ü", "less"), Later()
+    Rows((b"[1]", b"")), Rows((), last=False), Digest(3, 2**64 - 1, 0), Same(2**63 - 1, 2**64 - 1, 2**64 - 2),
+    Refused("quota", "ü", "less"), Later(),
 ]  # fmt: skip
 
 

@@ -159,6 +159,12 @@ class NaiveEdge:
         for one in self.live.values():
             one.synced = False
 
+    def lose(self) -> None:
+        """A part of what the engine tells is lost: nobody is followed until the next answer."""
+        self.applied = None
+        for one in self.live.values():
+            one.synced = False
+
     def apply(self, batch: int, taken: list[Taken]) -> None:
         if self.applied is not None and batch <= self.applied:
             return
@@ -257,9 +263,10 @@ class NaiveEdge:
         if isinstance(reply, Refused):
             self.over.append((name, one))
             return
-        one.told = one.value if one.is_bag else one.told
-        one.synced, one.value = True, one.answer(rows)
-        assert not isinstance(reply, Same) or one.shown(one.value) == one.shown(one.told)
+        now, told = one.answer(rows), one.value if one.is_bag else one.told
+        if isinstance(reply, Same) and one.shown(now) != one.shown(told):
+            return  # the same as was told when it was asked, but not as what was told since
+        one.synced, one.value, one.told = True, now, told
         self._hear(name, one, "resync", at)
 
     def _hear(self, name: str, one: Subscription, kind: str, at: dict[str, Any]) -> None:

@@ -132,7 +132,7 @@ class FilterAnswers:
         found = [shown(shape, row) for row in rows.values() if met(self.naive, region, row)]
         digest = digest_of(self.naive, shape, found, asked.by_keys)
         if asked.told == digest:
-            return Same()
+            return Same(digest.count, digest.low, digest.high)
         if asked.digest_only:
             return Digest(digest.count, digest.low, digest.high)
         if len(found) > self.most:

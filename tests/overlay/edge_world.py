@@ -187,6 +187,25 @@ class EdgeWorld:
         self.edge.refuse_held()
         self.twin.refuse_held()
 
+    def lose(self) -> None:
+        """Lose all that was written so far and not applied, where that is batches and progress alone.
+
+        What the edge registers by itself after a loss it may register again: an answer may be lost too.
+        """
+        unread = [value for _, value in self.notifications[self.fed["notifications"] :] if not is_packed(value)]
+        controls = [decode_control(value) for value in unread]
+        told = self.twin.catalog
+        if self.twin.epoch != self.epoch or told is None or told.version != self.catalog.version:
+            return
+        if not all(isinstance(one, Progress) and one.catalog == told.version for one in controls):
+            return
+        self.fed["notifications"] = len(self.notifications)
+        self.truth |= {at: [] for at in self.truth if at[0] == self.epoch}
+        self.registered.clear()
+        self.since_take.append(("lose", 0))
+        self.edge.notifications_lost()
+        self.twin.lose()
+
     def look(self, name: str) -> None:
         """Look at the rows of a subscription, if that may be."""
         number = -1 - len(self.twin.looks)
@@ -219,6 +238,8 @@ class EdgeWorld:
         for topic, offset in self.since_take:
             if topic == "refuse_held":
                 self.edge.refuse_held()
+            elif topic == "lose":
+                self.edge.notifications_lost()
             else:
                 self._give(topic, offset)
 

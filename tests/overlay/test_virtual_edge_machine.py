@@ -255,6 +255,29 @@ class EdgeMachine(RuleBasedStateMachine):
     def feed(self, topic: str, count: int) -> None:
         self.world.feed(topic, count)
 
+    @rule(steps=st.integers(1, 3))
+    def lose(self, steps: int) -> None:
+        """Lose a part of `notifications`, and perhaps what was told next, before any of it is answered."""
+        for _ in range(steps):
+            self.world.lose()
+            self.world.take()
+
+    @rule(
+        before=st.integers(1, 2),
+        batches=st.lists(st.tuples(rows, st.booleans()), min_size=1, max_size=4),
+        chunk=chunks,
+        repeated=st.booleans(),
+    )
+    def lose_while_rows_come(self, before: int, batches: list[tuple[list, bool]], chunk: int, repeated: bool) -> None:
+        """Some batches are lost amid others, while answers to what was registered before are on their way."""
+        self.keep_up([], chunk)
+        self.lose(before)
+        for some, lost in batches:
+            self.run_batch(some, chunk, [1] if repeated else [], 9, "no" if lost else "all")
+            if lost:
+                self.lose(1)
+        self.run_batch([], chunk, [], 9, "all")
+
     @rule()
     def refuse_held(self) -> None:
         self.world.refuse_held()

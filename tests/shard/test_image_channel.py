@@ -303,7 +303,7 @@ def test_what_was_told_is_the_same_or_told_anew():
     snapshot = taken(made.member, 0, range(6), [ALL] * 6, asked=asked, live=[False, *[True] * 5])
     assert [type(snapshot.replies[i]).__name__ for i in range(6)] == ["Rows", "Same", "Rows", "Same", "Same", "Digest"]
     snapshot = taken(made.member, 0, [7, 8, 9], [NOBODY] * 3, asked=[PLAINLY, Asked(Told()), Asked(None, True)])
-    assert [snapshot.replies[i] for i in range(3)] == [Rows(()), Same(), Digest(0, 0, 0)]
+    assert [snapshot.replies[i] for i in range(3)] == [Rows(()), Same(0, 0, 0), Digest(0, 0, 0)]
 
 
 def test_a_column_is_needed_from_its_registration_to_the_summary_without_it():

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from overlay.delivery.packed_deliveries import PACKED_KEY, lines_of
-from tests.overlay.filter_bench import FilterBench, stock
+from tests.overlay.filter_bench import FilterBench, rows_of, stock
 
 ABOVE = "SELECT symbol, price FROM stock WHERE price > 5"
 COMES, GOES = (None, stock("a", 600)), (stock("a", 600), None)
@@ -95,6 +95,29 @@ def test_a_changed_key_under_transitions_is_one_row_that_goes_and_one_that_comes
     bench.images(1, GOES, (None, stock("b", 600)), (stock("c", 100), stock("c", 200)), swept=True)
     bench.end(1)
     assert moves(bench.told()) == [(2, [SIX], [["b", "6.00"]], 100, None)]
+
+
+def test_a_row_that_one_record_changes_twice_is_told_by_key_as_it_was_before_and_is_afterwards() -> None:
+    for policy in (" NOTIFY TRANSITIONS", " NOTIFY ENTER"):
+        bench = FilterBench()
+        bench.ask(0, "a", ABOVE + policy)
+        bench.ask(1, "b", "SELECT symbol, price FROM stock WHERE price > 7.5" + policy)
+        bench.take()
+        bench.answer(0, [(0, rows_of(("b", 800))), (1, rows_of(("b", 800)))])
+        bench.end(0)
+        bench.told()
+        for batch, cuts in enumerate([3, 4], start=1):
+            twice = [(stock("b", 800), stock("b", 700)), (stock("b", 700), stock("b", 100))]
+            twice += [COMES, WITHIN]
+            causes = twice if batch == 1 else [(new, old) for old, new in reversed(twice)]
+            bench.images(batch, *causes[:cuts], swept=True, chunk=0, of=2)
+            bench.images(batch, *causes[cuts:], (None, stock("z", 0)), swept=True, chunk=1, of=2)
+            bench.end(batch)
+        lines = [line for line in bench.told() if line["id"] == "a"]
+        gone = [[["b", "8.00"]], [SEVEN]] if "TRANS" in policy else [[], []]
+        assert [line["removed"] for line in lines] == gone
+        assert [line["added"] for line in lines] == [[SEVEN], [["b", "8.00"]]]
+        bench.again()
 
 
 def test_equal_rows_of_different_keys_are_counted() -> None:

@@ -32,10 +32,11 @@ def test_what_is_left_is_what_counting_leaves(batches: list[list[tuple[int, str,
         assert all(found[slot] or gone[slot] for slot in found)
 
 
-def test_a_row_is_told_as_it_came_and_went_last() -> None:
+def test_a_row_is_told_as_it_went_first_or_came_last() -> None:
     names = RowNames()
     first = names.number("k", "old", came=False)
     assert names.number("k", "new", came=True) == first and names.number("k", "newer", came=True) == first
+    assert names.number("k", "newer", came=False) == first
     row, once = np.array([first]), np.array([1])
     assert names.texts(row, once, came=False) == ["old"] and names.texts(row, 2 * once, came=True) == ["newer"] * 2
     names.clear()

@@ -60,6 +60,9 @@ def test_a_registration_that_was_answered_twice_has_its_answer_once() -> None:
     assert isinstance(members, Members) and sorted(members.values) == ["a", "b"]
 
 
+SAME = Same(1, 2, 3)
+
+
 def replied(*replies: tuple[int, Reply]) -> PackedSnapshot:
     versions = np.array([version for version, _ in replies], np.int64)
     nothing = np.zeros(len(versions), np.int64)
@@ -71,12 +74,12 @@ def test_rows_end_with_their_last_piece_and_only_the_first_answer_counts() -> No
     pieces = [
         replied((1, Rows((b"a",), last=False)), (2, Later()), (3, Rows((b"x",)))),
         replied((1, Rows((b"b",), last=False)), (2, Rows((b"c",)))),
-        replied((1, Rows((b"a",))), (3, Same()), (4, Same())),
+        replied((1, Rows((b"a",))), (3, SAME), (4, SAME)),
         replied((1, Rows((b"z",)))),
     ]
     first, second, third, fourth = whole_snapshots(pieces)
     assert first.replies == {0: Rows((b"a", b"b", b"a")), 1: Later(), 2: Rows((b"x",))}
-    assert second.replies == {} and third.version.tolist() == [4] and third.replies == {0: Same()}
+    assert second.replies == {} and third.version.tolist() == [4] and third.replies == {0: SAME}
     assert len(fourth.version) == 0
 
 

@@ -24,6 +24,23 @@ QUESTIONS = [
     "SELECT SUM(price) FROM t NOTIFY MIN CHANGE 1", "SELECT MAX(at), SUM(price) FROM t WHERE weight <= 1.5",
     "SELECT DISTINCT kind FROM t NOTIFY LATEST", "SELECT AVG(price) FROM t WHERE doc > 'l'",
 ]  # fmt: skip
+QUESTIONS += [
+    "SELECT * FROM t",
+    "SELECT kind, price FROM t WHERE NOT price BETWEEN 0 AND 10",
+    "SELECT doc FROM t WHERE id <> 3",
+    "SELECT id, doc FROM t WHERE doc LIKE 'o%' OR kind IS NULL",
+    "SELECT kind FROM t WHERE weight IN (0.5, 2.5)",
+    "SELECT id, kind FROM t WHERE kind = 'a' OR price > 1 NOTIFY TRANSITIONS",
+    "SELECT price, id FROM t NOTIFY ENTER",
+    "SELECT weight, kind FROM t WHERE id > 2 NOTIFY LATEST",
+    "SELECT kind FROM t WHERE at IS NOT NULL SNAPSHOT NONE",
+    "SELECT id, at FROM t WHERE kind <> 'b' NOTIFY TRANSITIONS SNAPSHOT NONE",
+    "SELECT id FROM t WHERE doc NOT IN ('')",
+    "SELECT SUM(price), COUNT(doc) FROM t WHERE kind = 'a' OR weight < 1",
+    "SELECT COUNT(*) FROM t WHERE id IN (1, 5)",
+    "SELECT AVG(price) FROM t WHERE kind <> 'a' NOTIFY MIN CHANGE 1",
+    "SELECT COUNT(at) FROM t WHERE NOT doc > 'm'",
+]
 GARBAGE = [
     b"{", b"{}", b"[]", b'{"op":"u","after":null}', b'{"op":"x"}', b'{"op":"c","after":{"id":1,"at":"x"}}', b"\xff",
     b'{"op":"u","after":{"id":77,"kind":null,"weight":1,"price":null,"doc":"__debezium_unavailable_value","at":null}}',
