@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from benchmarks.edge_memory import Stages
-from benchmarks.filter_workload import COLUMNS, Changes, Conjunctions, draw_changes, draw_rows
+from benchmarks.filter_workload import COLUMNS, Conjunctions, draw_changes, draw_rows
 from catalog.schema.ddl import apply_ddl
 from catalog.schema.relation import Catalog
 from connectors.record import OutRecord, RawRecords
@@ -56,7 +56,6 @@ class Chain:
     def __init__(self, rows: int = ROWS, home: int = 1) -> None:
         self.stages = Stages()
         self.edge = VirtualEdge(0, home, TOPICS, lambda _: CATALOG)
-        self.told = 0
         self._spec = GroupSpec(0, SHARD, CATALOG, TOPICS, home)
         self._state: bytes | None = None
         self._batch = 0
@@ -83,11 +82,22 @@ class Chain:
             while registered := _values(written, TOPICS.registrations):
                 written = self.run_batch([], registered)
 
+    def timed(self, count: int, batches: int, seed: int = 0) -> tuple[dict[str, float], float]:
+        """Return the median seconds of shard and edge for a batch of `count` updates, and deliveries an update."""
+        before, runs = self.edge.counters.deliveries, []
+        for batch in range(batches):
+            rows = self.updates(count, 100 * seed + batch)
+            self.stages.seconds.clear()
+            self.run_batch(rows)
+            runs.append(dict(self.stages.seconds))
+        seconds = {name: float(np.median([run[name] for run in runs])) for name in ("shard", "edge")}
+        return seconds, (self.edge.counters.deliveries - before) / count / batches
+
     def updates(self, count: int, seed: int) -> list[bytes]:
-        """Return changes of rows that there are, as the workload draws them; each is the last of its row."""
+        """Return changes of rows that there are, as the workload draws them."""
         source = np.random.default_rng(seed)
         which = source.integers(0, len(self._rows), count)
-        drawn: Changes = draw_changes(seed, count, updates=True)
+        drawn = draw_changes(seed, count, updates=True)
         changed = drawn.old != drawn.new
         made = []
         for i, row in enumerate(which.tolist()):
