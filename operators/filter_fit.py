@@ -20,18 +20,24 @@ class FilterFit:
     """Judges regions of one shape. Cost: that of reading their terms, 5 us for a few columns.
 
     why_none: why none of the shape fits, '' where some do.  coded: whether each bucket column has order codes.
+    tested: whether each compared column has.
     """
+
+    tested: tuple[bool, ...] = ()
 
     def __init__(self, shape: FilterShape, relation: Relation) -> None:
         self.why_none = _why_none(shape, relation)
         if not self.why_none:
             self.coded = tuple(relation.column(name).type.coded for name in shape.bucket)
-            self._bounds = [int if relation.column(name).type.coded else bytes for name in shape.tested]
+            self.tested = tuple(relation.column(name).type.coded for name in shape.tested)
+            self._bounds = [int if coded else bytes for coded in self.tested]
 
-    def why_not(self, region: Region) -> str:
-        """Return why the terms and bounds of `region` do not fit, '' where they do."""
+    def why_not(self, region: Region, read: bool = False) -> str:
+        """Return why the terms and bounds of `region` do not fit, '' where they do. `read`: its terms are known to."""
         if (region.lo, region.hi) != (INT64_MIN, INT64_MAX):
             return f"bounds {region.lo!r} and {region.hi!r}, expected none for a filter"
+        if read:
+            return ""
         try:
             boxes = decode_terms(region.terms)
         except ValueError as error:

@@ -58,11 +58,7 @@ class FirstRows:
         """Return the answer of each region. Cost: see the module's header. Raises ValueError for unsound terms."""
         found = search(self._rows, regions, self._many)
         answers: dict[int, Reply | Parts] = {}
-        by_shape: dict[FilterShape, list[int]] = {}
-        for i, region in enumerate(regions):
-            assert isinstance(region.shape, FilterShape)
-            by_shape.setdefault(region.shape, []).append(i)
-        for shape, which in by_shape.items():
+        for shape, which in _by_list(regions):
             if shape.outputs:
                 answers |= dict(zip(which, self._tallies(shape, found.only(which)), strict=True))
             else:
@@ -77,7 +73,7 @@ class FirstRows:
         asked: Sequence[Asked],
         answers: dict[int, Reply | Parts],
     ) -> None:
-        """Write the answers of the regions `which`, all of one shape that shows rows."""
+        """Write the answers of the regions `which`, all of which show the rows that `shape` shows."""
         sent = [i for i in which if asked[i].told is None and not asked[i].digest_only]
         for by_keys in (False, True):
             shown = [shape.shown[place] for place in shape.keys] if by_keys else shape.shown
@@ -137,6 +133,19 @@ class FirstRows:
             exact = ExactSums.of_texts(type_, codes, there, self._rows.rows, column)
         totals = exact.between(found.starts[:-1], found.starts[1:])
         return [Tally.of(count, total) for count, total in zip(counts, totals, strict=True)]
+
+
+def _by_list(regions: Sequence[Region]) -> list[tuple[FilterShape, list[int]]]:
+    """Part regions by what they show or total, whatever they compare; return a shape and the places of each."""
+    shapes = {id(region.shape): region.shape for region in regions}
+    lists: dict[tuple[object, ...], tuple[FilterShape, list[int]]] = {}
+    of_shape: dict[int, list[int]] = {}
+    for name, shape in shapes.items():
+        assert isinstance(shape, FilterShape)
+        of_shape[name] = lists.setdefault((shape.shown, shape.outputs, shape.keys), (shape, []))[1]
+    for i, region in enumerate(regions):
+        of_shape[id(region.shape)].append(i)
+    return list(lists.values())
 
 
 def columns_of(shape: FilterShape) -> set[str]:

@@ -7,10 +7,13 @@ kind and in order. An empty region is never looked up, so only its shape counts.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import msgspec
+import numpy as np
 
+from catalog.bulk.term_columns import TermColumns
 from catalog.query.filter_shape import FilterShape
 from catalog.query.shape import FUNCTIONS, AnyShape, Region, Shape, group_key
 from catalog.schema.relation import Relation
@@ -42,12 +45,42 @@ class RegionFit:
         self._shapes: dict[int, _Asked] = {}
         self._groups: dict[tuple[int, bytes], str] = {}
 
+    def reasons(self, regions: Sequence[Region]) -> list[str]:
+        """Return `why_not` of each region, the terms of filters read all at once. Cost: 1 us a filter."""
+        read = self._read(regions)
+        return [self._why_not(region, i in read) for i, region in enumerate(regions)]
+
     def why_not(self, region: Region) -> str:
         """Return why `region` does not fit, '' where it does."""
-        shape = id(region.shape)
-        asked = self._shapes.get(shape)
+        return self._why_not(region, False)
+
+    def _read(self, regions: Sequence[Region]) -> set[int]:
+        """Return the places of filters whose terms are sure to fit: order codes, of columns that have such."""
+        places = [i for i, region in enumerate(regions) if region.terms and self._of(region.shape).filters is not None]
+        if not places:
+            return set()
+        shapes = {id(regions[i].shape): regions[i].shape for i in places}
+        number = {shape: i for i, shape in enumerate(shapes)}
+        coded = [found.tested for shape in shapes.values() if (found := self._of(shape).filters) is not None]
+        fits = np.full((len(coded), 2 + max(map(len, coded))), False)
+        for i, columns in enumerate(coded):
+            fits[i, : len(columns)] = columns
+        terms = TermColumns.of([regions[i].terms for i in places])
+        owners = terms.owners
+        shape = np.array([number[id(regions[i].shape)] for i in places], np.int64)[owners]
+        astray = ~fits[shape, np.minimum(terms.places, fits.shape[1] - 1)]
+        sure = terms.taken & (np.bincount(owners[astray], minlength=len(places)) == 0)
+        return {places[i] for i in sure.nonzero()[0].tolist()}
+
+    def _of(self, shape: AnyShape) -> _Asked:
+        asked = self._shapes.get(id(shape))
         if asked is None:
-            asked = self._shapes[shape] = self._asked(region.shape)
+            asked = self._shapes[id(shape)] = self._asked(shape)
+        return asked
+
+    def _why_not(self, region: Region, read: bool) -> str:
+        """Return why a region does not fit; `read`: its terms are known to."""
+        shape, asked = id(region.shape), self._of(region.shape)
         if region.terms and asked.filters is None:
             return asked.why_none or f"terms {region.terms[:64]!r}, expected none for a shape of a range"
         if asked.why_none or region.empty:
@@ -56,7 +89,7 @@ class RegionFit:
         if reason is None:
             reason = self._groups[shape, region.group] = _why_no_group(region.group, asked.coded)
         if asked.filters is not None:
-            return reason or asked.filters.why_not(region)
+            return reason or asked.filters.why_not(region, read)
         lo, hi = region.lo, region.hi
         if type(lo) is not asked.bounds or type(hi) is not asked.bounds or lo > hi:  # type: ignore[operator]
             return reason or f"bounds {lo!r} and {hi!r}, expected two ordered ones of type {asked.bounds.__name__}"

@@ -10,6 +10,8 @@ A registration is answered by exactly one of
     Later      the shard has said enough in this batch: it is to be registered again
 
 Of one version only the first answer in a batch counts, with all its parts.
+
+A batch may have a million of them: none can be part of a cycle, so the garbage collector does not look at them.
 """
 
 from __future__ import annotations
@@ -23,14 +25,14 @@ from state.byte_runs import byte_runs
 from state.row_digest import Digest as Told
 
 
-class Rows(msgspec.Struct, frozen=True, array_like=True, tag=1):
+class Rows(msgspec.Struct, frozen=True, array_like=True, tag=1, gc=False):
     """Some rows of an answer, each as its bytes. `last`: no more of them follow under the registration's version."""
 
     rows: tuple[bytes, ...]
     last: bool = True
 
 
-class Digest(msgspec.Struct, frozen=True, array_like=True, tag=2):
+class Digest(msgspec.Struct, frozen=True, array_like=True, tag=2, gc=False):
     """How many rows an answer has, and the two lanes of the sum of their hashes, each modulo 2**64."""
 
     count: int
@@ -38,7 +40,7 @@ class Digest(msgspec.Struct, frozen=True, array_like=True, tag=2):
     high: int
 
 
-class Same(msgspec.Struct, frozen=True, array_like=True, tag=3):
+class Same(msgspec.Struct, frozen=True, array_like=True, tag=3, gc=False):
     """The answer is the one whose digest the edge sent, which is this: it may have told something else since."""
 
     count: int
@@ -46,7 +48,7 @@ class Same(msgspec.Struct, frozen=True, array_like=True, tag=3):
     high: int
 
 
-class Refused(msgspec.Struct, frozen=True, array_like=True, tag=4):
+class Refused(msgspec.Struct, frozen=True, array_like=True, tag=4, gc=False):
     """The registration is not taken. `code` is stable; `message` says why and `hint` what would work instead."""
 
     code: str
@@ -54,7 +56,7 @@ class Refused(msgspec.Struct, frozen=True, array_like=True, tag=4):
     hint: str = ""
 
 
-class Later(msgspec.Struct, frozen=True, array_like=True, tag=5):
+class Later(msgspec.Struct, frozen=True, array_like=True, tag=5, gc=False):
     """The registration was not taken yet: it is to be written again."""
 
 
@@ -92,7 +94,7 @@ def reply_size(reply: Reply) -> int:
     if isinstance(reply, Refused):
         return _FIXED_BYTES + sum(len(text.encode()) for text in (reply.code, reply.message, reply.hint))
     rows = reply.rows if isinstance(reply, Rows) else ()
-    return _FIXED_BYTES + sum(len(row) + _BYTES_A_ROW for row in rows)
+    return _FIXED_BYTES + sum(map(len, rows)) + _BYTES_A_ROW * len(rows)
 
 
 def rows_apart(reply: Reply, most: int) -> list[Reply]:

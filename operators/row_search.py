@@ -17,7 +17,10 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from catalog.query.shape import Region
+from catalog.bulk.term_columns import TermColumns
+from catalog.query.filter_shape import FilterShape
+from catalog.query.filter_terms import encode_terms
+from catalog.query.shape import AnyShape, Region
 from operators.coded_terms import CodedRows
 from state.change_batch import I64, Bool
 from state.filter_columns import CodedBox, FilterColumns
@@ -27,6 +30,7 @@ MANY = 2_000
 """From so many filters on they are found by an index."""
 _ROWS_AT_ONCE = 4_096
 _FEW_INTERVALS = 4
+_NOTHING = encode_terms([])
 _Number = TypeVar("_Number", np.int64, np.uint64)
 
 
@@ -61,10 +65,9 @@ class Found:
 
 def search(rows: CodedRows, regions: Sequence[Region], many: int = MANY) -> Found:
     """Return the stored rows that meet each of `regions`, all of filters. Raises ValueError for unsound terms."""
-    boxes = rows.boxes(regions)
-    if len(regions) >= many and len(rows):
-        return _by_index(rows, boxes)
-    return _joined([_scan(rows, its_boxes) for its_boxes in boxes])
+    if len(regions) >= max(many, 1) and len(rows):
+        return _by_index(rows, regions)
+    return _joined([_scan(rows, its_boxes) for its_boxes in rows.boxes(regions)])
 
 
 def _joined(found: Sequence[I64]) -> Found:
@@ -105,12 +108,8 @@ def _holds(codes: I64, valid: Bool, intervals: Sequence[tuple[int, int]], null: 
     return inside | ~valid if null else inside
 
 
-def _by_index(rows: CodedRows, boxes: Sequence[Sequence[CodedBox]]) -> Found:
-    tested = sorted({column for its_boxes in boxes for box in its_boxes for column, _, _ in box})
-    number = {column: i for i, column in enumerate(tested)}
-    numbered = [[[(number[c], intervals, null) for c, intervals, null in box] for box in its] for its in boxes]
-    index = FilterIndex(max(len(tested), 1))
-    index.insert_all(FilterColumns.of((i, its, (0,)) for i, its in enumerate(numbered) if its))
+def _by_index(rows: CodedRows, regions: Sequence[Region]) -> Found:
+    tested, index = _index_of(rows, regions)
     columns = [rows.codes(column) for column in tested] or [(np.zeros(len(rows), np.int64), np.ones(len(rows), bool))]
     codes, valid = np.stack([c for c, _ in columns], axis=1), np.stack([v for _, v in columns], axis=1)
     hits: list[tuple[I64, I64]] = []
@@ -120,9 +119,35 @@ def _by_index(rows: CodedRows, boxes: Sequence[Sequence[CodedBox]]) -> Found:
         change, slot, _ = index.match(codes[part], valid[part], ~here, codes[part], valid[part], here)
         hits.append((slot.astype(np.int64), change.astype(np.int64) + start))
     slots, where = (np.concatenate(parts) for parts in zip(*hits, strict=True))
-    starts = np.zeros(len(boxes) + 1, np.int64)
-    np.cumsum(np.bincount(slots, minlength=len(boxes)), out=starts[1:])
+    starts = np.zeros(len(regions) + 1, np.int64)
+    np.cumsum(np.bincount(slots, minlength=len(regions)), out=starts[1:])
     return Found(starts, where[_by_number(slots)])
+
+
+def _index_of(rows: CodedRows, regions: Sequence[Region]) -> tuple[list[int], FilterIndex]:
+    """Return an index of filters by their places, and which columns of the table its columns are."""
+    shapes = {id(region.shape): region.shape for region in regions}
+    by_shape = [[rows.relation.index(name) for name in _filter(shape).tested] for shape in shapes.values()]
+    tested = sorted({column for columns in by_shape for column in columns})
+    number = {column: i for i, column in enumerate(tested)}
+    numbers = np.full((len(shapes), max(map(len, by_shape)) + 1), -1, np.int64)
+    for i, columns in enumerate(by_shape):
+        numbers[i, : len(columns)] = [number[column] for column in columns]
+    place = {shape: i for i, shape in enumerate(shapes)}
+    shape = np.array([place[id(region.shape)] for region in regions], np.int64)
+    index, slots = FilterIndex(max(len(tested), 1)), np.arange(len(regions))
+    terms = TermColumns.of([_NOTHING if region.empty else region.terms for region in regions])
+    index.insert_all(terms.numbered(slots, np.ones(len(regions), np.uint64), numbers, shape))
+    left = (~terms.taken).nonzero()[0].tolist()
+    boxes = rows.boxes([regions[i] for i in left])
+    coded = [[[(number[c], intervals, null) for c, intervals, null in box] for box in its] for its in boxes]
+    index.insert_all(FilterColumns.of((i, its, (0,)) for i, its in zip(left, coded, strict=True) if its))
+    return tested, index
+
+
+def _filter(shape: AnyShape) -> FilterShape:
+    assert isinstance(shape, FilterShape), "only filters are searched for"
+    return shape
 
 
 def _by_number(numbers: I64) -> I64:

@@ -158,8 +158,9 @@ class _Taken:
         rows = zip(record.versions, record.regions, record.live, strict=True)
         fitting: _Registered = []
         asked.asked |= {record.versions[i]: how for i, how in record.asked.items()}
+        reasons = self.fit.reasons(record.regions)
         for place, (version, region, live) in enumerate(rows):
-            reason = self.fit.why_not(region)
+            reason = reasons[place]
             if not reason and (version < 0 or place in record.asked):
                 reason = _why_not_asked(region, record.asked.get(place, PLAINLY))
             if reason:

@@ -50,7 +50,7 @@ _TEXT = Strings.of([b"text"])
 """Whose number is the key of texts."""
 
 
-class Digest(msgspec.Struct, frozen=True, array_like=True):
+class Digest(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A bag of `count` rows: the sums of their numbers' lanes, modulo 2^64. Differences of bags are digests too.
 
     >>> bag = Digest(1, 5, 2**64 - 1)

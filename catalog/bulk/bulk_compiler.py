@@ -2,20 +2,20 @@
 
     statements ──► by template ──► by equality literals ──► group        one by one, for each that differs
                                 ├► range literals       ──► lo, hi       all at once, where they are numbers
-                                └► literals of a filter ──► terms        one by one
+                                └► literals of a filter ──► terms        likewise: where all are numbers, at once
 
 Gives what `query/compiler.py` gives for each statement alone, or leaves it to that: refusals, statements that are not
 simple (`bulk/cut_statements.py`), templates that may not take the shortcut or have few statements, ranges of texts.
 
 Options behind a statement (`sql/notify.py`) are read once for all that have the same ones: statements of a template
 that may take the shortcut hold no comments, so with the same literals behind a place they have the same text behind it.
-Cost: 1 us a statement, 0.2 ms a template, 5 us for each combination of equality literals; for filters that of their
-regions, 10 us each.
+Cost: 1 us a statement, 0.2 ms a template, 5 us for each combination of equality literals; filters 3 us,
+and 10 us those that compare more than numbers or have an OR.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -25,13 +25,15 @@ from catalog.bulk.statement_kernels import AT_LEAST, AT_MOST, DOUBLE, EQUAL, EXA
 from catalog.query.best_plan import BestPlan
 from catalog.query.best_shape import BestShape
 from catalog.query.compiler import MAX_CHARACTERS, Compiled, Compiler, Shortcut
+from catalog.query.condition_set import ConditionSet
 from catalog.query.filter_plan import FilterPlan
+from catalog.query.filter_terms import MAX_COLUMNS, encode_terms, intervals_text
 from catalog.query.range_plan import ColumnTests, RangePlan
 from catalog.query.shape import NO_GROUP, Region
 from catalog.query.template import split
 from catalog.sql.errors import SubscriptionError
 from catalog.sql.notify import OptionRefused, read_options
-from catalog.types.column_type import Kind
+from catalog.types.column_type import ColumnType, Kind
 from catalog.types.literal import ConstantRefused, LiteralKind
 from state.change_batch import I64, Bool
 from state.order_code import INT64_MAX, INT64_MIN
@@ -135,7 +137,7 @@ def _alike(compiler: Compiler, statements: CutStatements, rows: I64) -> Alike | 
     (parts, literals), _ = shortcut.pieces(key, literals)
     regions = _Regions(statements, shortcut, rows, len(literals))
     if isinstance(plan, FilterPlan):
-        regions.fill_filters()
+        regions.fill_filters(plan)
     else:
         regions.fill(plan)
     if isinstance(example.region.shape, BestShape) and example.region.shape.limit == 0:
@@ -172,30 +174,57 @@ class _Regions:
         self._rows = rows
         self._literals = literals
 
-    def fill_filters(self) -> None:
-        """Find the regions of filters one by one."""
-        shortcut, statements, count = self._shortcut, self._statements, self._literals
-        groups: dict[bytes, int] = {}
-        terms: dict[bytes, int] = {}
-        group, term, empty = [], [], []
-        for row in self._rows.tolist():
-            try:
-                region = shortcut.region(statements.literals(row)[:count])
-            except ConstantRefused:
-                group.append(-1)
-                term.append(0)
-                empty.append(False)
-                continue
-            group.append(groups.setdefault(region.group, len(groups)))
-            term.append(terms.setdefault(region.terms, len(terms)))
-            empty.append(region.empty)
-        self.groups, self.terms = list(groups), list(terms) or [b""]
-        self.group, self.term, self.empty = (
-            np.array(group, np.int64),
-            np.array(term, np.int64),
-            np.array(empty, np.bool_),
-        )
+    def fill_filters(self, plan: FilterPlan) -> None:
+        """Find the regions of filters: in numbers where numbers alone are compared, all of them, else one by one."""
         self.bounds[:] = INT64_MIN, INT64_MAX
+        columns = self._conjunction(plan)
+        left = self._in_numbers(plan, columns) if columns else np.arange(len(self._rows))
+        groups = {group: i for i, group in enumerate(self.groups)}
+        terms = {text: i for i, text in enumerate(self.terms)}
+        for place, row in zip(left.tolist(), self._rows[left].tolist(), strict=True):
+            region = self._region(row)
+            if region is not None:
+                self.group[place] = groups.setdefault(region.group, len(groups))
+                self.term[place] = terms.setdefault(region.terms, len(terms))
+                self.empty[place] = region.empty
+        self.groups, self.terms = list(groups), list(terms)
+
+    def _conjunction(self, plan: FilterPlan) -> dict[int, list[ConditionSet]] | None:
+        """Return the conditions of each column where `ranges` can read all of them and every one is to be met."""
+        columns = None if plan.bucket else plan.form.conjunction
+        if columns is None or len(columns) > MAX_COLUMNS:
+            return None
+        for one in (one for sets in columns.values() for one in sets):
+            kinds = [self._shortcut.kinds[i] for i, _ in one.operands]
+            if one.operator not in _CODES or one.type.kind not in _KINDS or not one.type.coded:
+                return None
+            if any(kind is not LiteralKind.NUMBER for kind in kinds):
+                return None
+        return columns
+
+    def _in_numbers(self, plan: FilterPlan, columns: dict[int, list[ConditionSet]]) -> I64:
+        """Write the terms of rows whose constants `ranges` can read; return the places of all others."""
+        shape, places = (len(self._rows), len(columns)), sorted(columns)
+        low, high, far = np.empty(shape, np.int64), np.empty(shape, np.int64), np.zeros(shape[0], np.bool_)
+        wholes: list[tuple[int, int] | None] = []
+        for j, place in enumerate(places):
+            type_ = columns[place][0].type
+            bounds, too_far = self._bounds(type_, [(o.operator, i, m) for o in columns[place] for i, m in o.operands])
+            far |= too_far
+            least, greatest = type_.reach
+            low[:, j], high[:, j] = np.maximum(bounds[:, 0], least), np.minimum(bounds[:, 1], greatest)
+            wholes.append(None if plan.form.all[place].null else (least, greatest))
+        taken = (~far).nonzero()[0]
+        self.empty[taken] = (low > high)[taken].any(axis=1)
+        self.group[taken], self.groups = 0, [NO_GROUP]
+        terms = {encode_terms([]): 0}
+        for row, empty, lows, highs in zip(
+            taken.tolist(), self.empty[taken].tolist(), low[taken].tolist(), high[taken].tolist(), strict=True
+        ):
+            if not empty:
+                self.term[row] = terms.setdefault(intervals_text(places, lows, highs, wholes), len(terms))
+        self.terms = list(terms)
+        return far.nonzero()[0]
 
     def fill(self, plan: RangePlan) -> None:
         """Find all regions: in numbers where the range has nothing else, else one for each combination of literals."""
@@ -209,7 +238,7 @@ class _Regions:
             self._each(np.arange(self._literals))
             return
         self._groups(plan)
-        self._ranges(attribute, kind)
+        self._ranges(attribute)
 
     def _each(self, which: I64) -> None:
         """Find the region of each combination of the literals number `which`, which are all there are."""
@@ -233,13 +262,9 @@ class _Regions:
             self.group[places] = self._number(group or NO_GROUP)
             self.empty[places] = group is None
 
-    def _ranges(self, attribute: ColumnTests, kind: int) -> None:
+    def _ranges(self, attribute: ColumnTests) -> None:
         """Find lower and upper bounds from numbers; those that are too long for it one by one."""
-        one, literal = self._statements, self._shortcut.literal
-        tests = np.array([(_CODES[op], literal(i), int(minus)) for op, i, minus in attribute.tests], np.int64)
-        far = np.zeros(len(self._rows), np.bool_)
-        scale = attribute.type.scale if kind == EXACT else 0
-        ranges(one.data, one.spans, one.first, self._rows, tests, kind, scale, _POWERS, self.bounds, far)
+        self.bounds, far = self._bounds(attribute.type, attribute.tests)
         low, high = self.bounds[:, 0], self.bounds[:, 1]
         least, greatest = attribute.reach
         self.empty |= (low > high) | (low > greatest) | (high < least)
@@ -249,6 +274,15 @@ class _Regions:
                 self.group[place] = -1
             else:
                 self.bounds[place], self.empty[place] = (region.lo, region.hi), region.empty
+
+    def _bounds(self, type_: ColumnType, tests: Sequence[tuple[str, int, bool]]) -> tuple[I64, Bool]:
+        """Return which codes pass all tests, of each row, and where a number is too long for `ranges` to say so."""
+        one, kind, literal = self._statements, _KINDS[type_.kind], self._shortcut.literal
+        coded = np.array([(_CODES[operator], literal(i), int(minus)) for operator, i, minus in tests], np.int64)
+        bounds, far = np.empty((len(self._rows), 2), np.int64), np.zeros(len(self._rows), np.bool_)
+        scale = type_.scale if kind == EXACT else 0
+        ranges(one.data, one.spans, one.first, self._rows, coded, kind, scale, _POWERS, bounds, far)
+        return bounds, far
 
     def _parts(self, which: I64) -> list[I64]:
         """Return the places of the rows that have the same literals number `which`."""

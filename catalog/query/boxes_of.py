@@ -101,6 +101,16 @@ class BoxForm:
         _check(boxes)
         return boxes
 
+    @property
+    def conjunction(self) -> dict[int, list[ConditionSet]] | None:
+        """The conditions of each column by its place, where all of them are to be met; None where there is an OR."""
+        if self.tree is None or isinstance(self.tree, Sum):
+            return None
+        columns, sums = ((self.tree,), ()) if isinstance(self.tree, OneColumn) else (self.tree.columns, self.tree.sums)
+        found = {column.place: _all_of(column.holds) for column in columns}
+        every = {place: sets for place, sets in found.items() if sets is not None}
+        return None if sums or len(every) < len(found) else every
+
 
 class _Writer:
     """Writes out one condition for given constants. `left` is the work that it may still cost."""
@@ -207,6 +217,15 @@ def _sides(sides: Iterable[BoxTree], union: bool) -> Iterator[BoxTree]:
             yield from side.sums
         else:
             yield side
+
+
+def _all_of(values: _Values) -> list[ConditionSet] | None:
+    """Return the conditions that are to be met, None where some of them are joined by OR."""
+    if isinstance(values, ConditionSet):
+        return [values]
+    sides = [_all_of(side) for side in values.sides]
+    sound = [side for side in sides if side is not None]
+    return None if values.union or len(sound) < len(sides) else [one for side in sound for one in side]
 
 
 def _joined(sets: list[_Values], union: bool) -> _Values:

@@ -15,6 +15,7 @@ Cost: 0.1 us a value that is an integer, a text, or was seen lately; up to 2.5 u
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import NamedTuple
 
 import msgspec
@@ -50,8 +51,7 @@ class RowTexts:
 
     def of_values(self, rows: Sequence[Sequence[int | str | None]]) -> list[str]:
         """Return the same of rows as a shard answers with: order codes, texts, and None for NULL."""
-        columns = zip(*rows, strict=True) if rows else ()
-        return _joined([self._values(place, column) for place, column in enumerate(columns)])
+        return _joined([self._values(place, column) for place, column in enumerate(turned(rows))])
 
     def _column(self, place: int, column: RowColumn) -> list[str]:
         if self._coded[place]:
@@ -73,6 +73,13 @@ class RowTexts:
             return made
         following = iter(made)
         return [NULL if value is None else next(following) for value in values]
+
+
+def turned(rows: Sequence[Sequence[int | str | None]]) -> list[list[int | str | None]]:
+    """Return the columns of rows, which are equally long. Cost: 10 ns a value, and no object for a row."""
+    flat = list(chain.from_iterable(rows))
+    width = len(rows[0]) if rows else 0
+    return [flat[place::width] for place in range(width)]
 
 
 def _json_texts(texts: Sequence[int | str]) -> list[str]:

@@ -7,26 +7,28 @@
 
 The same: the digest of what was told is that of the rows; then `n` stays as it was. Rows are told by text, in parts
 where they are long. Under NOTIFY TRANSITIONS and ENTER digests are over the key alone.
-Cost: 2 us a row.
+Cost: 4 us a slot, 0.3 us a row of it; 3 us each different row.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 import msgspec
 import numpy as np
 
 from operators.reply import Digest, Refused, Reply, Rows, Same, decode_row
-from overlay.answers.shape_table import ShapeEntry
 from overlay.delivery.bag_delivery import BAG_SAME, bag_snapshot, bag_snapshot_none, bag_whole, bag_whole_look
 from overlay.delivery.delivery import Position
 from overlay.delivery.long_delivery import added_in_parts
 from overlay.maintain.projections import Projector
 from overlay.subscriptions.bag_looks import LookedRows, LookRefused, Outcome
 from overlay.subscriptions.subscription_store import SubscriptionStore
+from overlay.table.slot_filters import U64
 from state import row_digest
+from state.change_batch import I64
 
 Make = Callable[[str], bytes]
 """Makes a delivery of its body."""
@@ -46,17 +48,25 @@ class BagSnapshots:
         self._store = store
         self._projector = projector
 
-    def read(self, slot: int, reply: Reply) -> BagAnswer | None:
-        """Return what a reply says to a bag's slot, None where it is no answer to it."""
-        is_live = bool(self._store.slots.n[slot])
-        if isinstance(reply, Rows):
-            return self._rows(self._store.shape_of(slot), self._keyed(slot), reply)
-        if isinstance(reply, Digest):
-            return BagAnswer(row_digest.Digest(reply.count, reply.low, reply.high), None)
-        if isinstance(reply, Same) and is_live:
-            asked = row_digest.Digest(reply.count, reply.low, reply.high)
-            return BagAnswer(None, None) if asked == self._store.slots.filters.digest(slot) else None
-        return None
+    def read_all(self, replies: Mapping[int, Reply]) -> dict[int, BagAnswer]:
+        """Return what replies say to slots of bags, in their order, without those that are no answer to their slot."""
+        answers: dict[int, BagAnswer | None] = {}
+        by_list: dict[Hashable, dict[int, Rows]] = {}
+        for slot, reply in replies.items():
+            answers[slot] = None
+            if isinstance(reply, Rows):
+                entry, keyed = self._store.shape_of(slot), self._keyed(slot)
+                kind = entry.shown_list, entry.types, entry.keys if keyed else ()
+                by_list.setdefault(kind, {})[slot] = reply
+            elif isinstance(reply, Digest):
+                answers[slot] = BagAnswer(row_digest.Digest(reply.count, reply.low, reply.high), None)
+            elif isinstance(reply, Same) and bool(self._store.slots.n[slot]):
+                asked = row_digest.Digest(reply.count, reply.low, reply.high)
+                if asked == self._store.slots.filters.digest(slot):
+                    answers[slot] = BagAnswer(None, None)
+        for mine in by_list.values():
+            answers |= self._rows(mine)
+        return {slot: answer for slot, answer in answers.items() if answer is not None}
 
     def started(self, slot: int, answer: BagAnswer, make: Make) -> list[bytes]:
         """Return the records that say that a waiting slot is live."""
@@ -94,29 +104,72 @@ class BagSnapshots:
         table = self._store.slots
         if isinstance(reply, Refused):
             return LookRefused(reply.code, reply.message)
-        answer = self.read(slot, reply) if isinstance(reply, Rows) else None
+        answer = self.read_all({slot: reply}).get(slot) if isinstance(reply, Rows) else None
         if answer is None or answer.rows is None:
             return None
         version, n = int(table.version[slot]), int(table.n[slot])
         return LookedRows(version, n, at, table.sql(slot), answer.rows, self._key(slot))
 
-    def _rows(self, entry: ShapeEntry, keyed: bool, reply: Rows) -> BagAnswer | None:
-        """Return rows as texts, in their order, and their digest; None where they are not all, or of other columns."""
-        if not reply.last:
-            return None
-        try:
-            rows = [decode_row(row) for row in reply.rows]
-        except msgspec.DecodeError:
-            return None
-        if any(len(row) != len(entry.types) for row in rows):
-            return None
-        if not rows:
-            return BagAnswer(row_digest.Digest(), [])
-        digest = row_digest.Digest.of(*self._projector.hashed(entry, keyed, rows))
-        return BagAnswer(digest, sorted(entry.rows.of_values(rows)))
+    def _rows(self, replies: Mapping[int, Rows]) -> dict[int, BagAnswer]:
+        """Return rows of slots with one SELECT list as texts, in their order, and their digests.
+
+        A slot has none where the rows are not all, or of other columns. Each different row is read and written once.
+        """
+        first = next(iter(replies))
+        entry, keyed = self._store.shape_of(first), self._keyed(first)
+        places: dict[bytes, int] = {}
+        wholes = {slot: reply.rows for slot, reply in replies.items() if reply.last}
+        which = {slot: [places.setdefault(row, len(places)) for row in rows] for slot, rows in wholes.items()}
+        rows = [_values(row, len(entry.types)) for row in places]
+        if None in rows:
+            which = {slot: mine for slot, mine in which.items() if all(rows[place] is not None for place in mine)}
+        sound = [place for place, row in enumerate(rows) if row is not None]
+        ends = np.cumsum([0, *map(len, which.values())])
+        if not ends[-1]:
+            return {slot: BagAnswer(row_digest.Digest(), []) for slot in which}
+        number = np.full(len(rows), -1)
+        number[sound] = np.arange(len(sound))
+        place = number[np.fromiter(chain.from_iterable(which.values()), np.int64, int(ends[-1]))]
+        read = [row for row in rows if row is not None]
+        texts, lanes = entry.rows.of_values(read), self._projector.hashed(entry, keyed, read)
+        sums = [_sums(lane[place], ends) for lane in lanes]
+        digests = zip(np.diff(ends).tolist(), *sums, strict=True)
+        ordered = _ordered(texts, place, ends)
+        bounds = pairwise(ends.tolist())
+        return {
+            slot: BagAnswer(row_digest.Digest(*digest), ordered[start:end])
+            for slot, digest, (start, end) in zip(which, digests, bounds, strict=True)
+        }
 
     def _keyed(self, slot: int) -> bool:
         return self._store.slots.terms.of(slot).by_key
 
     def _key(self, slot: int) -> tuple[int, ...]:
         return self._store.shape_of(slot).keys if self._keyed(slot) else ()
+
+
+def _values(row: bytes, width: int) -> list[int | str | None] | None:
+    """Return a row, None where it is none of `width` columns."""
+    try:
+        values = decode_row(row)
+    except msgspec.DecodeError:
+        return None
+    return values if len(values) == width else None
+
+
+def _sums(lane: U64, ends: I64) -> list[int]:
+    """Return the sums, modulo 2**64, of the numbers from each end to the next."""
+    totals = np.zeros(len(lane) + 1, np.uint64)
+    np.cumsum(lane, out=totals[1:])
+    sums: list[int] = (totals[ends[1:]] - totals[ends[:-1]]).tolist()
+    return sums
+
+
+def _ordered(texts: Sequence[str], place: I64, ends: I64) -> list[str]:
+    """Return the texts at `place`, sorted from each end to the next."""
+    by_text = sorted(range(len(texts)), key=texts.__getitem__)
+    rank = np.empty(len(texts), np.int64)
+    rank[by_text] = np.arange(len(texts))
+    owner = np.repeat(np.arange(len(ends) - 1), np.diff(ends))
+    order = np.lexsort((rank[place], owner))
+    return [texts[one] for one in place[order].tolist()]

@@ -20,7 +20,7 @@ from catalog.types.column_type import ColumnType
 from operators.packed import PackedImages
 from operators.row_images import ImageColumn
 from overlay.answers.shape_table import ShapeEntry, ShapeTable
-from overlay.delivery.row_text import RowColumn, RowTexts
+from overlay.delivery.row_text import RowColumn, RowTexts, turned
 from overlay.table.slot_filters import U64
 from state.change_batch import I32, I64, Bool
 from state.row_digest import hashes
@@ -100,7 +100,7 @@ class Projector:
     def hashed(self, entry: ShapeEntry, keyed: bool, rows: Sequence[Sequence[int | str | None]]) -> tuple[U64, U64]:
         """Return the lanes of the hashes of rows as a shard answers with: order codes, texts, and None for NULL."""
         types = [type_ for type_ in entry.types if type_ is not None]
-        columns = [_column_of(values, type_) for values, type_ in zip(zip(*rows, strict=True), types, strict=True)]
+        columns = [_column_of(values, type_) for values, type_ in zip(turned(rows), types, strict=True)]
         return self._hashes([columns[i] for i in entry.keys] if keyed else columns)
 
     def _named(self, shape: int, keyed: bool, entries: dict[SelectList, ShapeEntry]) -> SelectList:

@@ -9,7 +9,7 @@ import numpy as np
 from catalog.sql.notify import FORMS, PACKED
 from operators.answer import Tally
 from operators.packed import PackedSnapshot
-from operators.reply import Later, Refused
+from operators.reply import Later, Refused, Reply
 from overlay.answers import quota
 from overlay.answers.answer import Answer, answer_of, over_quota
 from overlay.delivery import ack
@@ -76,7 +76,7 @@ class Snapshots:
 
     def _reply(self, packed: PackedSnapshot, rows: list[int], slots: list[int], bags: dict[int, BagAnswer]) -> I64:
         """Take what is no value, and write into `bags` what is said to those; return the places of values."""
-        table, refused, later = self._store.slots, list[int](), list[int]()
+        table, refused, later, shown = self._store.slots, list[int](), list[int](), dict[int, Reply]()
         for row, slot in zip(rows, slots, strict=True):
             reply = packed.replies.get(row)
             if isinstance(reply, Later):
@@ -90,8 +90,8 @@ class Snapshots:
                 self._outbox.ack(key, ack.refused(key.decode(), int(table.version[slot]), refusal))
                 refused.append(slot)
             elif reply is not None and self._store.shape_of(slot).bag:
-                answer = self._bags.read(slot, reply)
-                bags |= {} if answer is None else {slot: answer}
+                shown[slot] = reply
+        bags |= self._bags.read_all(shown)
         self._counters.refused += len(refused)
         self._store.retire(np.array(refused, np.int64))
         if later:

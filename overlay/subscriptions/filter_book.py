@@ -13,7 +13,8 @@ Nothing is stored: all follows from shapes and constants of slots, which must st
 
 Invariants (`check`): 1 a table is there if and only if some slot of it is in; 2 its index, its bounds and the columns
 that are wanted are those of the slots that are in.
-Cost: 10 us a slot that comes or goes; a change of a row: `FilterIndex`, 50 ns a column and what its texts cost.
+Cost: 4 us a slot that comes, 6 us one that goes, 20 us more where texts are compared. A change
+of a row: `FilterIndex`, 50 ns a column and what its texts cost.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from catalog.bulk.term_columns import TermColumns
 from catalog.query.filter_terms import decode_terms
 from catalog.query.value_set import ValueSet
 from catalog.types.column_type import ColumnType
@@ -36,7 +38,7 @@ from overlay.table.slot_filters import U64
 from overlay.table.slot_table import SlotTable
 from state.change_batch import I64, Bool
 from state.errors import TidewireError
-from state.filter_columns import CodedBox, FilterColumns
+from state.filter_columns import CodedBox, FilterColumns, interest_of
 from state.filter_index import FilterIndex
 
 _HITS_AT_ONCE = 500_000
@@ -100,10 +102,12 @@ class FilterBook:
         if not len(slots):
             return
         self._inside = widened(self._inside, int(slots.max()) + 1)
+        of_tables: dict[str, list[_Slots]] = {}
         for entry, mine in self._by_shape(slots):
-            table = self._tables.setdefault(entry.shape.relation, _TableFilters())
-            table.insert(entry, mine, self._slots.filters.constants(mine))
-            self._inside[mine] = True
+            of_tables.setdefault(entry.shape.relation, []).append((entry, mine, self._slots.filters.constants(mine)))
+        for relation, shapes in of_tables.items():
+            self._tables.setdefault(relation, _TableFilters()).insert(shapes)
+        self._inside[slots] = True
 
     def remove(self, slots: I64) -> None:
         """Take out those of `slots` that are in."""
@@ -176,23 +180,43 @@ class _TableFilters:
         index = self._index
         return FilterFigures(len(index), index.nbytes, round(index.candidates_per_hit, 2), index.crowded)
 
-    def insert(self, entry: ShapeEntry, slots: I64, constants: Sequence[bytes]) -> None:
-        """Put slots of a shape in."""
-        self._number(entry)
-        filters = [_boxes_of(entry, text) for text in constants]
-        self._bound(filters)
-        interest = [self._numbers[name] for name in entry.needed] or [0]  # whoever is in wants to hear of it
-        coded = [(slot, [self._coded(box) for box in boxes], interest)
-                 for slot, boxes in zip(slots.tolist(), filters, strict=True)]  # fmt: skip
+    def insert(self, shapes: Sequence[_Slots]) -> None:
+        """Put slots of shapes in: all at once where their constants are order codes, the others one by one."""
+        for entry, slots, _ in shapes:
+            self._number(entry)
+            self._wanted.update(dict.fromkeys(entry.needed, len(slots)))
+        slots = np.concatenate([slots for _, slots, _ in shapes])
+        constants = [text for _, _, texts in shapes for text in texts]
+        shape = np.repeat(np.arange(len(shapes)), [len(mine) for _, mine, _ in shapes])
+        numbers = np.full((len(shapes), max(len(entry.tested) for entry, _, _ in shapes) + 1), -1, np.int64)
+        for i, (entry, _, _) in enumerate(shapes):
+            numbers[i, : len(entry.tested)] = [self._numbers[name] for name in entry.tested]
+        interest = np.array([interest_of(self._interest(entry)) for entry, _, _ in shapes], np.uint64)
+        columns = TermColumns.of(constants)
+        self._index.insert_all(columns.numbered(slots, interest[shape], numbers, shape))
+        left = (~columns.taken).nonzero()[0].tolist()
+        if left:
+            self._insert_each([(shapes[shape[i]][0], int(slots[i]), constants[i]) for i in left])
+
+    def _insert_each(self, filters: Sequence[tuple[ShapeEntry, int, bytes]]) -> None:
+        """Put slots in that compare texts or wide decimals, each with its shape and constants."""
+        boxes = [_boxes_of(entry, text) for entry, _, text in filters]
+        self._bound(boxes)
+        coded = [(slot, [self._coded(box) for box in its], self._interest(entry))
+                 for (entry, slot, _), its in zip(filters, boxes, strict=True)]  # fmt: skip
         self._index.insert_all(FilterColumns.of(coded))
-        self._wanted.update(dict.fromkeys(entry.needed, len(slots)))
+
+    def _interest(self, entry: ShapeEntry) -> list[int]:
+        """Return the numbers of the columns that a shape needs; of some one if none: whoever is in wants to hear."""
+        return [self._numbers[name] for name in entry.needed] or [0]
 
     def remove(self, entry: ShapeEntry, slots: I64, constants: Sequence[bytes]) -> None:
         """Take out slots of a shape that are in."""
         self._wanted.subtract(dict.fromkeys(entry.needed, len(slots)))
-        for slot, text in zip(slots.tolist(), constants, strict=True):
+        for slot in slots.tolist():
             self._index.remove(slot)
-            for name, bounds in _bounds(_boxes_of(entry, text)):
+        for i in (~TermColumns.of(constants).taken).nonzero()[0].tolist():
+            for name, bounds in _bounds(_boxes_of(entry, constants[i])):
                 for bound in bounds:
                     self._codes[name].release(bound)
 

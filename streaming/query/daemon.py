@@ -25,7 +25,10 @@ from contextlib import contextmanager
 from pyspark.daemon import manager
 
 MODULES = ("pandas", "pyarrow", "pyspark.worker", "streaming.query.adapter")
-KERNELS = ("shard.tables", "state.row_digest", "state.boxes", "connectors.json.format", "connectors.formats.bucket")
+KERNELS = (
+    "shard.tables", "state.row_digest", "state.filter_index", "catalog.bulk.term_columns", "state.boxes",
+    "connectors.json.format", "connectors.formats.bucket",
+)  # fmt: skip
 _LOOK_SECONDS = 0.5
 
 

@@ -46,7 +46,9 @@ def regions(draw: st.DrawFn) -> Region:
 @settings(max_examples=examples(400), deadline=None)
 def test_what_fits_is_answered_and_what_does_not_says_why(asked: list[Region]) -> None:
     fit = RegionFit(RELATION)
-    kept = [region for region in asked if not fit.why_not(region)]
+    reasons = [fit.why_not(region) for region in asked]
+    assert RegionFit(RELATION).reasons(asked) == reasons == fit.reasons(asked)
+    kept = [region for region, reason in zip(asked, reasons, strict=True) if not reason]
     for region in kept:
         assert isinstance(region.shape, FilterShape) and columns_of(region.shape) <= {*NAMES} - {"gone"}
     for how in (PLAINLY, Asked(None, True)):

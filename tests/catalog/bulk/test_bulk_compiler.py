@@ -133,6 +133,15 @@ def test_numbers_are_placed_exactly() -> None:
         assert all(made[row] == alone(many[row]) for row in random.Random(1).sample(sorted(made), min(60, len(made))))
 
 
+def test_numbers_of_filters_are_placed_exactly() -> None:
+    for column in COLUMNS[:-1]:
+        many = [f"SELECT symbol FROM stock WHERE {column} >= {a} AND {column} < {b} AND volume = {a} AND risk > -{b}"
+                for a in NUMBERS for b in NUMBERS if a[0] != "-" and b[0] != "-"]  # fmt: skip
+        made = together(many)
+        assert len(made) == len(many)
+        assert all(made[row] == alone(many[row]) for row in random.Random(2).sample(sorted(made), 60))
+
+
 @settings(max_examples=examples(60), deadline=None)
 @given(st.lists(hard_texts(small=True), min_size=20, max_size=20))
 def test_a_real_is_rounded_once(chosen: list[str]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from catalog.bulk import statement_kernels
+from catalog.bulk import statement_kernels, term_kernels
 from catalog.query.shape import Output, Shape
 from operators.control import Progress
 from overlay.arena import key_kernels
@@ -17,7 +17,10 @@ RISKY = Shape("stock", (Output("min", "price"),), (), "risk")
 
 
 def signatures() -> list[int]:
-    modules = (index_kernels, key_kernels, literal_kernels, statement_kernels, filter_kernels, row_digest, box_layout)
+    modules = (
+        index_kernels, key_kernels, literal_kernels, statement_kernels, term_kernels, filter_kernels, row_digest,
+        box_layout,
+    )  # fmt: skip
     return [len(kernel.signatures) for module in modules for kernel in module.ENTRIES]
 
 

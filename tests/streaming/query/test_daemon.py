@@ -27,6 +27,8 @@ def test_the_kernels_are_there() -> None:
     assert KERNELS == (
         "shard.tables",
         "state.row_digest",
+        "state.filter_index",
+        "catalog.bulk.term_columns",
         "state.boxes",
         "connectors.json.format",
         "connectors.formats.bucket",
