@@ -1,7 +1,8 @@
 """The peers, and the Python environments they run in.
 
 DuckDB and NumPy are dependencies of tidewire and run in its environment. The others get one each, made with pip under
-`~/.cache/tidewire/peers` (or TIDEWIRE_PEERS_DIR), of the version that stands here; nothing else is fetched.
+`~/.cache/tidewire/peers` (or TIDEWIRE_PEERS_DIR), of the version that stands here; what is written in
+Rust is built by cargo (`filters/cargo.py`). Nothing else is fetched.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """mokaccino, a percolator in Rust: its index of clauses, then its exact check of who is left.
 
-`MATCHERS`, how many clauses of a filter it indexes, is the number at which it was fastest on this workload.
+`MATCHERS`, how many clauses of a filter it indexes, is its default, and of 2, 3, 5 and 10 it was fastest here.
 """
 
 from __future__ import annotations
