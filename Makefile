@@ -72,7 +72,8 @@ check: setup
 bench: setup
 	$(BIN)/python -m benchmarks
 
-# Other engines on the same questions (docs/peers.md); fetches theirs with pip into ~/.cache/tidewire/peers.
+# Other engines on the same questions (docs/peers.md); fetches theirs with pip, builds the Rust ones with cargo where
+# there is one, all in ~/.cache/tidewire/peers.
 peers: setup
 	$(BIN)/python -m benchmarks.peers $(if $(QUICK),--quick)
 

@@ -2,8 +2,9 @@
 
     python -m benchmarks.peers [--quick] [--most N] [--only PEER ...]
 
-Each peer gets 10, 100, 1,000, ... subscriptions and the same publications, until it needs more than the limit. What
-each is and how it is configured: docs/peers.md. Prints a table and writes `benchmarks/results/peers.json`, with
+Each peer gets 10, 100, 1,000, ... subscriptions and the same publications, until it needs more than the limit: first
+ranges whose lowest price is asked, then filters. What each is and how it is configured: docs/peers.md. Prints tables,
+and for filters the row changes a second of processor time, since they are compared across processes; writes `benchmarks/results/peers.json`, with
 `--quick` (small sizes, to see that it works; the figures mean nothing) `local-peers-quick.json`.
 """
 
@@ -11,11 +12,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import shutil
 import signal
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,7 +27,10 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.bench import Sizes
-from benchmarks.peers.contestant import PEERS, Contestant, NotInstalled, python_of
+from benchmarks.peers.contestant import FILTER_PEERS, PEERS, Contestant, NotInstalled, python_of
+from benchmarks.peers.filters import cargo
+from benchmarks.peers.filters.expected import expected as expected_of_filters
+from benchmarks.peers.filters.workload import FilterWorkload
 from benchmarks.peers.measured import Expected, Limits, Measured, measure
 from benchmarks.peers.workload import Workload
 from benchmarks.report import circumstances, write
@@ -45,6 +50,23 @@ class Scale:
 
 
 SMALL = Scale(rows=1_000, publications=1_000, batch=100, subscriptions=(10, 100))
+FILTERS = Scale(rows=2_000, subscriptions=(1_000, 10_000, 100_000))
+SMALL_FILTERS = Scale(rows=200, publications=1_000, batch=100, subscriptions=(100, 1_000))
+Done = dict[Contestant, dict[int, Measured]]
+
+
+def ranges(scale: Scale, size: int, path: Path) -> Expected:
+    """Write the workload of ranges at a size; return what is right."""
+    workload = Workload.make(scale.rows, size, scale.publications, scale.batch)
+    workload.save(path)
+    return Expected.of(workload)
+
+
+def filters(scale: Scale, size: int, path: Path) -> Expected:
+    """Write the workload of filters at a size; return what is right."""
+    workload = FilterWorkload.make(scale.rows, size, scale.publications, scale.batch)
+    workload.save(path)
+    return expected_of_filters(workload)
 
 
 @dataclass(slots=True)
@@ -55,20 +77,21 @@ class Contest:
     limits: Limits
     folder: Path
     console: Console
+    make: Callable[[Scale, int, Path], Expected] = ranges
     known: dict[int, Expected] = field(default_factory=dict)
 
     def expected(self, size: int) -> Expected:
         """Return what is right at a size; its workload is written to the folder when it is first asked for."""
         if size not in self.known:
-            workload = Workload.make(self.scale.rows, size, self.scale.publications, self.scale.batch)
-            workload.save(self.folder / f"{size}.npz")
-            self.known[size] = Expected.of(workload)
+            self.known[size] = self.make(self.scale, size, self.folder / f"{size}.npz")
         return self.known[size]
 
     def run(self, peer: Contestant) -> dict[int, Measured]:
         """Measure a peer at growing sizes, until it is out of time or fails."""
         try:
             python = python_of(peer.package)
+            if peer.crate is not None:
+                cargo.build()
         except NotInstalled as error:
             self.console.print(f"{peer.title}: not installed: {error}", highlight=False, markup=False)
             return {self.scale.subscriptions[0]: Measured("not installed", note=str(error))}
@@ -94,31 +117,67 @@ class Contest:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run what is asked for; return 1 if an answer was wrong."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.peers", description="Measure tidewire and its peers.")
-    parser.add_argument("--only", action="append", choices=[p.module for p in PEERS], help="this one; may be repeated")
+    names = [peer.module for peer in (*PEERS, *FILTER_PEERS)]
+    parser.add_argument("--only", action="append", choices=names, help="this one; may be repeated")
     parser.add_argument("--quick", action="store_true", help="small sizes, to see that everything works")
     parser.add_argument("--most", type=int, metavar="N", help="not more than this number of subscriptions")
     chosen = parser.parse_args(arguments)
-    scale, console, began = SMALL if chosen.quick else Scale(), Console(), datetime.now(UTC)
-    if chosen.most is not None:
-        scale = replace(scale, subscriptions=tuple(size for size in scale.subscriptions if size <= chosen.most))
-    peers = [peer for peer in PEERS if not chosen.only or peer.module in chosen.only]
-    folder = Path(tempfile.mkdtemp(prefix="tidewire-peers-"))
+    console, began = Console(), datetime.now(UTC)
+    scales = [
+        _at_most(scale, chosen.most) for scale in ((SMALL, SMALL_FILTERS) if chosen.quick else (Scale(), FILTERS))
+    ]
+    limits = Limits(run=20.0) if chosen.quick else Limits()
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(143))  # a worker must not outlive this process
-    try:
-        contest = Contest(scale, Limits(run=20.0) if chosen.quick else Limits(), folder, console)
-        done = {peer: contest.run(peer) for peer in peers}
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    done = []
+    for scale, make, peers in zip(scales, (ranges, filters), (PEERS, FILTER_PEERS), strict=True):
+        asked = [peer for peer in peers if not chosen.only or peer.module in chosen.only]
+        done.append(_contest(scale, limits, make, asked, console))
     target = RESULTS / ("local-peers-quick.json" if chosen.quick else "peers.json")
     before = json.loads(target.read_text(encoding="utf-8")) if chosen.only and target.exists() else {}
-    figures = as_figures(scale, contest.limits, done, began)
-    figures["peers"] = before.get("peers", {}) | figures["peers"]
+    figures = merged(before, as_figures(scales[0], limits, done[0], began, (scales[1], done[1])))
     write(figures, target)
-    console.print(as_table(scale, done))
-    for line in notes(scale, figures):
+    for table in (as_table(scales[0], done[0]), as_table(scales[1], done[1], per_second=True)):
+        if table.row_count:
+            console.print(table)
+    for line in notes(scales[0], figures):
         console.print(line, highlight=False, markup=False)
     console.print(f"written to {target}", highlight=False)
-    return int(any(m.verdict == "wrong" for of in done.values() for m in of.values()))
+    return int(any(m.verdict == "wrong" for each in done for of in each.values() for m in of.values()))
+
+
+def _at_most(scale: Scale, most: int | None) -> Scale:
+    return scale if most is None else replace(scale, subscriptions=tuple(n for n in scale.subscriptions if n <= most))
+
+
+def _contest(
+    scale: Scale,
+    limits: Limits,
+    make: Callable[[Scale, int, Path], Expected],
+    peers: Sequence[Contestant],
+    console: Console,
+) -> Done:
+    """Measure peers on one workload, in a folder that is removed then."""
+    folder = Path(tempfile.mkdtemp(prefix="tidewire-peers-"))
+    try:
+        contest = Contest(scale, limits, folder, console, make)
+        return {peer: contest.run(peer) for peer in peers}
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def merged(before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
+    """Return the figures of a run, and those of an earlier one for peers that it did not measure.
+
+    Where a run measured no peer of a workload, all of what was known of that workload stays.
+    """
+    together = now | {"peers": before.get("peers", {}) | now["peers"]}
+    if not now["peers"]:
+        together = now | {name: before[name] for name in before if name != "filters"}
+    if known := before.get("filters"):
+        peers = known["peers"] | now["filters"]["peers"]
+        newer = now["filters"] if now["filters"]["peers"] else known
+        together["filters"] = newer | {"peers": peers}
+    return together
 
 
 def cell(measured: Measured | None) -> str:
@@ -133,27 +192,46 @@ def cell(measured: Measured | None) -> str:
     return measured.verdict
 
 
-def as_table(scale: Scale, done: dict[Contestant, dict[int, Measured]]) -> Table:
-    """Return the table for the terminal."""
+def rate(measured: Measured | None) -> str:
+    """Return row changes a second of processor time, of those that were done; or why there are none."""
+    if measured is None or measured.verdict not in ("equal", "slow") or not measured.cpu_s:
+        return cell(measured)
+    return f"{measured.publications / measured.cpu_s:,.0f}"
+
+
+def as_table(scale: Scale, done: Done, per_second: bool = False) -> Table:
+    """Return the table for the terminal: seconds, or what is done in one."""
     title = f"seconds for {scale.publications:,} publications on {scale.rows:,} rows, by number of subscriptions"
+    if per_second:
+        title = f"changes of {scale.rows:,} rows a second of processor time, by number of filters"
     table = Table("peer", "says", *[f"{size:,}" for size in scale.subscriptions], title=title)
     for column in table.columns[2:]:
         column.justify = "right"
     for peer, of in done.items():
-        table.add_row(peer.title, peer.says, *[cell(of.get(size)) for size in scale.subscriptions])
+        shown = [(rate if per_second else cell)(of.get(size)) for size in scale.subscriptions]
+        table.add_row(peer.title, peer.says, *shown)
     return table
 
 
 def as_figures(
-    scale: Scale, limits: Limits, done: dict[Contestant, dict[int, Measured]], began: datetime
+    scale: Scale, limits: Limits, done: Done, began: datetime, filters: tuple[Scale, Done] | None = None
 ) -> dict[str, Any]:
     """Return everything that is written: where and when, how much, each peer, and the whole chain's own figures."""
-    peers = {
+    own = {"sizes": asdict(scale), "limit_s": limits.run, "peers": by_module(done), "whole_chain": whole_chain()}
+    where = circumstances(Sizes(), began)
+    if filters is not None:
+        known = {name: where[name] for name in ("date", "minutes", "commit", "load_before")}
+        known |= {"load_after": [round(load, 1) for load in os.getloadavg()]}
+        own["filters"] = known | {"sizes": asdict(filters[0]), "peers": by_module(filters[1])}
+    return where | own
+
+
+def by_module(done: Done) -> dict[str, Any]:
+    """Return the figures of each peer at each size."""
+    return {
         peer.module: asdict(peer) | {"by_subscriptions": {str(size): m.figures() for size, m in of.items()}}
         for peer, of in done.items()
     }
-    own = {"sizes": asdict(scale), "limit_s": limits.run, "peers": peers, "whole_chain": whole_chain()}
-    return circumstances(Sizes(), began) | own
 
 
 def whole_chain(latest: Path = RESULTS / "latest.json") -> dict[str, Any]:

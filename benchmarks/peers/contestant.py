@@ -1,7 +1,8 @@
 """The peers, and the Python environments they run in.
 
 DuckDB and NumPy are dependencies of tidewire and run in its environment. The others get one each, made with pip under
-`~/.cache/tidewire/peers` (or TIDEWIRE_PEERS_DIR), of the version that stands here; nothing else is fetched.
+`~/.cache/tidewire/peers` (or TIDEWIRE_PEERS_DIR), of the version that stands here; what is written in
+Rust is built by cargo (`filters/cargo.py`). Nothing else is fetched.
 """
 
 from __future__ import annotations
@@ -22,13 +23,17 @@ class NotInstalled(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Contestant:
-    """`module` is its worker; `says`: which answers it gives; `whole`: it is checked at the end, not after each batch."""
+    """`module` is its worker; `says`: which answers it gives; `whole`: it is checked at the end, not after each batch.
+
+    `crate`: what it is in Rust, built by cargo; `package`: what pip installs for it.
+    """
 
     title: str
     module: str
     says: str
     package: str | None = None
     whole: bool = False
+    crate: str | None = None
 
 
 PEERS = (
@@ -44,12 +49,21 @@ PEERS = (
     Contestant("Pathway, join by buckets", "pathway_buckets", "changes a batch", PATHWAY),
 )
 
+FILTER_PEERS = (
+    Contestant("tidewire, one process, no Kafka or Spark", "filters.tidewire_chain", "every change"),
+    Contestant("tidewire, matching alone", "filters.tidewire_index", "every change"),
+    Contestant("NumPy, all filters for each change", "filters.numpy_each", "every change"),
+    Contestant("DuckDB, one statement a batch", "filters.duckdb_batch", "every change"),
+    Contestant("mokaccino", "filters.mokaccino", "every change", crate="mokaccino 0.9.1"),
+    Contestant("a-tree", "filters.a_tree", "every change", crate="a-tree 0.6.1"),
+)
+
 
 def python_of(package: str | None) -> Path:
     """Return the Python that has `package`, made now if it is not there. Raises NotInstalled."""
     if package is None:
         return Path(sys.executable)
-    folder = _cache() / package.replace("==", "-")
+    folder = cache() / package.replace("==", "-")
     python, stamp = folder / "bin" / "python", folder / ".installed"
     if not stamp.exists():
         venv.create(folder, clear=True, with_pip=True)
@@ -58,7 +72,8 @@ def python_of(package: str | None) -> Path:
     return python
 
 
-def _cache() -> Path:
+def cache() -> Path:
+    """Return the folder of what is installed for peers."""
     chosen = os.environ.get("TIDEWIRE_PEERS_DIR")
     return Path(chosen) if chosen else Path.home() / ".cache" / "tidewire" / "peers"
 

@@ -70,6 +70,7 @@ class Measured:
     told: int | None = None
     peak_mb: float = 0.0
     note: str = ""
+    cpu_s: float | None = None
 
     def figures(self) -> dict[str, Any]:
         """Return what is written to the file of results."""
@@ -161,6 +162,7 @@ def _judged(peer: Contestant, folder: Path, expected: Expected, limits: Limits) 
     right = [expected.digests[0], expected.digests[-1]] if peer.whole else expected.digests[: len(digests)]
     verdict = "slow" if result["seconds"] > limits.run else "equal"
     measured = Measured(verdict, result["seconds"], result["publications"], result["setup_s"], result["told"])
+    measured.cpu_s = result["cpu_s"]
     if digests != right:
         measured.verdict, measured.note = "wrong", _difference(folder, digests, right, expected)
     return measured
@@ -168,5 +170,7 @@ def _judged(peer: Contestant, folder: Path, expected: Expected, limits: Limits) 
 
 def _difference(folder: Path, digests: list[str], right: list[str], expected: Expected) -> str:
     place = next(i for i, (one, other) in enumerate(zip(digests, right, strict=True)) if one != other)
-    differing = int(np.count_nonzero(np.load(folder / "answers.npy") != expected.last))
+    last = np.load(folder / "answers.npy")
+    same = last.shape == expected.last.shape
+    differing = int(np.count_nonzero(last != expected.last)) if same else len(np.setxor1d(last, expected.last))
     return f"first differs at check {place} of {len(right) - 1}; {differing:,} of the last answers differ"

@@ -18,7 +18,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from benchmarks.peers.workload import I64, Changes, Workload, digest
+from benchmarks.peers.workload import I64, Workload, digest
 
 
 class Peer(Protocol):
@@ -26,8 +26,8 @@ class Peer(Protocol):
 
     whole: bool
 
-    def prepare(self, changes: Changes) -> Any:
-        """Return the changes in the form in which they reach this peer."""
+    def prepare(self, changes: Any) -> Any:
+        """Return a batch of the workload's changes in the form in which they reach this peer."""
         ...
 
     def take(self, prepared: Any) -> None:
@@ -43,23 +43,28 @@ class Peer(Protocol):
         ...
 
 
-Build = Callable[[Workload, Path], Peer]
+Build = Callable[[Any, Path], Peer]
 
 
-def run(build: Build, folder: Path, limit: float) -> dict[str, Any]:
-    """Measure one peer; the result says how many batches it had done when it was through or out of time."""
-    workload = Workload.load(folder / "workload.npz")
+def run(build: Build, folder: Path, limit: float, load: Callable[[Path], Any] = Workload.load) -> dict[str, Any]:
+    """Measure one peer; the result says how many batches it had done when it was through or out of time.
+
+    `cpu_s` are processor seconds: of this process, or what the peer's own `busy` says where it has others.
+    """
+    workload = load(folder / "workload.npz")
     began = time.perf_counter()
     peer = build(workload, folder)
     ready = time.perf_counter() - began
     (folder / "ready").touch()
     batches = [workload.changes] if peer.whole else workload.batches()
-    seconds, done, digests = 0.0, 0, [digest(peer.answers())]
+    busy: Callable[[], float] = getattr(peer, "busy", time.process_time)
+    seconds, cpu, done, digests = 0.0, 0.0, 0, [digest(peer.answers())]
     for changes in batches:
         prepared = peer.prepare(changes)
-        began = time.perf_counter()
+        began, spent = time.perf_counter(), busy()
         peer.take(prepared)
         seconds += time.perf_counter() - began
+        cpu += busy() - spent
         done += len(changes)
         digests.append(digest(peer.answers()))
         if seconds > limit:
@@ -67,11 +72,12 @@ def run(build: Build, folder: Path, limit: float) -> dict[str, Any]:
     np.save(folder / "answers.npy", peer.answers())
     peer.close()
     told = getattr(peer, "told", None)
-    return {"setup_s": ready, "seconds": seconds, "publications": done, "digests": digests, "told": told}
+    figures = {"setup_s": ready, "seconds": seconds, "cpu_s": cpu, "publications": done, "told": told}
+    return figures | {"digests": digests}
 
 
-def main(build: Build) -> None:
+def main(build: Build, load: Callable[[Path], Any] = Workload.load) -> None:
     """Run as a program."""
     folder, limit = Path(sys.argv[1]), float(sys.argv[2])
-    result = run(build, folder, limit)
+    result = run(build, folder, limit, load)
     (folder / "result.json").write_text(json.dumps(result), encoding="utf-8")

@@ -1,0 +1,1 @@
+"""Filters put to other programs: rows change, and whose filters are to be told?"""
