@@ -9,6 +9,9 @@ sum them. Order codes are taken as they are. Texts and wide decimals become code
 filters have (`index/text_codes.py`): two texts between the same bounds have one code, so which of them have changed is
 told to the index besides.
 
+Where a table has buckets, a shard tells the columns that filters of its own bucket need. What others need may be
+missing: each compares the bucket's columns, so rows of another bucket are none of its, whatever else is unknown.
+
 Nothing is stored: all follows from shapes and constants of slots, which must still have both when they are removed.
 
 Invariants (`check`): 1 a table is there if and only if some slot of it is in; 2 its index, its bounds and the columns
@@ -26,6 +29,7 @@ from typing import NamedTuple
 import numpy as np
 
 from catalog.bulk.term_columns import TermColumns
+from catalog.query.filter_shape import FilterShape
 from catalog.query.filter_terms import decode_terms
 from catalog.query.value_set import ValueSet
 from catalog.types.column_type import ColumnType
@@ -162,7 +166,7 @@ _Slots = tuple[ShapeEntry, I64, list[bytes]]
 class _TableFilters:
     """The filters of one table: their index, the numbers of columns, and the codes of those without order codes.
 
-    wanted: how many filters compare, show or sum each column.
+    wanted: how many filters compare, show or sum each column.  bucket: the columns that part the table, if it is.
     """
 
     def __init__(self) -> None:
@@ -171,6 +175,7 @@ class _TableFilters:
         self._types: dict[str, ColumnType] = {}
         self._codes: dict[str, TextCodes] = {}
         self._wanted: Counter[str] = Counter()
+        self._bucket: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self._index)
@@ -184,6 +189,8 @@ class _TableFilters:
         """Put slots of shapes in: all at once where their constants are order codes, the others one by one."""
         for entry, slots, _ in shapes:
             self._number(entry)
+            if isinstance(entry.shape, FilterShape):
+                self._bucket = entry.shape.bucket
             self._wanted.update(dict.fromkeys(entry.needed, len(slots)))
         slots = np.concatenate([slots for _, slots, _ in shapes])
         constants = [text for _, _, texts in shapes for text in texts]
@@ -222,7 +229,8 @@ class _TableFilters:
 
     def check_told(self, packed: PackedImages) -> None:
         """Raise MissingColumnError where some filter needs a column that images do not have."""
-        missing = sorted(name for name, count in self._wanted.items() if count and name not in packed.columns)
+        wanted = self._bucket or [name for name, count in self._wanted.items() if count]
+        missing = sorted(name for name in wanted if name not in packed.columns)
         if missing:
             raise MissingColumnError(f"images lack {missing}, expected {sorted(+self._wanted)}")
 
@@ -282,7 +290,7 @@ class _TableFilters:
         changed = np.zeros(m, np.uint64)
         for name, number in self._numbers.items():
             column = packed.columns.get(name)
-            if column is None:  # nobody wants it any more
+            if column is None:  # nobody wants it any more, or nobody of this bucket
                 continue
             old_known[:, number], new_known[:, number] = column.old_known, column.new_known
             if column.texts is None:

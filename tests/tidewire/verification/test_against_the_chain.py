@@ -198,6 +198,12 @@ BUCKETS = """CREATE TABLE t ("H" VARCHAR, k DECIMAL(4,1), l BIGINT, PRIMARY KEY 
   WITH ('buckets'='3', 'bucket.by'='"H"')"""
 
 
+BUCKET_CONDITIONS = [
+    "l < 5", "(l <> 3 OR k IN (1, 2.0))", "NOT (k = 2 AND l > 1)", "k IS NOT NULL AND l NOT IN (0, 4)",
+    "k BETWEEN 0.5 AND 2.5", "(l IS NULL OR l = 2)",
+]  # fmt: skip
+
+
 class Skewed(Judged):
     """Whose partitions have clocks that jump: a shard takes records by the running maximum of its own."""
 
@@ -221,9 +227,18 @@ def drive_buckets(seed: int) -> Skewed:
             chain.append("t", b"?" if odd > 0.98 else key.encode(), value and value.encode(), choose.randrange(2))
         if step == 0 or choose.random() < 0.6:
             item = choose.choice(["MIN(l)", "SUM(l), COUNT(*)", "DISTINCT k", "COUNT(DISTINCT k), MAX(l)", "AVG(l)"])
-            rest = f"WHERE \"H\" = '{choose.choice(['', 'a', 'é'])}' AND l < 5{choose.choice(POLICIES)}"
-            record = json.dumps({"sql": f"SELECT {item} FROM t {rest}"}).encode()
+            home, policy = f"\"H\" = '{choose.choice(['', 'a', 'é'])}'", choose.choice(POLICIES)
+            sql = f"SELECT {item} FROM t WHERE {home} AND l < 5{policy}"
+            if choose.random() < 0.5:
+                shown = choose.choice(["*", "l", 'k, "H"', 'k, l, "H"', "SUM(l), COUNT(*)", "AVG(l)", "COUNT(k)"])
+                policy = choose.choice([policy, " NOTIFY TRANSITIONS", " NOTIFY ENTER"] if '"H"' in shown else [policy])
+                sql = f"SELECT {shown} FROM t WHERE {choose.choice(BUCKET_CONDITIONS)} AND {home}{policy}"
+            record = json.dumps({"sql": sql}).encode()
             chain.append(chain.topics.subscriptions, choose.choice(subscribed).encode(), record)
+        if choose.random() < 0.1:
+            chain.restart()
+        if choose.random() < 0.1:
+            chain.begin_epoch()
         chain.settle()
     return chain
 
@@ -233,6 +248,26 @@ def drive_buckets(seed: int) -> Skewed:
 def test_a_table_in_buckets_is_clean(seed: int) -> None:
     report = verify(drive_buckets(seed).journal())
     assert report.clean and report.unjudged == 0 and report.right, report.faults
+
+
+def test_filters_of_one_bucket_need_nothing_of_the_rows_of_another() -> None:
+    chain = Judged(virtual_edges=1)
+    chain.apply(BUCKETS)
+    for i, home in enumerate("abcdef"):
+        item, condition = [("k", "l IS NULL"), ("COUNT(*)", "k > 0"), ('"H"', "k < 9")][i % 3]
+        sql = f"SELECT {item} FROM t WHERE \"H\" = '{home}' AND ({condition} OR k = 5)"
+        chain.append(chain.topics.subscriptions, b"s%d" % i, json.dumps({"sql": sql}).encode())
+        for k in range(3):
+            row = {"H": home, "k": f"{k}.0", "l": k or None}
+            key = json.dumps({"H": home, "k": f"{k}.0"}).encode()
+            chain.append("t", key, json.dumps(row).encode(), 0)
+        chain.settle()
+    assert chain.edges[0].counters.losses == 0
+    chain.restart()
+    chain.append("t", b'{"H":"a","k":"0.0"}', b'{"H":"a","k":"0.0","l":7}', 0)
+    chain.settle()
+    assert chain.edges[0].counters.losses == 0
+    assert chain.answer("s1") == 2
 
 
 def mortal_chain() -> Judged:
