@@ -70,6 +70,7 @@ class EdgeProcess:
         finally:
             self.answers.state = "stopped"
             self._board.owned(())
+            self._looks.close()
             http.close()
         self._log.info("stopped")
 

@@ -5,7 +5,7 @@
                                                                     └─ the virtual edge moves, or the epoch ends
 
 A look takes a step, a batch of the engine and another step. It is told when the step that read its answer is committed,
-so that nobody sees rows beside an older answer, and it is given up after `LOOK_SECONDS`.
+so that nobody sees rows beside an older answer, and it is given up after `LOOK_SECONDS`, at once where the edge stops.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from overlay.subscriptions.bag_looks import Denied, LookedRows, LookRefused, Out
 LOOK_SECONDS = 10.0
 _BITS = 62
 Said = Looked | TooManyRows | NoBag | Elsewhere | Unknown | NotNow
+_STOPS = NotNow("the edge stops")
 Ask = Callable[[int, bytes], Denied | None]
 """Asks a virtual edge for the rows of an id under a number: `OwnedEdges.look`."""
 
@@ -57,6 +58,7 @@ class ShardLooks:
         self._wanted: dict[int, _Waiting] = {}
         self._asked: dict[int, _Waiting] = {}
         self._over: list[tuple[int, bytes]] = []
+        self._closed = False
 
     async def look(self, identifier: str) -> Said:
         """Return the rows of a bag, at least as new as what was told before the call. Raises EdgeBusy."""
@@ -70,6 +72,8 @@ class ShardLooks:
         loop = asyncio.get_running_loop()
         number, waiting = -1 - secrets.randbits(_BITS), _Waiting(identifier.encode(), loop, loop.create_future())
         with self._lock:
+            if self._closed:
+                return _STOPS
             self._wanted[number] = waiting
         try:
             return await asyncio.wait_for(waiting.said, self._seconds)
@@ -107,6 +111,15 @@ class ShardLooks:
             asked, self._asked = self._asked, {}
         for waiting in asked.values():
             waiting.tell(_said(None))
+
+    def close(self) -> None:
+        """Tell all who wait, and all who come, that the edge stops."""
+        with self._lock:
+            self._closed = True
+            waiting = [*self._wanted.values(), *self._asked.values()]
+            self._wanted, self._asked = {}, {}
+        for one in waiting:
+            one.tell(_STOPS)
 
     def _forget(self, number: int, key: bytes) -> None:
         with self._lock:

@@ -83,3 +83,18 @@ def test_a_look_is_given_up_and_forgotten() -> None:
     edge.step()
     assert edge.forgotten == edge.asked
     edge.looks.told([(edge.asked[0], SEEN)])
+
+
+def test_nobody_waits_for_an_edge_that_stops() -> None:
+    edge = Edge()
+
+    async def scene() -> list[Said]:
+        before = asyncio.create_task(edge.looks.look("a"))
+        while not edge.looks._wanted:
+            await asyncio.sleep(0.001)
+        edge.looks.close()
+        return [await asyncio.wait_for(before, 1), await asyncio.wait_for(edge.looks.look("a"), 1)]
+
+    assert all(isinstance(said, NotNow) for said in asyncio.run(scene()))
+    edge.step()
+    assert not edge.asked
