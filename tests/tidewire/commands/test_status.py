@@ -1,17 +1,22 @@
-"""`tidewire status` where Kafka does not answer: the processes of the stack are shown all the same."""
+"""`tidewire status`: processes are shown even where Kafka does not answer; filters stand beside all that are live."""
 
 from __future__ import annotations
 
+import io
 import json
 import os
 from pathlib import Path
 
 import pytest
+from rich.console import Console, RenderableType
 
+from operators.counters import ShardCounters
 from tidewire import cli
 from tidewire.client import connection
+from tidewire.commands.status import _parts
 from tidewire.stack.data_directory import DataDirectory
 from tidewire.stack.port import free_port
+from tidewire.status.overview import EdgeState, EngineState, Overview, TableState
 
 BROKER = {
     "name": "broker",
@@ -53,3 +58,28 @@ def test_another_stack_s_processes_are_not_taken_for_it(
 ) -> None:
     assert cli.run(["status", "--bootstrap", str(told["bootstrap"]), "--json", *other]) == 1
     assert capfd.readouterr().out == ""
+
+
+def test_filters_are_counted_beside_all_live_ones_and_shown_by_table() -> None:
+    filters = {"t": {"filters": 3, "bytes": 2_400_000, "candidates_per_hit": 4.5, "crowded": False}}
+    edges = {"0": {"live": 5, "accepted": 1, "messages": 4, "unwanted": 1, "filters": filters}, "1": {"live": 2}}
+    counted = ShardCounters(epoch=0, shard="t/0", batch=1, rows=9, bytes=4_000, needed=["k", "v"])
+    old = EdgeState("b:2", [2], {"state": "running", "virtual_edges": {"2": {"live": 1}}})
+    overview = Overview(
+        "b:1", "tw.", 3, 0, EngineState(), [TableState("t", "t", 0, counted), TableState("u", "u", None)],
+        [EdgeState("a:1", [0, 1], {"state": "running", "virtual_edges": edges}), old, EdgeState("c:3", [])], 0,
+    )  # fmt: skip
+    _, tables, of_edges, of_filters, *_ = map(_text, _parts(overview))
+    assert tables[1].split() == ["t", "t", "9", "0", "0", "0", "0", "0", "0", "k,", "v", "4"]
+    assert [line.split()[:6] for line in of_edges[1:4]] == [
+        ["a:1", "running", "0,1", "7", "3", "1"], ["b:2", "running", "2", "1", "0", "0"],
+        ["c:3", "not", "reached", "0", "0", "0"],
+    ]  # fmt: skip
+    assert [line.split() for line in of_filters[1:]] == [["a:1", "t", "3", "2.4", "4.5"]]
+
+
+def _text(part: RenderableType) -> list[str]:
+    console = Console(width=200, file=io.StringIO(), color_system=None)
+    with console.capture() as capture:
+        console.print(part)
+    return [line for line in capture.get().splitlines() if line.strip()]
