@@ -78,6 +78,8 @@ class Contest:
     folder: Path
     console: Console
     make: Callable[[Scale, int, Path], Expected] = ranges
+    onward: bool = False
+    """Whether a peer that was too slow at a size is asked for the next one: where what it has done is told as a rate."""
     known: dict[int, Expected] = field(default_factory=dict)
 
     def expected(self, size: int) -> Expected:
@@ -87,7 +89,7 @@ class Contest:
         return self.known[size]
 
     def run(self, peer: Contestant) -> dict[int, Measured]:
-        """Measure a peer at growing sizes, until it is out of time or fails."""
+        """Measure a peer at growing sizes, until it fails, or is out of time and not asked onward."""
         try:
             python = python_of(peer.package)
             if peer.crate is not None:
@@ -100,7 +102,7 @@ class Contest:
             done[size] = self._one(peer, python, size)
             said = f"{peer.title}, {size:,} subscriptions: {cell(done[size])} {done[size].note}"
             self.console.print(said, highlight=False, markup=False)
-            if done[size].verdict != "equal":
+            if done[size].verdict not in (("equal", "slow") if self.onward else ("equal",)):
                 break
         return done
 
@@ -159,7 +161,7 @@ def _contest(
     """Measure peers on one workload, in a folder that is removed then."""
     folder = Path(tempfile.mkdtemp(prefix="tidewire-peers-"))
     try:
-        contest = Contest(scale, limits, folder, console, make)
+        contest = Contest(scale, limits, folder, console, make, onward=make is filters)
         return {peer: contest.run(peer) for peer in peers}
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -137,6 +137,13 @@ def test_a_contest_of_filters_is_run_and_judged(tmp_path: Path) -> None:
     assert all(m.cpu_s is not None and m.publications == 40 for m in done.values())
 
 
+def test_who_is_slow_is_asked_for_more_filters_all_the_same(tmp_path: Path) -> None:
+    scale = Scale(rows=30, publications=40, batch=10, subscriptions=(20, 50))
+    contest = Contest(scale, Limits(run=0.0), tmp_path, Console(quiet=True), filters, onward=True)
+    done = contest.run(BY_MODULE["filters.numpy_each"])
+    assert [(m.verdict, m.publications) for m in done.values()] == [("slow", 10)] * 2
+
+
 def test_missing_hits_are_counted(folder: Path, workload: FilterWorkload) -> None:
     class Forgetful(NumpyEach):
         def answers(self) -> np.ndarray:
