@@ -15,8 +15,8 @@ and of them a sixth become live where that is measured: most of it is parsing st
                         those with 1,000; a row has two hits with either, and both take turns
 `filter_rows_per_s_1m`  changes/s that one edge of 16 virtual edges can take with 1,000,000 filters and two hits a
                         change: one of them is measured, with a sixteenth of the filters and of the hits
-`image_us`              at the shard, of a changed row: finding its image, writing it; with 20 columns of numbers, and
-                        with 20 of texts of which each change has others
+`image_us`              at the shard, of a changed row: finding its image, writing it, the whole of both; with 20
+                        columns of numbers, and with 20 of texts no two of which are alike
 """
 
 from __future__ import annotations
