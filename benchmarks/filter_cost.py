@@ -8,15 +8,15 @@ and of them a sixth become live where that is measured: most of it is parsing st
 
 `filter_live_s_1m`      1,000,000 times the seconds a filter of: compiling, admission and registration at the edge, its
                         first answer at the shard, its snapshot at the edge; `filter_live_us` has the parts
-`filter_bytes`          by which resident memory of edge and shard grows for each filter that is live
+`filter_bytes`          what an edge has allocated for each filter, after a restart and a first batch of changes
 `filter_edge_us`        at the edge, of images of changed rows: for a change, and for a hit (a delivery) what is beyond
                         the same changes with nobody hit
 `filters_1m_over_1k`    rows/s of shard and edge with as many filters as 16 virtual edges of a million have each, over
                         those with 1,000; a row has two hits with either, and both take turns
 `filter_rows_per_s_1m`  changes/s that one edge of 16 virtual edges can take with 1,000,000 filters and two hits a
                         change: one of them is measured, with a sixteenth of the filters and of the hits
-`image_us`              at the shard, of a changed row: finding its image, writing it; with 20 columns of numbers, and
-                        with 20 of texts of which each change has others
+`image_us`              at the shard, of a changed row: finding its image, writing it, the whole of both; with 20
+                        columns of numbers, and with 20 of texts no two of which are alike
 """
 
 from __future__ import annotations
@@ -25,14 +25,16 @@ import gc
 import json
 import sys
 import time
+import tracemalloc
 from typing import Any
 
 import numpy as np
 
-from benchmarks.edge_memory import VIRTUAL_EDGES, resident
-from benchmarks.filter_chain import ROWS, Chain
+from benchmarks.edge_memory import VIRTUAL_EDGES
+from benchmarks.filter_chain import CATALOG, ROWS, TOPICS, Chain
 from benchmarks.filter_workload import Conjunctions, draw_filters
 from benchmarks.image_cost import image_us
+from overlay.machine.virtual_edge import VirtualEdge
 from overlay.process.jit_warmup import warm
 from overlay.process.lasting_objects import settle
 from shard.tables import warm as warm_tables
@@ -54,8 +56,8 @@ def measure(filters: int = 62_500) -> dict[str, Any]:
     return {
         "filter_live_s_1m": {name: round(sum(one.us.values()), 1) for name, one in live.items()},
         "filter_live_us": {name: one.us for name, one in live.items()},
-        "filter_bytes": {name: one.bytes for name, one in live.items()},
         "filter_edge_us": {name: one.change_us() for name, one in live.items()},
+        "filter_bytes": {name: one.bytes_each() for name, one in live.items()},
         "filters_1m_over_1k": {name: one.ratio for name, one in crowds.items()},
         "filter_rows_per_s_1m": {name: one.rows_per_s for name, one in crowds.items()},
         "image_us": image_us(),
@@ -63,7 +65,7 @@ def measure(filters: int = 62_500) -> dict[str, Any]:
 
 
 class Live:
-    """Filters that have become live, by stage; `us` each, and the `bytes` by which memory has grown for each."""
+    """Filters that have become live; `us`: what each stage took for each."""
 
     def __init__(self, filters: int, templates: int) -> None:
         drawn = draw_filters(filters, ANSWER * filters / ROWS, templates)
@@ -73,12 +75,24 @@ class Live:
         self.chain = Chain()
         self.chain.stages.seconds.clear()
         settle()
-        before = resident()
         self.chain.subscribe(drawn)
-        gc.collect()
-        self.bytes = round((resident() - before) / filters)
         self.us = self.chain.stages.each(filters)
         assert self.chain.edge.counts["live"] == filters
+
+    def bytes_each(self) -> int:
+        """Return what an edge keeps for each that has restored them, and taken a batch of changes; it goes on here."""
+        stored = [record.value for record in self.chain.edge.snapshot_records() if record.value is not None]
+        tracemalloc.start()
+        self.chain.run_batch(self.chain.updates(10, 0))  # from here on the shard's state is one that was traced
+        gc.collect()
+        before, _ = tracemalloc.get_traced_memory()
+        self.chain.edge = VirtualEdge(0, 1, TOPICS, lambda _: CATALOG)
+        self.chain.edge.restore(stored)
+        self.chain.run_batch(self.chain.updates(10, 1))
+        gc.collect()
+        after, _ = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return round((after - before) / self.chain.edge.counts["live"])
 
     def change_us(self) -> dict[str, float]:
         """Return what a change costs the edge, a hit beyond it, and how many hits a change has."""

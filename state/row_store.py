@@ -191,9 +191,12 @@ class RowStore:
         return self._dictionaries[column].look_up(Strings.of(texts))
 
     def texts_of(self, column: int, numbers: I64) -> list[str]:
-        """Return the texts under these numbers. Cost: 0.2 us each."""
+        """Return the texts under these numbers. Cost: 60 ns each where all are ASCII, else 0.2 us."""
         taken = self._dictionaries[column].strings.take(numbers)
         flat, stops = taken.data.tobytes(), taken.stops.tolist()
+        if flat.isascii():
+            text = flat.decode()
+            return [text[start:stop] for start, stop in zip([0, *stops], stops, strict=False)]
         return [flat[start:stop].decode() for start, stop in zip([0, *stops], stops, strict=False)]
 
     def strings_of(self, column: int) -> Strings:

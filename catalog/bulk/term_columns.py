@@ -51,7 +51,8 @@ class TermColumns:
     @property
     def places(self) -> I64:
         """The place of each condition's column."""
-        return self.conditions[:, 0] & _PLACE
+        places: I64 = self.conditions[:, 0] & _PLACE
+        return places
 
     @property
     def owners(self) -> I64:

@@ -32,29 +32,29 @@ def _big_endian(data: U8, at: int, size: int, end: int) -> tuple[np.uint64, int]
 
 
 @numba.njit(cache=True)
-def _array(data: U8, at: int, end: int) -> tuple[int, int]:
+def _array(data: U8, at: int, end: int) -> tuple[np.int64, int]:
     """Return the length of the array that begins here, and where its items do; -1 where there is none."""
     if at < 0 or at >= end:
-        return 0, -1
+        return np.int64(0), -1
     first = data[at]
     if first & 0xF0 == 0x90:
         return np.int64(first & 0x0F), at + 1
     if first == 0xDC or first == 0xDD:
         length, at = _big_endian(data, at + 1, 2 if first == 0xDC else 4, end)
         return np.int64(length), at
-    return 0, -1
+    return np.int64(0), -1
 
 
 @numba.njit(cache=True)
-def _integer(data: U8, at: int, end: int) -> tuple[int, int]:
+def _integer(data: U8, at: int, end: int) -> tuple[np.int64, int]:
     """Return the integer of 64 bits that begins here and where it ends; -1 where there is none."""
     if at < 0 or at >= end:
-        return 0, -1
+        return np.int64(0), -1
     first = int(data[at])
     if first < 0x80:
-        return first, at + 1
+        return np.int64(first), at + 1
     if first >= 0xE0:
-        return first - 256, at + 1
+        return np.int64(first - 256), at + 1
     if 0xCC <= first <= 0xCF:
         value, at = _big_endian(data, at + 1, 1 << (first - 0xCC), end)
         number = np.int64(value)
@@ -64,7 +64,7 @@ def _integer(data: U8, at: int, end: int) -> tuple[int, int]:
         value, at = _big_endian(data, at + 1, size, end)
         shift = np.uint64(64 - 8 * size)
         return np.int64(value << shift) >> np.int64(shift), at
-    return 0, -1
+    return np.int64(0), -1
 
 
 @numba.njit(cache=True)

@@ -79,4 +79,4 @@ def test_numbered_is_what_an_index_takes(filters: list[list[Box]]) -> None:
 
 def _coded(boxes: list[Box], numbers: list[int]) -> list[CodedBox]:
     sets = (sorted(box.items()) for box in decode_terms(encode_terms(boxes)))
-    return [[(numbers[place], values.intervals, values.null) for place, values in box] for box in sets]
+    return [[(numbers[place], values.intervals, values.null) for place, values in box] for box in sets]  # type: ignore[misc]
