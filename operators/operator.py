@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from catalog.query.channel import Channel
 from operators.answer import Parts
+from operators.best_messages import BestMessages
 from operators.row_images import Images
 from state.change_batch import I32, I64, Bool
 
@@ -56,10 +57,11 @@ class Messages:
 
 @dataclass(slots=True)
 class Outcome:
-    """What a batch of changes makes a table say; `images` is None where nobody listens to them."""
+    """What a batch of changes makes a table say; `images` and `best` are None where nobody listens to such."""
 
     messages: Messages
     images: Images | None = None
+    best: BestMessages | None = None
 
 
 @dataclass(slots=True)

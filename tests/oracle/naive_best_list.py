@@ -11,7 +11,10 @@ from state.best_tree import IN, OUT, STAY
 
 @dataclass(frozen=True)
 class BestMessage:
-    """One message: `left` and `right` are bounds, `cands` pairs (x, row) by rank; old and new name rows."""
+    """One message: `left` and `right` are bounds; old and new name rows.
+
+    cands: by rank, each as x compared with lo, x compared with hi (another one where hi is exclusive), row.
+    """
 
     kind: int
     lo_min: Any
@@ -21,7 +24,7 @@ class BestMessage:
     base: int
     left: Sequence[Any]
     right: Sequence[Any]
-    cands: Sequence[tuple[Any, Any]]
+    cands: Sequence[tuple[Any, Any, Any]]
     old: Any
     new: Any
 
@@ -36,7 +39,7 @@ class BestMessage:
         """Return the list of (lo, hi, k) after the message, which it hears; rows are told apart by `==`."""
         place, rest = self.place(lo, hi, k), list(held)
         assert place >= 0
-        inside = [row for x, row in self.cands if lo <= x <= hi]
+        inside = [row for low, high, row in self.cands if lo <= low and high <= hi]
         if self.kind == IN:
             rest.insert(place, self.new)
             return rest[:k]

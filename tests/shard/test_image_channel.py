@@ -164,7 +164,7 @@ class World:
         table = Causes(["t"], *(np.zeros(len(causes), np.int32),) * 2, np.arange(len(causes)) + self.offset)
         resolved = Resolved(changes, table, np.zeros(len(changes), np.bool_))
         seq = self.member.seq
-        _, images = apply(self.member, resolved)
+        _, images, _ = apply(self.member, resolved)
         needed = {
             name for edge in self.edges for r in edge.filters.values() if not r.empty for name in columns_of(r.shape)
         }  # type: ignore[arg-type]

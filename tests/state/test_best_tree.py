@@ -35,7 +35,7 @@ def read(found: BestFound, causes: dict[int, tuple[Image | None, Image | None]])
     for cause, group, kind, *box, base, lefts, rights, cands, old, new in found.head.T.tolist():
         ends = bound + lefts, bound + lefts + rights
         xs, ranks = (each[cand : cand + cands].tolist() for each in (found.cand_x, found.cand))
-        moving = [(x, (x, rank)) for x, rank in zip(xs, ranks, strict=True)]
+        moving = [(x, x, (x, rank)) for x, rank in zip(xs, ranks, strict=True)]
         left, right = found.bounds[bound : ends[0]].tolist(), found.bounds[ends[0] : ends[1]].tolist()
         was, now = causes[cause]
         assert (old, new) == (-1 if kind == IN else was[1], -1 if kind == OUT else now[1])
