@@ -134,7 +134,7 @@ def run(stored: bytes, changes: ChangeBatch, relation: Relation = RELATION) -> B
     begin = time.process_time()
     operator = _loaded(relation, stored)
     loaded = time.process_time()
-    messages = operator.apply(changes)
+    messages = operator.apply(changes).messages
     applied = time.process_time()
     _dumped(operator)
     return Batch(loaded - begin, applied - loaded, time.process_time() - applied, len(messages))

@@ -56,7 +56,7 @@ def messages() -> Messages:
     market, operator, format_ = Market(relation, ROWS), Table(relation), format_of(relation)
     operator.listen([CHANNEL])
     operator.apply(format_.decode(raw(list(market.load()), "stock")).changes)
-    return operator.apply(format_.decode(raw(list(market.changes(CHANGES)), "stock")).changes)
+    return operator.apply(format_.decode(raw(list(market.changes(CHANGES)), "stock")).changes).messages
 
 
 def ranges(source: np.random.Generator, size: int, start: float, end: float) -> Ranges:

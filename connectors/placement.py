@@ -47,11 +47,13 @@ class Placement:
 
     def __init__(self, groups: Mapping[str, Sequence[Member]]) -> None:
         self._home: dict[bytes, str] = {}
+        self._members: dict[str, dict[str, str]] = {}
         self._readers: dict[str, dict[int | None, list[str]]] = {}
         self._relations: dict[str, Relation] = {}
         for group, members in groups.items():
             for member in members:
                 self._home[member.name.encode()] = group
+                self._members.setdefault(group, {})[member.name] = member.relation.topic
                 self._relations[member.relation.topic] = member.relation
                 self._readers.setdefault(member.relation.topic, {}).setdefault(member.bucket, []).append(group)
 
@@ -65,8 +67,17 @@ class Placement:
         return cls(groups)
 
     def members(self, group: str) -> tuple[str, ...]:
-        """Return the names of a group's members, none where there is no such group. Cost: O(members of all groups)."""
-        return tuple(sorted(name.decode() for name, home in self._home.items() if home == group))
+        """Return the names of a group's members, sorted; none where there is no such group."""
+        return tuple(self.topics(group))
+
+    def topics(self, group: str) -> dict[str, str]:
+        """Return the topic that each member of a group reads, by their names, sorted."""
+        return dict(sorted(self._members.get(group, {}).items()))
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """The names of all groups."""
+        return tuple(self._members)
 
     def of_registration(self, key: bytes | None) -> str | None:
         """Return the group of the member that a registration names, None where there is no such member."""

@@ -29,10 +29,11 @@ from state.change_batch import I32, I64, Bool
 
 MORE = 0
 """The kind of what has only further candidates of the message before it, which is of the same seq."""
-_HEADS = (
+HEADS = (
     "cause", "channel", "group", "kind", "lo_min", "lo_max", "hi_min", "hi_max", "base", "lefts", "rights", "cands",
     "old", "new",
 )  # fmt: skip
+"""The columns that have one entry a message."""
 TEXT_BOUNDS = ("lo_min", "lo_max", "hi_min", "hi_max")
 
 
@@ -105,7 +106,7 @@ class BestMessages:
         chosen = np.arange(len(self))[rows]
         sizes = self.lefts + self.rights
         bounds, cands = (_lists(each, chosen) for each in (sizes, self.cands))
-        heads: dict[str, Any] = {name: getattr(self, name)[chosen] for name in _HEADS}
+        heads: dict[str, Any] = {name: getattr(self, name)[chosen] for name in HEADS}
         lists: dict[str, Any] = {"bounds": self.bounds[bounds], "cand_x": self.cand_x[cands], "cand": self.cand[cands]}
         part = replace(self, **heads, **lists)._with_groups()._with_images()
         return part._with_texts(text_bounds) if self.texts else part

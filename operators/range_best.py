@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -26,7 +27,7 @@ from catalog.query.channel import MOSTS, BestChannel, Channel
 from catalog.query.shape import Region
 from catalog.schema.relation import Relation
 from operators.batch_view import BatchView
-from operators.best_messages import BestMessages, ImageValues
+from operators.best_messages import HEADS, BestMessages, ImageValues
 from operators.channel_binding import ChannelBinding
 from operators.channel_kind import ChannelKind, its_own_ordering
 from operators.projection import Projection
@@ -115,7 +116,7 @@ class _Merge:
         self._channels = channels
         self._groups: dict[bytes, int] = {}
         self._texts: dict[str, int] = {}
-        self._heads: list[I64] = [np.zeros((14, 0), np.int64)]
+        self._heads: list[I64] = [np.zeros((len(HEADS), 0), np.int64)]
         self._lists: list[tuple[I64, I64, I64]] = [(np.zeros(0, np.int64),) * 3]
 
     def add(self, number: int, found: BestFound) -> None:
@@ -136,18 +137,23 @@ class _Merge:
 
     def messages(self, needed: Mapping[str, int]) -> BestMessages:
         """Return all messages, with images of the columns `needed`."""
-        columns = np.concatenate(self._heads, axis=1)
+        heads: dict[str, Any] = dict(zip(HEADS, np.concatenate(self._heads, axis=1), strict=True))
         bounds, cand_x, cand = (np.concatenate(parts) for parts in zip(*self._lists, strict=True))
-        cause, channel, group, kind, *rest, old, new = columns
-        used, place = np.unique(np.concatenate([old, new, cand]), return_inverse=True)
+        used, place = np.unique(np.concatenate([heads["old"], heads["new"], cand]), return_inverse=True)
         place -= int(len(used) > 0 and used[0] < 0)
-        used = used[used >= 0]
-        old, new, cand = np.split(place, [len(old), 2 * len(old)])
-        images = {name: self._image(column, used) for name, column in needed.items()}
-        cause, channel, group = (each.astype(np.int32) for each in (cause, channel, group))
-        channels, groups, texts = [bound.channel for bound in self._channels], list(self._groups), list(self._texts)
-        heads = (channels, groups, cause, channel, group, kind, *rest, old, new)
-        found = BestMessages(*heads, bounds, cand_x, cand, texts, images)
+        used, cause = used[used >= 0], heads["cause"]
+        heads["old"], heads["new"], cand = np.split(place, [len(cause), 2 * len(cause)])
+        heads |= {name: heads[name].astype(np.int32) for name in ("cause", "channel", "group")}
+        found = BestMessages(
+            channels=[bound.channel for bound in self._channels],
+            groups=list(self._groups),
+            bounds=bounds,
+            cand_x=cand_x,
+            cand=cand,
+            texts=list(self._texts),
+            images={name: self._image(column, used) for name, column in needed.items()},
+            **heads,
+        )
         if len(self._heads) < 3:
             return found
         text_bounds = np.array([bound.range_text for bound in self._channels], np.bool_)

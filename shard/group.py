@@ -4,10 +4,14 @@
     <i>/declared   what member i depends on of its table's declaration (state_fingerprint.py)
     <i>/memory     listeners, seq, counters, deleted rows, repeats
     <i>/...        rows, texts and orderings (tables.py)
+    <i>/delta/<k>  what batch k since did to it: a blob of the sections of `ShardState.delta`
 
-A member that a batch does not touch is written again as it was read. One that is not stored, or whose table was created
-again since, begins with what the seed has of it, else empty. One that the catalog does not name any more is forgotten.
-Version 2 of the format, which had one member, named as the group, is still read.
+The first three are a base. Every member that a batch touches is written as a base without deltas; whoever writes a base
+more rarely puts deltas behind it, and is read here all the same.
+
+A member that a batch does not touch is written again as it was read, also from the seed. One that is not stored, or
+whose table was created again since, begins with what the seed has of it, else empty. One that the catalog does not name
+any more is forgotten. Version 2 of the format, which had one member, named as the group, is still read.
 """
 
 from __future__ import annotations
@@ -20,11 +24,15 @@ import numpy.typing as npt
 
 from catalog.schema.relation import Relation
 from shard.state import ShardState
+from shard.state_fingerprint import Declared
 from state.blob import Section, open_blob, read_blob, version_of, write_blob
 
 _MAGIC = b"tw-shard"
 _VERSION = 3
 _TABLE_OF_VERSION_2 = b"TWRANGE\x00"
+_DELTA_MAGIC = b"tw-delta"
+_DELTA_VERSION = 1
+_DELTA = "delta/"
 Sections = Mapping[str, Section]
 
 
@@ -39,7 +47,7 @@ class Group:
         self._open = {member.shard: member for member in members}
         self._tables = {shard: member.relation for shard, member in self._open.items()}
         self._stored: dict[str, Sections] = {}
-        self._seed: bytes | None = None
+        self._seeded: dict[str, Sections] = {}
 
     @classmethod
     def open(cls, name: str, tables: Mapping[str, Relation], data: bytes | None, seed: bytes | None = None) -> Group:
@@ -50,32 +58,37 @@ class Group:
         group = cls(name)
         group._tables = dict(tables)
         group._stored = _members(name, data) if data else {}
-        group._seed = seed
+        group._seeded = _members(name, seed) if seed else {}
         return group
 
     def __getitem__(self, shard: str) -> ShardState:
         """Return a member. Raises StateError if what is stored is of another declaration of its table."""
         if shard not in self._open:
             relation = self._tables[shard]
-            found = (ShardState.from_sections(relation, shard, sections) for sections in self._sources(shard))
+            found = (_member(relation, shard, sections) for sections in self._sources(shard))
             self._open[shard] = next(filter(None, found), None) or ShardState(relation, shard)
         return self._open[shard]
 
     def dump(self) -> bytes:
         """Return the whole group as bytes, the same for the same history."""
-        names = sorted(shard for shard in self._tables if shard in self._open or shard in self._stored)
+        names = sorted({*self._open, *self._stored, *self._seeded} & self._tables.keys())
         sections: dict[str, bytes | memoryview | npt.NDArray[Any]] = {"members": msgspec.json.encode(names)}
         for i, shard in enumerate(names):
-            own = self._open[shard].sections() if shard in self._open else self._stored[shard]
+            own = self._open[shard].base() if shard in self._open else self._as_read(shard)
             sections |= {f"{i}/{name}": section for name, section in own.items()}
         return write_blob(_MAGIC, _VERSION, self.name, sections)
 
     def _sources(self, shard: str) -> Iterator[Sections]:
         if shard in self._stored:
             yield self._stored[shard]
-        seeded = _members(self.name, self._seed) if self._seed else {}
-        if shard in seeded:
-            yield seeded[shard]
+        if shard in self._seeded:
+            yield self._seeded[shard]
+
+    def _as_read(self, shard: str) -> Sections:
+        """Return what there is of a member that was not opened; where none of it is of this birth, the newest."""
+        sources = list(self._sources(shard))
+        declared = Declared.of(self._tables[shard])
+        return next((sections for sections in sources if declared.takes_over(bytes(sections["declared"]))), sources[-1])
 
 
 def _members(name: str, data: bytes) -> dict[str, Sections]:
@@ -88,6 +101,23 @@ def _members(name: str, data: bytes) -> dict[str, Sections]:
         number, _, own = path.partition("/")
         members[names[int(number)]][own] = section
     return dict(members)
+
+
+def _member(relation: Relation, shard: str, sections: Sections) -> ShardState | None:
+    numbers = sorted(int(name.removeprefix(_DELTA)) for name in sections if name.startswith(_DELTA))
+    base = {name: section for name, section in sections.items() if not name.startswith(_DELTA)}
+    deltas = [read_delta(shard, bytes(sections[f"{_DELTA}{number}"])) for number in numbers]
+    return ShardState.open(relation, shard, base, deltas)
+
+
+def write_delta(shard: str, delta: Mapping[str, bytes | memoryview | npt.NDArray[Any]]) -> bytes:
+    """Return what `ShardState.delta` returned as bytes."""
+    return write_blob(_DELTA_MAGIC, _DELTA_VERSION, shard, delta)
+
+
+def read_delta(shard: str, data: bytes) -> Sections:
+    """Read what `write_delta` wrote. Raises StateError if it is of another member, or damaged."""
+    return read_blob(data, _DELTA_MAGIC, _DELTA_VERSION, shard)
 
 
 def _of_version_2(name: str, data: bytes) -> Sections:

@@ -34,7 +34,7 @@ class Ordered:
         mine = np.flatnonzero([key == name for key in self.registrations.keys])
         if len(mine) == len(self.registrations):
             return self.registrations
-        return _take(self.registrations, mine) if len(mine) else None
+        return self.registrations.take(mine) if len(mine) else None
 
     def places(self) -> dict[str, I64]:
         """Return by topic the place of each of its records in the order over all topics.
@@ -74,7 +74,7 @@ def order_records(parts: Sequence[RawRecords]) -> RawRecords:
     order = by_offset[np.argsort(stamps, kind="stable")]
     if np.array_equal(order, np.arange(len(order))):
         return records
-    return _take(records, order)
+    return records.take(order)
 
 
 def _stamps(records: RawRecords) -> I64:
@@ -102,15 +102,4 @@ def _concatenate(parts: Sequence[RawRecords]) -> RawRecords:
         partition=np.concatenate([part.partition for part in parts]),
         offset=np.concatenate([part.offset for part in parts]),
         timestamp=np.concatenate([part.timestamp for part in parts]),
-    )
-
-
-def _take(records: RawRecords, order: I64) -> RawRecords:
-    return RawRecords(
-        topic=records.topic,
-        keys=ArrowStrings.of_bytes(records.keys).taken(order),
-        values=ArrowStrings.of_bytes(records.values).taken(order),
-        partition=records.partition[order],
-        offset=records.offset[order],
-        timestamp=records.timestamp[order],
     )

@@ -70,8 +70,9 @@ class _Sizes:
         for column in columns:
             if column.texts:
                 lengths = np.array([len(text.encode()) + _BYTES_A_TEXT for text in column.texts], np.int64)
-                by = np.concatenate([np.flatnonzero(column.old_known), np.flatnonzero(column.new_known)])
-                text = np.concatenate([column.old[column.old_known], column.new[column.new_known]])
+                apart = column.apart
+                by = np.concatenate([np.flatnonzero(apart), np.flatnonzero(column.new_known)])
+                text = np.concatenate([column.old[apart], column.new[column.new_known]])
                 order = np.argsort(by, kind="stable")
                 self._shared.append(SharedSizes(by[order], text[order], lengths))
 

@@ -118,8 +118,10 @@ def process_member(
 ) -> Iterator[OutRecord]:
     """Run the stages of one member, whose state is brought up to date; yield the records to write.
 
+    When all are taken, `member.delta()` says what the batch did to it.
     Registrations take effect before the rows: a snapshot holds at the end of the batch before (shard/register.py).
     """
+    member.begin()
     snapshots = take_registrations(member, spec.epoch, registrations, spec.partitions, spec.bounds, spec.digest_key)
     applied = None
     if rows is not None:

@@ -66,7 +66,7 @@ class Repeats:
         return False
 
     def _ends_repeat(self, partition: int, gone: bytes) -> bool:
-        for place, key in self._left_out.items():
+        for place, key in sorted(self._left_out.items()):
             if place[0] == partition and key == gone:
                 del self._left_out[place]
                 return True

@@ -1,14 +1,19 @@
 """What a member of a group remembers between batches: its table, who listens, seq, counters, rows that were deleted
 last, and how far it has heard of a database's log.
+
+A member is a pure function of a *base*, which is an earlier one written whole, and the *delta* of each batch since:
+
+    open(base, deltas)      begin(), a batch, delta()      base()
+
+Where the base was written makes no difference, neither to what is sent from then on nor to a later base: what stands in
+neither base nor deltas has no say. A delta is the net changes of the rows, what is listened to, and all else whole.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
 
 import msgspec
-import numpy.typing as npt
 
 from catalog.query.channel import Channel, ImageChannel, channel_from_key
 from catalog.schema.relation import Relation
@@ -19,6 +24,8 @@ from shard.state_fingerprint import Declared
 from shard.tables import Table
 from state.blob import Section
 from state.boxes import Boxes
+from state.errors import StateError
+from state.stored_columns import Sections
 
 UNKNOWN_NAMES_KEPT = 20
 _HEAD = ("declared", "memory")
@@ -37,13 +44,14 @@ class _Memory(msgspec.Struct):
 
 
 class ShardState:
-    """The state of one member, opened for one batch. `shard` is its name, as registrations and headers have it.
+    """The state of one member, opened for one batch or several. `shard` is its name, as registrations and headers have
+    it.
 
     `listeners` has, by channel and virtual edge, the boxes of all that the edge wants of the channel; `needed`, by
     virtual edge, the columns of which it needs images; `seq` is the number of the last message; `bytes` is what the
-    table took when it was opened, 0 for a new one. `hurt` is not kept: the virtual edges of which a record could not be
+    table took before the batch, 0 for a new one. `hurt` is not kept: the virtual edges of which a record could not be
     read in this batch.
-    Cost: `from_sections` and `sections` are O(bytes of the state); 2 MB is the design point.
+    Cost: `open` and `base` are O(bytes of the state); 2 MB is the design point; `delta` is O(changes).
     """
 
     def __init__(self, relation: Relation, shard: str) -> None:
@@ -59,29 +67,25 @@ class ShardState:
         self.graves = Graves()
         self.repeats = Repeats()
         self.hurt: set[int] = set()
+        self._sized = True
 
     @classmethod
-    def from_sections(cls, relation: Relation, shard: str, sections: Mapping[str, Section]) -> ShardState | None:
-        """Read what `sections` wrote; None where that was of a table that was dropped and created again since.
+    def open(
+        cls, relation: Relation, shard: str, base: Mapping[str, Section], deltas: Iterable[Mapping[str, Section]] = ()
+    ) -> ShardState | None:
+        """Return what `base` and the `deltas` since make; None where that is of a table created again since.
 
         Raises StateError if it is that of another declaration.
         """
-        if not Declared.of(relation).takes_over(bytes(sections["declared"])):
+        if not Declared.of(relation).takes_over(bytes(base["declared"])):
             return None
         state = cls(relation, shard)
-        state.table = Table.from_sections(relation, sections)
-        state.bytes = sum(section.nbytes for name, section in sections.items() if name not in _HEAD)
-        memory = msgspec.msgpack.decode(bytes(sections["memory"]), type=_Memory)
-        state.seq = memory.seq
-        state.highest_partition = memory.highest_partition
-        state.listeners = {
-            channel_from_key(key): {ve: Boxes.load(data) for ve, data in edges.items()}
-            for key, edges in memory.listeners.items()
-        }
-        state.counters = memory.counters
-        state.graves = Graves(memory.graves)
-        state.repeats = Repeats(memory.repeats)
-        state.needed = {ve: set(names) for ve, names in memory.needed.items()}
+        state.table = Table.from_sections(relation, base)
+        state._remember(base["memory"])
+        state.bytes = sum(section.nbytes for name, section in base.items() if name not in _HEAD)
+        state._sized = state.table.has_all_columns(base)
+        for delta in deltas:
+            state._take_over(delta)
         return state
 
     @property
@@ -96,8 +100,35 @@ class ShardState:
         needed = set().union(*self.needed.values())
         return [column.name for column in self.relation.columns if column.name in needed]
 
-    def sections(self) -> dict[str, bytes | npt.NDArray[Any]]:
+    def begin(self) -> None:
+        """Begin a batch. Cost: O(rows) where another one went before."""
+        if not self._sized:
+            parts = self.table.sections().values()
+            self.bytes = sum(len(part) if isinstance(part, bytes) else part.nbytes for part in parts)
+        self._sized = False
+        self.hurt.clear()
+        self.table.begin()
+
+    def delta(self) -> Sections:
+        """Return what the batch has done, as named sections."""
+        return {**self._head(), **self.table.delta()}
+
+    def base(self) -> Sections:
         """Return the whole state as named sections, the same for the same history."""
+        return {**self._head(), **self.table.sections()}
+
+    def _take_over(self, delta: Mapping[str, Section]) -> None:
+        """Do what a batch did. Raises StateError if that was of another declaration of the table than the base."""
+        if not Declared.of(self.relation).takes_over(bytes(delta["declared"])):
+            raise StateError(
+                f"the stored state of `{self.shard}` is damaged: what a batch changed is of a table that was dropped "
+                "since; start a new epoch on a fresh checkpoint"
+            )
+        self.table.take_over(delta)
+        self._remember(delta["memory"])
+        self._sized = False
+
+    def _head(self) -> Sections:
         listeners = {
             key: {ve: boxes.dump() for ve, boxes in sorted(edges.items())}
             for key, edges in sorted((channel.key, edges) for channel, edges in self.listeners.items())
@@ -106,5 +137,17 @@ class ShardState:
             self.seq, self.highest_partition, listeners, self.counters, self.graves.stored(), self.repeats.stored(),
             {ve: sorted(names) for ve, names in sorted(self.needed.items())},
         )  # fmt: skip
-        head = {"declared": Declared.of(self.relation).fingerprint, "memory": msgspec.msgpack.encode(memory)}
-        return {**head, **self.table.sections()}
+        return {"declared": Declared.of(self.relation).fingerprint, "memory": msgspec.msgpack.encode(memory)}
+
+    def _remember(self, stored: Section) -> None:
+        memory = msgspec.msgpack.decode(bytes(stored), type=_Memory)
+        self.seq = memory.seq
+        self.highest_partition = memory.highest_partition
+        self.listeners = {
+            channel_from_key(key): {ve: Boxes.load(data) for ve, data in edges.items()}
+            for key, edges in memory.listeners.items()
+        }
+        self.counters = memory.counters
+        self.graves = Graves(memory.graves)
+        self.repeats = Repeats(memory.repeats)
+        self.needed = {ve: set(names) for ve, names in memory.needed.items()}

@@ -1,6 +1,7 @@
 """A table as its shard holds it: rows, one ordering for each (e1, e2; x) that is asked about, and who listens to what.
 
     kept       row store (state/row_store.py)   orderings (state/ordering.py)   the channels, bound to columns
+                                                rank orders (state/rank_order.py)
     a batch    replay of versions          ->   layouts of slots           ->   a view (operators/batch_view.py)
 
     apply:  1 replay     every change gets the version it found and the version it left; identical images end here
@@ -8,17 +9,17 @@
             3 commit     rows and orderings take over the last versions
 
 Channels that compare the same columns share an ordering and its layout; an operator keeps nothing.
+A table is a pure function of a base, which is an earlier table written whole, and of the delta of each batch since:
+numbers of texts and the order of equal rows follow from these as the rows do, so the same comes next.
 Cost of a batch of m changes on n rows: O(n) to open, lay out and write, and what the operators say.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 from numba.core.dispatcher import Dispatcher
 
 from catalog.query.best_shape import BestShape
@@ -37,7 +38,14 @@ from state.blob import Section
 from state.change_batch import ChangeBatch
 from state.ordering import Ordering
 from state.rank_order import RankKey, RankOrder
-from state.row_store import Replay, RowStore
+from state.row_delta import RowDelta
+from state.row_store import Net, Replay, RowStore
+from state.stored_columns import Sections
+
+_ORDER = "order/{}"
+"""The section of an ordering. Those that are named otherwise had equal rows in the order in which they came."""
+
+_RANKS = "ranks/{}"
 
 
 class _Listening(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -51,7 +59,7 @@ class _Listening(msgspec.Struct, frozen=True, omit_defaults=True):
 class Table:
     """Rows and orderings of one relation, or of one bucket of it, with the channels listened to."""
 
-    __slots__ = ("_bindings", "_orderings", "_ranks", "_rows", "relation")
+    __slots__ = ("_bindings", "_net", "_orderings", "_ranks", "_rows", "_sorted", "relation")
 
     def __init__(self, relation: Relation) -> None:
         self.relation = relation
@@ -59,6 +67,7 @@ class Table:
         self._orderings: dict[OrderingKey, Ordering] = {}
         self._ranks: dict[RankKey, RankOrder] = {}
         self._bindings: dict[Channel, ChannelBinding] = {}
+        self.begin()
 
     @property
     def channels(self) -> tuple[Channel, ...]:
@@ -96,30 +105,20 @@ class Table:
             return
         bindings = self._bindings | {bound.channel: bound for bound in fresh}
         self._bindings = dict(sorted(bindings.items(), key=lambda pair: pair[0].key))
-        renumbered = self._rows.rank(self._ranked())
-        still = self._rows.still()
-        for key in self._needed():
-            if key not in self._orderings or renumbered.intersection((*key[0], key[1])):
-                self._orderings[key] = Ordering.of(*key, still)
-        for rank in self._needed_ranks() - self._ranks.keys():
-            self._ranks[rank] = RankOrder.of(rank, still)
+        self._arrange(self._ranked())
 
     def forget(self, channels: Sequence[Channel]) -> None:
         """Drop `channels`, and the orderings that no other channel needs; those not listened to are passed over."""
         for channel in channels:
             self._bindings.pop(channel, None)
-        needed = self._needed()
-        self._orderings = {key: order for key, order in self._orderings.items() if key in needed}
-        ranks = self._needed_ranks()
-        self._ranks = {key: order for key, order in self._ranks.items() if key in ranks}
-        self._rows.rank(self._ranked())
+        self._drop_unneeded()
 
     def snapshot(self, regions: Sequence[Region]) -> Answers:
         """Return the current answers of `regions` (operators/range_questions.py)."""
         return range_questions.snapshot(self._still(), self._bindings, regions)
 
     def first(self, regions: Sequence[Region]) -> list[Rows]:
-        """Return the first rows of `regions`, all of one shape that a row can meet (operators/range_best.py)."""
+        """Return the first rows of `regions`, all of one shape, which a row can meet (operators/range_best.py)."""
         return range_best.first(self._still(), self._bindings, regions)
 
     def apply(self, changes: ChangeBatch, needed: Sequence[str] = (), viewed: bool = False) -> Outcome:
@@ -132,20 +131,38 @@ class Table:
         if viewed:
             outcome.images = row_images.find(view, needed)
         outcome.best = range_best.find(view, self._bindings, needed)
-        self._rows.commit(view.replay)
-        for key, order in self._orderings.items():
-            order.commit(view.layout(key), view.replay)
-        for rank, ranks in self._ranks.items():
-            ranks.commit(view.ranks(rank), view.replay)
+        self._commit(view)
         return outcome
 
-    def sections(self) -> dict[str, bytes | npt.NDArray[Any]]:
+    def begin(self) -> None:
+        """Begin a batch: `delta` says what happens from now on, any number of `listen` and then at most one `apply`."""
+        self._net: Net | None = None
+        self._sorted: set[int] = set()
+
+    def delta(self) -> Sections:
+        """Return what has happened since `begin`, as named sections. Cost: O(changes)."""
+        rows = self._rows.delta(self._net or Net.nothing())
+        listening = msgspec.json.encode(_Listening(list(self.channels), []))
+        return {"listening": listening, "sorted": np.array(sorted(self._sorted), np.int32), **rows.sections()}
+
+    def take_over(self, delta: Mapping[str, Section]) -> None:
+        """Do what `delta` says, as the table did that returned it. Cost: as `listen` and `apply`."""
+        self._bindings = _bindings(self.relation, delta)
+        texts = _texts(self.relation)
+        decimals = {i: self.relation.columns[i].type.kind is Kind.DECIMAL for i in np.asarray(delta["sorted"]).tolist()}
+        self._arrange(decimals | self._ranked())
+        self._drop_unneeded()
+        rows = RowDelta.from_sections(len(self.relation.columns), texts, delta)
+        if len(rows) or rows.moved != self.moved_partitions:
+            self._commit(self._view(self._rows.replay_delta(rows)))
+
+    def sections(self) -> Sections:
         """Return all of it as named sections of a state: same table, same bytes. Cost: O(n)."""
         keys, ranks = sorted(self._orderings, key=repr), sorted(self._ranks)
         listening = msgspec.json.encode(_Listening(list(self.channels), keys, ranks))
         sections = {"listening": listening, **self._rows.sections()}
-        sections |= {f"ordering/{i}": self._orderings[key].rows for i, key in enumerate(keys)}
-        return sections | {f"ranks/{i}": self._ranks[key].rows for i, key in enumerate(ranks)}
+        sections |= {_ORDER.format(i): self._orderings[key].rows for i, key in enumerate(keys)}
+        return sections | {_RANKS.format(i): self._ranks[key].rows for i, key in enumerate(ranks)}
 
     @classmethod
     def from_sections(cls, relation: Relation, sections: Mapping[str, Section]) -> Table:
@@ -155,15 +172,20 @@ class Table:
         """
         table = cls(relation)
         table._rows = RowStore.from_sections(len(relation.columns), _texts(relation), sections)
-        listening = msgspec.convert(with_tags(msgspec.json.decode(bytes(sections["listening"]))), _Listening)
-        for i, key in enumerate(listening.orderings):
-            table._orderings[key] = Ordering(*key, np.array(sections[f"ordering/{i}"], np.int32))
-        for i, rank in enumerate(listening.ranks):
-            table._ranks[rank] = RankOrder(rank, np.array(sections[f"ranks/{i}"], np.int32))
-        channels = sorted(listening.channels, key=lambda channel: channel.key)
-        table._bindings = {channel: bind(channel, relation) for channel in channels}
+        table._bindings = _bindings(relation, sections)
         table._rows.ranked = table._ranked()
+        for i, key in enumerate(_listening(sections).orderings):
+            if _ORDER.format(i) in sections:
+                table._orderings[key] = Ordering(*key, np.array(sections[_ORDER.format(i)], np.int32))
+            else:
+                table._orderings[key] = Ordering.of(*key, table._rows.still())
+        for i, rank in enumerate(_listening(sections).ranks):
+            table._ranks[rank] = RankOrder(rank, np.array(sections[_RANKS.format(i)], np.int32))
         return table
+
+    def has_all_columns(self, sections: Mapping[str, Section]) -> bool:
+        """Whether `sections` are of a declaration with all columns of today."""
+        return f"code/{len(self.relation.columns) - 1}" in sections
 
     def check(self) -> None:
         """Assert the invariants of rows, orderings and trees, and that orderings are the needed ones. Cost: O(n)."""
@@ -184,6 +206,32 @@ class Table:
             elif bound.rank:
                 best, leaves = range_best.tree_of(view, bound)
                 best.check(leaves)
+
+    def _arrange(self, ranked: Mapping[int, bool]) -> None:
+        """Rank exactly the text columns `ranked`, and make the orderings that are not there or not right any more."""
+        renumbered = self._rows.rank(ranked)
+        self._sorted |= renumbered
+        still = self._rows.still()
+        for key in self._needed():
+            if key not in self._orderings or renumbered.intersection((*key[0], key[1])):
+                self._orderings[key] = Ordering.of(*key, still)
+        for rank in self._needed_ranks():
+            if rank not in self._ranks or renumbered.intersection(column for column, _, _ in rank):
+                self._ranks[rank] = RankOrder.of(rank, still)
+
+    def _drop_unneeded(self) -> None:
+        needed = self._needed()
+        self._orderings = {key: order for key, order in self._orderings.items() if key in needed}
+        ranks = self._needed_ranks()
+        self._ranks = {key: order for key, order in self._ranks.items() if key in ranks}
+        self._rows.rank(self._ranked())
+
+    def _commit(self, view: BatchView) -> None:
+        self._net = self._rows.commit(view.replay)
+        for key, order in self._orderings.items():
+            order.commit(view.layout(key), view.replay)
+        for rank, kept in self._ranks.items():
+            kept.commit(view.ranks(rank), view.replay)
 
     def _still(self) -> BatchView:
         return self._view(self._rows.still())
@@ -230,6 +278,15 @@ def warm() -> None:
     for kernel in (kernel for module in modules for kernel in module.ENTRIES):
         if isinstance(kernel, Dispatcher):
             kernel.disable_compile()
+
+
+def _listening(sections: Mapping[str, Section]) -> _Listening:
+    return msgspec.convert(with_tags(msgspec.json.decode(bytes(sections["listening"]))), _Listening)
+
+
+def _bindings(relation: Relation, sections: Mapping[str, Section]) -> dict[Channel, ChannelBinding]:
+    channels = sorted(_listening(sections).channels, key=lambda channel: channel.key)
+    return {channel: bind(channel, relation) for channel in channels}
 
 
 def _texts(relation: Relation) -> tuple[int, ...]:

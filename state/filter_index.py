@@ -32,11 +32,11 @@ next look is after twice as many changes.
 Invariants (`check`) are those of the parts: `state/filter_boxes.py` has what is asked, exactly, `state/filter_bits.py`
 the bits made of it, unless they are due to be made anew.
 
-    | one core, 20 columns, 2 to 5 conditions a filter | cost, measured                                      |
-    | ------------------------------------------------ | --------------------------------------------------- |
+    | one core, 20 columns, 2 to 5 conditions a filter | cost                                                 |
+    | ------------------------------------------------ | ---------------------------------------------------- |
     | change, 62,500 filters, some 2 hits              | see `python -m benchmarks --only filters`            |
-    | insert, remove                                   | O(conditions * cells) bits, 1 us; 30 us a call       |
-    | lay anew                                         | O(n log n): 2 us a box                               |
+    | insert, remove                                   | O(conditions * cells) bits, 1 us; 20 and 5 us a call |
+    | lay anew                                         | O(n log n): 2 us a box, 5 at a million               |
     | memory                                           | 64 bytes a box, and a bit a cell and asked column    |
 
 Codes are compared, so what has one code is equal to the index: the caller says by `changed` what it knows of columns
@@ -75,7 +75,6 @@ _FEWEST_HITS = 1_024
 _DUE_PART = 4
 _DUE_CANDIDATES = 64
 _DUE_CHANGES = 10_000
-_WISER = SAMPLE // ENOUGH
 _CONSTANTS = 512
 """Boxes whose constants are taken for rows, while there are no rows."""
 
@@ -138,14 +137,17 @@ class FilterIndex:
         return [self._boxes.conditions(place) for place in self._boxes.places_of(slot).tolist()]
 
     def insert(self, slot: int, boxes: Sequence[CodedBox], interest: Iterable[int]) -> None:
-        """Put one filter in. Cost: 30 us and 1 us a box, amortised; many at once: `insert_all`.
+        """Put one filter in. Cost: 20 us and 1 us a box, amortised; many at once: `insert_all`.
 
         Raises ValueError if the slot is in, and for boxes that `FilterColumns.of` refuses.
         """
         self.insert_all(FilterColumns.of([(slot, boxes, interest)]))
 
     def insert_all(self, filters: FilterColumns) -> None:
-        """Put filters in. Cost: 30 us, and 1 to 2 us a box. Raises ValueError if a slot is in, or given twice."""
+        """Put filters in. Cost: 20 us, and 1 to 2 us a box, amortised.
+
+        Raises ValueError if a slot is in or given twice, and for columns that rows do not have.
+        """
         asked = filters.conditions[:, 0] & 0xFFFF
         if len(asked) and int(asked.max()) >= self._columns:
             raise ValueError(f"cannot insert filters: expected columns below {self._columns}, got {asked.max()}; widen")
@@ -155,7 +157,7 @@ class FilterIndex:
             self._bits.mark(places, self._boxes, self._cuts)
 
     def remove(self, slot: int) -> bool:
-        """Take a filter out; return whether it was in. Cost: 20 us and 0.5 us a box."""
+        """Take a filter out; return whether it was in. Cost: 5 us and 0.5 us a box."""
         if slot not in self._boxes:
             return False
         places = self._boxes.places_of(slot)
@@ -195,7 +197,7 @@ class FilterIndex:
         """Lay everything anew, with cuts for rows like those of `sample`: codes and validity, [rows, columns].
 
         Without a sample: like the rows that were seen, or the filters' constants. `match` does it when it is due.
-        Cost: 2 us a box.
+        Cost: 2 us a box, 5 at a million.
         """
         if sample is not None:
             self._sample.clear()
@@ -266,9 +268,14 @@ class FilterIndex:
             if candidates > _DUE_CANDIDATES * (changes + hits):
                 self._due = True
                 self._patience *= 2
-        wiser = max(ENOUGH, _WISER * self._learned)
-        if self._due or wiser <= len(self._sample):
+        if self._due or self._wiser:
             self.relay()
+
+    @property
+    def _wiser(self) -> bool:
+        """Whether there is a far larger sample of rows than everything was laid out for."""
+        enough = SAMPLE if self._learned else ENOUGH
+        return self._learned < SAMPLE // 2 and len(self._sample) >= enough
 
     def _constants(self) -> tuple[I64, Bool]:
         """Return the ends of intervals as if they were rows; a column of few of them has them several times."""
@@ -316,7 +323,7 @@ class FilterIndex:
 
 
 def warm() -> None:
-    """Compile or load the kernels, and refuse to compile them again. Cost: 30 s the first time on a machine."""
+    """Compile or load the kernels, and refuse to compile them again. Cost: 15 s the first time on a machine."""
     index = FilterIndex(2, segment=64)
     box = [(0, [(1, 2)], False), (1, [(1, 1), (3, 3)], True)]
     index.insert_all(FilterColumns.of([(slot, [box], [0]) for slot in range(65)]))

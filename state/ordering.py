@@ -14,7 +14,8 @@ stored row has a slot, and every version that comes to a key where its row was n
 in. A change of a measure then stays in its slot, a move goes from one slot to another, and nothing is shifted.
 
 Invariants (`check`): 1 the permutation holds exactly the rows without NULL in the ordering's columns, each once.
-2 It is sorted by (equality columns, x). 3 In a layout, groups are runs of slots and x does not fall inside one.
+2 It is sorted by (equality columns, x), then by row: it follows from the rows of now, however they came about. 3 In a
+layout, groups are runs of slots and x does not fall inside one.
 Cost: a layout is O(n + m log m): 10 ns a row and column; a commit O(n). Stored: 4 bytes a row.
 Source: the upper tier of the A2B-tree, Interface paper 3.1.1, with the group's columns in front.
 """
@@ -61,11 +62,28 @@ def _trace(codes: I64, columns: I64, member: Bool, before: I64, after: I64, stor
 
 
 @numba.njit(cache=True)
-def _merge(codes: I64, columns: I64, rows: I64, fresh: I64, out: I64) -> None:
-    """Merge two sorted lists of versions; where keys are equal, stored rows come first."""
+def _descends(codes: I64, columns: I64, entry: I32, stored: int, fresh: I64) -> bool:
+    """Return whether versions that are sorted by key have some with equal keys that are not in the order of rows."""
+    for i in range(1, len(fresh)):
+        one, other = fresh[i - 1], fresh[i]
+        if entry[other - stored] < entry[one - stored] and _compare(codes, columns, one, other) == 0:
+            return True
+    return False
+
+
+@numba.njit(cache=True)
+def _merge(codes: I64, columns: I64, entry: I32, stored: int, rows: I64, fresh: I64, out: I64) -> None:
+    """Merge two sorted lists of versions; where keys are equal, the order is that of the rows."""
     r = f = 0
     for s in range(len(out)):
-        if f == len(fresh) or (r < len(rows) and _compare(codes, columns, rows[r], fresh[f]) <= 0):
+        sign = 1
+        if f == len(fresh):
+            sign = -1
+        elif r < len(rows):
+            sign = _compare(codes, columns, rows[r], fresh[f])
+            if sign == 0:
+                sign = 1 if entry[fresh[f] - stored] < rows[r] else -1
+        if sign < 0:
             out[s] = rows[r]
             r += 1
         else:
@@ -144,7 +162,7 @@ def _present(x: I64, starts: I64, first: I64, stop: I64, lo: I64, hi: I64, count
     return total
 
 
-ENTRIES = (_trace, _merge, _seek, _spans, _present)
+ENTRIES = (_trace, _descends, _merge, _seek, _spans, _present)
 """The kernels that are called from Python."""
 
 
@@ -216,7 +234,9 @@ class Ordering:
         count = _trace(replay.codes, self._columns, member, replay.before, replay.after, replay.rows, owner, fresh)
         version = np.empty(len(self.rows) + count, np.int64)
         new = self._sorted(replay, fresh[:count])
-        _merge(replay.codes, self._columns, self.rows.astype(np.int64), new, version)
+        if _descends(replay.codes, self._columns, replay.entry, replay.rows, new):
+            new = self._sorted(replay, new[np.argsort(replay.entry[new - replay.rows], kind="stable")])
+        _merge(replay.codes, self._columns, replay.entry, replay.rows, self.rows.astype(np.int64), new, version)
         slot_of = np.full(len(member) + 1, -1)
         slot_of[version] = np.arange(len(version))
         group, starts = self._groups(replay, version)
@@ -265,7 +285,7 @@ class Ordering:
         """Assert the invariants of the module's header. Cost: O(n log n)."""
         members = np.flatnonzero(self._members(still))
         assert np.array_equal(np.sort(self.rows), members), f"1: {self.rows}, members are {members}"
-        keys = [tuple(still.codes[self._columns, row].tolist()) for row in self.rows]
+        keys = [(*still.codes[self._columns, row].tolist(), row) for row in self.rows.tolist()]
         assert keys == sorted(keys), f"2: not sorted: {keys}"
         layout = self.layout(still)
         inside = layout.group[1:] == layout.group[:-1]

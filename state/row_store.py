@@ -24,19 +24,19 @@ so its numbers are order codes. A batch that brings new texts to it renumbers th
 Invariants (`check`): 1 primary keys are distinct; every column has n entries. 2 NULL has code 0. 3 Text numbers
 lie in their dictionary. 4 A ranked column's dictionary is sorted.
 Cost: O(n + m) a batch, n rows and m changes, c columns: 20 ns * c a row and 0.1 us a change.
-Deviation: texts are referred to by number and their dictionary is swept of unused entries at `sections`; that
-keeps the numbers' order, so orderings by number stay sorted.
+Deviation: texts are referred to by number, and a commit sweeps their dictionary of unused entries; that keeps the
+numbers' order, so orderings by number stay sorted.
+A store follows from an earlier one and the net changes of each batch since (state/row_delta.py), numbers of texts
+included: that is why the sweep is a part of every commit, not of being written.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numba
 import numpy as np
-import numpy.typing as npt
 
 from state import text_rank
 from state.arrow_strings import ArrowStrings
@@ -44,9 +44,8 @@ from state.blob import Section
 from state.byte_table import ByteTable, Strings
 from state.change_batch import I32, I64, Bool, ChangeBatch
 from state.lifetimes import Lifetimes
-
-_NARROW = (np.int8, np.int16, np.int32)
-_NARROW_LENGTHS = (np.uint8, np.uint16, np.uint32)
+from state.row_delta import RowDelta
+from state.stored_columns import Sections, narrow, read_images, read_strings, write_images, write_strings
 
 
 @numba.njit(cache=True)
@@ -114,7 +113,7 @@ class Replay:
     before, after: int64[m], the version that each change found and left (equal: nothing changed).
     current: int64[entries], the version each primary key ended with; entries are the rows, then the new keys.
     rows: n.  home: int32[entries], Kafka partition of each.  moved: changes that came from another partition.
-    cause: int32[m], the number of each change's cause.
+    cause: int32[m], the number of each change's cause.  entry: int32[m], the entry that each change is about.
     """
 
     rows: int
@@ -126,16 +125,30 @@ class Replay:
     home: I32
     moved: int
     cause: I32
+    entry: I32
 
     def lifetimes(self) -> Lifetimes:
         """Return when the versions that the changes touched were there. Cost: O(m log m), at each call."""
         return Lifetimes.of(self.rows, self.before, self.after, self.cause)
 
 
+@dataclass(frozen=True, slots=True)
+class Net:
+    """What a commit changed: the keys that are gone, and the rows (int64, ascending) that are new or not as before."""
+
+    gone: Strings
+    rows: I64
+
+    @classmethod
+    def nothing(cls) -> Net:
+        """Return what a commit of no changes changes."""
+        return cls(Strings.of([]), np.zeros(0, np.int64))
+
+
 class RowStore:
     """Rows by exact primary key. `columns` is how many there are, `texts` which of them hold text."""
 
-    __slots__ = ("_codes", "_dictionaries", "_home", "_keys", "_valid", "moved_partitions", "ranked")
+    __slots__ = ("_codes", "_dictionaries", "_home", "_keys", "_unswept", "_valid", "moved_partitions", "ranked")
 
     def __init__(self, columns: int, texts: tuple[int, ...] = ()) -> None:
         self._keys = ByteTable()
@@ -143,6 +156,7 @@ class RowStore:
         self._valid = np.zeros((columns, 0), np.bool_)
         self._home = np.zeros(0, np.int32)
         self._dictionaries = {column: ByteTable() for column in texts}
+        self._unswept: set[int] = set()
         self.moved_partitions = 0
         """Changes, ever, of a row that came from another Kafka partition than the one before."""
         self.ranked: dict[int, bool] = {}
@@ -203,9 +217,9 @@ class RowStore:
 
     def still(self) -> Replay:
         """Return the replay of no changes: the rows as they are. Cost: O(n)."""
-        none = np.zeros(0, np.int64)
+        none, nobody = np.zeros(0, np.int64), np.zeros(0, np.int32)
         rows = np.arange(len(self))
-        return Replay(len(self), self._codes, self._valid, none, none, rows, self._home, 0, np.zeros(0, np.int32))
+        return Replay(len(self), self._codes, self._valid, none, none, rows, self._home, 0, nobody, nobody)
 
     def replay(self, changes: ChangeBatch) -> Replay:
         """Work out what `changes` do, in their order; `commit` makes it so.
@@ -224,60 +238,80 @@ class RowStore:
         if changes.implied is not None:
             source[changes.implied] = -1
         moved = _replay(codes, valid, kept, live, entry, rows, source, current, home, before, after)
-        return Replay(rows, codes, valid, before, after, current, home, moved, changes.cause)
+        return Replay(rows, codes, valid, before, after, current, home, moved, changes.cause, entry)
 
-    def commit(self, replay: Replay) -> None:
-        """Take over what `replay` left: rows keep their order, new ones follow.
+    def replay_delta(self, delta: RowDelta) -> Replay:
+        """Work out what `delta` does, as `replay` does: with its commit, the store is the one that `delta` is from.
 
-        Cost: O(m) if no row came or went, else O(n).
+        Cost: as `replay`.
+        """
+        for column, strings in delta.texts.items():
+            if column not in self.ranked:
+                self._dictionaries[column].intern(strings)
+                self._unswept.add(column)
+        replay = self.replay(delta.changes())
+        replay.moved = delta.moved - self.moved_partitions
+        return replay
+
+    def commit(self, replay: Replay) -> Net:
+        """Take over what `replay` left: rows keep their order, new ones follow. Sweep the dictionaries.
+
+        What `replay` has must not be looked at any more: numbers of texts have changed.
+        Cost: O(m) if no row came or went and no text, else O(n).
         """
         alive = replay.current >= 0
         self.moved_partitions += replay.moved
-        if len(alive) == replay.rows and alive.all():
+        gone = self._keys.strings.take(np.flatnonzero(~alive[: replay.rows]))
+        differ = replay.current != np.arange(len(alive))
+        differ[replay.rows :] = True
+        differ[: replay.rows] |= replay.home[: replay.rows] != self._home
+        rows = np.flatnonzero(differ[alive])
+        if len(alive) == replay.rows and not len(gone):
             self._home = replay.home
-            changed = np.flatnonzero(replay.current != np.arange(replay.rows))
-            self._codes[:, changed] = replay.codes[:, replay.current[changed]]
-            self._valid[:, changed] = replay.valid[:, replay.current[changed]]
+            self._take_over(rows, replay)
         else:
             self._home = replay.home[alive]
             self._codes = np.take(replay.codes, replay.current[alive], axis=1)
             self._valid = np.take(replay.valid, replay.current[alive], axis=1)
             self._keys.keep(alive)
+            self._sweep(self._dictionaries)
+        return Net(gone, rows)
 
-    def sections(self) -> dict[str, bytes | npt.NDArray[Any]]:
-        """Return the whole state as flat arrays, each as narrow as its values allow; sweep the dictionaries.
+    def delta(self, net: Net) -> RowDelta:
+        """Return what the last commit did; `net` is what it returned. Cost: O(changes)."""
+        codes, valid, texts = self._codes[:, net.rows], self._valid[:, net.rows], {}
+        for column, dictionary in self._dictionaries.items():
+            there = valid[column]
+            used, codes[column, there] = np.unique(codes[column, there], return_inverse=True)
+            texts[column] = dictionary.strings.take(used)
+        keys = self._keys.strings.take(net.rows)
+        return RowDelta(net.gone, keys, self._home[net.rows], codes, valid, texts, self.moved_partitions)
+
+    def sections(self) -> Sections:
+        """Return the whole state as flat arrays, each as narrow as its values allow.
 
         Cost: O(n) a column.
         """
-        out: dict[str, bytes | npt.NDArray[Any]] = {}
-        _write_strings(out, "key", self._keys.strings)
-        out["home"] = _narrow(self._home)
+        out: Sections = {}
+        write_strings(out, "key", self._keys.strings)
+        out["home"] = narrow(self._home)
         out["moved"] = np.array([self.moved_partitions])
         for column, dictionary in self._dictionaries.items():
-            self._sweep(column, dictionary)
-            _write_strings(out, f"text/{column}", dictionary.strings)
-        for column in range(len(self._codes)):
-            out[f"code/{column}"] = _narrow(self._codes[column])
-            out[f"valid/{column}"] = np.packbits(self._valid[column])
+            write_strings(out, f"text/{column}", dictionary.strings)
+        write_images(out, self._codes, self._valid)
         return out
 
     @classmethod
     def from_sections(cls, columns: int, texts: tuple[int, ...], sections: Mapping[str, Section]) -> RowStore:
         """Read what `sections` wrote; columns that were not there yet are NULL. Cost: O(n) a column."""
         store = cls(columns, texts)
-        store._keys = ByteTable(_read_strings(sections, "key"))
+        store._keys = ByteTable(read_strings(sections, "key"))
         store._home = np.array(sections["home"], np.int32)
         store.moved_partitions = int(np.asarray(sections["moved"])[0])
-        rows = len(store._keys)
-        store._codes = np.zeros((columns, rows), np.int64)
-        store._valid = np.zeros((columns, rows), np.bool_)
-        for column in range(columns):
-            if f"code/{column}" in sections:
-                store._codes[column] = sections[f"code/{column}"]
-                store._valid[column] = np.unpackbits(np.asarray(sections[f"valid/{column}"]), count=rows)
+        store._codes, store._valid = read_images(sections, columns, len(store._keys))
         for column in texts:
             if f"text/{column}/bytes" in sections:
-                store._dictionaries[column] = ByteTable(_read_strings(sections, f"text/{column}"))
+                store._dictionaries[column] = ByteTable(read_strings(sections, f"text/{column}"))
         return store
 
     def check(self) -> None:
@@ -310,9 +344,11 @@ class RowStore:
             there = np.flatnonzero(valid[column, rows:])
             stored = len(dictionary)
             codes[column, rows + there] = dictionary.intern(_held(changes.texts[column], there))
-            if column in self.ranked and len(dictionary) > stored:
-                self._renumber(column, stored, (codes, valid))
-                self._codes[column] = codes[column, :rows]
+            if len(dictionary) > stored:
+                self._unswept.add(column)
+                if column in self.ranked:
+                    self._renumber(column, stored, (codes, valid))
+                    self._codes[column] = codes[column, :rows]
         return codes, valid
 
     def _renumber(self, column: int, first: int, versions: tuple[I64, Bool]) -> bool:
@@ -328,11 +364,24 @@ class RowStore:
         codes[valid] = number[codes[valid]]
         return True
 
-    def _sweep(self, column: int, dictionary: ByteTable) -> None:
-        valid = self._valid[column]
-        count = np.bincount(self._codes[column][valid], minlength=len(dictionary))
-        if not count.all() or not dictionary.strings.dense:
-            self._codes[column][valid] = dictionary.keep(count > 0)[self._codes[column][valid]]
+    def _take_over(self, rows: I64, replay: Replay) -> None:
+        """Give `rows` their last versions, where no row came or went."""
+        codes, valid = replay.codes[:, replay.current[rows]], replay.valid[:, replay.current[rows]]
+        for column in self._dictionaries:
+            other = (self._codes[column, rows] != codes[column]) | (self._valid[column, rows] != valid[column])
+            if other.any():
+                self._unswept.add(column)
+        self._codes[:, rows], self._valid[:, rows] = codes, valid
+        self._sweep(sorted(self._unswept))
+
+    def _sweep(self, columns: Collection[int]) -> None:
+        """Drop the texts that no row has, of these columns. Cost: O(n) a column."""
+        for column in columns:
+            dictionary, valid = self._dictionaries[column], self._valid[column]
+            count = np.bincount(self._codes[column][valid], minlength=len(dictionary))
+            if not count.all() or not dictionary.strings.dense:
+                self._codes[column][valid] = dictionary.keep(count > 0)[self._codes[column][valid]]
+        self._unswept.clear()
 
 
 def _held(texts: Sequence[str | None], there: I64) -> Strings:
@@ -340,24 +389,3 @@ def _held(texts: Sequence[str | None], there: I64) -> Strings:
     if isinstance(texts, ArrowStrings):
         return Strings.of(texts if len(there) == len(texts) else texts.taken(there))
     return Strings.of([text for text in map(texts.__getitem__, there.tolist()) if text is not None])
-
-
-def _narrow(values: npt.NDArray[np.signedinteger]) -> npt.NDArray[np.signedinteger]:
-    """Return the same integers in the smallest signed type that holds them all."""
-    low, high = (int(values.min()), int(values.max())) if len(values) else (0, 0)
-    for dtype in _NARROW:
-        if np.iinfo(dtype).min <= low and high <= np.iinfo(dtype).max:
-            return values.astype(dtype)
-    return values
-
-
-def _write_strings(out: dict[str, bytes | npt.NDArray[Any]], name: str, strings: Strings) -> None:
-    lengths = strings.lengths
-    longest = int(lengths.max()) if len(lengths) else 0
-    dtype = next(dtype for dtype in _NARROW_LENGTHS if longest <= np.iinfo(dtype).max)
-    out[f"{name}/length"] = lengths.astype(dtype)
-    out[f"{name}/bytes"] = strings.data
-
-
-def _read_strings(sections: Mapping[str, Section], name: str) -> Strings:
-    return Strings.of_lengths(np.asarray(sections[f"{name}/bytes"]), np.asarray(sections[f"{name}/length"]))

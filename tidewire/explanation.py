@@ -18,6 +18,8 @@ COSTS = {
     "reformulated": "one message of a shard tells all subscriptions of this shape that a change concerns; "
     "rows never come to the edge",
     "row changes": "every row of the range that comes, goes or changes is told to the edge, which counts and adds",
+    "table changes": "every change of the table's rows is told to the edge once, whatever is asked, and the edge finds "
+    "whom it concerns",
 }
 
 
@@ -28,6 +30,7 @@ class Place(Explanation, frozen=True):
     notify: str
     ttl: int | None
     deliver: str
+    snapshot: str
     shape: str
     shard: str
     id: str | None = None
@@ -45,8 +48,9 @@ def explain(compiled: Compiled, catalog: Catalog, id: str | None, virtual_edges:
         notify=compiled.notify.text,
         ttl=compiled.ttl,
         deliver=compiled.deliver,
+        snapshot=compiled.snapshot,
         shape=shape.key,
-        shard=shard_of(catalog.relations[shape.relation], shape.equal, compiled.region.group),
+        shard=shard_of(catalog.relations[shape.relation], shape.grouped, compiled.region.group),
         id=id,
         virtual_edge=edge,
     )
@@ -59,12 +63,16 @@ def lines_of(place: Place) -> list[tuple[str, Any]]:
         ("answer", "; ".join(_output(*pair) for pair in zip(place.outputs, place.types, strict=True))),
         ("shard", place.shard),
         ("group", group or "every row"),
-        ("rectangle", _rectangle(place)),
+        ("rectangle", _rectangle(place)) if place.where is None else ("where", _where(place.where)),
         ("shape", place.shape),
         ("notify", place.notify),
         ("deliver", place.deliver),
         ("cost class", f"{place.cost}: {COSTS.get(place.cost, place.cost)}"),
     ]
+    if place.limit is not None:
+        rows.insert(3, ("first", f"{place.limit} by {', '.join(place.order)}"))
+    if place.snapshot == "none":
+        rows.append(("snapshot", "none: rows that are in the answer already are not told"))
     if place.ttl is not None:
         rows.append(("ends after", f"{place.ttl:,} s"))
     if place.virtual_edge is not None:
@@ -74,6 +82,14 @@ def lines_of(place: Place) -> list[tuple[str, Any]]:
 
 def _output(output: str, type_: str | None) -> str:
     return output if type_ is None else f"{output}, {type_}"
+
+
+def _where(boxes: list[dict[str, str]]) -> str:
+    """Return the condition of a filter: what its columns have to be."""
+    if not boxes:
+        return "empty: no row can ever meet it"
+    said = [" and ".join(f"{name}: {values}" for name, values in box.items()) for box in boxes]
+    return "; or ".join(said) if all(said) else "every row"
 
 
 def _rectangle(place: Place) -> str:

@@ -23,6 +23,7 @@ from catalog.sql.statement_text import StatementText
 from catalog.types.column_type import ColumnType
 from catalog.types.literal import ConstantRefused, LiteralKind
 
+_LIMITS = f"LIMIT takes a whole number from 0 to {MOSTS[-1]}"
 _DIGITS = 6
 """Of the longest LIMIT that is read as a number."""
 
@@ -67,6 +68,9 @@ def make_best_plan(relation: Relation, question: Question, text: StatementText) 
 
     Raises SubscriptionError: `unknown_column`, `unsupported`.
     """
+    assert question.limit is not None
+    if question.limit.negative:
+        raise unsupported(text, "a LIMIT with a minus", question.limit.span, f"{_LIMITS}.")
     shown = shown_columns(relation, question, text)
     equal, ranges = roles(relation, question, text)
     if len(ranges) > 1:
@@ -107,5 +111,5 @@ def _limit(kind: LiteralKind, text: str) -> int:
     number = kind is LiteralKind.NUMBER and text.isascii() and text.isdigit() and len(text) <= _DIGITS
     if not number or int(text) > MOSTS[-1]:
         hint = "What comes and goes among more rows is cheaper to tell without ORDER BY and LIMIT."
-        raise LimitRefused(f"LIMIT takes a whole number from 0 to {MOSTS[-1]}, got {text[:40]}", hint)
+        raise LimitRefused(f"{_LIMITS}, got {text[:40]}", hint)
     return int(text)

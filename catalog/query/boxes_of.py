@@ -26,8 +26,9 @@ _FEW = 6
 _MOST_ON_THE_WAY = 4 * MAX_BOXES
 """Boxes of a part of a condition, which an AND around it may still make fewer."""
 
-_MOST_WORK = 4_000_000
-"""Boxes times their intervals, over all steps of writing a condition out: about a second."""
+_MOST_WORK = 300_000
+"""Pairs of boxes, and intervals, over all steps of writing a condition out: about half a second."""
+_INSTEAD = "Register a subscription for each side of an OR; IN counts as one condition."
 
 
 class ConditionTooLarge(ConstantRefused):
@@ -135,8 +136,10 @@ class _Writer:
         if len(boxes) < 2 or (len(boxes) <= _FEW and _are_apart(boxes)):
             return boxes
         different = set(map(_key, boxes))
-        self._left -= len(different) * sum(len(values.intervals) + 1 for box in different for _, values in box)
-        if len(different) > 4 * _MOST_ON_THE_WAY or self._left < 0:
+        self._left -= len(different) ** 2 + sum(len(values.intervals) for box in different for _, values in box)
+        if self._left < 0:
+            raise ConditionTooLarge("the condition takes too many steps to write out as an OR of ANDs", _INSTEAD)
+        if len(different) > 4 * _MOST_ON_THE_WAY:
             raise _too_many(len(different))
         merged = self._merged(sorted(different))
         if len(merged) > _MOST_ON_THE_WAY:
@@ -256,4 +259,4 @@ def _check(boxes: Sequence[Box]) -> None:
 
 def _too_many(count: int) -> ConditionTooLarge:
     what = f"the condition, written out as an OR of ANDs, has {count:,} of them or more; at most {MAX_BOXES} are taken"
-    return ConditionTooLarge(what, "Register a subscription for each side of an OR; IN counts as one condition.")
+    return ConditionTooLarge(what, _INSTEAD)

@@ -28,6 +28,7 @@ from catalog.query.unsupported import (
     refuse_side,
     unsupported,
 )
+from catalog.sql.mistakes import Words
 from catalog.sql.statement_text import StatementText
 from catalog.types.literal import LiteralKind
 
@@ -40,6 +41,13 @@ _MIRRORED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _OPPOSITES = {"=": "<>", "<": ">=", ">": "<=", "in": "not in", "like": "not like", "prefix": "not prefix"}
 OPPOSITES = {**_OPPOSITES, **{other: one for one, other in _OPPOSITES.items()}, "null": "not null", "not null": "null"}
 """Each operator of a condition, and that of its opposite."""
+_FOREIGN = (
+    (("!",), "`!` before a condition", "NOT"),
+    (("IS", "UNKNOWN"), "IS UNKNOWN", "IS NULL"),
+    (("IS", "NOT", "UNKNOWN"), "IS NOT UNKNOWN", "IS NOT NULL"),
+    (("STARTSWITH", "("), "the function STARTSWITH", "starts_with(column, 'abc')"),
+)
+"""What the parser takes and other databases do not: its words, what it is called, and what to write."""
 PLAIN = frozenset({"=", "<", "<=", ">", ">="})
 """Operators of which one leaves a point or a range."""
 
@@ -97,9 +105,15 @@ class ConditionReader:
 
     def read(self, node: exp.Expr) -> Tree:
         """Return the tree of a condition. Raises the text's error: `unsupported`, `unknown_column`, `syntax`."""
-        if (mark := self._text.keyword(("!",))) is not None:
-            raise unsupported(self._text, "`!` before a condition", mark, "Write NOT.")
+        self._check_foreign()
         return self._tree(node, False, 0)
+
+    def _check_foreign(self) -> None:
+        words = Words(self._text.sql, self._text.tokens)
+        for written, what, instead in _FOREIGN:
+            for at in words.find(*written):
+                place = words.place(at, at + len(written) - 1)
+                raise unsupported(self._text, what, place, f"Write {instead}.")
 
     def _tree(self, node: exp.Expr, negated: bool, depth: int) -> Tree:
         if depth > MAX_DEPTH:
@@ -157,6 +171,7 @@ class ConditionReader:
         return (Or if negated else And)((first, last), written)
 
     def _list(self, node: exp.In) -> tuple[int, ...]:
+        refuse_extras(self._text, node, ("this", "expressions", "query", "unnest", "field"))
         if any(node.args.get(name) is not None for name in ("query", "unnest", "field")) or not node.expressions:
             raise refuse_list(self._text, node)
         return tuple([self._constant(each.unnest(), node) for each in node.expressions])
@@ -164,6 +179,7 @@ class ConditionReader:
     def _pattern(self, node: exp.Expr, negated: bool, written: exp.Expr) -> Condition:
         like = node.this if isinstance(node, exp.Escape) else node
         if isinstance(node, exp.StartsWith):
+            refuse_extras(self._text, node, ("this", "expression"))
             column = self._column(node.this, node)
             return self._made(column, "prefix", (self._constant(node.expression.unnest(), node),), negated, written)
         if not isinstance(like, exp.Like):

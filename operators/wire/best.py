@@ -95,7 +95,7 @@ def read_best(header: Header, columns: Columns) -> PackedBest:
     group, groups = columns.groups()
     heads: dict[str, Any] = {name: columns.ints(name)[:count] for name in _PLAIN}
     bounds, cands = _lengths(heads, columns.layout.rows)
-    lists = {"bounds": columns.ints("bounds")[:bounds], "cand_x": columns.ints("cand_x")[:cands]}
+    lists: dict[str, Any] = {"bounds": columns.ints("bounds")[:bounds], "cand_x": columns.ints("cand_x")[:cands]}
     cand = columns.ints("cand")[:cands]
     images = _images(heads["old"], heads["new"], cand, columns.layout.rows)
     heads["channel"] = columns.places("channel", len(header.channels))[:count].astype(np.int32)
@@ -117,7 +117,8 @@ def read_best(header: Header, columns: Columns) -> PackedBest:
     return PackedBest(header, seq, partition[:count], offset[:count], messages, some)
 
 
-def _rectangles(columns: Columns, count: int) -> dict[str, I64]:
+def _rectangles(columns: Columns, count: int) -> dict[str, Any]:
+    """Return the bounds of messages."""
     lo_max, below, inside, above = (columns.ints(name)[:count] for name in ("lo_max", "below", "inside", "above"))
     hi_min = lo_max + inside
     return {"lo_min": lo_max - below, "lo_max": lo_max, "hi_min": hi_min, "hi_max": hi_min + above}

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from catalog.query.channel import Channel
-from catalog.query.shape import Shape
+from catalog.query.filter_shape import FilterShape
+from catalog.query.shape import AnyShape, Shape
 from catalog.schema.relation import Catalog, Relation
 from catalog.types.column_type import ColumnType, Kind
 from operators.channel_kinds import is_plain
@@ -17,7 +18,9 @@ from overlay.answers.aggregate_layout import AggregateLayout
 from overlay.answers.answer_layout import AnswerLayout
 from overlay.answers.set_layout import SetLayout
 from overlay.arena.interner import Interned
+from overlay.delivery.bag_delivery import FORM
 from overlay.delivery.delivery import NULL, ValueTexts, json_text
+from overlay.delivery.row_text import RowTexts
 from state.change_batch import I32, I64, Bool
 
 COUNT_TYPE = ColumnType(Kind.BIGINT)
@@ -33,7 +36,7 @@ class Domain(NamedTuple):
     range: str | None
 
     @classmethod
-    def of(cls, one: Shape | Channel) -> Domain:
+    def of(cls, one: AnyShape | Channel) -> Domain:
         """Return the domain of a shape, which is that of all its channels, or of a channel."""
         return cls(one.relation, one.equal, one.range)
 
@@ -48,38 +51,81 @@ class ShapeEntry:
     bounds are bytes, else None. A *plain* shape's answers are one order code; one that `counts` is a COUNT alone. Both
     are kept in the columns of slots and written by `texts`; all others, and those told by MIN CHANGE, are kept one by
     one and read by `plan`.
+
+    A *filter* has the columns `needed` compared, shown or summed, and its types are those of what is shown or of its
+    outputs; `tested_types` of what is compared. One that shows rows is a *bag*: its rows are not kept, `rows` writes
+    them, and it has no `plan`. One that sums is answered as if its rows were those of a range.
     """
 
     number: int
-    shape: Shape
+    shape: AnyShape
     born: int
     shard: str
     topic: str
     types: tuple[ColumnType | None, ...]
     range_type: ColumnType | None = None
+    tested_types: tuple[ColumnType | None, ...] = ()
     count: int = 0
     domain: int = field(init=False, default=-1)
     key: str = field(init=False)
     plain: bool = field(init=False)
-    counts: bool = field(init=False)
+    counts: bool = field(init=False, default=False)
+    filters: bool = field(init=False)
+    bag: bool = field(init=False)
+    channels: tuple[Channel, ...] = field(init=False)
+    needed: dict[str, ColumnType] = field(init=False)
     plan: AnswerLayout[Any] = field(init=False)
+    rows: RowTexts = field(init=False)
     texts: ValueTexts = field(init=False)
     topic_text: str = field(init=False)
 
     def __post_init__(self) -> None:
-        first = self.types[0]
-        self.key = self.shape.shown
-        self.plain = first is not None and is_plain(self.shape, first.coded)
-        self.plan = _LAYOUTS.get(self.shape.outputs[0].function, AggregateLayout)(self.shape, self.types)
-        self.counts = [channel.kind for channel in self.plan.channels] == ["rows"] and len(self.types) == 1
+        first, shape = self.types[0], self.shape
+        self.key, self.channels = shape.acknowledged, shape.channels
+        self.filters = isinstance(shape, FilterShape)
+        self.bag = self.filters and not shape.outputs
+        self.needed = _needed(shape, self.types, self.tested_types)
+        self.plain = first is not None and isinstance(shape, Shape) and is_plain(shape, first.coded)
         self.texts = ValueTexts(self.text_type)
         self.topic_text = json_text(self.topic)
+        if self.bag:
+            self.rows = RowTexts([type_ for type_ in self.types if type_ is not None])
+            return
+        ranged = shape if isinstance(shape, Shape) else Shape(shape.relation, shape.outputs, (), None)
+        self.plan = _LAYOUTS.get(shape.outputs[0].function, AggregateLayout)(ranged, self.types)
+        self.counts = [channel.kind for channel in self.plan.channels] == ["rows"] and len(self.types) == 1
+        self.texts = ValueTexts(self.text_type)
 
     @property
     def text_type(self) -> ColumnType:
         """The type of what `texts` writes."""
         first = self.types[0]
         return COUNT_TYPE if self.counts or first is None else first
+
+    @property
+    def form(self) -> str | None:
+        """The form of the answers as acknowledgements say it; None for values and sets."""
+        return form_of(self.shape)
+
+    @property
+    def tested(self) -> tuple[str, ...]:
+        """The columns that a filter compares; its constants count in them."""
+        return self.shape.tested if isinstance(self.shape, FilterShape) else ()
+
+    @property
+    def shown_list(self) -> tuple[str, ...]:
+        """The SELECT list of a bag."""
+        return self.shape.shown if isinstance(self.shape, FilterShape) else ()
+
+    @property
+    def shown(self) -> frozenset[str | None]:
+        """The columns that are shown or go into outputs."""
+        return frozenset([*self.shown_list, *(output.column for output in self.shape.outputs)])
+
+    @property
+    def keys(self) -> tuple[int, ...]:
+        """Where the columns of the primary key stand among those that a filter shows; () unless all are shown."""
+        return self.shape.keys if isinstance(self.shape, FilterShape) else ()
 
     def stands(self, catalog: Catalog) -> bool:
         """Whether the relation that the shape was compiled for is still there (it may have new columns)."""
@@ -91,12 +137,14 @@ class ShapeTable:
     """Shapes by number, by value and by the channels they are answered from. Numbers are small and are used again."""
 
     def __init__(self) -> None:
-        self._by_shape: dict[Shape, ShapeEntry] = {}
+        self._by_shape: dict[AnyShape, ShapeEntry] = {}
         self._by_number: dict[int, ShapeEntry] = {}
         self._by_channel: dict[Channel, dict[int, ShapeEntry]] = {}
         self._domains: Interned[Domain] = Interned()
         self._texts: dict[ColumnType, ValueTexts] = {}
+        self._rows: dict[tuple[ColumnType | None, ...], RowTexts] = {}
         self._gaps: list[int] = []
+        self._filters: set[int] = set()
 
     def __iter__(self) -> Iterator[ShapeEntry]:
         return iter(self._by_number.values())
@@ -108,7 +156,12 @@ class ShapeTable:
         """Whether a shape has this number."""
         return number in self._by_number
 
-    def get(self, shape: Shape) -> ShapeEntry | None:
+    @property
+    def filters(self) -> I64:
+        """The numbers of filters, ascending."""
+        return np.array(sorted(self._filters), np.int64)
+
+    def get(self, shape: AnyShape) -> ShapeEntry | None:
         """Return the entry of `shape`, or None where no subscription has it."""
         return self._by_shape.get(shape)
 
@@ -152,15 +205,20 @@ class ShapeTable:
             texts.append(NULL)
         return places, texts
 
-    def enter(self, shape: Shape, relation: Relation, types: Sequence[ColumnType | None]) -> ShapeEntry:
-        """Return the entry of `shape`, made if need be; `types` are those of its outputs. Cost: O(1), amortised."""
+    def enter(self, shape: AnyShape, relation: Relation, types: Sequence[ColumnType | None]) -> ShapeEntry:
+        """Return the entry of `shape`, made if need be; `types` are those of its outputs, or of what it shows.
+
+        Cost: O(1), amortised.
+        """
         entry = self._by_shape.get(shape)
         if entry is None:
             range_type = None if shape.range is None else relation.column(shape.range).type
             if range_type is not None and range_type.coded:
                 range_type = None
             names = (relation.born, relation.shard, relation.topic)
-            entry = ShapeEntry(self._unused(), shape, *names, tuple(types), range_type)
+            tested = shape.tested if isinstance(shape, FilterShape) else ()
+            tested_types = tuple(relation.column(name).type for name in tested)
+            entry = ShapeEntry(self._unused(), shape, *names, tuple(types), range_type, tested_types)
             self.put(entry)
         return entry
 
@@ -170,9 +228,13 @@ class ShapeTable:
             self._domains.leave([self[entry.number].domain])
         entry.domain = self._domains.enter(Domain.of(entry.shape))
         entry.texts = self._texts.setdefault(entry.text_type, entry.texts)
+        if entry.bag:
+            entry.rows = self._rows.setdefault(entry.types, entry.rows)
         self._by_shape[entry.shape] = entry
         self._by_number[entry.number] = entry
-        for channel in entry.plan.channels:
+        if entry.filters:
+            self._filters.add(entry.number)
+        for channel in entry.channels:
             self._by_channel.setdefault(channel, {})[entry.number] = entry
 
     def drop(self, number: int) -> None:
@@ -180,7 +242,8 @@ class ShapeTable:
         entry = self._by_number.pop(number)
         self._domains.leave([entry.domain])
         del self._by_shape[entry.shape]
-        for channel in entry.plan.channels:
+        self._filters.discard(number)
+        for channel in entry.channels:
             others = self._by_channel[channel]
             del others[number]
             if not others:
@@ -196,3 +259,19 @@ class ShapeTable:
         while number in self._by_number:
             number += 1
         return number
+
+
+def form_of(shape: AnyShape) -> str | None:
+    """Return the form of a shape's answers as acknowledgements say it; None for values and sets."""
+    return FORM if isinstance(shape, FilterShape) and shape.shown else None
+
+
+def _needed(
+    shape: AnyShape, types: Sequence[ColumnType | None], tested: Sequence[ColumnType | None]
+) -> dict[str, ColumnType]:
+    """Return the columns whose images a filter needs, with their types; nothing for other shapes."""
+    if not isinstance(shape, FilterShape):
+        return {}
+    names: list[str | None] = [*(shape.shown or (output.column for output in shape.outputs)), *shape.tested]
+    pairs = zip(names, [*types, *tested], strict=True)
+    return {name: type_ for name, type_ in pairs if name is not None and type_ is not None}

@@ -37,6 +37,7 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
+from state.arrow_stream import stream_of
 from state.byte_runs import RECORD_BYTES
 from state.change_batch import I64
 
@@ -260,7 +261,7 @@ def _records(table: pa.Table) -> Iterator[bytes]:
     """Yield the rows as records; what is too large is parted again, until it fits or is one row."""
     rows = table.num_rows * RECORD_BYTES // (table.nbytes + table.nbytes // 20)
     if rows >= table.num_rows or table.num_rows == 1:
-        value = _written(table)
+        value = stream_of(table)
         if len(value) <= RECORD_BYTES or table.num_rows == 1:
             yield value
             return
@@ -287,10 +288,3 @@ def _used(column: pa.DictionaryArray) -> pa.DictionaryArray:
     used[places] = True
     fresh = np.cumsum(used, dtype=np.int32) - 1
     return pa.DictionaryArray.from_arrays(pa.array(fresh[places]), column.dictionary.filter(pa.array(used)))
-
-
-def _written(table: pa.Table) -> bytes:
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table)
-    return bytes(sink.getvalue().to_pybytes())

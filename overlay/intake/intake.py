@@ -24,6 +24,7 @@ import numpy as np
 from catalog.query.compiler import Compiled
 from catalog.query.subscription_id import MAX_ID_BYTES
 from catalog.schema.relation import Relation
+from overlay.answers.shape_table import form_of
 from overlay.arena.key_kernels import homes
 from overlay.arena.text_arena import sizes_of
 from overlay.delivery import ack
@@ -151,7 +152,8 @@ class Intake:
         ends: dict[tuple[int, int], str] = {}
         kinds = list(zip(accepted.shape.tolist(), accepted.term.tolist(), strict=True))
         for shape, term in set(kinds):
-            ends[shape, term] = ack.ending(accepted.shapes[shape].shape.shown, accepted.terms[term].cost)
+            asked = accepted.shapes[shape].shape
+            ends[shape, term] = ack.ending(asked.acknowledged, accepted.terms[term].cost, form_of(asked))
         rows = zip(json_names(accepted.keys), accepted.versions.tolist(), accepted.sql, kinds, strict=True)
         self.outbox.acks(
             accepted.keys, [ack.accepted(name, version, sql, ends[kind]) for name, version, sql, kind in rows]

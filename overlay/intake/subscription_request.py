@@ -56,7 +56,7 @@ def read_request(value: bytes) -> Request | Refusal:
 
 def _with_options(request: Request) -> Request | Refusal:
     if request.notify is not None and read_policy(request.notify) is None:
-        hint = "write EVERY CHANGE, LATEST, MIN CHANGE 0.5 or MIN CHANGE 5 %"
+        hint = "write EVERY CHANGE, LATEST, MIN CHANGE 0.5, MIN CHANGE 5 %, TRANSITIONS or ENTER"
         return Refusal("malformed", f"`notify` names no policy: {request.notify[:80]!r}", hint)
     if request.ttl is not None and not 0 < request.ttl <= MAX_TTL_SECONDS:
         return Refusal("malformed", f"`ttl` is {_cut(str(request.ttl))}, expected 1 to {MAX_TTL_SECONDS} seconds")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import msgspec
 
+from catalog.sql.notify import NONE
 from catalog.types.column_type import JsonValue
 from overlay.delivery.delivery import NULL, Position
 from overlay.machine.edge_memory import EdgeMemory
@@ -21,6 +22,9 @@ class SubscriptionView:
     the position up to which the edge has followed the shard. `n` is the number of the last delivery of `version`, which
     told this answer unless the policy has held it back; without a snapshot yet, `at` is None and `n` is 0.
     `replaced_by` is the version of an accepted replacement that waits for its snapshot.
+
+    An answer of rows is not here: `rows` says how many they are, and `snapshot` is `none` where its subscriber wanted
+    none.
     """
 
     id: str
@@ -31,6 +35,8 @@ class SubscriptionView:
     text: str = NULL
     at: Position | None = None
     replaced_by: int | None = None
+    rows: int | None = None
+    snapshot: str | None = None
 
     @property
     def answer(self) -> JsonValue | list[JsonValue]:
@@ -63,6 +69,10 @@ class SubscriptionViews:
         name, version, n = slots.key(slot).decode(), int(slots.version[slot]), int(slots.n[slot])
         if not n:
             return SubscriptionView(name, version, "accepted", slots.sql(slot))
-        text = self._store.shape_of(slot).plan.text(self._store.answer(slot))
         at = self._memory.followed(int(slots.eras[slot]))
-        return SubscriptionView(name, version, "live", slots.sql(slot), n, text, at, replaced_by)
+        named = (name, version, "live", slots.sql(slot), n)
+        if self._store.shape_of(slot).bag:
+            rows, snapshot = int(slots.filters.rows[slot]), slots.terms.of(slot).snapshot
+            return SubscriptionView(*named, NULL, at, replaced_by, rows, snapshot if snapshot == NONE else None)
+        text = self._store.shape_of(slot).plan.text(self._store.answer(slot))
+        return SubscriptionView(*named, text, at, replaced_by)

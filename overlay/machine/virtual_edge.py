@@ -16,8 +16,9 @@ Promises, numbered as the tests that crash it:
 4. *Once.* A subscription is registered once an epoch; a snapshot that no registration waits for is ignored.
 5. *Silence.* A message that brings the value already held delivers nothing (and is counted: shards send none).
 6. *Ends.* Dropping a table ends its subscriptions before anything of the batch that announces it is applied.
-7. *Losses.* A notification that cannot be read, a batch that is not whole, or a shard that could not read what was
-   registered makes all register again, as under 3; a notification that a newer engine wrote raises an error.
+7. *Losses.* A notification that cannot be read, a batch that is not whole or lacks a column that a filter needs, or a
+   shard that could not read what was registered makes all register again, as under 3; a notification that a newer
+   engine wrote raises an error.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from catalog.schema.relation import Catalog
 from connectors.record import OutRecord
 from connectors.topics import Topics
 from operators.control import EpochBegins, Progress, RegisterAll
-from operators.packed import Header, PackedMessages, PackedSnapshot
+from operators.packed import Header, PackedImages, PackedMessages, PackedSnapshot
 from operators.record_error import RecordError
 from overlay.answers import quota
 from overlay.delivery import ack
@@ -43,21 +44,27 @@ from overlay.machine.notification import Control, read_notification
 from overlay.machine.subscription_view import SubscriptionView, SubscriptionViews
 from overlay.maintain.batch_applier import BatchApplier
 from overlay.maintain.batch_buffer import BatchBuffer, Chunk, MissingChunksError
+from overlay.subscriptions.bag_looks import BagLooks, Denied, Outcome
 from overlay.subscriptions.edge_counters import EdgeCounters
 from overlay.subscriptions.edge_state import Delta, Head, encode_deltas, encode_snapshot
 from overlay.subscriptions.endings import Endings
 from overlay.subscriptions.expiry import Expiry
+from overlay.subscriptions.filter_book import MissingColumnError
 from overlay.subscriptions.subscription_store import SubscriptionStore
 from overlay.subscriptions.summaries import PATIENT, Patience
 from overlay.table.slot_rows import states_of
 from overlay.table.slot_table import NONE
 from state.errors import TidewireError
+from state.row_digest import KEY_BYTES
 
 _NO_CATALOG = -2
 
 
 class VirtualEdge:
-    """Virtual edge `number` of `partitions`; `catalogs(version)` gives the catalog at an announced version."""
+    """Virtual edge `number` of `partitions`; `catalogs(version)` gives the catalog at an announced version.
+
+    digest_key: 16 bytes that shards and edges share, and nobody else (`state/row_digest.py`).
+    """
 
     def __init__(
         self,
@@ -66,6 +73,7 @@ class VirtualEdge:
         topics: Topics,
         catalogs: Callable[[int], Catalog],
         patience: Patience = PATIENT,
+        digest_key: bytes = bytes(KEY_BYTES),
     ) -> None:
         self.number = number
         self.counters = EdgeCounters()
@@ -77,7 +85,8 @@ class VirtualEdge:
         self._buffer = BatchBuffer()
         self._outbox = Outbox(topics, number)
         self._losses: list[str] = []
-        self._applier = BatchApplier(self._store, self._outbox, self.counters)
+        self._looks = BagLooks(self._store)
+        self._applier = BatchApplier(self._store, self._outbox, self.counters, self._looks, digest_key)
         self._views = SubscriptionViews(self._store, self._admission.held, self._memory)
         self._endings = Endings(self._store, self._outbox, self.counters, self._memory.followed)
         self._expiry = Expiry(self._store)
@@ -114,7 +123,7 @@ class VirtualEdge:
         except RecordError as error:
             self._lose(f"{where} cannot be read: {error}")
             return False
-        if isinstance(record, PackedMessages | PackedSnapshot):
+        if isinstance(record, PackedMessages | PackedImages | PackedSnapshot):
             self._chunk(offset, record)
             return False
         self._control(record)
@@ -143,6 +152,21 @@ class VirtualEdge:
             self._set(registered=True)
             self._store.register_all()
 
+    def look(self, number: int, key: bytes) -> Denied | None:
+        """Ask for the rows of the bag `key` under a negative number; None: the answer comes with `looked`.
+
+        Its registration is written with the next step, and the answer is there after one more batch.
+        """
+        return self._looks.ask(number, key)
+
+    def forget_look(self, number: int) -> None:
+        """Nobody waits for the answer of a look any more."""
+        self._looks.forget(number)
+
+    def looked(self) -> list[tuple[int, Outcome]]:
+        """Return the looks that have ended since the last call, to be told once what was taken is committed."""
+        return self._looks.answered()
+
     def losses(self) -> list[str]:
         """Return what was lost since the last call, each in a sentence that says where: for the log."""
         losses, self._losses = self._losses, []
@@ -160,6 +184,10 @@ class VirtualEdge:
             to = Header("register", self._head.epoch, "", ve=self.number, catalog=self._head.catalog)
             records = self._store.registrations.records(self._admission.catalog, to, self._topics.registrations)
             self._outbox.extend(records)
+            asked = self._looks.registrations()
+            if asked:
+                topic = self._topics.registrations
+                self._outbox.extend([*self._store.registrations.looks(asked, self._admission.catalog, to, topic)])
         delta = self._memory.changes()
         if delta != Delta():
             self._outbox.extend([self._state_record(value) for value in encode_deltas(delta)])
@@ -234,6 +262,7 @@ class VirtualEdge:
         self._store.check()
         self._admission.held.check()
         self._buffer.check()
+        self._looks.check()
 
     def dump(self) -> dict[str, object]:
         """Return all durable state in a comparable form, for tests and bug reports."""
@@ -297,6 +326,7 @@ class VirtualEdge:
     def _void(self, unsure: bool) -> None:
         """Stop following, and forget what is buffered and which batch is to come."""
         self._buffer.clear()
+        self._looks.void()
         self._memory.next_era()
         self._set(applied=None, unsure=unsure)
 
@@ -343,7 +373,8 @@ class VirtualEdge:
             if applied is not None and batch > applied + 1:
                 raise MissingChunksError(f"batch {batch} is committed, expected batch {applied + 1} first")
             committed = self._buffer.take(batch, lenient=self._head.unsure)
-        except MissingChunksError as error:
+            self._applier.check_whole(committed)
+        except (MissingChunksError, MissingColumnError) as error:
             self._lose(f"`{self._topics.notifications}` [{self.number}], epoch {position.epoch}: {error}")
             return
         over_quota = self._applier.apply(committed, position)
@@ -358,6 +389,7 @@ class VirtualEdge:
         registrations = f"`{self._topics.registrations}` [{self.number}]"
         self._losses.append(f"a shard could not read a record of {registrations}: it says so with batch {batch}")
         self.counters.losses += 1
+        self._looks.void()
         self._memory.next_era()
         self._store.register_all()
 

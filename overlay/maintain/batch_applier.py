@@ -1,22 +1,29 @@
-"""One committed batch applied to the subscriptions: snapshots first, then messages, each to whom it meets."""
+"""One committed batch applied to the subscriptions: snapshots first, then messages, then images of rows."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from operators.packed import PackedMessages
+from operators.packed import PackedMessages, PackedSnapshot
 from overlay.delivery.delivery import Position, change_tail, row_at, row_start
 from overlay.delivery.outbox import Outbox
 from overlay.delivery.packed_deliveries import Changes, Shared
+from overlay.maintain.bag_path import BagPath
+from overlay.maintain.bag_snapshots import BagSnapshots
 from overlay.maintain.batch_buffer import CommittedBatch
 from overlay.maintain.conflated_path import LatestAnswers
+from overlay.maintain.image_path import ImagePath
 from overlay.maintain.mode import Mode, Modes
 from overlay.maintain.multi_row_causes import Cause, Sweep, causes, runs
 from overlay.maintain.object_path import SingleAnswers
 from overlay.maintain.probes import Probes, probes
+from overlay.maintain.projections import Projector
 from overlay.maintain.snapshots import Snapshots
 from overlay.maintain.transitions import Transitions, counted, transitions
 from overlay.maintain.whole_snapshots import whole_snapshots
+from overlay.subscriptions.bag_looks import BagLooks
 from overlay.subscriptions.edge_counters import EdgeCounters
 from overlay.subscriptions.subscription_store import SubscriptionStore
 from state.change_batch import I32, I64, Bool
@@ -28,30 +35,59 @@ STEP = 4_096
 class BatchApplier:
     """Turns batches into deliveries and new answers."""
 
-    def __init__(self, store: SubscriptionStore, outbox: Outbox, counters: EdgeCounters) -> None:
+    def __init__(
+        self, store: SubscriptionStore, outbox: Outbox, counters: EdgeCounters, looks: BagLooks, digest_key: bytes
+    ) -> None:
         self._store = store
         self._outbox = outbox
         self._counters = counters
         self._modes = Modes(store)
-        self._snapshots = Snapshots(store, outbox, counters, self._modes)
+        projector = Projector(store.shapes, digest_key)
+        self._looks = looks
+        self._bag_snapshots = BagSnapshots(store, projector)
+        self._snapshots = Snapshots(store, outbox, counters, self._modes, self._bag_snapshots)
         self._singles = SingleAnswers(store, outbox, counters)
         self._latest = LatestAnswers(store, outbox, counters)
         self._swept: list[Cause | None] = []
         self._sweep = Sweep(store, outbox, counters, self._modes, self._latest)
+        self._bags = BagPath(store, outbox, counters, self._modes, projector)
+        self._images = ImagePath(store, counters, self._modes, self._bags, self._singles, self._counted)
 
     def apply(self, batch: CommittedBatch, position: Position) -> list[int]:
         """Apply `batch`, which ends at `position`; return slots over their quota, which the caller must end.
 
         Cost: O(snapshots * log n + messages * log n + hits), about 2 us a hit on a plain answer, 13 to 17 us on others.
         """
-        for snapshot in whole_snapshots(batch.snapshots):
+        snapshots = whole_snapshots(batch.snapshots)
+        for snapshot in snapshots:
             self._snapshots.take(snapshot, position.before)
+        if len(self._looks):
+            self._answer_looks(snapshots, position.before)
         for packed in batch.messages:
             self._messages(packed, position)
+        for images in batch.images:
+            self._images.apply(images, position)
         self._sweep.enter(None, position)
         self._singles.end()
         self._latest.end(position)
+        self._bags.end()
         return [*self._snapshots.given_up(), *self._singles.given_up()]
+
+    def check_whole(self, batch: CommittedBatch) -> None:
+        """Raise MissingColumnError if `batch` does not tell what filters need that are followed."""
+        for images in batch.images:
+            self._store.filters.check_told(images)
+
+    def _answer_looks(self, snapshots: Sequence[PackedSnapshot], at: Position) -> None:
+        """End the looks that are answered: their rows hold before any change of the batch."""
+        for snapshot in snapshots:
+            for row in (snapshot.version < 0).nonzero()[0].tolist():
+                number = int(snapshot.version[row])
+                slot, reply = self._looks.slot(number), snapshot.replies.get(row)
+                outcome = None
+                if slot is not None and reply is not None:
+                    outcome = self._bag_snapshots.looked(slot, reply, at)
+                self._looks.settle(number, outcome)
 
     def _messages(self, packed: PackedMessages, position: Position) -> None:
         self._counters.messages += len(packed.messages)
@@ -68,6 +104,11 @@ class BatchApplier:
         if len(which):
             self._causes(packed, hit, slots.astype(np.int64), position)
         return hit
+
+    def _counted(self, packed: PackedMessages, hit: I64, slots: I64, position: Position) -> None:
+        """Apply hits on counts of filters, whose messages were made here (`maintain/image_path.py`)."""
+        self._swept = causes(packed) if packed.several is not None else []
+        self._causes(packed, hit, slots, position)
 
     def _causes(self, packed: PackedMessages, hit: I64, slots: I64, position: Position) -> None:
         """Apply hits; those of a record that changes many rows are one change."""

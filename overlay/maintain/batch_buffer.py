@@ -14,10 +14,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from operators.packed import PackedMessages, PackedSnapshot
+from operators.packed import PackedImages, PackedMessages, PackedSnapshot
 from state.errors import TidewireError
 
-Chunk = PackedMessages | PackedSnapshot
+Chunk = PackedMessages | PackedImages | PackedSnapshot
 
 
 class MissingChunksError(TidewireError):
@@ -28,13 +28,14 @@ class MissingChunksError(TidewireError):
 
 @dataclass(slots=True)
 class CommittedBatch:
-    """All that one batch sent to this virtual edge: every snapshot, then the messages, by shard and seq.
+    """All that one batch sent to this virtual edge: every snapshot, messages, then images, each by shard and seq.
 
     lost: a shard says that it could not read what the virtual edge registered.
     """
 
     snapshots: list[PackedSnapshot] = field(default_factory=list)
     messages: list[PackedMessages] = field(default_factory=list)
+    images: list[PackedImages] = field(default_factory=list)
     lost: bool = False
 
 
@@ -107,6 +108,8 @@ def _spread(chunks: list[Chunk], into: CommittedBatch) -> None:
         into.lost |= chunk.header.lost
         if isinstance(chunk, PackedSnapshot):
             into.snapshots.append(chunk)
+        elif isinstance(chunk, PackedImages):
+            into.images.append(chunk)
         else:
             into.messages.append(chunk)
 

@@ -52,7 +52,10 @@ class SingleAnswers:
     def hits(self, packed: PackedMessages, hit: I64, slots: I64, position: Position) -> None:
         """Take hits (index of a message, slot) in causal order, and apply all but those of the last cause."""
         made = self._instructions(packed, np.unique(hit).tolist(), position)
-        instructions = [made[message] for message in hit.tolist()]
+        self.take(slots, [made[message] for message in hit.tolist()])
+
+    def take(self, slots: I64, instructions: list[PartChange]) -> None:
+        """Take what messages do to slots, at least one, in causal order, and apply all but those of the last cause."""
         last, end = instructions[-1].at, len(instructions)
         while end and instructions[end - 1].at == last:
             end -= 1

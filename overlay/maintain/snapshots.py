@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
-import numpy.typing as npt
 
 from catalog.sql.notify import FORMS, PACKED
 from operators.answer import Tally
 from operators.packed import PackedSnapshot
 from operators.reply import Later, Refused
+from overlay.answers import quota
 from overlay.answers.answer import Answer, answer_of, over_quota
 from overlay.delivery import ack
 from overlay.delivery.delivery import NULL, Position, delivery, json_names, json_text, moved
 from overlay.delivery.outbox import Outbox
-from overlay.maintain.mode import Mode, Modes
+from overlay.maintain.bag_snapshots import BagAnswer, BagSnapshots
+from overlay.maintain.mode import Mode, ModeColumn, Modes
 from overlay.subscriptions.edge_counters import EdgeCounters
 from overlay.subscriptions.expiry import written
 from overlay.subscriptions.subscription_store import SubscriptionStore
@@ -28,33 +31,41 @@ class Snapshots:
     Slots whose answer is over its quota are neither started nor resynced: `given_up` returns them, to be ended.
     """
 
-    def __init__(self, store: SubscriptionStore, outbox: Outbox, counters: EdgeCounters, modes: Modes) -> None:
+    def __init__(
+        self, store: SubscriptionStore, outbox: Outbox, counters: EdgeCounters, modes: Modes, bags: BagSnapshots
+    ) -> None:
         self._exceeded: list[int] = []
         self._store = store
         self._outbox = outbox
         self._counters = counters
         self._modes = modes
+        self._bags = bags
 
     def take(self, packed: PackedSnapshot, at: Position) -> None:
         """Take the answers of one chunk, which hold at `at`.
 
-        What a shard refuses ends before it has begun; what it answers later is registered again with this step.
+        What a shard refuses ends before it has begun, and a live bag that has grown beyond its quota ends too; what it
+        answers later is registered again with this step.
         Of an id's two slots the live one is resynced before the waiting one starts.
         Cost: O(slots) in numpy; 5 us to start a plain answer, 10 us others.
         """
         slots = self._store.slots.awaiting_slots(packed.version)
         rows = np.unique(slots, return_index=True)[1]
         rows = np.sort(rows[slots[rows] != NONE])
-        self._counters.stale_snapshots += len(slots) - len(rows)
+        self._counters.stale_snapshots += int(np.count_nonzero(packed.version >= 0)) - len(rows)
         slots = slots[rows]
-        if packed.replies:
-            valued = self._reply(packed, rows.tolist(), slots.tolist())
-            rows, slots = rows[valued], slots[valued]
         self._modes.forget(slots)
+        bags: dict[int, BagAnswer] = {}
+        if packed.replies:
+            valued = self._reply(packed, rows.tolist(), slots.tolist(), bags)
+            rows, slots = rows[valued], slots[valued]
         modes = self._modes.of(slots)
         is_live = self._store.slots.n[slots] > 0
         for begun in (True, False):
-            mine = (is_live == begun) & (modes != Mode.SINGLE)
+            if bags:
+                some = {slot: answer for slot, answer in bags.items() if bool(self._store.slots.n[slot]) == begun}
+                (self._resync_bags if begun else self._start_bags)(some, at)
+            mine = (is_live == begun) & (modes & (Mode.SINGLE | Mode.BAG) == 0)
             if mine.any():
                 value, known = _columns(packed, rows[mine], modes[mine])
                 (self._resync_plain if begun else self._start_plain)(slots[mine], value, known, at)
@@ -63,18 +74,24 @@ class Snapshots:
             if wholes:
                 (self._resync_singles if begun else self._start_singles)(wholes, at)
 
-    def _reply(self, packed: PackedSnapshot, rows: list[int], slots: list[int]) -> I64:
-        """Take what is no value; return the places of all others among `slots`."""
+    def _reply(self, packed: PackedSnapshot, rows: list[int], slots: list[int], bags: dict[int, BagAnswer]) -> I64:
+        """Take what is no value, and write into `bags` what is said to those; return the places of values."""
         table, refused, later = self._store.slots, list[int](), list[int]()
         for row, slot in zip(rows, slots, strict=True):
             reply = packed.replies.get(row)
             if isinstance(reply, Later):
                 later.append(slot)
-            elif isinstance(reply, Refused) and not table.n[slot]:
+            elif isinstance(reply, Refused) and table.n[slot]:
+                if reply.code == quota.REASON:
+                    self._exceeded.append(slot)
+            elif isinstance(reply, Refused):
                 refusal = ack.Refusal(reply.code, reply.message, reply.hint or None)
                 key = table.key(slot)
                 self._outbox.ack(key, ack.refused(key.decode(), int(table.version[slot]), refusal))
                 refused.append(slot)
+            elif reply is not None and self._store.shape_of(slot).bag:
+                answer = self._bags.read(slot, reply)
+                bags |= {} if answer is None else {slot: answer}
         self._counters.refused += len(refused)
         self._store.retire(np.array(refused, np.int64))
         if later:
@@ -130,6 +147,28 @@ class Snapshots:
         self._start(np.array(list(wholes), np.int64), bodies, at)
         self._keep_singles(wholes, np.ones(len(wholes), np.int64))
 
+    def _resync_bags(self, answers: dict[int, BagAnswer], at: Position) -> None:
+        """Resync bags."""
+        table, numbers = self._store.slots, list[int]()
+        for slot, answer in answers.items():
+            key, n = table.key(slot), int(table.n[slot]) + self._bags.differs(slot, answer)
+            made = partial(_made, json_text(key.decode()), "resync", int(table.version[slot]), n, at.text, None)
+            self._outbox.deliver_parts(key, self._bags.resynced(slot, answer, made), table.terms.of(slot).deliver)
+            numbers.append(n)
+        self._counters.deliveries += len(answers)
+        self._bags.keep(answers, numbers)
+
+    def _start_bags(self, answers: dict[int, BagAnswer], at: Position) -> None:
+        """Start bags."""
+        table, slots = self._store.slots, np.array(list(answers), np.int64)
+        keys = self._replace(slots)
+        names, sqls = json_names(keys), table.json_sqls(slots)
+        for (slot, answer), key, name, sql in zip(answers.items(), keys, names, sqls, strict=True):
+            made = partial(_made, name, "snapshot", int(table.version[slot]), 1, at.text, sql)
+            self._outbox.deliver_parts(key, self._bags.started(slot, answer, made), table.terms.of(slot).deliver)
+        self._say_live(slots, keys, names, sqls, at)
+        self._bags.keep(answers, [1] * len(answers))
+
     def _keep_singles(self, wholes: dict[int, Answer], n: I64) -> None:
         slots, zeros = np.array(list(wholes), np.int64), np.zeros(len(wholes), np.int64)
         self._store.sync(slots, zeros, zeros > 0, n)
@@ -144,6 +183,16 @@ class Snapshots:
 
     def _start(self, slots: I64, bodies: list[str], at: Position) -> None:
         """Say that waiting subscriptions are live, in place of those that they replace."""
+        table, text = self._store.slots, at.text
+        keys = self._replace(slots)
+        names, sqls = json_names(keys), table.json_sqls(slots)
+        rows = zip(names, table.version[slots].tolist(), bodies, sqls, strict=True)
+        told = [delivery(name, "snapshot", version, 1, body, text, sql) for name, version, body, sql in rows]
+        self._outbox.deliver_all(keys, told, table.terms.forms(slots))
+        self._say_live(slots, keys, names, sqls, at)
+
+    def _replace(self, slots: I64) -> list[bytes]:
+        """Forget what waiting subscriptions replace, and return their ids."""
         table = self._store.slots
         keys = table.keys(slots)
         replaced, _ = table.find_all(keys)
@@ -151,17 +200,13 @@ class Snapshots:
         if (table.terms.forms(replaced) == FORMS.index(PACKED)).any():
             self._outbox.flush()  # what the replaced ones have told stands before what comes in another form
         self._store.retire(replaced)
-        rows = zip(
-            json_names(keys), table.version[slots].tolist(), bodies, table.json_sqls(slots), self._ends(slots),
-            strict=True,
-        )  # fmt: skip
+        return keys
+
+    def _say_live(self, slots: I64, keys: list[bytes], names: list[str], sqls: list[str], at: Position) -> None:
+        """Acknowledge subscriptions whose snapshot was told."""
+        rows = zip(names, self._store.slots.version[slots].tolist(), sqls, self._ends(slots), strict=True)
         text = at.text
-        told, live = [], []
-        for name, version, body, sql, end in rows:
-            told.append(delivery(name, "snapshot", version, 1, body, text, sql))
-            live.append(ack.live(name, version, text, sql, end))
-        self._outbox.deliver_all(keys, told, table.terms.forms(slots))
-        self._outbox.acks(keys, live)
+        self._outbox.acks(keys, [ack.live(name, version, text, sql, end) for name, version, sql, end in rows])
         self._counters.deliveries += len(slots)
 
     def _ends(self, slots: I64) -> list[str]:
@@ -170,7 +215,8 @@ class Snapshots:
         made: dict[tuple[int, int], str] = {}
         kinds = list(zip(table.shape[slots].tolist(), table.terms.number[slots].tolist(), strict=True))
         for shape, term in dict.fromkeys(kinds):
-            made[shape, term] = ack.ending(self._store.shapes[shape].key, table.terms.value(term).cost)
+            entry = self._store.shapes[shape]
+            made[shape, term] = ack.ending(entry.key, table.terms.value(term).cost, entry.form)
         expires = table.expiry.of(slots).tolist()
         return [
             made[kind] if when == INT64_MAX or when < 0 else ack.expiring(written(when)) + made[kind]
@@ -185,7 +231,11 @@ class Snapshots:
         self._counters.deliveries += 1
 
 
-def _columns(packed: PackedSnapshot, rows: I64, modes: npt.NDArray[np.uint8]) -> tuple[I64, Bool]:
+def _made(name: str, kind: str, version: int, n: int, at: str, sql: str | None, body: str) -> bytes:
+    return delivery(name, kind, version, n, body, at, sql)
+
+
+def _columns(packed: PackedSnapshot, rows: I64, modes: ModeColumn) -> tuple[I64, Bool]:
     """Return the answers in `rows` as they are kept in columns: order codes, or counts."""
     known = packed.has_new[rows].copy()
     value = np.where(known, packed.new[rows], 0)

@@ -10,6 +10,7 @@ import msgspec
 
 from connectors.http.answer import Answer, Elsewhere, Found, NotNow, Unknown
 from connectors.kafka.partitioner import home_partition
+from overlay.delivery.bag_delivery import FORM
 from overlay.machine.subscription_view import SubscriptionView
 from overlay.process.committed_view import CommittedView
 from overlay.process.large_answers import LargeAnswers
@@ -122,10 +123,12 @@ def _body(view: SubscriptionView) -> dict[str, object]:
         "status": view.status,
         "version": view.version,
         "n": view.n,
-        "answer": msgspec.Raw(view.text.encode()),
-        "at": view.at,
-        "sql": view.sql,
     }
+    if view.rows is None:
+        body["answer"] = msgspec.Raw(view.text.encode())
+    else:
+        body |= {"form": FORM, "rows": view.rows} | ({} if view.snapshot is None else {"snapshot": view.snapshot})
+    body |= {"at": view.at, "sql": view.sql}
     if view.replaced_by is not None:
         body["replaced_by"] = view.replaced_by
     return body

@@ -28,6 +28,7 @@ from collections.abc import Iterator
 
 from structlog.typing import FilteringBoundLogger
 
+from connectors.digest_key import digest_key
 from connectors.kafka.admin import Place
 from connectors.kafka.catalog_versions import CatalogVersions
 from connectors.kafka.failure import KafkaFailure, StepAborted
@@ -42,6 +43,7 @@ from overlay.process.edge_config import EdgeConfig
 from overlay.process.memory_trim import Rests, give_back
 from overlay.process.owned_edges import OwnedEdges, Step
 from overlay.process.ownership import client_id
+from overlay.process.shard_looks import ShardLooks
 from overlay.push.board import PushBoard
 from overlay.subscriptions.edge_state import EdgeStateError
 from state.errors import UserError
@@ -75,6 +77,7 @@ class EdgeMember:
         view: CommittedView,
         answers: EdgeAnswers,
         board: PushBoard,
+        looks: ShardLooks,
         log: FilteringBoundLogger,
     ) -> None:
         self._config = config
@@ -83,10 +86,13 @@ class EdgeMember:
         self._view = view
         self._answers = answers
         self._board = board
+        self._looks = looks
         self._log = log
         catalogs = CatalogVersions(reader, self._topics)
         ends = self._notification_ends
-        self._owned = OwnedEdges(self._topics, partitions, catalogs.at, ends, config.snapshot_floor)
+        asked = self._topics.subscriptions
+        key = digest_key(reader.admin.topic_ids([asked]).get(asked, ""))
+        self._owned = OwnedEdges(self._topics, partitions, catalogs.at, ends, config.snapshot_floor, key)
         answers.serve(self._owned, partitions, address)
         consumed = [self._topics.subscriptions, self._topics.notifications]
         self._group = GroupConsumer(config.kafka, config.group, consumed, client_id(address), config.session_seconds)
@@ -129,6 +135,7 @@ class EdgeMember:
         """Leave the group, so that others take over at once."""
         with self._view.changing():
             self._owned.clear()
+        self._looks.lost()
         self._group.close()
         self._producer.close()
 
@@ -136,6 +143,7 @@ class EdgeMember:
         """1. Drop what was owned; note the assignment that holds from now on."""
         with self._view.changing():
             self._owned.clear()
+        self._looks.lost()
         self._adopted, self._left = False, []
         self._assignment = self._group.assignment
         self._forgot = time.monotonic()
@@ -229,6 +237,7 @@ class EdgeMember:
             self._feed(subscriptions, until)
             self._owned.raise_fences()
             self._owned.refuse_held()
+            self._looks.ask(self._owned.look, self._owned.forget_look)
             self._commit()
         self._answers.counters.consumed += before - len(self._left)
         return before > len(self._left)
@@ -268,6 +277,7 @@ class EdgeMember:
             raise
         if self._open_time.committed(time.monotonic() - began):
             self._replace_producer()
+        self._looks.told(step.looked)
         self._board.committed([*step.records, *step.pushed] if step.pushed else step.records)
         self._committed = dict(step.positions)
         self._answers.counters.transactions += 1
@@ -291,6 +301,7 @@ class EdgeMember:
         self._answers.state = "recovering"
         with self._view.changing():
             self._owned.clear()
+        self._looks.lost()
         self._group.pause()
         self._adopted, self._left = False, []
 

@@ -22,6 +22,7 @@ from overlay.process.edge_member import EdgeMember
 from overlay.process.jit_warmup import warm
 from overlay.process.lasting_objects import settle
 from overlay.process.ownership import Ownership
+from overlay.process.shard_looks import ShardLooks
 from overlay.process.subscription_gateway import SubscriptionGateway
 from overlay.push.board import PushBoard
 
@@ -40,6 +41,7 @@ class EdgeProcess:
         ownership = Ownership(lambda: self._admin.members(config.group), config.topics.subscriptions)
         self.answers = EdgeAnswers(self._view, ownership)
         self._board = PushBoard(config.topics, config.rules, self.answers.look, self.answers.epoch)
+        self._looks = self._board.row_looks.rows = ShardLooks(self.answers)
         self.answers.readers = lambda: self._board.readers
         self.answers.processes = config.processes
         self._log = structlog.get_logger("tidewire.edge")
@@ -74,7 +76,7 @@ class EdgeProcess:
     def _listen(self) -> HttpServer:
         config = self._config
         gateway = SubscriptionGateway(config.kafka, config.topics, self.answers, self._board)
-        app = edge_app(Edge(self.answers, self._board, gateway), config.rules)
+        app = edge_app(Edge(self.answers, self._board, gateway, self._board.row_looks), config.rules)
         return HttpServer(app, config.http_host, config.http_port, config.rules)
 
     def _await_topics(self, stop: threading.Event) -> int:
@@ -115,7 +117,9 @@ class EdgeProcess:
     def _serve(self, partitions: int, address: str, stop: threading.Event) -> None:
         reader = Reader(self._config.kafka)
         self._board.partitions = partitions
-        member = EdgeMember(self._config, partitions, address, reader, self._view, self.answers, self._board, self._log)
+        member = EdgeMember(
+            self._config, partitions, address, reader, self._view, self.answers, self._board, self._looks, self._log
+        )
         try:
             while not stop.is_set():
                 member.turn(stop)

@@ -11,16 +11,19 @@ on its way, and so `apply` followed by `subscribe` is never refused by a race.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from catalog.schema.relation import Catalog
 from connectors.kafka.admin import Place
+from connectors.kafka.partitioner import home_partition
 from connectors.kafka.record import KafkaRecord
 from connectors.record import OutRecord
 from connectors.topics import Topics
 from overlay.delivery.packed_deliveries import PACKED_KEY
 from overlay.machine.virtual_edge import VirtualEdge
 from overlay.process.compaction_policy import SnapshotPolicy
+from overlay.subscriptions.bag_looks import Denied, Outcome
+from state.row_digest import KEY_BYTES
 
 STEP_RECORDS = 20_000
 SETTLED = 10_000
@@ -33,13 +36,14 @@ BYTES_A_RECORD = 200
 class Step:
     """What one transaction holds: records, the next offset of every place owned, and edges that wrote snapshots.
 
-    `pushed` are deliveries to be told once it is committed, which are no records of it.
+    `pushed` are deliveries to be told once it is committed, which are no records of it, and so are looks (`looked`).
     """
 
     records: list[OutRecord]
     positions: dict[Place, int]
     snapshots: list[int]
     pushed: list[OutRecord]
+    looked: list[tuple[int, Outcome]] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -58,6 +62,7 @@ class OwnedEdges:
         catalogs: the catalog at a version.
         ends: end offsets of `notifications` for some partitions, asked of the broker now.
         snapshot_floor: see SnapshotPolicy.
+        digest_key: what rows are hashed under (`connectors/digest_key.py`).
     """
 
     def __init__(
@@ -67,17 +72,20 @@ class OwnedEdges:
         catalogs: Callable[[int], Catalog],
         ends: Callable[[list[int]], Mapping[int, int]],
         snapshot_floor: int,
+        digest_key: bytes = bytes(KEY_BYTES),
     ) -> None:
         self._topics = topics
         self._partitions = partitions
         self._catalogs = catalogs
         self._ends = ends
         self._floor = snapshot_floor
+        self._digest_key = digest_key
         self._owned: dict[int, _Owned] = {}
         self._next: dict[Place, int] = {}
         self._out: list[OutRecord] = []
         self._packed = 0
         self._pushed: list[OutRecord] = []
+        self._looked: list[tuple[int, Outcome]] = []
 
     @property
     def edges(self) -> dict[int, VirtualEdge]:
@@ -87,10 +95,11 @@ class OwnedEdges:
     def clear(self) -> None:
         """Forget everything."""
         self._owned, self._next, self._out, self._packed, self._pushed = {}, {}, [], 0, []
+        self._looked = []
 
     def restore(self, number: int, values: Iterable[bytes | None]) -> VirtualEdge:
         """Own virtual edge `number`, as its records in `edge-state` describe it. *Raises* EdgeStateError."""
-        edge = VirtualEdge(number, self._partitions, self._topics, self._catalogs)
+        edge = VirtualEdge(number, self._partitions, self._topics, self._catalogs, digest_key=self._digest_key)
         policy = SnapshotPolicy(self._floor)
 
         def counted() -> Iterable[bytes | None]:
@@ -125,6 +134,17 @@ class OwnedEdges:
             columns = [record.offset for record in mine], [record.key for record in mine], [r.value for r in mine]
             self._owned[number].edge.subscribe_all(*columns)
             self._next[self._topics.subscriptions, number] = mine[-1].offset + 1
+
+    def look(self, number: int, key: bytes) -> Denied | None:
+        """Ask for the rows of a bag under a negative number; the answer comes with a step (`VirtualEdge.look`)."""
+        owned = self._owned.get(home_partition(key, self._partitions))
+        return Denied.NOT_NOW if owned is None else owned.edge.look(number, key)
+
+    def forget_look(self, number: int, key: bytes) -> None:
+        """Nobody waits for the answer of a look any more."""
+        owned = self._owned.get(home_partition(key, self._partitions))
+        if owned is not None:
+            owned.edge.forget_look(number)
 
     def losses(self) -> list[tuple[int, str]]:
         """Return which virtual edges lost what since the last call."""
@@ -172,7 +192,8 @@ class OwnedEdges:
                 snapshots.append(number)
         records, self._out, self._packed = self._out, [], 0
         pushed, self._pushed = self._pushed, []
-        return Step(records, self._positions(), snapshots, pushed)
+        looked, self._looked = self._looked, []
+        return Step(records, self._positions(), snapshots, pushed, looked)
 
     def _positions(self) -> dict[Place, int]:
         """Return what to consume next after a restart: chunks that still wait for their progress are read again."""
@@ -191,6 +212,7 @@ class OwnedEdges:
         records = edge.take()
         self._out += records
         self._pushed += edge.pushed
+        self._looked += edge.looked()
         packed = [record.value for record in records if record.key == PACKED_KEY]
         self._packed += sum(len(value or b"") for value in packed) // BYTES_A_RECORD
         self._owned[edge.number].policy.wrote(_size([r for r in records if r.topic == self._topics.edge_state]))

@@ -5,8 +5,8 @@
                  -[1,y]   +[1,z]                      -[1,y] +[1,z]: the reader may hold [1,x], and is to hold [1,z]
     list         -[0,a]   +[1,c]   -[1,c]             -[0,a]: places in the list that the reader holds, and in the last
 
-Members are compared by their JSON texts, which one edge writes in one way. For a list the rows that the reader holds
-are not known, and need not be: they are numbered by the places that they have there.
+Members are compared as values: all of a column are of one type, and equal ones are written in one way. For a list the
+rows that the reader holds are not known, and need not be: they are numbered by the places that they have there.
 
 Cost: O(members) for sets and bags; for lists O(k) a member, of the k that are listed at most.
 """
@@ -14,16 +14,17 @@ Cost: O(members) for sets and bags; for lists O(k) a member, of the k that are l
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
 from msgspec import Raw
 
+from catalog.types.column_type import JsonValue
 from overlay.delivery.list_delivery import Placed, list_difference
 
-_MEMBERS = msgspec.json.Decoder(list[Raw])
-_ROW = msgspec.json.Decoder(list[Raw])
+_Member = JsonValue | tuple[JsonValue, ...]
+_MEMBERS = msgspec.json.Decoder(list[_Member])
 _PLACED = msgspec.json.Decoder(list[tuple[int, Raw]])
 _IS_PLACED = re.compile(rb"\[\[[0-9]+,\[")
 """How the members of a list begin; no set or bag has arrays within its members."""
@@ -49,23 +50,34 @@ def composed(differences: Sequence[Difference]) -> dict[str, object]:
 
 
 def _of_bags(differences: Iterable[Difference]) -> dict[str, object]:
-    net: dict[bytes, int] = {}
+    gone: dict[_Member, int] = {}
+    came: dict[_Member, int] = {}
     for one in differences:
-        for members, sign in ((one.removed, -1), (one.added, 1)):
-            for member in map(bytes, _MEMBERS.decode(members)):
-                count = net.pop(member, 0) + sign
-                if count:
-                    net[member] = count
-    return {
-        "removed": [Raw(member) for member, count in net.items() for _ in range(-count)],
-        "added": [Raw(member) for member, count in net.items() for _ in range(count)],
-    }
+        _move(_MEMBERS.decode(one.removed), came, gone)
+        _move(_MEMBERS.decode(one.added), gone, came)
+    return {"removed": _counted(gone), "added": _counted(came)}
+
+
+def _move(members: Iterable[_Member], away: dict[_Member, int], to: dict[_Member, int]) -> None:
+    """Take each member out of `away` once, where it is there, or else count it in `to`."""
+    for member in members:
+        count = away.pop(member, 0)
+        if count > 1:
+            away[member] = count - 1
+        elif not count:
+            to[member] = to.get(member, 0) + 1
+
+
+def _counted(members: Mapping[_Member, int]) -> list[_Member]:
+    if all(count == 1 for count in members.values()):
+        return list(members)
+    return [member for member, count in members.items() for _ in range(count)]
 
 
 def _by_key(differences: Iterable[Difference], places: Sequence[int]) -> dict[str, object]:
     """Return what becomes of each key: how its row went first, if the reader held one, and how it came last."""
-    gone: dict[bytes, Raw | None] = {}
-    came: dict[bytes, Raw] = {}
+    gone: dict[_Member, _Member] = {}
+    came: dict[_Member, _Member] = {}
     for one in differences:
         for row in _MEMBERS.decode(one.removed):
             key = _key(row, places)
@@ -78,9 +90,9 @@ def _by_key(differences: Iterable[Difference], places: Sequence[int]) -> dict[st
     return {"removed": [row for row in gone.values() if row is not None], "added": list(came.values())}
 
 
-def _key(row: Raw, places: Sequence[int]) -> bytes:
-    values = _ROW.decode(row)
-    return b",".join([bytes(values[place]) for place in places])
+def _key(row: _Member, places: Sequence[int]) -> _Member:
+    assert isinstance(row, tuple), "only rows have keys"
+    return tuple([row[place] for place in places])
 
 
 def _of_lists(differences: Iterable[Difference]) -> tuple[list[Placed], list[Placed]]:

@@ -7,7 +7,8 @@ last of them has his. So
 
 1. one look is under way at a time,
 2. those who ask meanwhile are looked for together by the next one, `TOGETHER` answers at most, each answer once,
-3. behind a look that has computed for `NOTICED` seconds or more there is a rest as long: half of the time is left to
+3. of those who have asked together `BEGIN_AT_ONCE` are told in one turn of the loop, as each has much to write then,
+4. behind a look that has computed for `NOTICED` seconds or more there is a rest as long: half of the time is left to
    the loop.
 
 A look begins after it was asked for, so what it sees is at least as new as what the reader was told by then.
@@ -24,6 +25,7 @@ from connectors.http.answer import Answer
 
 TOGETHER = 64
 NOTICED = 0.005
+BEGIN_AT_ONCE = 8
 
 Look = Callable[[Sequence[str]], Sequence[Answer]]
 """Answers as they are committed; called in a thread of its own, since it waits for the end of a step."""
@@ -68,7 +70,7 @@ class Looks:
             except Exception as error:
                 _fail(together, error)
                 continue
-            _tell(together, dict(zip(names, answers, strict=True)))
+            await _tell(together, dict(zip(names, answers, strict=True)))
             if seconds >= NOTICED:
                 await self._rest(seconds)
 
@@ -91,8 +93,10 @@ class Looks:
         return self._look(names), self._cpu() - began
 
 
-def _tell(together: Sequence[_Asked], answers: dict[str, Answer]) -> None:
-    for names, waiting in together:
+async def _tell(together: Sequence[_Asked], answers: dict[str, Answer]) -> None:
+    for number, (names, waiting) in enumerate(together, 1):
+        if number % BEGIN_AT_ONCE == 0:
+            await asyncio.sleep(0)
         if not waiting.done():
             waiting.set_result([answers[name] for name in names])
 

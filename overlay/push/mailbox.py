@@ -80,8 +80,7 @@ class Mailbox:
     def _miss(self, subscription: int, told: Sequence[Told]) -> None:
         missed = self._missed.setdefault(subscription, Missed())
         before = missed.size
-        for one in told:
-            missed.add(one)
+        missed.add(told)
         self._missed_bytes += missed.size - before
         if self._missed_bytes > MOST_BYTES:
             for one_missed in self._missed.values():

@@ -14,7 +14,8 @@ Others: `answer` (what holds now, as `GET /subscriptions/{id}`), `progress`, `re
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
@@ -135,9 +136,10 @@ class Missed:
     """What a reader that is behind has not heard of one subscription: at most two messages, or that they are lost.
 
     One message stands alone, and one is for all changes since. Of old and new values the first and the last are kept.
-    Differences are kept as they came, and are not copied for each reader; `size` is what those behind the first one
-    have in bytes. Whoever finds that too much lets them be `lost`: then what the reader has to hear is the newest
-    answer, and until a message stands alone nothing else is kept.
+    Differences are kept as they came, in the lists of their transactions, which all readers hold together: hundreds
+    that have stopped have little of their own, and little that a garbage collection has to go through. `size` is what
+    those behind the first one have in bytes. Whoever finds that too much lets them be `lost`: then what the reader has
+    to hear is the newest answer, and until a message stands alone nothing else is kept.
     """
 
     __slots__ = ("_alone", "_changes", "_differences", "_first", "_last", "lost", "size")
@@ -150,7 +152,7 @@ class Missed:
         self._first: Told | None = None
         self._last: Told | None = None
         self._changes = 0
-        self._differences: list[Told] = []
+        self._differences: list[Sequence[Told]] = []
         self.size = 0
         self.lost = False
 
@@ -159,19 +161,21 @@ class Missed:
         self._forget()
         self.lost = True
 
-    def add(self, told: Told) -> None:
-        """Take the next message in. Cost: O(1)."""
-        if told.stands_alone:
+    def add(self, told: Sequence[Told]) -> None:
+        """Take the next messages in; the sequence is kept, and must not change any more. Cost: O(messages)."""
+        behind = next((i + 1 for i in reversed(range(len(told))) if told[i].stands_alone), 0)
+        if behind:
             self._forget()
-            self._alone = told
+            self._alone = told[behind - 1]
+            told = told[behind:]
+        if self.lost or not told:
             return
-        if self.lost:
-            return
-        self._first = self._first or told
-        self._last = told
-        self._changes += told.changes
-        if told.added is not UNSET:
-            self.size += len(told.line) if self._differences else 0
+        self._first = self._first or told[0]
+        self._last = told[-1]
+        self._changes += sum([one.changes for one in told])
+        if self._last.added is not UNSET:
+            size = sum([len(one.line) for one in told])
+            self.size += size if self._differences else size - len(told[0].line)
             self._differences.append(told)
 
     def lines(self) -> list[bytes]:
@@ -190,6 +194,6 @@ class Missed:
     def _conflated(self, first: Told, last: Told) -> bytes:
         body: dict[str, object] = {"old": first.old, "new": last.new}
         if last.added is not UNSET:
-            body = composed([told.difference for told in self._differences])
+            body = composed([told.difference for told in chain.from_iterable(self._differences)])
         head = {"id": last.id, "kind": last.kind, "version": last.version, "n": last.n}
         return msgspec.json.encode({**head, **body, "at": last.at, "changes": self._changes, "conflated": True})

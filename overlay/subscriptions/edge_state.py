@@ -5,13 +5,14 @@ record, and the deltas of each transaction. Reading it back means: the last comp
 after it. Segments without their `complete` are void, and so is everything before the snapshot.
 
 A delta says what a transaction changed, as final states and not as operations: reading one twice is harmless.
-Its parts take effect in this order: head, shapes dropped, shapes, slots freed, slots, answers, values, held-back
-records.
+Its parts take effect in this order: head, shapes dropped, shapes, slots freed, slots, answers, values, digests,
+held-back records.
 
     head      epoch, registered, last batch applied, catalog version, era, and where past eras ended
     shapes    those that subscriptions have, by number
     slots     whole subscriptions (id, version, SQL, region, answer), as columns (`overlay/table/slot_rows.py`)
     values    columns (slot, value, known, n, era) of subscriptions of which only the answer changed
+    digests   columns (slot, rows, low, high) of filters of which only the answer changed
     answers   of slots that have more than those columns, a record each (`overlay/answers/answer_table.py`)
     held      subscription records that wait for a catalog, as they came
 
@@ -20,8 +21,8 @@ the restoring with an EdgeStateError, for whoever goes on without it has other s
 
 Chunks of batches that are not committed are not part of it: a restart reads them again (`resume_offset`).
 
-Cost: 82 bytes + literals + id a slot, 33 bytes a changed value; 0.3 us a slot to write, 1 us to take in. Records stay
-below `RECORD_BYTES` bytes.
+Cost: 82 bytes + literals + id a slot, 33 bytes a changed value, 28 more where it is a filter's; 0.3 us a slot to write,
+1 us to take in. Records stay below `RECORD_BYTES` bytes.
 """
 
 from __future__ import annotations
@@ -66,7 +67,10 @@ class Head(msgspec.Struct, array_like=True, frozen=True):
 
 
 class ShapeState(msgspec.Struct, array_like=True, frozen=True):
-    """A shape in use, with the types of its outputs' columns, and of the range attribute where bounds are bytes."""
+    """A shape in use, with the types of its outputs' columns, and of the range attribute where bounds are bytes.
+
+    Of a filter `types` are those of the columns that it shows or of its outputs, and behind them of those it compares.
+    """
 
     number: int
     key: str
@@ -95,6 +99,15 @@ class Values(msgspec.Struct, array_like=True, frozen=True):
     era: bytes = b""
 
 
+class Digests(msgspec.Struct, array_like=True, frozen=True):
+    """Filters' changed answers as little-endian columns: int32 slot, int64 rows, uint64 low, uint64 high."""
+
+    slot: bytes = b""
+    rows: bytes = b""
+    low: bytes = b""
+    high: bytes = b""
+
+
 class Delta(msgspec.Struct, array_like=True):
     """One change of state, or a part of a whole one."""
 
@@ -107,6 +120,7 @@ class Delta(msgspec.Struct, array_like=True):
     unheld: list[int] = []
     held: list[HeldState] = []
     answers: list[tuple[int, bytes]] = []
+    digests: Digests = Digests()
 
 
 class Record(msgspec.Struct, array_like=True):
@@ -196,6 +210,24 @@ def values_of(slot: np.ndarray, value: np.ndarray, known: np.ndarray, n: np.ndar
     )
 
 
+def digest_columns(digests: Digests) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return the columns (slot, rows, low, high). Raises ValueError if they are not of one length."""
+    columns = (
+        np.frombuffer(digests.slot, np.int32),
+        np.frombuffer(digests.rows, np.int64),
+        np.frombuffer(digests.low, np.uint64),
+        np.frombuffer(digests.high, np.uint64),
+    )
+    if len({len(column) for column in columns}) > 1:
+        raise ValueError("columns of different lengths")
+    return columns
+
+
+def digests_of(slot: np.ndarray, rows: np.ndarray, low: np.ndarray, high: np.ndarray) -> Digests:
+    """Return columns as they are stored."""
+    return Digests(slot.astype(np.int32).tobytes(), rows.tobytes(), low.tobytes(), high.tobytes())
+
+
 def _read(number: int, value: bytes) -> Record:
     try:
         found = _FORMATS.decode(value).format
@@ -223,6 +255,9 @@ def _parts(delta: Delta) -> Iterator[Delta]:
     columns = columns_of(delta.values)
     for start in range(0, len(columns[0]), _VALUES_A_RECORD):
         yield Delta(values=values_of(*(column[start : start + _VALUES_A_RECORD] for column in columns)))
+    digests = digest_columns(delta.digests)
+    for start in range(0, len(digests[0]), _VALUES_A_RECORD):
+        yield Delta(digests=digests_of(*(column[start : start + _VALUES_A_RECORD] for column in digests)))
     for unheld in _runs(delta.unheld, lambda _: _INT_BYTES):
         yield Delta(unheld=unheld)
     for held in _runs(delta.held, lambda record: 32 + len(record.key) + len(record.value)):

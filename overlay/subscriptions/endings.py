@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from overlay.delivery import ack
+from overlay.delivery.bag_delivery import BAG_ENDED
 from overlay.delivery.delivery import NULL, Position, delivery, json_names, moved
 from overlay.delivery.outbox import Outbox
 from overlay.subscriptions.edge_counters import EdgeCounters
@@ -66,6 +67,9 @@ class Endings:
         store, table = self._store, self._store.slots
         olds = store.shapes.texts(table.shape[slots], table.value[slots], table.known[slots])
         bodies = [moved(old, NULL) for old in olds]
+        for i in table.filters.are(slots).nonzero()[0].tolist():
+            if store.shape_of(int(slots[i])).bag:
+                bodies[i] = BAG_ENDED
         if len(store.answers):
             for i, slot in enumerate(slots.tolist()):
                 if store.answers.answer(slot) is not None:

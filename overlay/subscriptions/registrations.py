@@ -12,14 +12,18 @@ What is queued is looked at only when the step ends: who went in between, or has
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from catalog.query.channel import Channel
 from catalog.schema.relation import Catalog
+from catalog.sql.notify import NONE
 from connectors.record import OutRecord
 from operators.control import Withdraw, encode_control
 from operators.packed import MAX_REGISTRATIONS, Header, RegionColumns, pack_region_columns
+from operators.wire.registrations import encode_have
 from overlay.answers.answer_table import AnswerTable
 from overlay.answers.shape_table import ShapeEntry, ShapeTable
 from overlay.subscriptions.slot_shards import SlotShards
@@ -29,6 +33,7 @@ from state.byte_runs import byte_runs
 from state.change_batch import I64
 
 _ROW_BYTES = 40
+_HAVE_BYTES = 40
 
 
 class Registrations:
@@ -80,6 +85,15 @@ class Registrations:
         self._sent()
         return [*out, *self._summaries.records(catalog, to, topic)]
 
+    def looks(self, asked: dict[int, int], catalog: Catalog, to: Header, topic: str) -> Iterator[OutRecord]:
+        """Yield the records that ask for the rows of slots, each under its number, and for nothing else."""
+        for shard, mine in self._shards.parted(np.array(list(asked), np.int64), catalog):
+            header = Header("register", to.epoch, shard, ve=to.ve, catalog=to.catalog)
+            for part in self._parts(mine):
+                columns = replace(self._columns(part), have=[], digest_only=None, by_keys=None)
+                numbers = np.array([asked[slot] for slot in part.tolist()], np.int64)
+                yield OutRecord(topic, to.ve, shard.encode(), pack_region_columns(header, numbers, columns))
+
     def _withdrawals(self, catalog: Catalog, to: Header, topic: str) -> Iterator[OutRecord]:
         by_shard: dict[str, list[Channel]] = {}
         for channel, entry in self.unused.items():
@@ -92,6 +106,8 @@ class Registrations:
     def _parts(self, slots: I64) -> Iterator[I64]:
         """Cut slots so that a record has at most RECORD_BYTES, even if every group's text is another one."""
         sizes = _ROW_BYTES + self._slots.group_sizes(slots) + self._bound_sizes(slots)
+        if len(self._slots.filters):
+            sizes += _HAVE_BYTES + self._slots.filters.sizes(slots)
         return (slots[run] for run in byte_runs(sizes, items=MAX_REGISTRATIONS))
 
     def _bound_sizes(self, slots: I64) -> I64 | int:
@@ -117,4 +133,28 @@ class Registrations:
             table.n[slots] > 0,
             low=ends[0],
             high=ends[1],
+            **self._of_filters(slots),
         )
+
+    def _of_filters(self, slots: I64) -> dict[str, Any]:
+        """Return the columns that only filters have, none where none of `slots` is one.
+
+        A bag that is live says by a digest what was told of it: where that still holds, nothing needs to be sent.
+        """
+        table = self._slots
+        mine = table.filters.are(slots)
+        if not mine.any():
+            return {}
+        bags = mine & np.isin(table.shape[slots], [entry.number for entry in self._shapes if entry.bag])
+        told = bags & (table.n[slots] > 0)
+        have: list[bytes | None] = [None] * len(slots)
+        for i in told.nonzero()[0].tolist():
+            have[i] = encode_have(table.filters.digest(int(slots[i])))
+        terms, place = np.unique(table.terms.number[slots], return_inverse=True)
+        kinds = [table.terms.value(number) for number in terms.tolist()]
+        return {
+            "terms": table.filters.constants(slots),
+            "have": have if told.any() else [],
+            "digest_only": bags & np.array([terms.snapshot == NONE for terms in kinds])[place],
+            "by_keys": bags & np.array([terms.by_key for terms in kinds])[place],
+        }

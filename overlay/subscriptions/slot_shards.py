@@ -59,4 +59,4 @@ class SlotShards:
     def _shard(self, slot: int, catalog: Catalog) -> str:
         shape = self._shapes[int(self._slots.shape[slot])].shape
         (group,) = self._slots.groups_of(np.array([slot], np.int64))
-        return shard_of(catalog.relations[shape.relation], shape.equal, group)
+        return shard_of(catalog.relations[shape.relation], shape.grouped, group)

@@ -15,6 +15,9 @@ When (`Patience`): each channel counts what came and went since its last summary
 than a quarter of its subscriptions, or while registrations are coming in, more than all of them; the work of one step
 ends with the channel that fills `STEP` slots, the rest is done by the steps that follow. A restart forgets the counts.
 Cost: O(slots) in numpy and 0.8 us a slot of the channel (`Boxes.of`), so 1 to 3 us for each that comes or goes.
+
+Filters want images of rows, all of them, and of these the columns that they compare or show: those too are said anew,
+since registrations only add columns. A change of a column that nobody needs any more is then not sent.
 """
 
 from __future__ import annotations
@@ -39,6 +42,8 @@ STEP = 100_000
 _CALM_SHARE = 0.25
 _CHANNELS_A_RECORD = RECORD_BYTES // 8_192
 """A channel's boxes take at most 5 kB, and its name some hundred bytes."""
+_EVERYBODY = b"[]"
+"""The group of messages that are about no group."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +92,7 @@ class Summaries:
         `to` has epoch, virtual edge and catalog version.
         """
         due: dict[str, dict[Channel, Boxes]] = {}
+        needed: dict[str, dict[Channel, list[str]]] = {}
         looked_at = 0
         for channel in self._due():
             entry = self._shapes.shapes_of(channel)[0]
@@ -95,15 +101,17 @@ class Summaries:
                 slots = self._wanting(channel)
                 of_shards = dict(self._shards.parted(slots, catalog))
                 for shard in catalog.relations[channel.relation].shards:
-                    boxes = self._boxes(of_shards.get(shard, slots[:0]), entry)
-                    due.setdefault(shard, {})[channel] = boxes
+                    mine = of_shards.get(shard, slots[:0])
+                    due.setdefault(shard, {})[channel] = self._boxes(mine, entry)
+                    if entry.filters:
+                        needed.setdefault(shard, {})[channel] = self._needed(mine)
                 looked_at += len(slots)
             if looked_at >= STEP:
                 break
         for shard, summaries in due.items():
             header = Header("summary", to.epoch, shard, ve=to.ve, catalog=to.catalog)
             for part in _parts(summaries):
-                yield OutRecord(topic, to.ve, shard.encode(), pack_summary(header, part))
+                yield OutRecord(topic, to.ve, shard.encode(), pack_summary(header, part, needed.get(shard, {})))
 
     def _due(self) -> list[Channel]:
         share = _CALM_SHARE if self._calm >= self._patience.calm else 1.0
@@ -125,14 +133,21 @@ class Summaries:
         """Return boxes that cover slots, whose range is of one kind with that of `entry`."""
         if not len(slots):
             return Boxes.none()
+        if entry.filters:
+            return Boxes.of(hashes_of([_EVERYBODY]))
         _, first, group = np.unique(self._slots.group[slots], return_index=True, return_inverse=True)
         hashes = hashes_of(self._slots.groups_of(slots[first]))[group]
         if entry.range_type is not None:
             return Boxes.of(hashes)
         return Boxes.of(hashes, self._slots.lo[slots], self._slots.hi[slots])
 
+    def _needed(self, slots: I64) -> list[str]:
+        """Return the columns that filters compare or show, sorted."""
+        entries = [self._shapes[number] for number in np.unique(self._slots.shape[slots]).tolist()]
+        return sorted({name for entry in entries for name in entry.needed})
+
     def _note(self, entry: ShapeEntry, count: int) -> None:
-        for channel in entry.plan.channels:
+        for channel in entry.channels:
             self._moved[channel] = self._moved.get(channel, 0) + count
 
 

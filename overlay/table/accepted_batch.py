@@ -17,7 +17,7 @@ import numpy as np
 from catalog.bulk.bulk_compiler import Alike
 from catalog.bulk.cut_statements import CutStatements
 from catalog.query.compiler import Compiled
-from catalog.query.shape import Shape
+from catalog.query.shape import AnyShape
 from catalog.schema.relation import Relation
 from catalog.types.column_type import ColumnType
 from overlay.answers.answer_table import Bounds
@@ -30,9 +30,9 @@ Value = TypeVar("Value", bound=Hashable)
 
 
 class Asked(NamedTuple):
-    """A shape, and what it was compiled with: the relation, and the types of the outputs' columns."""
+    """A shape, and what it was compiled with: the relation, and the types of its outputs or of what it shows."""
 
-    shape: Shape
+    shape: AnyShape
     relation: Relation
     types: tuple[ColumnType | None, ...]
 
@@ -40,8 +40,8 @@ class Asked(NamedTuple):
 class AcceptedBatch:
     """Subscriptions that come in together; their ids differ.
 
-    bounds: (lo, hi) of those whose bounds are bytes; lo and hi are 0 then.  ttl: seconds to live of those that have an
-    end.  sql: statements as JSON texts.
+    bounds: (lo, hi) of those whose bounds are bytes; lo and hi are 0 then.  constants: of those that are filters'.
+    ttl: seconds to live of those that have an end.  sql: statements as JSON texts.
     """
 
     def __init__(self, keys: list[bytes], versions: Sequence[int]) -> None:
@@ -52,6 +52,7 @@ class AcceptedBatch:
         self.hi: I64 = np.zeros(count, np.int64)
         self.empty: Bool = np.zeros(count, np.bool_)
         self.bounds: dict[int, Bounds] = {}
+        self.constants: dict[int, bytes] = {}
         self.ttl: dict[int, int] = {}
         self.sql: list[str] = [""] * count
         self.literals: list[bytes] = [b""] * count
@@ -75,6 +76,8 @@ class AcceptedBatch:
         else:
             self.lo[i], self.hi[i] = region.lo, region.hi
         self.empty[i] = region.empty
+        if region.terms:
+            self.constants[i] = region.terms
         parts, self.literals[i] = packed(compiled.sql, compiled.pieces)
         self.template[i] = self._place(parts, self.templates)
         self.sql[i] = json_text(compiled.sql)
@@ -88,6 +91,9 @@ class AcceptedBatch:
         self.group[which] = np.array(groups, np.int64)[alike.group]
         self.lo[which], self.hi[which], self.empty[which] = alike.lo, alike.hi, alike.empty
         self.template[which] = self._place(alike.parts, self.templates)
+        if any(alike.terms):
+            constants = [alike.terms[term] for term in alike.term.tolist()]
+            self.constants |= dict(zip(which.tolist(), constants, strict=True))
         literals = packed_all(statements, alike.rows, alike.literals)
         for i, text, sql in zip(which.tolist(), literals, json_names(statements.texts(alike.rows)), strict=True):
             self.literals[i], self.sql[i] = text, sql
@@ -97,7 +103,7 @@ class AcceptedBatch:
     def _shared(self, i: int | I64, compiled: Compiled, relation: Relation) -> None:
         asked = Asked(compiled.region.shape, relation, compiled.columns)
         self.shape[i] = self._place(asked.shape, self.shapes, asked)
-        terms = Terms(compiled.cost, compiled.notify, compiled.deliver)
+        terms = Terms(compiled.cost, compiled.notify, compiled.deliver, compiled.snapshot)
         self.term[i] = self._place(terms, self.terms)
 
     def _place(self, key: Hashable, values: list[Any], value: object = None) -> int:

@@ -26,6 +26,7 @@ def stored_slots(table: SlotTable, slots: I64) -> Slots:
     terms, rows["term"] = table.terms.stored(slots)
     ids, literals, templates, rows["template"] = table.texts.stored(slots)
     (keys, rows["key_size"]), (flat, rows["literals_size"]) = ids, literals
+    filters, constants = table.filters.stored(slots)
     return Slots(
         rows.tobytes(),
         keys,
@@ -33,6 +34,8 @@ def stored_slots(table: SlotTable, slots: I64) -> Slots:
         table.groups.keys(groups.astype(np.int64)),
         [StoredTerms.of(one) for one in terms],
         templates,
+        filters.tobytes(),
+        constants,
     )
 
 
@@ -49,3 +52,5 @@ def put_slots(table: SlotTable, slots: Slots) -> None:
     table.texts.put_stored(at, (slots.keys, ids), (slots.literals, literals), slots.templates, templates)
     table.group[at] = table.groups.enter(slots.groups, groups)
     table.terms.put(at, [one.terms for one in slots.terms], terms)
+    if slots.filters:
+        table.filters.put_stored(at, slots.filter_table, slots.constants)

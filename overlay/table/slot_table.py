@@ -31,6 +31,7 @@ from overlay.arena.text_arena import cut
 from overlay.delivery.delivery import change_heads, json_names
 from overlay.table.accepted_batch import AcceptedBatch
 from overlay.table.expiry_column import ExpiryColumn
+from overlay.table.slot_filters import SlotFilters
 from overlay.table.slot_terms import SlotTerms
 from overlay.table.slot_texts import SlotTexts
 from state.change_batch import I32, I64, Bool
@@ -50,7 +51,7 @@ class Standing(NamedTuple):
 
 
 class SlotTable:
-    """The columns, and what has columns of its own: `texts`, `terms`, `expiry`. `era` is the present one.
+    """The columns, and what has columns of its own: `texts`, `terms`, `expiry`, `filters`. `era` is the present one.
 
     `lo` and `hi` are 0 where bounds are bytes: those are in `overlay/answers/answer_table.py`.
     """
@@ -71,6 +72,7 @@ class SlotTable:
         self.groups = NumberedKeys()
         self.terms = SlotTerms()
         self.expiry = ExpiryColumn()
+        self.filters = SlotFilters()
         self._size = 0
         self._free: list[int] = []
 
@@ -185,6 +187,8 @@ class SlotTable:
         self.version[slots], self.shape[slots] = accepted.versions, shapes
         self.lo[slots], self.hi[slots], self.empty[slots] = accepted.lo, accepted.hi, accepted.empty
         self.value[slots], self.known[slots], self.n[slots], self.eras[slots] = 0, False, 0, NEVER
+        if accepted.constants:
+            self.filters.put(slots[list(accepted.constants)], list(accepted.constants.values()))
         return slots
 
     def sync(self, slots: I64, value: I64, known: Bool, n: I64) -> None:
@@ -215,6 +219,7 @@ class SlotTable:
             setattr(self, name, widened(getattr(self, name), slots))
         self.terms.reserve(slots)
         self.expiry.reserve(slots)
+        self.filters.reserve(slots)
         self.texts.reserve(slots)
         self._size = max(self._size, slots)
 
@@ -223,6 +228,7 @@ class SlotTable:
         self.groups.leave(self.group[slots].astype(np.int64))
         self.terms.leave(slots)
         self.expiry.forget(slots)
+        self.filters.leave(slots)
         self.eras[slots] = NEVER
 
     def _used(self) -> Bool:
@@ -263,6 +269,7 @@ class SlotTable:
         self.texts.check(used)
         self.groups.check(self.group[used].astype(np.int64))
         self.terms.check(used)
+        self.filters.check(used)
         by_standing = {
             (key, bool(self.n[slot])): slot for key, slot in zip(self.keys(used), used.tolist(), strict=True)
         }

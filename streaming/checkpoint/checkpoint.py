@@ -52,7 +52,8 @@ class Sidecar(msgspec.Struct, kw_only=True):
     several     which topics have several partitions from which batch, ascending
     topic_ids   the id of each topic when it was first seen
     resets      topics of tables that were dropped and created again: to be read from their beginning
-    seeds       shards that begin with a state made from the log, and their topics (rebuild.py)
+    seeds       groups that begin with a state made from the log, and the topic of each member (rebuild.py); of a group
+                that is a single member of its name, the topic alone
     begin       where the first batch goes on in the topics of these
     """
 
@@ -67,7 +68,7 @@ class Sidecar(msgspec.Struct, kw_only=True):
     several: list[SeveralFrom] = []
     topic_ids: dict[str, str] = {}
     resets: list[str] = []
-    seeds: dict[str, str] = {}
+    seeds: dict[str, str | dict[str, str]] = {}
     begin: Offsets = {}
 
 

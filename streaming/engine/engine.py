@@ -236,12 +236,15 @@ class Engine:
 
 
 def beginning_of(context: EngineContext, topics: Iterable[str], files: Files) -> tuple[Offsets, dict[str, bytes]]:
-    """Return where a rebuilt checkpoint begins that has no batch yet, and the seeds of shards without a state."""
-    sidecar, planned = context.sidecar, context.checkpoint.last_planned()
+    """Return where a rebuilt checkpoint begins that has no batch yet, and the seeds of groups without a state.
+
+    A batch that is planned and not committed runs again, and begins with the same seeds.
+    """
+    sidecar, committed = context.sidecar, context.checkpoint.last_committed()
     if not sidecar.seeds:
         return {}, {}
-    last = context.checkpoint.end_offsets(planned) if planned >= 0 else {}
-    seeds = {shard: read_seed(files, shard) or b"" for shard in untouched(sidecar, last)}
+    last = context.checkpoint.end_offsets(committed) if committed >= 0 else {}
+    seeds = {group: read_seed(files, group) or b"" for group in untouched(sidecar, last)}
     places = {
         topic: {
             str(p): sidecar.begin.get(topic, {}).get(str(p), first)
@@ -249,7 +252,7 @@ def beginning_of(context: EngineContext, topics: Iterable[str], files: Files) ->
         }
         for topic in sorted(topics)
     }
-    return {} if planned >= 0 else places, seeds
+    return {} if context.checkpoint.last_planned() >= 0 else places, seeds
 
 
 def _persist(ask: Callable[[], int], stop: threading.Event) -> int | None:

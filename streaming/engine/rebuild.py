@@ -1,8 +1,8 @@
 """Rebuild the state of the shards from the log of publications, as the beginning of a new generation.
 
-    log  ->  fold, table by table  ->  seeds in the new checkpoint, and where to go on reading  ->  a new epoch
+    log  ->  fold, group by group  ->  seeds in the new checkpoint, and where to go on reading  ->  a new epoch
 
-A shard that has no state yet begins with its seed; the query reads each table's topic from where the log ended. All
+A group that has no state yet begins with its seed; the query reads each table's topic from where the log ended. All
 tables begin anew, since one checkpoint holds them together; those that the log does not hold are read from their
 topics' beginning. A new checkpoint is a new claim, so an epoch begins: the edges register everything, and tell their
 subscribers only what differs.
@@ -12,14 +12,17 @@ from __future__ import annotations
 
 import logging
 import secrets
+from collections import Counter
+from collections.abc import Callable
 
-from catalog.schema.relation import Catalog, Relation
+from catalog.schema.relation import Catalog
 from connectors.log.cut import Cut
 from connectors.log.publication_log import PublicationLog
+from connectors.placement import Placement
 from connectors.topics import Topics
 from operators.control import Offsets
 from shard.group import Group
-from shard.log_fold import fold_shards
+from shard.log_fold import fold_groups
 from state.errors import UserError
 from streaming.checkpoint.checkpoint import Checkpoint, Sidecar
 from streaming.checkpoint.files import Files
@@ -36,10 +39,18 @@ class NothingToRebuildError(UserError):
 
 
 def prepare(
-    table: str, log: PublicationLog, catalog: Catalog, cluster: Cluster, topics: Topics, files: Files, uri: str
+    table: str,
+    log: PublicationLog,
+    catalog: Catalog,
+    cluster: Cluster,
+    topics: Topics,
+    files: Files,
+    uri: str,
+    place: Callable[[Catalog], Placement] = Placement.of,
 ) -> Sidecar:
     """Write seeds and sidecar of a new checkpoint at `uri`; `table` is the one that must be among them.
 
+    `place` says which groups there are. Of a group that has tables which the log does not hold, the others are seeded.
     *Cost*: about 10 us a publication in the log. *Raises* NothingToRebuildError.
     """
     newest = log.newest
@@ -50,33 +61,44 @@ def prepare(
         if relation.topic in ids and newest.mark.ids.get(relation.topic) == ids[relation.topic]
     }
     if table not in held:
-        known = ", ".join(sorted(held)) or "none"
+        rebuilt = ", ".join(sorted(held)) or "none"
         raise NothingToRebuildError(
-            f"the log `{log.uri}` holds nothing of the topic of table `{table}` as it is now. It can rebuild: {known}."
+            f"the log `{log.uri}` holds nothing of the topic of table `{table}` as it is now. "
+            f"It can rebuild: {rebuilt}."
         )
     sidecar = Sidecar(claim="claim-" + secrets.token_hex(12), topic_ids=ids)
+    known = Catalog(catalog.version, held, catalog.prefix)
+    placement = place(known)
+    for group, state in fold_groups(log, known, placement, newest.cut, topics):
+        files.write(f"{SEEDS}/{group}", state or Group(group).dump())
+        sidecar.seeds[group] = _entry(group, placement.topics(group))
     for relation in held.values():
-        _seed(relation, log, newest.cut, topics, files)
-        sidecar.seeds |= dict.fromkeys(relation.shards, relation.topic)
         sidecar.begin[relation.topic] = _begin(relation.topic, newest.cut, cluster)
     Checkpoint(files, uri).store(sidecar)
     _LOG.info("rebuilt from version %d of the log: %s", newest.version, ", ".join(sorted(held)))
     return sidecar
 
 
-def read_seed(files: Files, shard: str) -> bytes | None:
-    """Return the state with which a shard of this generation began."""
-    return files.read(f"{SEEDS}/{shard}")
+def read_seed(files: Files, group: str) -> bytes | None:
+    """Return the state with which a group of this generation began."""
+    return files.read(f"{SEEDS}/{group}")
 
 
 def untouched(sidecar: Sidecar, last: Offsets) -> list[str]:
-    """Return the shards that may still have no state of their own: no row has come to them, up to `last`."""
-    return [s for s, topic in sidecar.seeds.items() if last.get(topic, sidecar.begin[topic]) == sidecar.begin[topic]]
+    """Return the groups that may still have no state of their own in the batch that ends at `last`, a committed one.
+
+    A row of a topic that one group alone takes has come to it. Of a topic that several take, by buckets or with other
+    topics, it is not known to which its rows have come, so their seeds count for ever; a state is preferred to a seed.
+    """
+    topics = {group: {entry} if isinstance(entry, str) else {*entry.values()} for group, entry in sidecar.seeds.items()}
+    readers = Counter(topic for read in topics.values() for topic in read)
+    moved = {topic for topic in readers if last.get(topic, sidecar.begin[topic]) != sidecar.begin[topic]}
+    return [group for group, read in topics.items() if not any(readers[topic] == 1 for topic in read & moved)]
 
 
-def _seed(relation: Relation, log: PublicationLog, cut: Cut, topics: Topics, files: Files) -> None:
-    for shard, state in fold_shards(log, relation, cut, topics).items():
-        files.write(f"{SEEDS}/{shard}", Group(shard, [state]).dump())
+def _entry(group: str, topics: dict[str, str]) -> str | dict[str, str]:
+    """Return what the sidecar has of a group: of one that is a single member of its name, the topic alone."""
+    return topics[group] if topics.keys() == {group} else topics
 
 
 def _begin(topic: str, cut: Cut, cluster: Cluster) -> dict[str, int]:

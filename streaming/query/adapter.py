@@ -1,9 +1,10 @@
 """The one place where Spark's stateful function meets the pure pipeline.
 
-A group of `applyInPandasWithState` is a group of ours (shard/group.py); today it is one shard of a table. Its records
-come in any number of parcels (`shuffle_batch.py`); the answer may not depend on where they are cut, so all are
-collected first and handed over as pieces. What the group writes goes back as rows of the sink
-(`streaming/query/sink_rows.py`). No number passes through a pandas default type.
+A group of `applyInPandasWithState` is a group of ours (shard/group.py), with the members that
+`connectors/placement.py` says; today that is one shard of a table. Its records come in any number of parcels
+(`shuffle_batch.py`); the answer may not depend on where they are cut, so all are collected first and handed over as
+pieces. What the group writes goes back as rows of the sink (`streaming/query/sink_rows.py`). No number passes through a
+pandas default type.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from connectors.topics import Topics
 from shard.bounds import Bounds
 from shard.pipeline import GroupResult, GroupSpec
 from shard.snapshot import DIGEST_KEY
-from streaming.query.batch_context import Catalogs, catalog_at, current_batch
+from streaming.query.batch_context import Catalogs, Placements, catalog_at, current_batch, placement_at
 from streaming.query.partition_count import Several, several_at
 from streaming.query.shuffle_batch import unwrap
 from streaming.query.sink_rows import frames
@@ -48,7 +49,8 @@ class GroupFunction:
     """The function that Spark calls for each group that a batch touches.
 
     `sources` are the topics by the number that the plan gives them; `catalogs` are (first batch, catalog) in
-    ascending order, so that a batch that is replayed finds the catalog it was planned with; `flush_rows` is the
+    ascending order, so that a batch that is replayed finds the catalog it was planned with, and `placements` says in
+    the same way which members a group has; `flush_rows` is the
     session's `spark.sql.execution.arrow.maxRecordsPerBatch`; `several` says by batch which
     topics have several partitions; `seeds` are what groups begin with whose members have no state yet; `registry` is
     asked for schemas by tables that say so; `bounds` are what subscriptions may make a shard hold;
@@ -59,6 +61,7 @@ class GroupFunction:
     epoch: int
     sources: tuple[str, ...]
     catalogs: Catalogs
+    placements: Placements
     topics: Topics
     partitions: int
     flush_rows: int
@@ -74,18 +77,17 @@ class GroupFunction:
         batch = current_batch()
         parcels = [pair for chunk in chunks for pair in zip(chunk["parcel"], chunk["source"], strict=True)]
         records = [unwrap(parcel, self.sources[source]) for parcel, source in parcels]
-        several = several_at(self.several, batch)
-        catalog, seed = catalog_at(self.catalogs, batch), self.seeds.get(key[0])
         spec = GroupSpec(
             self.epoch,
             key[0],
-            catalog,
+            catalog_at(self.catalogs, batch),
             self.topics,
             self.partitions,
-            several,
-            seed=seed,
-            bounds=self.bounds,
-            digest_key=self.digest_key,
+            several_at(self.several, batch),
+            placement_at(self.placements, batch).members(key[0]),
+            self.seeds.get(key[0]),
+            self.bounds,
+            self.digest_key,
         )
         before = bytes(state.get[0]) if state.exists else None
         result = self.process(spec, batch, before, records)

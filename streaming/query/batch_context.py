@@ -1,15 +1,22 @@
-"""Which batch a task works for, and the catalog that holds in it: the same again when the batch is replayed."""
+"""Which batch a task works for, and what holds in it, the same again when the batch is replayed: the catalog, and which
+groups there are.
+"""
 
 from __future__ import annotations
 
 from bisect import bisect_right
+from typing import TypeVar
 
 from pyspark import TaskContext
 
 from catalog.schema.relation import Catalog
+from connectors.placement import Placement
 
+T = TypeVar("T")
 Catalogs = tuple[tuple[int, Catalog], ...]
 """(first batch, catalog), ascending."""
+Placements = tuple[tuple[int, Placement], ...]
+"""(first batch, placement), ascending."""
 
 
 def current_batch() -> int:
@@ -23,4 +30,13 @@ def current_batch() -> int:
 
 def catalog_at(catalogs: Catalogs, batch: int) -> Catalog:
     """Return the catalog that holds in `batch`: the last whose first batch is not after it."""
-    return catalogs[bisect_right([first for first, _ in catalogs], batch) - 1][1]
+    return _at(catalogs, batch)
+
+
+def placement_at(placements: Placements, batch: int) -> Placement:
+    """Return the placement that holds in `batch`, in the same way."""
+    return _at(placements, batch)
+
+
+def _at(entries: tuple[tuple[int, T], ...], batch: int) -> T:
+    return entries[bisect_right([first for first, _ in entries], batch) - 1][1]

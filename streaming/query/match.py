@@ -1,16 +1,17 @@
 """The `match` query: every topic of the catalog and the registrations, through the groups, to Kafka.
 
-    one Kafka source (by pattern) -> parcels (by shard) -> GroupFunction (stateful) -> one Kafka sink
+    one Kafka source (by pattern) -> parcels (by group) -> GroupFunction (stateful) -> one Kafka sink
 
 One source, because a checkpointed union refuses another one while a pattern picks up new topics. The JVM only
-carries bytes and groups them: a relation's record by its topic and, where there are buckets, its key; a registration by
-its key, which names the shard.
+carries bytes and groups them, by what `connectors/placement.py` says: a relation's record by its topic and, where there
+are buckets, its key; a registration by its key, which names a member. The column is called `shard`, as checkpoints have
+it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
@@ -20,6 +21,7 @@ from pyspark.sql.streaming import StreamingQuery
 from pyspark.sql.streaming.state import GroupStateTimeout
 
 from catalog.schema.relation import Catalog
+from connectors.placement import Placement
 from connectors.schemas.schema_registry import Registry
 from connectors.topics import Topics
 from operators.control import Offsets
@@ -27,7 +29,7 @@ from shard.bounds import Bounds
 from shard.snapshot import DIGEST_KEY
 from streaming.query import shuffle_batch
 from streaming.query.adapter import GroupFunction, Process
-from streaming.query.batch_context import Catalogs
+from streaming.query.batch_context import Catalogs, Placements
 from streaming.query.partition_count import Several
 from streaming.query.sink_rows import COLUMNS, NO_PARTITION
 
@@ -47,8 +49,9 @@ class MatchConfig:
     before. `reads` are the topics to read from now on. `kafka` are the Java client's properties. `relaxed` switches
     `failOnDataLoss` off for a run whose topics differ from the last committed offsets'. `several` says by batch which
     topics have several partitions. `begin` is where a new checkpoint begins, every partition of every topic; without
-    it, at the beginning of all. `seeds` are the states of shards that have none yet. `registry` has the schemas of
-    tables that say so. `bounds` are what subscriptions may make a shard hold. `digest_key`: what rows are hashed under.
+    it, at the beginning of all. `seeds` are the states of groups that have none yet. `registry` has the schemas of
+    tables that say so. `bounds` are what subscriptions may make a shard hold. `place` says which groups there are;
+    `digest_key` is what rows are hashed under.
     """
 
     process: Process
@@ -67,6 +70,12 @@ class MatchConfig:
     registry: Registry | None = None
     bounds: Bounds = field(default_factory=Bounds)
     digest_key: bytes = DIGEST_KEY
+    place: Callable[[Catalog], Placement] = Placement.of
+
+    @property
+    def placements(self) -> Placements:
+        """Which groups there are, by batch as `catalogs`. Made once a start: tasks unpickle it."""
+        return tuple((first, self.place(catalog)) for first, catalog in self.catalogs)
 
 
 def topics_read(catalog: Catalog, topics: Topics) -> list[str]:
@@ -134,6 +143,7 @@ def _function(spark: SparkSession, config: MatchConfig) -> GroupFunction:
         epoch=config.epoch,
         sources=_sources(config),
         catalogs=config.catalogs,
+        placements=config.placements,
         topics=config.topics,
         partitions=config.partitions,
         several=config.several,
@@ -164,10 +174,10 @@ def numbered(names: Sequence[str]) -> Column:
 
 
 def _wrapped(source: DataFrame, config: MatchConfig) -> DataFrame:
-    """Give each record the number of its topic, and wrap what belongs to a shard."""
+    """Give each record the number of its topic, and wrap what belongs to a group."""
     names = _sources(config)
     records = source.withColumn("source", numbered(names)).withColumn("micros", F.unix_micros("timestamp"))
-    wrap = shuffle_batch.ShuffleBatches(names, config.catalogs)
+    wrap = shuffle_batch.ShuffleBatches(names, config.placements)
     return (
         records.where(F.col("source").isNotNull())
         .select(*shuffle_batch.RECORDS)

@@ -138,6 +138,10 @@ class Naive:
             return f"{'-' if exact < 0 else ''}{_fixed(abs(exact), type_.scale)}"
         return int(exact)
 
+    def stored_json(self, column: str, value: Stored) -> Any:
+        """Return a value as deliveries write it."""
+        return None if value is None else self._stored(column, value)
+
     def _stored(self, column: str, value: Stored) -> Any:
         return json_of_code(self.type_of(column), value) if isinstance(value, int) else value
 

@@ -1,33 +1,40 @@
 """A shard by brute force: for every channel, the plane of ranges is cut at the domain's values and every cell is asked.
 
 What a real shard finds with trees this one finds by looking at all rows of a cell before and after each publication.
+Filters are answered, and images of rows told, by `naive_filter.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
-from catalog.query.channel import Channel
+from catalog.query.channel import Channel, ImageChannel
+from catalog.query.filter_shape import FilterShape
 from catalog.query.shape import BEYOND_KEYS, LOWEST_KEY, Output, Region, Shape, group_key
 from catalog.schema.relation import Relation
 from operators.answer import Extremum, Members, Part, Parts, Tally
 from operators.channel_kinds import is_plain
 from operators.exact_units import unit_of
 from operators.operator import Answers, Messages
-from operators.packed import Header, pack_snapshot
+from operators.packed import Header, pack_images, pack_messages, pack_snapshot
+from operators.reply import Asked, Later, Reply
+from operators.reply import Rows as RowsReply
+from state.causes import Causes
 from state.order_code import INT64_MAX, INT64_MIN, code_of_double
-from tests.operators.packing import pack_apart
 from tests.oracle.naive_answer import Naive, Row, Rows, Stored
+from tests.oracle.naive_filter import FilterAnswers, Image, ImageTeller, needed_by
 
 DOMAIN = range(3)
 TEXTS = ("a", "ab", "b")
 DOUBLES = (-1.7e308, 1.0, 1e16)
 """Sums of them absorb the one and lie beyond all doubles: exactly apart, and written the same."""
 WIDE = ("-1.50", "0.00", "123456789012345678.25")
-_CODES: dict[str, tuple[int | str, ...]] = {"s": TEXTS, "w": WIDE}
+KEYS = ("p", "q", "r")
+_CODES: dict[str, tuple[int | str, ...]] = {"s": TEXTS, "w": WIDE, "k": KEYS}
 
 
 def full_row(g: int | None, x: int | None, m: int | None) -> Row:
@@ -45,20 +52,25 @@ def full_row(g: int | None, x: int | None, m: int | None) -> Row:
 
 @dataclass(frozen=True)
 class Publication:
-    """A row of `relation` set (or deleted) under `key`; `offset` in the relation's topic."""
+    """A row of `relation` set (or deleted) under `key`; `offset` in the relation's topic. `more` are set with it."""
 
     relation: str
     key: str
     row: Row | None
     offset: int
+    more: tuple[tuple[str, Row | None], ...] = ()
 
 
 @dataclass
 class Taken:
-    """What a batch did, for the twin of the edge: answers to registrations, and states around each publication."""
+    """What a batch did, for the twin of the edge: answers to registrations, and states around each publication.
+
+    `replies` are those answers that are no value, by version.
+    """
 
     naive: Naive
     snapshots: list[tuple[int, Region, Rows]] = field(default_factory=list)
+    replies: dict[int, Reply] = field(default_factory=dict)
     steps: list[tuple[Publication, Rows, Rows]] = field(default_factory=list)
 
 
@@ -68,7 +80,7 @@ class Said:
 
     channel: Channel
     group: bytes
-    offset: int
+    cause: int
     rows: int
     old: Stored
     new: Stored
@@ -77,51 +89,88 @@ class Said:
     bounds: tuple[int | str | None, ...]
 
 
-class NaiveChannels:
-    """One relation's rows and the channels that are listened to; `batch` returns chunks and what happened."""
+Registered = tuple[int, Region, Asked]
 
-    def __init__(self, relation: Relation, epoch: int, rows: Rows) -> None:
+
+class NaiveChannels:
+    """One relation's rows and the channels that are listened to; `batch` returns chunks and what happened.
+
+    most: rows that a filter's answer may have.  later: how many answers to filters are put off in each batch.
+    """
+
+    def __init__(self, relation: Relation, epoch: int, rows: Rows, most: int = 100) -> None:
         self.relation = relation
         self.epoch = epoch
         self.rows = rows
         self.channels: list[Channel] = []
+        self.needed: set[str] = set()
+        self.most = most
+        self.later = 0
         self.seq = 0
+        self._publications: list[Publication] = []
 
     @property
     def naive(self) -> Naive:
         return Naive(self.relation)
 
     def batch(
-        self, number: int, registered: list[tuple[int, Region]], publications: list[Publication], rows_a_chunk: int
+        self, number: int, registered: list[Registered], publications: list[Publication], rows_a_chunk: int
     ) -> tuple[list[bytes], Taken]:
         """Take registrations, then publications."""
         taken = Taken(self.naive)
-        wanted = dict.fromkeys(channel for _, region in registered for channel in region.shape.channels)
+        listening = [region for version, region, _ in registered if version >= 0]
+        wanted = dict.fromkeys(channel for region in listening for channel in region.shape.channels)
         self.channels += [channel for channel in wanted if channel not in self.channels]
-        taken.snapshots = [(version, region, self.rows) for version, region in registered]
+        self.needed |= needed_by(listening)
+        self._publications = publications
+        taken.snapshots = [(version, region, self.rows) for version, region, _ in registered]
+        taken.replies = self._replies(registered)
         said: list[Said] = []
-        for publication in publications:
-            before, self.rows = self.rows, dict(self.rows)
-            if publication.row is None:
-                self.rows.pop(publication.key, None)
-            else:
-                self.rows[publication.key] = publication.row
-            taken.steps.append((publication, before, self.rows))
-            said += self._say(publication, before, self.rows)
-        return self._chunks(number, taken.snapshots, said, rows_a_chunk), taken
+        images: list[Image] = []
+        for cause, publication in enumerate(publications):
+            first = self.rows
+            for key, row in ((publication.key, publication.row), *publication.more):
+                before, self.rows = self.rows, dict(self.rows)
+                if row is None:
+                    self.rows.pop(key, None)
+                else:
+                    self.rows[key] = row | {"k": key}
+                said += self._say(cause, key, before, self.rows)
+                images += self._images(cause, key, before, self.rows)
+            taken.steps.append((publication, first, self.rows))
+        return self._chunks(number, taken, said, images, rows_a_chunk), taken
+
+    def _replies(self, registered: list[Registered]) -> dict[int, Reply]:
+        """Return the answers to filters that are rows."""
+        answers = FilterAnswers(self.naive, self.most)
+        bags = [one for one in registered if isinstance(one[1].shape, FilterShape) and one[1].shape.shown]
+        replies: dict[int, Reply] = {
+            version: answers.reply(region, asked, self.rows) for version, region, asked in bags
+        }
+        replies |= {version: Later() for version, _, _ in bags[len(bags) - self.later :]} if self.later else {}
+        self.later = 0
+        return replies
 
     # -- what is said ---------------------------------------------------------------------------------------------
 
-    def _say(self, publication: Publication, before: Rows, after: Rows) -> Iterator[Said]:
-        touched = [rows[publication.key] for rows in (before, after) if publication.key in rows]
+    def _images(self, cause: int, key: str, before: Rows, after: Rows) -> Iterator[Image]:
+        if any(isinstance(channel, ImageChannel) for channel in self.channels):
+            old, new = (rows.get(key) for rows in (before, after))
+            if ImageTeller(self.naive, self.needed).says(old, new):
+                yield Image(cause, old, new)
+
+    def _say(self, cause: int, touched_key: str, before: Rows, after: Rows) -> Iterator[Said]:
+        touched = [rows[touched_key] for rows in (before, after) if touched_key in rows]
         for channel in self.channels:
+            if isinstance(channel, ImageChannel):
+                continue
             keys = (tuple(row[column] for column in channel.equal) for row in touched)
             groups = dict.fromkeys(group_key(key) for key in keys if None not in key)  # type: ignore[arg-type]
             for group in groups:
                 for region, bounds in self._cells(channel, group):
-                    for rows, old, new in self._effects(channel, region, publication.key, before, after):
+                    for rows, old, new in self._effects(channel, region, touched_key, before, after):
                         yield Said(
-                            channel, group, publication.offset, rows,
+                            channel, group, cause, rows,
                             old[0] if old else None, new[0] if new else None,
                             bool(old and old[0] is not None), bool(new and new[0] is not None), bounds,
                         )  # fmt: skip
@@ -172,18 +221,39 @@ class NaiveChannels:
 
     # -- chunks ---------------------------------------------------------------------------------------------------
 
-    def _chunks(self, number: int, snapshots: list, said: list[Said], size: int) -> list[bytes]:
-        parts = [("snapshot", snapshots[i : i + size]) for i in range(0, len(snapshots), size)]
+    def _chunks(self, number: int, taken: Taken, said: list[Said], images: list[Image], size: int) -> list[bytes]:
+        """Return chunks; rows of filters are told apart, each by itself, where chunks are small."""
+        answers = [one for snapshot in taken.snapshots for one in self._apart(*snapshot, taken.replies, size)]
+        parts: list[tuple[str, Any]] = [("snapshot", answers[i : i + size]) for i in range(0, len(answers), size)]
         parts += [("messages", said[i : i + size]) for i in range(0, len(said), size)]
-        chunks = []
-        for i, (kind, part) in enumerate(parts):
-            header = Header(kind, self.epoch, self.relation.shard, number, chunk=i, of=len(parts))
-            chunks.append(self._pack_snapshot(header, part) if kind == "snapshot" else self._pack(header, part))
-        return chunks
+        parts += [("images", images[i : i + size]) for i in range(0, len(images), size)]
+        pack = {"snapshot": self._pack_snapshot, "messages": self._pack, "images": self._pack_images}
+        headers = [
+            Header(kind, self.epoch, self.relation.shard, number, chunk=i, of=len(parts))
+            for i, (kind, _) in enumerate(parts)
+        ]
+        return [pack[kind](header, part) for header, (kind, part) in zip(headers, parts, strict=True)]
 
-    def _pack_snapshot(self, header: Header, part: list[tuple[int, Region, Rows]]) -> bytes:
+    def _apart(
+        self, version: int, region: Region, rows: Rows, replies: Mapping[int, Reply], size: int
+    ) -> Iterator[tuple[int, Region, Rows, Reply | None]]:
+        reply = replies.get(version)
+        if not isinstance(reply, RowsReply) or size > len(reply.rows):
+            yield version, region, rows, reply
+            return
+        for i in range(0, len(reply.rows), size):
+            some = reply.rows[i : i + size]
+            yield version, region, rows, RowsReply(some, i + size >= len(reply.rows))
+
+    def _pack_snapshot(self, header: Header, part: list[tuple[int, Region, Rows, Reply | None]]) -> bytes:
         new, known, parts = [], [], {}
-        for i, (_, region, rows) in enumerate(part):
+        for i, (_, region, rows, _) in enumerate(part):
+            if isinstance(region.shape, FilterShape):
+                new.append(0)
+                known.append(False)
+                if region.shape.outputs:
+                    parts[i] = FilterAnswers(self.naive).parts(region, rows)
+                continue
             first = region.shape.outputs[0]
             plain = first.column is not None and is_plain(region.shape, self.naive.type_of(first.column).coded)
             value = self.naive.answer(region, rows)[0] if plain else None
@@ -191,8 +261,23 @@ class NaiveChannels:
             known.append(value is not None)
             if not plain:
                 parts[i] = self._parts(region, rows)
-        versions = np.array([version for version, _, _ in part], np.int64)
-        return pack_snapshot(header, versions, Answers(np.array(new, np.int64), np.array(known, np.bool_), parts))
+        versions = np.array([version for version, *_ in part], np.int64)
+        replies = {i: reply for i, (*_, reply) in enumerate(part) if reply is not None}
+        answers = Answers(np.array(new, np.int64), np.array(known, np.bool_), parts)
+        return pack_snapshot(header, versions, answers, replies)
+
+    def _pack_images(self, header: Header, part: Sequence[Image]) -> bytes:
+        images = ImageTeller(self.naive, self.needed).images(part)
+        seq = np.arange(self.seq, self.seq + len(part))
+        self.seq += len(part)
+        return pack_images(header, ImageChannel(self.relation.name), images, seq, *self._causes())
+
+    def _causes(self) -> tuple[Causes, np.ndarray]:
+        """Return the causes of the batch, and which of them change several rows."""
+        offsets = _ints(one.offset for one in self._publications)
+        nothing = np.zeros(len(offsets), np.int32)
+        several = np.array([bool(one.more) for one in self._publications], np.bool_)
+        return Causes([self.relation.topic], nothing, nothing, offsets), several
 
     def _parts(self, region: Region, rows: Rows) -> Parts:
         return tuple(self._part(channel, region, rows) for channel in region.shape.channels)
@@ -219,8 +304,7 @@ class NaiveChannels:
         header.channels = messages.channels
         seq = np.arange(self.seq, self.seq + len(part))
         self.seq += len(part)
-        offsets = np.array([said.offset for said in part], np.int64)
-        return pack_apart(header, messages, seq, np.zeros(len(part), np.int64), offsets)
+        return pack_messages(header, messages, seq, *self._causes())
 
 
 def messages_of(part: Sequence[Said]) -> Messages:
@@ -238,7 +322,7 @@ def messages_of(part: Sequence[Said]) -> Messages:
     return Messages(
         channels=channels,
         groups=groups,
-        cause=np.zeros(len(part), np.int32),
+        cause=np.array([said.cause for said in part], np.int32),
         channel=np.array([channels.index(said.channel) for said in part], np.int32),
         group=np.array([groups.index(said.group) for said in part], np.int32),
         rows=_ints(said.rows for said in part),

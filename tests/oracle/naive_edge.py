@@ -6,23 +6,33 @@ is recomputed. What it emits are decoded deliveries and acks by id.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+import msgspec
+
+from catalog.query.filter_shape import FilterShape
 from catalog.query.shape import Region
 from catalog.schema.relation import Catalog
 from catalog.sql.notify import Notify
-from tests.oracle.naive_answer import Exact, Naive
+from operators.reply import Later, Refused, Same
+from tests.oracle.naive_answer import Exact, Naive, Rows
 from tests.oracle.naive_channels import Taken
+from tests.oracle.naive_filter import Where, row_json, shown
 
-Answer = tuple[Exact, ...]
+Bag = dict[str, tuple[Any, ...]]
+"""Rows as they are told, by primary key."""
+Answer = tuple[Exact, ...] | Bag
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """A question as the test writes it. `region` is None where it is refused with `code`, whatever the catalog."""
+    """A question as the test writes it. `region` is None where it is refused with `code`, whatever the catalog.
+
+    `where` is the condition of a filter, whose region has no terms here.
+    """
 
     sql: str
     region: Region | None
@@ -30,6 +40,8 @@ class Wanted:
     columns: tuple[str, ...] = ()
     notify: Notify = Notify("every")  # noqa: RUF009
     ttl: int | None = None
+    where: Where | None = None
+    without_rows: bool = False
 
 
 @dataclass
@@ -51,13 +63,35 @@ class Subscription:
     expires: int | None = None
 
     @property
+    def is_bag(self) -> bool:
+        return isinstance(self.region.shape, FilterShape) and bool(self.region.shape.shown)
+
+    @property
+    def by_key(self) -> bool:
+        return self.wanted.notify.kind in ("transitions", "enter")
+
+    @property
     def json(self) -> Any:
-        """The answer as a view shows it."""
-        return self.shown(self.value)
+        """The answer as a view shows it; of rows, how many they are."""
+        return len(self.value) if self.is_bag else self.shown(self.value)
 
     def shown(self, answer: Answer | None) -> Any:
-        """What is written of an answer."""
-        return () if answer is None else self.naive.json(self.region.shape, answer)
+        """What is written of an answer, in a form that is compared: rows that one is told of by key are those keys."""
+        if answer is None:
+            return ()
+        if isinstance(answer, dict):
+            return set(answer) if self.by_key else Counter(answer.values())
+        return self.naive.json(self.region.shape, answer)
+
+    def answer(self, rows: Rows) -> Answer:
+        """Return the exact answer, from all rows of the table."""
+        shape, where = self.region.shape, self.wanted.where
+        if where is None or not isinstance(shape, FilterShape):
+            return self.naive.answer(self.region, rows)
+        met = {key: row for key, row in rows.items() if where.truth(self.naive, row)}
+        if not self.is_bag:
+            return tuple(self.naive.output(output, list(met.values())) for output in shape.outputs)
+        return {key: row_json(self.naive, shape, shown(shape, row)) for key, row in met.items()}
 
 
 class NaiveEdge:
@@ -72,6 +106,9 @@ class NaiveEdge:
         self.applied: int | None = None
         self.position: tuple[int, int] | None = None
         self.registered = False
+        self.over: list[tuple[str, Subscription]] = []
+        self.looks: dict[int, str] = {}
+        self.seen: dict[int, tuple[Any, ...]] = {}
 
     def subscribe(self, version: int, name: str, wanted: Wanted) -> None:
         verdict = self._verdict(wanted)
@@ -126,19 +163,20 @@ class NaiveEdge:
         if self.applied is not None and batch <= self.applied:
             return
         for part in taken:
-            for version, region, rows in part.snapshots:
-                self._snapshot(version, part.naive.answer(region, rows), batch)
+            for version, _, rows in part.snapshots:
+                self._snapshot(version, rows, part.replies.get(version), batch)
         for part in taken:
             for publication, before, after in part.steps:
                 at = {"epoch": self.epoch, "batch": batch, "topic": publication.relation}
                 at |= {"partition": 0, "offset": publication.offset}
                 for name, one in self.live.items():
                     if one.synced and one.region.shape.relation == publication.relation:
-                        old, new = (one.naive.answer(one.region, rows) for rows in (before, after))
+                        old, new = (one.answer(rows) for rows in (before, after))
                         assert old == one.value, (name, old, one.value)
                         if old != new:
                             self._moved(name, one, new, at)
         self.applied, self.position = batch, (self.epoch, batch)
+        over, self.over = self.over, []
         for name, one in self.live.items():
             if one.synced:
                 one.at = self.position
@@ -146,6 +184,8 @@ class NaiveEdge:
                 if one.caused is not None and one.shown(one.value) != one.shown(one.told):
                     self._hear(name, one, "change", one.caused)
                 one.changes, one.caused = 0, None
+        for name, _ in over:
+            self._end(name, self.live.pop(name), "quota")
 
     def expire(self, now: int) -> None:
         """End what is over at `now`; a TTL begins with the first progress that is seen."""
@@ -158,7 +198,12 @@ class NaiveEdge:
 
     def _moved(self, name: str, one: Subscription, new: Answer, at: dict[str, Any]) -> None:
         notify, changes = one.wanted.notify, one.shown(new) != one.shown(one.value)
-        one.value = new
+        before, one.value = one.value, new
+        if one.by_key:
+            if changes and (notify.kind == "transitions" or set(new) - set(before)):
+                one.told, one.changes = before, 1
+                self._hear(name, one, "change", at)
+            return
         if changes:
             one.changes, one.caused = one.changes + 1, at
         same = one.shown(new) == one.shown(one.told)
@@ -181,22 +226,45 @@ class NaiveEdge:
         least = Fraction(notify.amount) * (abs(told) / 100 if notify.percent else 1)
         return told != new and abs(new - told) >= least
 
-    def _snapshot(self, version: int, answer: Answer, batch: int) -> None:
+    def _snapshot(self, version: int, rows: Rows, reply: Any, batch: int) -> None:
         at = {"epoch": self.epoch, "batch": batch - 1}
+        if isinstance(reply, Later):
+            return
+        if version in self.looks:
+            self._see(version, self.live.get(self.looks[version]), rows, batch - 1)
         for name, one in list(self.waiting.items()):
-            if one.version == version:
+            if one.version == version and isinstance(reply, Refused):
+                del self.waiting[name]
+                self.acks[name].append((version, "refused", reply.code))
+            elif one.version == version:
                 self.live[name] = self.waiting.pop(name)
-                one.synced, one.value = True, answer
+                one.synced, one.value = True, one.answer(rows)
                 self._hear(name, one, "snapshot", at)
                 self.acks[name].append((version, "live", (self.epoch, batch - 1)))
-        for name, one in self.live.items():
+        for name, one in list(self.live.items()):
             if one.version == version and not one.synced:
-                one.synced, one.value = True, answer
-                self._hear(name, one, "resync", at)
+                self._resync(name, one, rows, reply, at)
+
+    def _see(self, number: int, one: Subscription | None, rows: Rows, batch: int) -> None:
+        """Note what a look that is answered must show: version and counter, and the rows behind them."""
+        if one is not None and one.synced and one.is_bag:
+            answer = one.answer(rows)
+            assert isinstance(answer, dict)
+            self.seen[number] = (one.version, one.n, (self.epoch, batch), _sorted(list(answer.values())))
+
+    def _resync(self, name: str, one: Subscription, rows: Rows, reply: Any, at: dict[str, Any]) -> None:
+        """A bag is resynced with what it held when it was followed last, any other answer with what was told last."""
+        if isinstance(reply, Refused):
+            self.over.append((name, one))
+            return
+        one.told = one.value if one.is_bag else one.told
+        one.synced, one.value = True, one.answer(rows)
+        assert not isinstance(reply, Same) or one.shown(one.value) == one.shown(one.told)
+        self._hear(name, one, "resync", at)
 
     def _hear(self, name: str, one: Subscription, kind: str, at: dict[str, Any]) -> None:
         one.n += kind != "resync" or one.shown(one.value) != one.shown(one.told)
-        told = {"id": name, "kind": kind, "version": one.version, "n": one.n} | _body(one, one.told, one.value)
+        told = {"id": name, "kind": kind, "version": one.version, "n": one.n} | _body(one, kind)
         told["at"] = at
         if kind == "snapshot":
             told["sql"] = one.wanted.sql
@@ -209,7 +277,7 @@ class NaiveEdge:
         if one.n:
             at = {"epoch": one.at[0], "batch": one.at[1]}
             told = {"id": name, "kind": "ended", "version": one.version, "n": one.n + 1}
-            self.heard[name].append(told | _body(one, one.value, None) | {"at": at, "reason": reason})
+            self.heard[name].append(told | _body(one, "ended") | {"at": at, "reason": reason})
         self.acks[name].append((one.version, "ended", reason))
 
     def _verdict(self, wanted: Wanted, final: bool = False) -> str | None:
@@ -233,8 +301,13 @@ class NaiveEdge:
         self.acks[name].append((version, "accepted", None))
 
 
-def _body(one: Subscription, old: Answer | None, new: Answer | None) -> dict[str, Any]:
+def _body(one: Subscription, kind: str) -> dict[str, Any]:
+    """Return what is said of what was told last, and of the answer; at the end it is nothing."""
+    if one.is_bag:
+        return _bag_body(one, kind)
     shape, naive = one.region.shape, one.naive
+    old, new = (one.value, None) if kind == "ended" else (one.told, one.value)
+    assert not isinstance(old, dict) and not isinstance(new, dict)
     function, column = shape.outputs[0].function, shape.outputs[0].column
     if function == "distinct":
         before, after = (frozenset() if answer is None else answer[0] for answer in (old, new))
@@ -244,3 +317,33 @@ def _body(one: Subscription, old: Answer | None, new: Answer | None) -> dict[str
             "added": naive.values_json(column or "", after - before),
         }
     return {"old": old and naive.json(shape, old), "new": new and naive.json(shape, new)}
+
+
+def _bag_body(one: Subscription, kind: str) -> dict[str, Any]:
+    """Return what is said of rows. They are told apart by what they show, or by their keys where one goes by these."""
+    assert isinstance(one.value, dict) and isinstance(one.region.shape, FilterShape)
+    nothing: dict[str, Any] = {"removed": [], "added": []}
+    if kind == "ended":
+        return nothing
+    key = {"key": list(one.region.shape.keys)} if one.by_key else {}
+    if kind == "resync" and one.shown(one.told) == one.shown(one.value):
+        return {"same": True} | nothing
+    old = one.told if kind == "change" and isinstance(one.told, dict) else {}
+    if one.by_key:
+        removed = [row for name, row in old.items() if name not in one.value]
+        added = [row for name, row in one.value.items() if name not in old]
+    else:
+        removed = list((Counter(old.values()) - Counter(one.value.values())).elements())
+        added = list((Counter(one.value.values()) - Counter(old.values())).elements())
+    body = {"removed": _sorted(removed), "added": _sorted(added)}
+    if kind == "change":
+        return key | (body | {"removed": []} if one.wanted.notify.kind == "enter" else body)
+    if one.wanted.without_rows:
+        said = {"snapshot": "none"} if kind == "snapshot" else {"whole": "look"}
+        return {"form": "bag"} | said | key | nothing
+    return {"form": "bag"} | ({"whole": True} if kind == "resync" else {}) | key | body
+
+
+def _sorted(rows: list[tuple[Any, ...]]) -> list[list[Any]]:
+    """Return rows as they are told, in the order of their texts."""
+    return sorted((list(row) for row in rows), key=lambda row: msgspec.json.encode(row).decode())

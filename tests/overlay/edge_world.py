@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import msgspec
 
-from catalog.query.shape import Region
+from catalog.query.channel import ImageChannel
 from catalog.schema.relation import Catalog, Column, Relation
 from catalog.types.column_type import ColumnType, Kind
 from connectors.record import OutRecord
 from connectors.topics import Topics
 from operators.control import Control, EpochBegins, Progress, RegisterAll, Withdraw, decode_control, encode_control
-from operators.packed import PackedRegistrations, is_packed, unpack
+from operators.packed import PackedRegistrations, PackedSummary, is_packed, unpack
+from operators.reply import PLAINLY, Later
 from overlay.machine.virtual_edge import VirtualEdge
 from overlay.subscriptions.expiry import seconds
+from overlay.subscriptions.summaries import Patience
 from tests.oracle.naive_answer import Rows
-from tests.oracle.naive_channels import NaiveChannels, Publication, Taken
+from tests.oracle.naive_channels import NaiveChannels, Publication, Registered, Taken
 from tests.oracle.naive_edge import NaiveEdge, Wanted
 
 TOPICS = Topics()
@@ -57,6 +59,8 @@ class EdgeWorld:
         self.truth: dict[tuple[int, int], list[Taken]] = {}
         self.announcements: list[int] = []
         self.registered: set[tuple[int, int]] = set()
+        self.postponed: set[int] = set()
+        self.most = 100
         self.heard: dict[str, list[dict]] = {}
         self.acks: dict[str, list[dict]] = {}
         self.twin = NaiveEdge()
@@ -88,17 +92,22 @@ class EdgeWorld:
     def register(self) -> None:
         self._control(RegisterAll(self.epoch, self.catalog.version))
 
-    def run_batch(self, publications: list[Publication], chunk: int, ends: list[int]) -> None:
-        """Run one batch; `ends` are lengths of earlier tries that broke off after so many chunks."""
+    def run_batch(self, publications: list[Publication], chunk: int, ends: list[int], later: int = 0) -> None:
+        """Run one batch; `ends` are lengths of earlier tries that broke off after so many chunks.
+
+        `later`: how many filters each shard tells to come again.
+        """
         self.batch += 1
         chunks, truth = [], []
         registered = self._registrations()
         for name in sorted(self.catalog.relations):
             shard = self._shard(self.catalog.relations[name])
             rows = [p for p in publications if p.relation == name]
+            shard.later, shard.most = later, self.most
             made, taken = shard.batch(self.batch, registered.get(shard.relation.shard, []), rows, chunk)
             chunks += [(shard.relation.shard.encode(), value) for value in made]
             truth.append(taken)
+            self.postponed |= {version for version, reply in taken.replies.items() if isinstance(reply, Later)}
             self.data[name, shard.relation.born] = shard.rows
         self.truth[self.epoch, self.batch] = truth
         for end in [*ends, len(chunks)]:
@@ -126,20 +135,32 @@ class EdgeWorld:
         shard.relation = relation
         return shard
 
-    def _registrations(self) -> dict[str, list[tuple[int, Region]]]:
-        found: dict[str, list[tuple[int, Region]]] = {}
+    def _registrations(self) -> dict[str, list[Registered]]:
+        found: dict[str, list[Registered]] = {}
         for key, value in self.registrations[self.read :]:
             if not is_packed(value):
                 self._withdraw(key.decode(), decode_control(value))
                 continue
             packed = unpack(value)
+            if isinstance(packed, PackedSummary):
+                self._summarise(key.decode(), packed)
+                continue
             assert isinstance(packed, PackedRegistrations) and packed.header.shard == key.decode()
             relation = self.catalog.relations.get(packed.regions[0].shape.relation)
             stale = relation is None or packed.header.catalog < relation.born
             if packed.header.epoch == self.epoch and not stale:
-                found.setdefault(key.decode(), []).extend(zip(packed.versions, packed.regions, strict=True))
+                asked = [packed.asked.get(i, PLAINLY) for i in range(len(packed.versions))]
+                one = zip(packed.versions, packed.regions, asked, strict=True)
+                found.setdefault(key.decode(), []).extend(one)
         self.read = len(self.registrations)
         return found
+
+    def _summarise(self, name: str, packed: PackedSummary) -> None:
+        """Take which columns are still needed."""
+        shard = self.shards.get(name.split("/")[0])
+        if packed.header.epoch == self.epoch and shard is not None and packed.header.catalog >= shard.relation.born:
+            for channel, needed in zip(packed.header.channels, packed.needed, strict=True):
+                shard.needed = set(needed) if isinstance(channel, ImageChannel) else shard.needed
 
     def _withdraw(self, name: str, record: Control) -> None:
         assert isinstance(record, Withdraw)
@@ -165,6 +186,12 @@ class EdgeWorld:
         self.since_take.append(("refuse_held", 0))
         self.edge.refuse_held()
         self.twin.refuse_held()
+
+    def look(self, name: str) -> None:
+        """Look at the rows of a subscription, if that may be."""
+        number = -1 - len(self.twin.looks)
+        if self.edge.look(number, name.encode()) is None:
+            self.twin.looks[number] = name
 
     def take(self) -> None:
         """Commit a step: its records get to their readers, its positions are kept."""
@@ -196,7 +223,7 @@ class EdgeWorld:
                 self._give(topic, offset)
 
     def _new_edge(self) -> VirtualEdge:
-        return VirtualEdge(0, 1, TOPICS, lambda version: self.catalogs[version])
+        return VirtualEdge(0, 1, TOPICS, lambda version: self.catalogs[version], Patience(floor=0, calm=1))
 
     def _restored(self) -> VirtualEdge:
         edge = self._new_edge()
@@ -255,7 +282,11 @@ class EdgeWorld:
         """Each version is registered once an epoch."""
         if is_packed(value):
             packed = unpack(value)
+            if isinstance(packed, PackedSummary):
+                return
             assert isinstance(packed, PackedRegistrations)
+            self.registered -= {(packed.header.epoch, version) for version in self.postponed & {*packed.versions}}
+            self.postponed -= {*packed.versions}
             marks = {(packed.header.epoch, version) for version in packed.versions}
             assert len(marks) == len(packed.versions) and not marks & self.registered, (marks, self.registered)
             self.registered |= marks

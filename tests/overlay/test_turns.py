@@ -27,6 +27,7 @@ from overlay.process.edge_answers import EdgeAnswers
 from overlay.process.edge_config import EdgeConfig
 from overlay.process.edge_member import EdgeMember
 from overlay.process.ownership import Ownership
+from overlay.process.shard_looks import ShardLooks
 from overlay.push.board import PushBoard
 from tests.overlay.process.test_owned_edges import CATALOG
 from tests.overlay.push_world import PARTITIONS, TOPICS, MemoryEngine, MemoryLog
@@ -85,7 +86,9 @@ class MemoryReader:
 
     def __init__(self, log: MemoryLog) -> None:
         self._log = log
-        self.admin = SimpleNamespace(begin_offsets=self._begins, end_offsets=self._ends, delete_records=lambda _: None)
+        self.admin = SimpleNamespace(
+            begin_offsets=self._begins, end_offsets=self._ends, delete_records=lambda _: None, topic_ids=lambda _: {}
+        )
 
     def read_to_end(self, topic: str, numbers: list[int]) -> Iterator[KafkaRecord]:
         return (record for number in numbers for record in self._log.records[topic, number])
@@ -115,8 +118,10 @@ class World:
         self.answers = EdgeAnswers(view, Ownership(list, TOPICS.subscriptions))
         board = PushBoard(TOPICS, HttpRules(), self.answers.look, self.answers.epoch)
         config = EdgeConfig(SimpleNamespace(), TOPICS, snapshot_floor=2_000)  # type: ignore[arg-type]
+        self.looks = ShardLooks(self.answers)
         reader, log = MemoryReader(self.log), structlog.get_logger()
-        self.member = EdgeMember(config, PARTITIONS, "here:1", reader, view, self.answers, board, log)  # type: ignore[arg-type]
+        beside = (reader, view, self.answers, board, self.looks, log)
+        self.member = EdgeMember(config, PARTITIONS, "here:1", *beside)  # type: ignore[arg-type]
 
     def turn(self) -> int:
         """Take a turn; return how many records were fed in."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
+from dataclasses import replace
 from decimal import Decimal
 
 import msgspec
@@ -12,11 +14,13 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from catalog.query.shape import BEYOND_KEYS, COUNTS, LOWEST_KEY, Output, Region, Shape
 from catalog.sql.notify import Notify
 from catalog.types.order_key import after, order_key
+from overlay.subscriptions.bag_looks import LookedRows
 from state.order_code import INT64_MAX, INT64_MIN
 from tests.effort import examples
 from tests.oracle.naive_channels import DOMAIN, TEXTS, WIDE, Publication, full_row
 from tests.oracle.naive_edge import Wanted
 from tests.overlay.edge_world import TYPES, EdgeWorld, table
+from tests.overlay.filter_questions import filters
 
 names = st.sampled_from(["a", "b", "c", "d", "e"])
 tables = st.sampled_from(["t", "u"])
@@ -52,6 +56,8 @@ def wanted(draw: st.DrawFn) -> Wanted:
     """A question: of any shape, range and policy, now and then one that cannot be answered."""
     if draw(st.integers(0, 15)) == 0:
         return Wanted("SELECT MIN(m FROM t", None, "syntax")
+    if draw(st.booleans()):
+        return draw(filters(draw(tables)))
     relation, grouped, ranged = draw(tables), draw(st.booleans()), draw(st.sampled_from([None, "x", "x", "s", "w"]))
     items = draw(outputs() | st.just((Output("min", "m"),)))
     clauses, group, lo, hi = [], b"[]", INT64_MIN, INT64_MAX
@@ -172,26 +178,47 @@ class EdgeMachine(RuleBasedStateMachine):
         self.world.register()
         self.flow(how)
 
-    @rule(rows=rows, chunk=chunks, ends=st.lists(st.integers(0, 3), max_size=2), announced=st.integers(0, 3), how=flows)
-    def run_batch(self, rows: list, chunk: int, ends: list[int], announced: int, how: str) -> None:
-        made = []
-        for relation, key, row in rows:
-            if relation in self.world.catalog.relations:
-                content = None if row is None else full_row(*row)
+    @rule(
+        rows=rows,
+        chunk=chunks,
+        ends=st.lists(st.integers(0, 3), max_size=2),
+        announced=st.integers(0, 3),
+        how=flows,
+        joined=st.sets(st.integers(0, 8), max_size=3),
+        later=st.sampled_from([0, 0, 0, 1, 2]),
+    )
+    def run_batch(
+        self, rows: list, chunk: int, ends: list[int], announced: int, how: str,
+        joined: Set[int] = frozenset(), later: int = 0,
+    ) -> None:  # fmt: skip
+        """`joined`: rows that the record before changes too, if it is of their table."""
+        made: list[Publication] = []
+        for i, (relation, key, row) in enumerate(rows):
+            if relation not in self.world.catalog.relations:
+                continue
+            content = None if row is None else full_row(*row)
+            if i in joined and made and made[-1].relation == relation:
+                made[-1] = replace(made[-1], more=(*made[-1].more, (key, content)))
+            else:
                 made.append(Publication(relation, key, content, self.world.offset))
                 self.world.offset += 1
-        self.world.run_batch(made, chunk, ends)
+        self.world.run_batch(made, chunk, ends, later)
         for _ in range(announced):
             self.world.announce(repeat=False)
         self.flow(how)
 
-    @rule(batches=st.lists(rows, min_size=1, max_size=3), chunk=chunks)
-    def keep_up(self, batches: list[list], chunk: int) -> None:
+    @rule(most=st.sampled_from([1, 2, 100]))
+    def bound_answers(self, most: int) -> None:
+        """Let answers of filters have at most so many rows from now on."""
+        self.world.most = most
+
+    @rule(batches=st.lists(rows, min_size=1, max_size=3), chunk=chunks, joined=st.sets(st.integers(0, 8), max_size=3))
+    def keep_up(self, batches: list[list], chunk: int, joined: Set[int] = frozenset()) -> None:
         """Everybody is registered and everything is announced before rows are published."""
         self.world.register()
         self.flow("all")
         for rows in [[], *batches]:
-            self.run_batch(rows, chunk, [], 9, "all")
+            self.run_batch(rows, chunk, [], 9, "all", joined)
 
     @rule(
         asked=st.lists(st.tuples(names, wanted()), min_size=1, max_size=5),
@@ -202,6 +229,19 @@ class EdgeMachine(RuleBasedStateMachine):
         for name, wanted in asked:
             self.ask(name, wanted)
         self.keep_up(batches, chunk)
+
+    @rule(looked=st.lists(names, min_size=1, max_size=3), rows=rows, chunk=chunks)
+    def look_and_keep_up(self, looked: list[str], rows: list, chunk: int) -> None:
+        """Look at rows while others come: what is seen is behind a delivery, whatever follows it."""
+        self.keep_up([], chunk)
+        for name in looked:
+            self.world.look(name)
+        self.flow("all")
+        self.run_batch(rows, chunk, [], 9, "all")
+
+    @rule(name=names)
+    def look(self, name: str) -> None:
+        self.world.look(name)
 
     @rule()
     def repeat_progress(self) -> None:
@@ -234,18 +274,36 @@ class EdgeMachine(RuleBasedStateMachine):
 
     def compare(self) -> None:
         world = self.world
-        assert world.heard == world.twin.heard
+        assert world.heard == world.twin.heard, differing(world.heard, world.twin.heard)
+        for number, seen in world.edge.looked():
+            if isinstance(seen, LookedRows):
+                at = seen.at.epoch, seen.at.batch
+                rows = [msgspec.json.decode(row) for row in seen.rows]
+                assert (seen.version, seen.n, at, rows) == world.twin.seen[number]
         mine = {name: [_brief(ack) for ack in acks] for name, acks in world.acks.items()}
         assert mine == world.twin.acks
         assert world.edge.counters.suppressed == 0
         for name, one in world.twin.live.items():
             view = world.edge.find(name.encode())
-            assert view is not None and (view.status, view.answer, view.n) == ("live", one.json, one.n)
+            assert view is not None and (view.status, view.n) == ("live", one.n)
+            assert (view.rows if one.is_bag else view.answer) == one.json
             assert view.at is not None and (view.at.epoch, view.at.batch) == one.at
 
     def teardown(self) -> None:
         if hasattr(self, "world"):
             self.take()
+
+
+def differing(mine: dict[str, list[dict]], wanted: dict[str, list[dict]]) -> dict[str, tuple]:
+    """Return by name what was heard and what should have been, from where they differ."""
+    found = {}
+    for name in sorted({*mine, *wanted}):
+        one, other = mine.get(name, []), wanted.get(name, [])
+        same = next((i for i, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), None)
+        if one != other:
+            start = min(len(one), len(other)) if same is None else same
+            found[name] = one[start:], other[start:]
+    return found
 
 
 def _brief(ack: dict) -> tuple:

@@ -1,6 +1,7 @@
 """A shard with something of everything in its state, and the batch that comes next: what golden states are made from.
 
 `golden/state_<version>.bin` is the state after `batches()` as the code of that version wrote it; it is never made anew.
+`golden/state_3_delta.bin` is that after the first of `batches()`, with the delta of the second.
 """
 
 from __future__ import annotations

@@ -88,7 +88,8 @@ def message_of(packed: PackedBest, i: int, shape: BestShape) -> BestMessage:
     highs = xs
     if shape.range is not None and not RELATION.column(shape.range).type.coded:
         type_ = RELATION.column(shape.range).type
-        keys = [order_key(type_, text) for text in m.texts]
+        named = {x for x in (*box, *left, *right, *xs) if x >= 0}
+        keys = {x: order_key(type_, m.texts[x]) for x in named}
         box = [
             LOWEST_KEY if box[0] < 0 else after(keys[box[0]]), keys[box[1]], after(keys[box[2]]),
             BEYOND_KEYS if box[3] < 0 else keys[box[3]],

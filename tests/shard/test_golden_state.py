@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from shard.pipeline import GroupResult, GroupSpec, process_group
 from tests.shard.long_lived import CATALOG, GOLDEN, NAME, TOPICS, batches, next_batch
 
@@ -18,11 +20,12 @@ def told(result: GroupResult) -> list[tuple[object, ...]]:
     ]
 
 
-def test_a_state_of_before_goes_on_as_one_of_today():
+@pytest.mark.parametrize("name", ["state_2", "state_3", "state_3_delta"])
+def test_a_state_of_before_goes_on_as_one_of_today(name: str):
     today = None
     for number, batch in enumerate(batches()):
         today = process_group(SPEC, number, today, batch).state
-    stored = process_group(SPEC, 2, (GOLDEN / "state_2.bin").read_bytes(), next_batch())
+    stored = process_group(SPEC, 2, (GOLDEN / f"{name}.bin").read_bytes(), next_batch())
     fresh = process_group(SPEC, 2, today, next_batch())
     assert told(stored) == told(fresh) and len(stored.out) > 4
     assert stored.state == fresh.state

@@ -24,8 +24,9 @@ from operators.first_rows import channels_of, columns_of
 from operators.packed import Header, PackedImages, PackedSnapshot, pack_registrations, pack_summary, unpack
 from operators.reply import PLAINLY, Asked, Digest, Later, Refused, Rows, Same, decode_row
 from shard.bounds import Bounds, held
-from shard.encode import Encoder, add_images
+from shard.encode import Chunks, Encoder, add_images
 from shard.group import Group, alone
+from shard.outgoing_images import OutgoingImages
 from shard.pipeline import apply
 from shard.register import take_registrations
 from shard.resolve import Resolved
@@ -65,6 +66,14 @@ def image_of(packed: PackedImages, i: int, which: str) -> dict[str, Scalar] | No
         value = int(getattr(column, which)[i]) if getattr(column, f"{which}_known")[i] else None
         row[name] = value if value is None or column.texts is None else column.texts[value]
     return row
+
+
+def packed_of(images: OutgoingImages | None) -> list[bytes]:
+    """Return the records of images, as any virtual edge gets them."""
+    chunks: Chunks = {}
+    if images is not None:
+        add_images(chunks, images, [0])
+    return [record.value or b"" for record in Encoder("n", Header("messages", EPOCH, SHARD, 1)).encode({}, chunks)]
 
 
 @dataclass
@@ -164,7 +173,9 @@ class World:
         table = Causes(["t"], *(np.zeros(len(causes), np.int32),) * 2, np.arange(len(causes)) + self.offset)
         resolved = Resolved(changes, table, np.zeros(len(changes), np.bool_))
         seq = self.member.seq
+        again = alone(RELATION, SHARD, Group(SHARD, [self.member]).dump())
         _, images, _ = apply(self.member, resolved)
+        assert packed_of(apply(again, resolved)[1]) == packed_of(images), "other bytes after dump and load"
         needed = {
             name for edge in self.edges for r in edge.filters.values() if not r.empty for name in columns_of(r.shape)
         }  # type: ignore[arg-type]

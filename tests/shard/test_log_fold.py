@@ -11,8 +11,10 @@ from catalog.schema.ddl import apply_ddl
 from catalog.schema.relation import Catalog
 from connectors.log import publication_log
 from connectors.log.publication_log import PublicationLog
+from connectors.placement import Member, Placement
 from operators.stored_rows import stored_rows
-from shard.log_fold import fold_log, fold_shards
+from shard.group import Group, alone
+from shard.log_fold import fold_groups, fold_log
 from tests.connectors.small_log import Published, SmallLog, small_log
 from tests.effort import examples
 
@@ -73,8 +75,10 @@ def test_buckets_hold_together_what_one_shard_holds(tmp_path: Path) -> None:
     log.commit([change(offset, offset % 9, offset) for offset in range(30)])
     log.commit([change(30, 4, None), change(31, 5, 7)])
     opened = PublicationLog(log.uri)
-    parts = fold_shards(opened, relation, opened.newest.cut)
-    assert list(parts) == list(relation.shards)
+    catalog = Catalog(0, {"stock": relation})
+    states = dict(fold_groups(opened, catalog, Placement.of(catalog), opened.newest.cut))
+    assert list(states) == list(relation.shards)
+    parts = {shard: alone(relation, shard, state) for shard, state in states.items()}
     assert all(state.table.rows for state in parts.values())
     rows = list(stored_rows(relation, *(state.table.stored for state in parts.values())))
     assert rows == list(stored_rows(relation, fold_log(opened, relation, opened.newest.cut).table.stored))
@@ -89,3 +93,35 @@ def test_a_row_without_a_key_is_in_no_bucket(tmp_path: Path) -> None:
     state = fold_log(opened, relation, opened.newest.cut)
     assert [row["id"] for row in stored_rows(relation, state.table.stored)] == [1]
     assert state.counters.dead == 1
+
+
+@settings(max_examples=examples(20), deadline=None)
+@given(st.lists(st.lists(st.tuples(*[st.integers(0, 3)] * 3, st.booleans()), min_size=1, max_size=8), max_size=3))
+def test_a_group_of_several_topics_holds_what_each_alone_does(
+    tmp_path_factory: pytest.TempPathFactory, versions: list[list[tuple[int, int, int, bool]]]
+) -> None:
+    """Two tables, one of them also in another group by buckets; times are equal, or go back."""
+    ddl = "CREATE TABLE bond (id BIGINT PRIMARY KEY, price BIGINT) WITH ('buckets'='2', 'bucket.by'='id')"
+    bond = apply_ddl(Catalog(), ddl, 0).relations["bond"]
+    catalog = Catalog(0, {"stock": RELATION, "bond": bond})
+    log, offset = small_log(tmp_path_factory.mktemp("log")), 0
+    for version in [[(0, 0, 0, True), (1, 1, 1, False)], *versions]:
+        rows = []
+        for key, price, micros, stock in version:
+            value, topic = json.dumps({"id": key, "price": price}).encode(), "stock" if stock else "bond"
+            rows.append(Published(topic, 0, offset, json.dumps({"id": key}).encode(), value, micros))
+            offset += 1
+        log.commit(rows)
+    opened = PublicationLog(log.uri)
+    own = dict(fold_groups(opened, catalog, Placement.of(catalog), opened.newest.cut))
+    members = [Member("bond/0", bond, 0), Member("stock/0", RELATION)]
+    pair = Placement({"pair": members, "bond/1": [Member("bond/1", bond, 1)]})
+    folded = dict(fold_groups(opened, catalog, pair, opened.newest.cut))
+    assert folded["bond/1"] == own["bond/1"]
+    group = Group.open("pair", {member.name: member.relation for member in members}, folded["pair"])
+    for member in members:
+        one = alone(member.relation, member.name, own[member.name])
+        assert list(stored_rows(member.relation, group[member.name].table.stored)) == list(
+            stored_rows(member.relation, one.table.stored)
+        )
+        assert group[member.name].counters.decoded == one.counters.decoded

@@ -36,8 +36,14 @@ DDL = {
 SAME = '"__debezium_unavailable_value"'
 tables = st.sampled_from(["t", "u"])
 ids, small = st.integers(0, 2), st.integers(0, 2)
-texts = st.sampled_from(['"a"', '"b"', "null", SAME])
-shapes = st.sampled_from([(("min", "x"), (), "x"), (("distinct", "s"), (), "x"), (("count", None), ("s",), "x")])
+texts = st.sampled_from(['"a"', '"b"', '"ab"', "null", SAME])
+SHAPES = [
+    (("min", "x"), (), "x"),
+    (("distinct", "s"), (), "x"),
+    (("count", None), ("s",), "x"),
+    (("max", "s"), (), "x"),
+]
+shapes = st.sampled_from(SHAPES)
 Place = tuple[str, int]
 
 

@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from connectors.unresolved import Position
+from shard.replayed_changes import Repeats
 from tests.shard.test_resolve import SAME, Shard
 
 TOMBSTONE = ('{"id":5}', None)
@@ -83,3 +85,16 @@ def test_two_connectors_may_feed_one_topic():
     shard(put("c", 5, 1, '"e"', 102), gone(5, 103), TOMBSTONE, put("c", 5, 2, '"f"', 104))
     mixed = [put("c", 5, 1, '"e"', 102), gone(5, 103), put("u", 3, 3, SAME, 10, 93, "y"), TOMBSTONE]
     assert shard(*mixed).repeated.tolist() == [True, True, False, True] and shard.held['{"id":5}'] == [2, "f"]
+
+
+def test_whose_repeat_a_tombstone_ends_does_not_hang_on_which_came_first():
+    """Two connectors in one partition, both with a delete of one key that was left out."""
+
+    def left(*names: str):
+        repeats = Repeats([(0, Position(name, 0, 9, 9), None) for name in "ab"])
+        for name in names:
+            assert repeats._is_repeat(0, Position(name, 0, 1, 1), b"k")
+        assert repeats._ends_repeat(0, b"k")
+        return repeats.stored()
+
+    assert left("a", "b") == left("b", "a")

@@ -11,8 +11,8 @@ from tests.shard.test_register import LOW, RELATION, ROWS, state
 
 
 def again(shard: ShardState, **changes: object) -> ShardState | None:
-    sections = {name: memoryview(part) if isinstance(part, bytes) else part for name, part in shard.sections().items()}
-    return ShardState.from_sections(replace(RELATION, **changes), RELATION.shard, sections)
+    sections = {name: memoryview(part) if isinstance(part, bytes) else part for name, part in shard.base().items()}
+    return ShardState.open(replace(RELATION, **changes), RELATION.shard, sections)
 
 
 def test_sections_keep_everything():

@@ -1,6 +1,8 @@
 """What a table keeps; its messages and answers: tests/operators/test_range_questions.py."""
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,10 +15,11 @@ from catalog.schema.relation import Column
 from operators.answer import Extremum
 from operators.first_rows import FirstRows
 from operators.reply import PLAINLY, Asked
-from shard.tables import warm
+from shard.tables import Table, warm
 from state import byte_table, row_digest
+from state.blob import read_blob, write_blob
 from tests.operators.test_range_questions import CHANNELS, MODULES, ROW, loaded
-from tests.operators.watched import BIGINT, RELATION, VARCHAR, batch_of, dumped, reopened
+from tests.operators.watched import BIGINT, RELATION, VARCHAR, batch_of, channel, dumped, reopened
 
 
 def test_appended_nullable_columns_are_null_and_can_be_listened_to() -> None:
@@ -38,6 +41,39 @@ def test_partitions_that_moved_are_counted_and_kept() -> None:
     assert operator.moved_partitions == 1
     restored = reopened(RELATION, dumped(operator))
     assert restored.moved_partitions == 1
+
+
+def followed(table: Table, base: bytes, delta: Mapping[str, Any]) -> bool:
+    """Whether the table of `base`, with `delta`, is `table` to the byte."""
+    again = reopened(RELATION, base)
+    again.take_over(read_blob(write_blob(b"TWDELTA\x00", 1, "", delta), b"TWDELTA\x00", 1, ""))
+    again.check()
+    return dumped(again) == dumped(table)
+
+
+def test_a_delta_says_what_is_listened_to_and_what_changed() -> None:
+    table = loaded((1, ROW), (2, ROW | {"e": "b"}))
+    base = dumped(table)
+    table.begin()
+    table.listen(CHANNELS)
+    table.apply(batch_of([(2, None), (3, ROW | {"e": "new", "s": "é"}), (1, ROW | {"e": "newer"})]))
+    assert followed(table, base, table.delta())
+    base = dumped(table)
+    table.begin()
+    assert followed(table, base, table.delta()), "nothing has happened"
+    table.forget(CHANNELS[3:])
+    assert followed(table, base, table.delta())
+
+
+def test_texts_that_were_sorted_for_a_moment_stay_so() -> None:
+    table = loaded((1, ROW | {"s": "b"}), (2, ROW | {"s": "a"}))
+    table.listen([channel("rows", None, ("s",))])
+    base = dumped(table)
+    table.begin()
+    table.listen([channel("min", "s")])
+    table.forget([channel("min", "s")])
+    assert followed(table, base, table.delta())
+    assert dumped(table) != base, "the numbers are others than before"
 
 
 def test_warm_leaves_one_specialisation_of_each_kernel() -> None:

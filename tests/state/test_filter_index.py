@@ -206,6 +206,22 @@ def test_values_that_grow_are_cut_anew() -> None:
     index.check()
 
 
+def test_rows_that_come_later_cut_better_than_constants_do() -> None:
+    """Constants lie far apart, rows close together; once there are rows, cells are cut between these."""
+    filters = [
+        (slot, [[(0, [(slot, slot)], False), (1, [(-(10**9) * slot, 10**9 * slot)], False)]], [0])
+        for slot in range(500)
+    ]
+    index, twin = filled(2, filters, segment=512)
+    ask(index, twin, [(None, (1, 1))])
+    assert index._learned == 0
+    for first in range(0, 4_200, 300):
+        ask(index, twin, [(None, (i % 3, i)) for i in range(first, first + 300)])
+        assert index._learned in (301, 4096) or first == 0
+    assert index._learned == 4_096
+    index.check()
+
+
 def test_other_codes_for_the_same_bounds() -> None:
     """Intervals of every form keep their meaning when each end moves to where its code has moved."""
     boxes = [[(0, [(2, 5)], False), (1, [(2, 3), (6, 9)], True)], [(0, [(4, 5)], True)]]

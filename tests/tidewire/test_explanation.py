@@ -42,3 +42,28 @@ def test_open_empty_and_no_range() -> None:
     assert said("")["rectangle"] == "no range"
     assert said("")["group"] == "every row"
     assert "virtual edge" not in said("")
+
+
+def test_a_filter_has_a_condition_in_place_of_a_rectangle() -> None:
+    def filtered(rest: str) -> dict[str, object]:
+        compiled = Compiler(CATALOG).compile(f"SELECT symbol, price FROM stock {rest}")
+        return dict(lines_of(explain(compiled, CATALOG, None, 16)))
+
+    facts = filtered("WHERE price > 1 OR exchange IS NULL AND risk < 2 SNAPSHOT NONE")
+    assert facts["where"] in (
+        'price: from "1.01"; or exchange: NULL and risk: up to 1.9999999999999998',
+        'exchange: NULL and risk: up to 1.9999999999999998; or price: from "1.01"',
+    )
+    assert "rectangle" not in facts and str(facts["snapshot"]).startswith("none")
+    assert facts["answer"] == "symbol, VARCHAR; price, DECIMAL(12,2)"
+    assert str(facts["cost class"]).startswith("table changes: ")
+    assert filtered("")["where"] == "every row"
+    assert filtered("WHERE price = NULL")["where"] == "empty: no row can ever meet it"
+
+
+def test_a_filter_of_a_bucketed_table_has_a_shard() -> None:
+    catalog = apply_ddl(Catalog(), "CREATE TABLE t (k INT PRIMARY KEY) WITH ('buckets'='9', 'bucket.by'='k')", 0)
+    ranges = [f"SELECT COUNT(*) FROM t WHERE k = {k}" for k in range(20)]
+    rows = [f"SELECT k FROM t WHERE k = {k} AND (k <> 5 OR k IS NOT NULL)" for k in range(20)]
+    shards = [explain(Compiler(catalog).compile(sql), catalog, None, 2).shard for sql in ranges + rows]
+    assert shards[:20] == shards[20:]

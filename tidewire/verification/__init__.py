@@ -13,7 +13,9 @@
     policy       the options behind the SQL: which changes are told
     sweep        what changes when versions begin and end
     answers      the running answer of one subscription: where it changed, from what to what
-    quota        where a DISTINCT becomes too large
+    bag_answers, list_answers   the same of rows: those of a filter, and the first ones of a best-k
+    width        how many columns a `SELECT *` shows
+    quota        where a DISTINCT becomes too large, or what is told of rows at once
     expiry       when a time to live is over
     lives        when each version of each subscription began and ended
     judgement    expected against delivered

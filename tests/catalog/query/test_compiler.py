@@ -41,10 +41,26 @@ conditions = st.one_of(
     st.builds(lambda c, a, b: f"{c} BETWEEN {a} AND {b}", columns, constants, constants),
     st.builds(lambda c, a: f"{c} between {a}and 5", columns, constants),
 )
+lists = st.lists(constants, min_size=1, max_size=3).map(", ".join)
+wide = st.one_of(
+    conditions,
+    st.builds(lambda c, n, some: f"{c}{n}IN ({some})", columns, st.sampled_from([" ", " NOT "]), lists),
+    st.builds(lambda c, o, k: f"{c} {o} {k}", columns, st.sampled_from(["<>", "!=", "LIKE", "NOT LIKE"]), constants),
+    st.builds(lambda a: f"symbol LIKE {a} ESCAPE '!'", strings),
+    st.builds(lambda c, a: f"starts_with({c}, {a})", columns, constants),
+    st.builds(lambda c, n: f"{c} IS {n}NULL", columns, st.sampled_from(["", "NOT "])),
+    st.sampled_from(["open", "NOT open", "volume"]),
+    st.builds(lambda c: f"NOT ({c})", conditions),
+)
+bases = st.sampled_from(
+    [BASE, BASE, "SELECT COUNT(*), SUM(price) FROM stock WHERE ", "SELECT symbol, * FROM stock WHERE "]
+)
+joints = st.sampled_from([" AND ", " AND ", " OR ", ") OR (", " AND NOT "])
 tails = st.sampled_from(["", "", "", ";", " -- done", " LIMIT 5", "; SELECT 1", " /* 1 */"])
 statements = st.builds(
-    lambda cs, tail: BASE + " AND ".join(cs) + tail, st.lists(conditions, min_size=1, max_size=3), tails
-)
+    lambda base, cs, joint, tail: base + (f"({joint.join(cs)})" if ")" in joint else joint.join(cs)) + tail,
+    bases, st.lists(conditions, min_size=1, max_size=3) | st.lists(wide, min_size=1, max_size=4), joints, tails,
+)  # fmt: skip
 
 
 def outcome(compile_: Compiler, sql: str) -> Compiled | tuple[str, str]:
@@ -75,6 +91,8 @@ def test_other_literals_of_a_known_template(some) -> None:
             f"{BASE}volume BETWEEN {a} AND {b} AND exchange = {c}",
             f"{BASE}day>={a} AND price={b} AND ratio={c};",
             f"SELECT MAX(volume) m FROM stock s WHERE {a}<s.risk AND s.at = {b} AND open = {c}",
+            f"SELECT symbol FROM stock WHERE volume IN ({a}, NULL, {b}) OR NOT exchange LIKE {c} AND open",
+            f"SELECT COUNT(*) FROM stock WHERE exchange LIKE {a} ESCAPE {b} AND NOT (risk BETWEEN 1 AND {c} OR open)",
         ):
             assert outcome(warm, sql) == outcome(Compiler(CATALOG), sql)
 

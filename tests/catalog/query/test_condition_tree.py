@@ -73,6 +73,12 @@ def test_conditions(condition, read) -> None:
     assert written(condition) == read
 
 
+def test_columns_may_have_the_names_of_foreign_words() -> None:
+    condition = """unknown = 1 AND "unknown" = 2 AND x = 'UNKNOWN' AND startswith = '!' AND NOT unknown"""
+    names = "(unknown = 1 & unknown = 2 & x = UNKNOWN & startswith = ! & unknown = FALSE)"
+    assert written(condition) == names
+
+
 def test_constants_are_numbered_in_the_order_of_the_text() -> None:
     condition = "5 < a AND (b IN (6, 7) OR NOT (c BETWEEN 8 AND 9 AND d LIKE '10' ESCAPE '11')) AND e = 12"
     assert [operand.text for operand in question(condition).operands] == list(map(str, range(5, 13)))

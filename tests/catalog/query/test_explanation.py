@@ -1,7 +1,10 @@
 import msgspec
 import pytest
 
+from catalog.query.best_shape import BestShape
+from catalog.query.channel import Order
 from catalog.query.explanation import explain
+from catalog.query.shape import Region, group_key
 from tests.catalog.sample import CATALOG, compiler
 
 
@@ -23,7 +26,41 @@ def test_values_instead_of_codes() -> None:
         "high": None,
         "empty": False,
         "cost": "reformulated",
+        "where": None,
+        "order": [],
+        "limit": None,
     }
+
+
+def test_a_filter_says_what_each_column_has_to_be() -> None:
+    sql = """SELECT symbol, "Lot Size" FROM stock WHERE (volume BETWEEN 1 AND 3 OR volume IS NULL) AND symbol LIKE 'ab%'
+             AND price <> 1.5 OR wide IN (1.5, 2) AND exchange > 'a'"""
+    facts = explained(sql)
+    assert (facts["outputs"], facts["types"]) == (["symbol", '"Lot Size"'], ["VARCHAR", "INTEGER"])
+    assert (facts["range"], facts["group"], facts["cost"]) == (None, {}, "table changes")
+    where = facts["where"]
+    assert isinstance(where, list) and sorted(where, key=len) == [
+        {"exchange": 'from "a\\u0000"', "wide": '"1.5000000000" or "2.0000000000"'},
+        {"symbol": '"ab" to before "ac"', "price": 'up to "1.49" or from "1.51"', "volume": "1 to 3 or NULL"},
+    ]
+    assert explained("SELECT symbol FROM stock")["where"] == [{}]
+    assert explained("SELECT COUNT(*) FROM stock WHERE volume IN (NULL)")["where"] == []
+
+
+def test_long_lists_are_cut() -> None:
+    values = ", ".join(str(2 * i) for i in range(20))
+    (box,) = explained(f"SELECT symbol FROM stock WHERE volume IN ({values})")["where"]
+    assert box["volume"] == "0, 2, 4, 6, 8, 10, 12, 14, 16, 18 or 10 more"
+    (box,) = explained("SELECT symbol FROM stock WHERE volume IS NOT NULL AND symbol = '' AND wide < 0")["where"]
+    assert box == {"symbol": '""', "volume": "any value", "wide": 'before "0.0000000000"'}
+
+
+def test_first_rows_say_their_order() -> None:
+    order = (Order("price", True, True), Order("Lot Size", False, True), Order("symbol", True, True))
+    shape = BestShape("stock", ("price",), ("exchange",), "risk", order, 5, ())
+    facts = explain(CATALOG, Region(shape, group_key(("N",)), lo=5), "reformulated")
+    assert (facts.order, facts.limit) == (["price DESC", '"Lot Size" NULLS FIRST', "symbol DESC"], 5)
+    assert (facts.outputs, facts.group, facts.range) == (["price"], {"exchange": "N"}, "risk")
 
 
 @pytest.mark.parametrize(

@@ -59,6 +59,37 @@ def test_wrong_options_are_refused(behind) -> None:
         read_options(SELECT + behind)
 
 
+def test_an_answer_of_rows_may_begin_empty() -> None:
+    assert read_options("SELECT a FROM t SNAPSHOT NONE TTL 5").snapshot == "none"
+    assert read_options("SELECT a FROM t snapshot\nnone;") == (15, None, None, None, "none")
+    assert read_options("SELECT a FROM t WHERE snapshot = none").snapshot is None
+    compiled = compiler().compile("SELECT price FROM stock WHERE open SNAPSHOT NONE NOTIFY LATEST DELIVER PUSH")
+    assert (compiled.snapshot, compiled.notify.kind, compiled.deliver) == ("none", "latest", "push")
+    assert compiler().compile("SELECT price FROM stock").snapshot == "rows"
+    assert compiler().compile(f"{SELECT} snapshot").snapshot == "rows"
+
+
+ACCEPTED = {
+    "symbol, price": {"LATEST", "TRANSITIONS", "ENTER"}, "*": {"LATEST", "TRANSITIONS", "ENTER"}, "price": {"LATEST"},
+    "COUNT(*)": {"LATEST", "MIN CHANGE 1"}, "COUNT(*), SUM(price)": {"LATEST"},
+    "AVG(price)": {"LATEST", "MIN CHANGE 1"},
+    "COUNT(symbol)": {"LATEST", "MIN CHANGE 1"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("policy", ["EVERY CHANGE", "LATEST", "MIN CHANGE 1", "TRANSITIONS", "ENTER"])
+@pytest.mark.parametrize("selected", ACCEPTED)
+@pytest.mark.parametrize("condition", ["volume <> 3", "volume = 3"])
+def test_which_policies_an_answer_may_have(condition, selected, policy) -> None:
+    sql = f"SELECT {selected} FROM stock WHERE {condition} NOTIFY {policy}"
+    if policy in ("EVERY CHANGE", *ACCEPTED[selected]):
+        assert compiler().compile(sql).notify.text == policy
+        return
+    with pytest.raises(SubscriptionError) as caught:
+        compiler().compile(sql)
+    assert caught.value.code == "unsupported" and caught.value.hint
+
+
 def test_a_policy_is_written_as_it_is_read() -> None:
     for text in ("EVERY CHANGE", "LATEST", "MIN CHANGE 0.5", "MIN CHANGE 12 %", "TRANSITIONS", "ENTER"):
         policy = read_policy(text)

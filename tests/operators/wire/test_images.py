@@ -36,7 +36,7 @@ def images_of(changes: list[tuple], causes: list[int]) -> Images:
     rows = [change[0] for change in changes]
     columns = {
         "x": column_of(rows, [c[1] for c in changes], [c[2] for c in changes], None),
-        "name": column_of(rows, [c[3] for c in changes], [c[4] for c in changes], TEXTS),
+        "name": column_of(rows, [c[3] for c in changes], [c[4] for c in changes], [*TEXTS]),
     }
     return Images(np.array(causes, np.int32), np.array(rows, np.int64), columns)
 

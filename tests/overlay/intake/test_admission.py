@@ -71,7 +71,8 @@ def in_bulk(admission: Admission, values: list[bytes]) -> dict[int, Compiled]:
         for i, row in enumerate(alike.rows.tolist()):
             group = alike.groups[int(alike.group[i])]
             shape = alike.example.region.shape
-            region = Region(shape, group, int(alike.lo[i]), int(alike.hi[i]), bool(alike.empty[i]))
+            bounds = int(alike.lo[i]), int(alike.hi[i]), bool(alike.empty[i])
+            region = Region(shape, group, *bounds, alike.terms[int(alike.term[i])])
             ttl = int(alike.ttl[i]) or None
             made[int(records[row])] = replace(alike.example, region=region, sql=statements.text(row), ttl=ttl)
     assert sorted([*made, *judged.left, *judged.waiting]) == list(range(len(values)))

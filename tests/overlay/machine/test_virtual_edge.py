@@ -27,6 +27,7 @@ from state.order_code import INT64_MAX, INT64_MIN
 from tests.operators.packing import pack_apart
 from tests.operators.test_packed import rewritten
 from tests.overlay.edge_bench import PRICE, Bench
+from tests.overlay.filter_bench import FilterBench, stock
 from tests.overlay.views import views
 
 
@@ -322,7 +323,7 @@ def test_before_the_first_epoch_a_damaged_record_is_a_loss_of_nothing() -> None:
         b'{"kind":"progress","format":99}',
         b'{"kind":"images","epoch":5}',
         rewritten(chunk_of(1), lambda header, *_: header.update(format=99)),
-        rewritten(chunk_of(1), lambda header, *_: header.update(kind="images")),
+        rewritten(chunk_of(1), lambda header, *_: header.update(kind="joins")),
     ],
 )
 def test_a_record_of_a_newer_engine_stops_the_edge(value: bytes) -> None:
@@ -498,3 +499,15 @@ def test_a_full_snapshot_is_taken_between_steps_only_and_makes_older_records_use
         bench.state = state
         again = bench.again()
         assert [view.answer for view in views(again)] == ["0.07", "0.07"]
+
+
+def test_images_without_a_column_that_a_filter_needs_are_a_loss() -> None:
+    bench = FilterBench()
+    bench.start("SELECT symbol FROM stock WHERE risk <> 1", ("a",))
+    bench.take()
+    bench.images(1, (None, stock("b", 600)), needed=("symbol", "price"))
+    bench.end(1)
+    (why,) = bench.edge.losses()
+    assert "images lack ['risk'], expected ['risk', 'symbol']" in why and bench.edge.counters.losses == 1
+    (registered,) = bench.registered()
+    assert registered.asked[0].told is not None and registered.live == [True]

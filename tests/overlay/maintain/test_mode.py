@@ -24,6 +24,12 @@ from tests.overlay.edge_bench import Bench
         ("SELECT MIN(symbol) FROM stock", Mode.SINGLE),
         ("SELECT MIN(price), MIN(price) FROM stock", Mode.SINGLE),
         ("SELECT DISTINCT price FROM stock", Mode.SINGLE),
+        ("SELECT price FROM stock", Mode.BAG),
+        ("SELECT price FROM stock WHERE risk <> 1 NOTIFY LATEST DELIVER PACKED", Mode.BAG | Mode.LATEST | Mode.PACKED),
+        ("SELECT symbol FROM stock NOTIFY ENTER DELIVER PUSH", Mode.BAG | Mode.ENTER | Mode.PUSHED),
+        ("SELECT * FROM stock NOTIFY TRANSITIONS", Mode.BAG | Mode.TRANSITIONS),
+        ("SELECT COUNT(*) FROM stock WHERE risk <> 1", Mode.COUNT),
+        ("SELECT SUM(price) FROM stock WHERE risk <> 1", Mode.SINGLE),
     ],
 )
 def test_modes(sql: str, mode: Mode) -> None:

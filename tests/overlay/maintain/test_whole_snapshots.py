@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from operators.answer import Members, Tally, apart
 from operators.packed import Header, PackedSnapshot
+from operators.reply import Later, Reply, Rows, Same
 from overlay.maintain.whole_snapshots import whole_snapshots
 
 Answer = frozenset[str] | int | None
@@ -57,3 +58,28 @@ def test_a_registration_that_was_answered_twice_has_its_answer_once() -> None:
     assert first.version.tolist() == [0] and len(second.version) == 0
     (members,) = first.parts[0]
     assert isinstance(members, Members) and sorted(members.values) == ["a", "b"]
+
+
+def replied(*replies: tuple[int, Reply]) -> PackedSnapshot:
+    versions = np.array([version for version, _ in replies], np.int64)
+    nothing = np.zeros(len(versions), np.int64)
+    header = Header("snapshot", 0, "t/0")
+    return PackedSnapshot(header, versions, nothing, nothing > 0, {}, {i: one for i, (_, one) in enumerate(replies)})
+
+
+def test_rows_end_with_their_last_piece_and_only_the_first_answer_counts() -> None:
+    pieces = [
+        replied((1, Rows((b"a",), last=False)), (2, Later()), (3, Rows((b"x",)))),
+        replied((1, Rows((b"b",), last=False)), (2, Rows((b"c",)))),
+        replied((1, Rows((b"a",))), (3, Same()), (4, Same())),
+        replied((1, Rows((b"z",)))),
+    ]
+    first, second, third, fourth = whole_snapshots(pieces)
+    assert first.replies == {0: Rows((b"a", b"b", b"a")), 1: Later(), 2: Rows((b"x",))}
+    assert second.replies == {} and third.version.tolist() == [4] and third.replies == {0: Same()}
+    assert len(fourth.version) == 0
+
+
+def test_rows_without_a_last_piece_are_not_taken_for_all() -> None:
+    first, _ = whole_snapshots([replied((1, Rows((b"a",), last=False)))] * 2)
+    assert first.replies == {0: Rows((b"a", b"a"), last=False)}

@@ -9,13 +9,15 @@ from overlay.arena import key_kernels
 from overlay.index import index_kernels
 from overlay.process.jit_warmup import warm
 from overlay.table import literal_kernels
+from state import box_layout, filter_kernels, row_digest
 from tests.overlay.edge_bench import ASK, Bench
+from tests.overlay.filter_bench import FilterBench, rows_of, stock
 
 RISKY = Shape("stock", (Output("min", "price"),), (), "risk")
 
 
 def signatures() -> list[int]:
-    modules = (index_kernels, key_kernels, literal_kernels, statement_kernels)
+    modules = (index_kernels, key_kernels, literal_kernels, statement_kernels, filter_kernels, row_digest, box_layout)
     return [len(kernel.signatures) for module in modules for kernel in module.ENTRIES]
 
 
@@ -36,3 +38,19 @@ def test_no_kernel_is_compiled_at_work() -> None:
     bench.take()
     bench.again()
     assert all(before) and signatures() == before
+
+
+def test_no_kernel_is_compiled_for_filters() -> None:
+    warm()
+    before, bench = signatures(), FilterBench()
+    bench.start("SELECT symbol, price FROM stock WHERE price > 5 OR symbol IN ('a', 'b') NOTIFY TRANSITIONS", ("a", 1))
+    bench.ask(1, "many", "SELECT symbol FROM stock WHERE symbol LIKE 'a%' AND risk <> 1 AND flag IS NULL")
+    bench.answer(1, [(1, rows_of())])
+    bench.end(1)
+    bench.images(2, (None, stock("b", 600)), (stock("b", 600), stock("b", None)), (stock("a"), None), swept=True)
+    bench.end(2)
+    bench.take()
+    bench.edge.subscription(9, b"many", None)
+    bench.take()
+    bench.again()
+    assert signatures() == before

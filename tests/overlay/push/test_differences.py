@@ -85,5 +85,5 @@ def test_rows_by_key(tables: list[dict[int, int]], data: st.DataObject) -> None:
 
 def test_values_of_a_distinct_stay_as_they_were_written() -> None:
     told = [Difference(b'[1,"a"]', b"[2.5]"), Difference(b"[2.5]", b'["a",null]')]
-    assert composed(told) == {"removed": [msgspec.Raw(b"1")], "added": [msgspec.Raw(b"null")]}
-    assert composed([Difference(b'["[0,["]', b"[]")]) == {"removed": [msgspec.Raw(b'"[0,["')], "added": []}
+    assert composed(told) == {"removed": [1], "added": [None]}
+    assert composed([Difference(b'["[0,["]', b"[]")]) == {"removed": ["[0,["], "added": []}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections import Counter
 from collections.abc import Callable, Coroutine, Sequence
 
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from connectors.http.answer import Answer, Found
-from overlay.push.looks import NOTICED, TOGETHER, Looks
+from overlay.push.looks import BEGIN_AT_ONCE, NOTICED, TOGETHER, Looks
 from state.errors import TidewireError
 
 
@@ -69,6 +70,31 @@ def test_a_crowd_that_asks_for_the_same_is_looked_for_together() -> None:
         told = await asyncio.gather(*(world.ask("wide") for _ in range(300)), world.ask("mine"))
         assert told == [[("wide", 1)]] * 300 + [[("mine", 1)]]
         assert world.asked == [["wide", "mine"]]
+
+    run(scene)
+
+
+def test_a_crowd_is_not_told_in_one_turn_of_the_loop() -> None:
+    async def scene() -> None:
+        world, turn = World(), 0
+        told: Counter[int] = Counter()
+
+        async def turns() -> None:
+            nonlocal turn
+            while True:
+                turn += 1
+                await asyncio.sleep(0)
+
+        async def reader() -> None:
+            await world.ask("wide")
+            told[turn] += 1
+
+        others = asyncio.create_task(turns())
+        await asyncio.gather(*(reader() for _ in range(300)))
+        others.cancel()
+        assert sum(told.values()) == 300
+        assert max(told.values()) <= BEGIN_AT_ONCE
+        assert len(world.asked) == 1
 
     run(scene)
 

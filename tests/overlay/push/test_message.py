@@ -25,7 +25,7 @@ def test_a_delivery_is_read_and_goes_on_as_it_is() -> None:
     told = read_told(line("change", 5, 2, moved("1", "2")))
     assert (told.mark, told.kind, told.stands_alone) == ((5, 2), "change", False)
     missed = Missed()
-    missed.add(told)
+    missed.add([told])
     assert missed.lines() == [told.line]
     assert missed.mark == (5, 2)
 
@@ -54,7 +54,7 @@ def test_nothing_missed() -> None:
 def test_changes_become_one(values: list[int]) -> None:
     missed = Missed()
     for n, (old, new) in enumerate(pairwise(values), 2):
-        missed.add(read_told(line("change", 5, n, moved(str(old), str(new)))))
+        missed.add([read_told(line("change", 5, n, moved(str(old), str(new))))])
     [told] = [msgspec.json.decode(one) for one in missed.lines()]
     assert (told["old"], told["new"], told["n"]) == (values[0], values[-1], len(values))
     assert told.get("changes", 1) == len(values) - 1
@@ -66,7 +66,7 @@ def test_differences_of_a_distinct_become_one(sets: list[set[int | None]]) -> No
     missed = Missed()
     for n, (old, new) in enumerate(pairwise(sets), 2):
         body = f'"removed":{json_text(list(old - new))},"added":{json_text(list(new - old))}'
-        missed.add(read_told(line("change", 5, n, body)))
+        missed.add([read_told(line("change", 5, n, body))])
     [told] = [msgspec.json.decode(one) for one in missed.lines()]
     assert set(told["removed"]) <= sets[0]
     assert sets[0] - set(told["removed"]) | set(told["added"]) == sets[-1]
@@ -85,7 +85,7 @@ def test_differences_of_rows_become_one(states: list[list[str]], listed: bool) -
         else:
             one, other = Counter(old), Counter(new)
             body = bag_change(list((one - other).elements()), list((other - one).elements()))
-        missed.add(read_told(line("change", 5, n, body)))
+        missed.add([read_told(line("change", 5, n, body))])
     [told] = [msgspec.json.decode(one) for one in missed.lines()]
     assert (told["n"], told.get("changes", 1)) == (len(states), len(states) - 1)
     assert told.get("conflated", False) == (len(states) > 2)
@@ -100,9 +100,9 @@ def test_differences_of_rows_become_one(states: list[list[str]], listed: bool) -
 
 def test_a_whole_resync_takes_the_place_of_all_before() -> None:
     missed = Missed()
-    missed.add(read_told(line("change", 5, 2, bag_change(['["a"]'], []))))
-    missed.add(read_told(line("resync", 5, 3, bag_whole(['["b"]', '["b"]']))))
-    missed.add(read_told(line("change", 5, 4, bag_change(['["b"]'], []))))
+    missed.add([read_told(line("change", 5, 2, bag_change(['["a"]'], [])))])
+    missed.add([read_told(line("resync", 5, 3, bag_whole(['["b"]', '["b"]'])))])
+    missed.add([read_told(line("change", 5, 4, bag_change(['["b"]'], [])))])
     assert [msgspec.json.decode(one)["n"] for one in missed.lines()] == [3, 4]
 
 
@@ -111,15 +111,50 @@ def test_what_stands_alone_takes_the_place_of_all_before(kinds: list[str]) -> No
     missed = Missed()
     for n, kind in enumerate(kinds, 1):
         if kind == ANSWER:
-            missed.add(answer_message({"id": "s", "version": 5, "n": n, "answer": n}, False))
+            missed.add([answer_message({"id": "s", "version": 5, "n": n, "answer": n}, False)])
         else:
-            missed.add(read_told(line(kind, 5, n, moved(str(n - 1), str(n)))))
+            missed.add([read_told(line(kind, 5, n, moved(str(n - 1), str(n))))])
     told = [msgspec.json.decode(one) for one in missed.lines()]
     assert 1 <= len(told) <= 2
     assert told[-1]["n"] == len(kinds) == (missed.mark or (0, 0))[1]
     alone = [n for n, kind in enumerate(kinds, 1) if kind not in ("change", "resync")]
     if alone:
         assert (told[0]["kind"], told[0]["n"]) == (kinds[alone[-1] - 1], alone[-1])
+
+
+KINDS = st.sampled_from(["snapshot", "change", "resync", "ended"])
+
+
+@given(st.lists(st.lists(KINDS, max_size=4), max_size=5), st.booleans(), st.integers(0, 5))
+def test_messages_of_one_transaction_are_missed_as_one_by_one(
+    transactions: list[list[str]], distinct: bool, lost_before: int
+) -> None:
+    together, apart, n = Missed(), Missed(), 0
+    for number, kinds in enumerate(transactions):
+        if number == lost_before:
+            together.lose()
+            apart.lose()
+        told = []
+        for kind in kinds:
+            n += 1
+            body = f'"removed":[{n - 1}],"added":[{n}]' if distinct else moved(str(n - 1), str(n))
+            told.append(read_told(line(kind, 5, n, body)))
+        together.add(told)
+        for one in told:
+            apart.add([one])
+        assert (together.mark, together.size, together.lost) == (apart.mark, apart.size, apart.lost)
+        assert together.lines() == apart.lines()
+
+
+def test_many_readers_hold_what_they_missed_together() -> None:
+    transactions = [
+        [read_told(line("change", 5, 9 * t + i, '"removed":[],"added":[1]')) for i in range(9)] for t in (0, 1)
+    ]
+    readers = [Missed() for _ in range(300)]
+    for told in transactions:
+        for one in readers:
+            one.add(told)
+    assert all(list(map(id, one._differences)) == list(map(id, transactions)) for one in readers)
 
 
 def test_an_answer_is_marked() -> None:

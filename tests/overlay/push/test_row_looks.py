@@ -150,6 +150,28 @@ def test_so_many_look_at_a_time_and_a_failure_is_told_to_who_asked() -> None:
     run(scene)
 
 
+def test_who_looks_alone_shares_with_streams() -> None:
+    async def scene() -> None:
+        looks, shard = RowLooks(), Shard()
+        assert isinstance(await looks.look("s"), NotNow)
+        looks.rows = shard
+        first = asyncio.create_task(looks.look("s"))
+        await settled()
+        second = asyncio.create_task(looks.look("s"))
+        third = asyncio.create_task(looks.filled(["s"], [bag()]))
+        await settled()
+        shard.answer(0, looked(2))
+        await settled()
+        shard.answer(1, Looked(5, 3, AT, "SELECT", ['["a"]'], (0,)))
+        assert (await first).n == 2  # type: ignore[union-attr]
+        assert (await second).rows == ['["a"]']  # type: ignore[union-attr]
+        [found] = await third
+        assert isinstance(found, Found) and found.body["key"] == [0]
+        assert len(shard.asked) == 2
+
+    run(scene)
+
+
 def test_without_anybody_who_looks_answers_stay_as_they_are() -> None:
     async def scene() -> None:
         one = bag()

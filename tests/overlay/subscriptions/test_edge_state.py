@@ -9,11 +9,14 @@ import pytest
 from overlay.subscriptions import edge_state
 from overlay.subscriptions.edge_state import (
     Delta,
+    Digests,
     EdgeStateError,
     Head,
     HeldState,
     ShapeState,
     columns_of,
+    digest_columns,
+    digests_of,
     encode_deltas,
     encode_snapshot,
     read_back,
@@ -29,7 +32,9 @@ def big() -> Delta:
     held = [HeldState(i, b"k" * 500, b"v" * 1_000) for i in range(2_000)]
     shape = ShapeState(0, "[]", 0, "t/0", "t", (("BIGINT", 0, 0), None))
     answers = [(i, b"a" * 700) for i in range(2_000)]
-    return Delta(Head(3), [1], [shape], [9, 8], many(3_000, 500), values_of(n, n, n > 0, n, n), [4], held, answers)
+    digests = digests_of(n, n, n.astype(np.uint64), n.astype(np.uint64))
+    values = values_of(n, n, n > 0, n, n)
+    return Delta(Head(3), [1], [shape], [9, 8], many(3_000, 500), values, [4], held, answers, digests)
 
 
 def merged(parts: list[Delta]) -> dict[str, object]:
@@ -39,6 +44,8 @@ def merged(parts: list[Delta]) -> dict[str, object]:
     names = ("shapes", "freed", "held", "unheld", "answers")
     lists = {name: [x for part in parts for x in getattr(part, name)] for name in names}
     lists["slots"] = [state for part in parts for state in states_of(part.slots)]
+    digests = zip(*(digest_columns(part.digests) for part in parts), strict=True)
+    columns += [np.concatenate(column).tolist() for column in digests]
     return {"columns": columns, "head": [part.head for part in parts if part.head], **lists}
 
 
@@ -85,3 +92,15 @@ def test_records_of_others_are_refused_and_told_by_number(value: bytes | None, s
     with pytest.raises(EdgeStateError, match=says) as refused:
         read_back([*encode_deltas(Delta(Head(3))), value])
     assert refused.value.record == 1
+
+
+def test_a_delta_of_before_there_were_filters_is_read() -> None:
+    delta = Delta(Head(3), [1], [], [9], many(3))
+    (written,) = (record for record in encode_deltas(delta) if b"id-" in record)
+    old = msgspec.msgpack.decode(written)
+    old[4] = old[4][:9]
+    old[4][4] = old[4][4][:6]
+    for terms in old[4][4][4]:
+        del terms[6:]
+    (stored,), _ = read_back([msgspec.msgpack.encode(old)])
+    assert states_of(stored.delta.slots) == states_of(many(3)) and stored.delta.digests == Digests()

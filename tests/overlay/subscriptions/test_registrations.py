@@ -9,11 +9,14 @@ from catalog.query.compiler import Compiled
 from catalog.query.shape import Output, Region, Shape, group_key
 from catalog.schema.relation import Catalog, Column, Relation
 from catalog.types.column_type import ColumnType, Kind
-from operators.control import Withdraw, decode_control
+from operators.control import EpochBegins, RegisterAll, Withdraw, decode_control
 from operators.packed import MAX_REGISTRATIONS, Header, PackedRegistrations, is_packed, unpack
+from operators.reply import Asked, Digest
 from overlay.subscriptions.subscription_store import SubscriptionStore
 from state.byte_runs import RECORD_BYTES
+from state.row_digest import Digest as Told
 from tests.overlay.arrivals import newcomers
+from tests.overlay.filter_bench import FilterBench
 
 NUMBER = ColumnType(Kind.BIGINT)
 TABLES = {
@@ -101,3 +104,18 @@ def test_who_is_gone_or_has_the_snapshot_is_passed_over() -> None:
     assert add(store, 7, region()) == gone
     store.check()
     assert [version for version, _ in registered(store)] == [7, 2]
+
+
+def test_filters_say_their_constants_and_what_was_told() -> None:
+    bench = FilterBench()
+    bench.ask(0, "plain", "SELECT MIN(price) FROM stock")
+    bench.ask(1, "rows", "SELECT symbol FROM stock WHERE risk <> 1 NOTIFY ENTER SNAPSHOT NONE")
+    bench.ask(2, "sum", "SELECT SUM(price) FROM stock WHERE risk <> 1")
+    (registered,) = bench.registered()
+    terms = [region.terms for region in registered.regions]
+    assert terms[0] == b"" and terms[1] == terms[2] != b"" and registered.asked == {1: Asked(None, True, True)}
+    bench.answer(0, [(1, Digest(3, 5, 7))])
+    bench.end(0)
+    bench.control(EpochBegins(6, 0), RegisterAll(6, 0))
+    (again,) = bench.registered()
+    assert again.asked == {1: Asked(Told(3, 5, 7), True, True)} and again.live == [False, True, False]

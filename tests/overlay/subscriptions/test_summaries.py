@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from catalog.query.channel import ImageChannel
 from catalog.query.compiler import Compiled
+from catalog.query.filter_shape import FilterShape
+from catalog.query.filter_terms import encode_terms
 from catalog.query.shape import Output, Region, Shape, group_key
 from catalog.schema.relation import Catalog, Column, Relation
 from catalog.types.column_type import ColumnType, Kind
@@ -40,7 +43,7 @@ class Edge:
         self.version += len(regions)
         arrivals = AcceptedBatch([b"id%d" % version for version in versions], versions)
         for i, region in enumerate(regions):
-            compiled = Compiled(region, (NUMBER,) * len(region.shape.outputs), "c", "S")
+            compiled = Compiled(region, (NUMBER,) * max(len(region.shape.outputs), 1), "c", "S")
             arrivals.put_one(i, compiled, TABLE)
         slots = self.store.add(arrivals)
         self.store.registrations.queue(slots)
@@ -139,3 +142,19 @@ def test_the_work_of_a_step_is_bounded(monkeypatch) -> None:  # type: ignore[no-
     edge.add(region(0, 1), region(1, 2), region(1, 2, shape=Shape("t", (Output("max", "k"),), ("k",), "x")))
     assert [[len(summary.boxes) for summary in edge.sent()] for _ in range(3)] == [[1], [1], []]
     assert PATIENT.floor > 0
+
+
+def test_filters_want_all_images_and_say_which_columns_they_still_need() -> None:
+    edge = Edge()
+    by_group, by_text = (
+        FilterShape("t", ("k",), (), ("x",), ("k",), (0,)),
+        FilterShape("t", ("k",), (), ("s",), ("k",), (0,)),
+    )
+    everything = encode_terms([{}])
+    slots = edge.add(*[Region(shape, group_key((5,)), terms=everything) for shape in (by_group, by_text)])
+    [summary] = edge.sent()
+    assert summary.header.channels == [ImageChannel("t")] and summary.needed == [["k", "s", "x"]]
+    assert summary.boxes[0].meets(hashes_of([b"[]"]), np.zeros(1, np.int32), *[np.zeros(1, np.int64)] * 4)[0]
+    edge.store.retire(np.array(slots[1:]))
+    [summary] = edge.sent()
+    assert summary.needed == [["k", "x"]]

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from overlay.table.slot_rows import Slots
+from dataclasses import replace
+
+import msgspec
+import numpy as np
+
+from overlay.table.slot_rows import Slots, parts_of, states_of
 from overlay.table.slot_storage import put_slots, stored_slots
 from overlay.table.slot_table import SlotTable
 from tests.overlay.table.test_slot_table import add, array, compiled, sync
@@ -43,3 +48,29 @@ def test_stored_slots_replace_what_was_there() -> None:
     again.rebuild()
     again.check()
     assert len(again) == 0
+
+
+def test_constants_of_filters_and_their_digests_are_read_back_and_change_no_record_without_them() -> None:
+    table = SlotTable()
+    add(table, b"a", 1, compiled("SELECT 1"))
+    plain = msgspec.msgpack.encode(stored_slots(table, table.used()))
+    asked = compiled("SELECT 2")
+    add(table, b"f", 2, replace(asked, region=replace(asked.region, terms=b"\x90")))
+    add(table, b"g", 3, replace(asked, region=replace(asked.region, terms=b"\x91\x90")))
+    table.filters.start(array(2), array(5), np.array([6], np.uint64), np.array([7], np.uint64))
+    stored = stored_slots(table, table.used())
+    again = SlotTable()
+    put_slots(again, stored)
+    again.rebuild()
+    again.check()
+    assert stored_slots(again, again.used()) == stored
+    assert again.filters.constants(again.used()) == [b"", b"\x90", b"\x91\x90"]
+    assert [(one.constants, one.rows, one.digest) for one in states_of(stored)][2] == (b"\x91\x90", 5, (6, 7))
+    assert msgspec.msgpack.encode(stored_slots(table, array(0))) == plain
+    parts = list(parts_of(stored, 1))
+    assert [state for part in parts for state in states_of(part)] == states_of(stored)
+    assert [len(part.filters) > 0 for part in parts] == [False, True, True]
+    for part in parts:
+        part.check()
+    old = msgspec.msgpack.encode(msgspec.structs.astuple(stored_slots(table, array(0)))[:6])
+    assert msgspec.msgpack.decode(old, type=Slots) == stored_slots(table, array(0))

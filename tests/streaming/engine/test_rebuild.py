@@ -3,6 +3,8 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 from pyspark.sql import SparkSession
@@ -10,16 +12,19 @@ from pyspark.sql import SparkSession
 from catalog.schema.ddl import apply_ddl
 from catalog.schema.relation import Catalog
 from connectors.log.publication_log import PublicationLog
+from connectors.placement import Member, Placement
 from connectors.record import OutRecord
 from connectors.topics import Topics
-from operators.control import RegisterAll
+from operators.control import Offsets, RegisterAll
 from operators.stored_rows import stored_rows
-from shard.group import alone
+from shard.group import Group, alone
 from shard.pipeline import process_group
 from shard.state import ShardState
-from streaming.checkpoint.checkpoint import Checkpoint
+from streaming.checkpoint.checkpoint import Checkpoint, Sidecar
 from streaming.checkpoint.files import LocalFiles
 from streaming.checkpoint.generation import Generations
+from streaming.engine.engine import beginning_of
+from streaming.engine.query_controller import EngineContext
 from streaming.engine.rebuild import NothingToRebuildError, prepare, read_seed, untouched
 from streaming.engine.stored_state import read_state
 from streaming.log.keeper import LogConfig
@@ -67,6 +72,52 @@ def test_a_log_of_another_topic_rebuilds_nothing(tmp_path: Path) -> None:
     cluster.create("stock", 1)
     with pytest.raises(NothingToRebuildError, match="nothing of the topic of table `stock`"):
         prepare("stock", filled(tmp_path, "other"), CATALOG, cluster, TOPICS, LocalFiles(tmp_path / "new"), "new")
+
+
+def test_a_group_of_two_tables_is_seeded_as_one(tmp_path: Path) -> None:
+    catalog = apply_ddl(CATALOG, "CREATE TABLE bond (id BIGINT PRIMARY KEY)", 1)
+    cluster = MemoryCluster(TOPICS)
+    for topic in ("stock", "bond"):
+        cluster.create(topic, 1)
+    log, files = filled(tmp_path, cluster.ids(["stock"])["stock"]), LocalFiles(tmp_path / "new")
+
+    def place(known: Catalog) -> Placement:
+        return Placement({"pair": [Member(f"{name}/0", relation) for name, relation in known.relations.items()]})
+
+    sidecar = prepare("stock", log, catalog, cluster, TOPICS, files, "new", place)
+    assert Checkpoint(files, "new").load() == sidecar
+    assert sidecar.seeds == {"pair": {"stock/0": "stock"}}, "the log does not hold the other"
+    tables = {f"{name}/0": relation for name, relation in catalog.relations.items()}
+    group = Group.open("pair", tables, None, read_seed(files, "pair"))
+    assert rows_of(group["stock/0"]) == [(0, 2), (1, 1)] and rows_of(group["bond/0"]) == []
+
+
+def test_a_seed_counts_until_a_row_has_come_to_the_group_for_certain() -> None:
+    begin = {topic: {"0": 1} for topic in ("a", "b", "c")}
+    seeds: dict[str, str | dict[str, str]] = {
+        "a/0": "a", "b/0": "b", "b/1": "b", "pair": {"c/0": "c", "copy of b": "b"},
+    }  # fmt: skip
+    sidecar = Sidecar(claim="claim", seeds=seeds, begin=begin)
+    for topic, still in (("a", ["b/0", "b/1", "pair"]), ("b", list(seeds)), ("c", ["a/0", "b/0", "b/1"])):
+        assert untouched(sidecar, begin | {topic: {"0": 2}}) == still
+
+
+def test_a_batch_that_runs_again_begins_with_the_same_seeds(tmp_path: Path) -> None:
+    files = LocalFiles(tmp_path)
+    files.write("tidewire/seeds/stock/0", b"seed")
+    sidecar = Sidecar(claim="claim", seeds={"stock/0": "stock"}, begin={"stock": {"0": 3}})
+    cluster = MemoryCluster(TOPICS)
+    cluster.create("stock", 1)
+    context = SimpleNamespace(sidecar=sidecar, checkpoint=Checkpoint(files, "new"), cluster=cluster)
+
+    def begins() -> tuple[Offsets, dict[str, bytes]]:
+        return beginning_of(cast(EngineContext, context), ["stock"], files)
+
+    assert begins() == ({"stock": {"0": 3}}, {"stock/0": b"seed"})
+    files.write("offsets/0", b'v1\n{}\n{"stock":{"0":5}}')
+    assert begins() == ({}, {"stock/0": b"seed"}), "planned, not committed"
+    files.write("commits/0", b"v1")
+    assert begins() == ({}, {})
 
 
 @pytest.mark.broker

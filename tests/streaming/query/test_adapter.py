@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from catalog.schema.relation import Catalog, Relation
+from connectors.placement import Member, Placement
 from connectors.record import RawRecords
 from connectors.schemas.schema_registry import Registry, registry_in_use
 from connectors.topics import Topics
@@ -21,6 +22,8 @@ from streaming.query.shuffle_batch import ShuffleBatches
 
 TOPICS = Topics("t.")
 SOURCES = (TOPICS.registrations, "stock")
+STOCK = Relation("stock", (), (), "stock")
+TWO = Placement({"stock/0": [Member("stock/0", STOCK)], "pair": [Member("b/0", STOCK), Member("a/0", STOCK)]})
 
 
 class State:
@@ -63,6 +66,7 @@ def make_function(process: Any, **changes: Any) -> GroupFunction:
         "epoch": 5,
         "sources": SOURCES,
         "catalogs": ((0, Catalog(1)), (10, Catalog(4)), (12, Catalog(6))),
+        "placements": ((0, Placement({})), (10, TWO), (12, Placement({}))),
         "topics": TOPICS,
         "partitions": 2,
         "flush_rows": 3,
@@ -80,7 +84,7 @@ def chunk(*rows: tuple[int, bytes | None, bytes | None, int]) -> pd.DataFrame:
         "offset": pa.array(offsets, pa.int64()),
         "micros": pa.array([2**60 + offset for offset in offsets], pa.int64()),
     }
-    wrap = ShuffleBatches(SOURCES, ((0, Catalog(1, {"stock": Relation("stock", (), (), "stock")})),))
+    wrap = ShuffleBatches(SOURCES, ((0, Placement.of(Catalog(1, {"stock": STOCK}))),))
     return pd.concat([parcels.to_pandas() for parcels in wrap([pa.RecordBatch.from_pydict(columns)])])
 
 
@@ -105,6 +109,13 @@ def test_all_chunks_are_handed_over_by_topic_with_exact_numbers() -> None:
     ]
     assert records[0].timestamp.tolist() == [2**60 + 2**53 + 1]
     assert records[0].partition.dtype == np.int32
+
+
+def test_a_group_has_the_members_that_it_is_placed_with_in_the_batch() -> None:
+    process = Seen(GroupResult(None, []))
+    for group, members in (("pair", ("a/0", "b/0")), ("stock/0", ("stock/0",)), ("gone/0", ())):
+        list(make_function(process)((group,), [chunk((1, b"a", b"", 1))], State(None)))
+        assert process.calls[-1][0].members == members
 
 
 def test_a_shard_is_told_its_bounds_as_a_worker_has_them() -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from catalog.schema.ddl import apply_ddl
 from catalog.schema.relation import Catalog
+from connectors.placement import Placement
 from streaming.query import shuffle_batch
 from streaming.query.shuffle_batch import RECORDS, ShuffleBatches, unwrap
 
@@ -21,7 +22,7 @@ DDL = (
     "DROP TABLE bond; CREATE TABLE share (k VARCHAR PRIMARY KEY) WITH ('topic'='shared')",
 )
 VERSIONS = [reduce(lambda old, new: apply_ddl(old, new, old.version + 1), DDL[:n], Catalog()) for n in range(5)]
-WRAP = ShuffleBatches(TOPICS, ((0, VERSIONS[3]), (8, VERSIONS[4])))
+WRAP = ShuffleBatches(TOPICS, ((0, Placement.of(VERSIONS[3])), (8, Placement.of(VERSIONS[4]))))
 
 Record = tuple[int, bytes | None, bytes | None, int]
 
@@ -85,7 +86,7 @@ def test_a_batch_is_parted_by_its_own_catalog(monkeypatch: pytest.MonkeyPatch) -
     assert {shard for shard, _ in travel([batch(records, pa.binary())])} == {"bond/0"}
     monkeypatch.setattr(shuffle_batch, "current_batch", lambda: 8)
     assert {shard for shard, _ in travel([batch(records, pa.binary())])} == {"share/0"}
-    early = ShuffleBatches(TOPICS, ((0, VERSIONS[1]),))
+    early = ShuffleBatches(TOPICS, ((0, Placement.of(VERSIONS[1])),))
     assert [wrapped.num_rows for wrapped in early([batch(records, pa.binary())])] == [0]
 
 

@@ -6,7 +6,8 @@ from tidewire.scenario.pure import PureEngine
 from tidewire.scenario.run import run_scenario
 from tidewire.scenario.script import read_scenario
 
-FILES = sorted((Path(__file__).parents[2] / "scenarios").glob("*.jsonl"))
+FOUND = sorted((Path(__file__).parents[2] / "scenarios").glob("**/*.jsonl"))
+FILES = [path for path in FOUND if not read_scenario(path).unsupported]
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)

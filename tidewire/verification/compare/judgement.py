@@ -174,6 +174,8 @@ class Judgement:
             self._judge_places(life, anchor, sequence)
             return Ending(policy=recomputed.policy)
         told, over = answers.at(begin), first_over(answers, begin, end)
+        if isinstance(answers, BagAnswers) and (ended is None or ended.reason != "quota"):
+            over = None  # a change of so many rows may be told in parts as well
         if over is not None:
             end = self._judge_quota(life, sequence, over, end, ended, recomputed.policy)
         if anchor.delivery is not None:

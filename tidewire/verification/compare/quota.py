@@ -1,6 +1,7 @@
 """How large a DISTINCT may get, and a delivery of rows: what is beyond ends its subscription, and the row is not told.
 
-A bag of rows may be of any size; only what is told of it at once is bounded: a change, or the whole in a new epoch.
+A bag of rows may be of any size; only what is told of it at once is bounded: the whole in a new epoch, and a change,
+which may end the subscription or be told in parts.
 """
 
 from __future__ import annotations

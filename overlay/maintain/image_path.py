@@ -1,0 +1,131 @@
+"""Images of rows applied to filters: each change to those whose answers it concerns, in the mode of each.
+
+    images ──► FilterBook ──► hits ──┬─► bags      (`overlay/maintain/bag_path.py`)
+                                     ├─► a COUNT   as messages of rows, or values, that came or went
+                                     └─► other sums, and those told by MIN CHANGE: as changes of their parts
+
+A sum under any WHERE is followed as one over a range: what enters is added, what leaves is taken off, and of what is
+within the new value takes the place of the old. So whoever follows sums over ranges follows these too, with all their
+policies.
+Cost: that of the index (`overlay/subscriptions/filter_book.py`) and of the paths.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from catalog.query.channel import Channel, channel_of
+from operators.operator import Messages
+from operators.packed import PackedImages, PackedMessages
+from overlay.delivery.delivery import Position, row_at, row_start
+from overlay.maintain.bag_path import BagPath
+from overlay.maintain.mode import Mode, Modes
+from overlay.maintain.object_path import SingleAnswers
+from overlay.maintain.part_change import PartChange, image_change
+from overlay.subscriptions.edge_counters import EdgeCounters
+from overlay.subscriptions.filter_book import Hits
+from overlay.subscriptions.subscription_store import SubscriptionStore
+from state.change_batch import I64
+from state.filter_index import ENTERED, LEFT
+
+Counted = Callable[[PackedMessages, I64, I64, Position], None]
+"""Applies pairs (index of a message, slot) on counts."""
+
+
+class ImagePath:
+    """Applies records of images; `counted` takes what concerns counts."""
+
+    def __init__(
+        self, store: SubscriptionStore, counters: EdgeCounters, modes: Modes, bags: BagPath, singles: SingleAnswers,
+        counted: Counted,
+    ) -> None:  # fmt: skip
+        self._store = store
+        self._counters = counters
+        self._modes = modes
+        self._bags = bags
+        self._singles = singles
+        self._counted = counted
+
+    def apply(self, packed: PackedImages, position: Position) -> None:
+        """Apply one record."""
+        self._counters.messages += len(packed)
+        wanted = np.zeros(len(packed), np.bool_)
+        counts = None
+        for hits in self._store.filters.hits(packed):
+            wanted[hits.change] = True
+            modes = self._modes.of(hits.slot)
+            bags = (modes & Mode.BAG) != 0
+            if bags.any():
+                self._bags.hits(packed, hits.of(bags), modes[bags], position)
+            singles = modes == Mode.SINGLE
+            if singles.any():
+                self._sums(packed, hits.of(singles), position)
+            others = ~(bags | singles)
+            if others.any():
+                counts = counts or _comings_and_goings(packed)
+                mine = hits.of(others)
+                by = self._counts(packed, mine)
+                mine, by = mine.of(by != 0), by[by != 0]
+                self._counted(counts, 2 * mine.change + (by > 0), mine.slot, position)
+        self._counters.unwanted += len(packed) - int(np.count_nonzero(wanted))
+
+    def _counts(self, packed: PackedImages, hits: Hits) -> I64:
+        """Return by how much each hit changes a count, of rows or of those that have a value in a column."""
+        shapes = self._store.slots.shape[hits.slot]
+        went, came = hits.kind != ENTERED, hits.kind != LEFT
+        by = came.astype(np.int64) - went
+        for number in np.unique(shapes).tolist():
+            (channel,) = self._store.shapes[number].plan.channels
+            if channel.column is not None:
+                column, mine = packed.columns[channel.column], shapes == number
+                change = hits.change[mine]
+                by[mine] = (came[mine] & column.new_known[change]).astype(np.int64)
+                by[mine] -= went[mine] & column.old_known[change]
+        return by
+
+    def _sums(self, packed: PackedImages, hits: Hits, position: Position) -> None:
+        """Apply hits on sums that are kept one by one."""
+        made: dict[tuple[int, int, int], list[PartChange]] = {}
+        slots, changes = list[int](), list[PartChange]()
+        shapes = self._store.slots.shape[hits.slot].tolist()
+        for change, slot, kind, shape in zip(*(column.tolist() for column in hits), shapes, strict=True):
+            parts = made.get((change, kind, shape))
+            if parts is None:
+                parts = made[change, kind, shape] = self._parts(packed, change, kind, shape, position)
+            slots += [slot] * len(parts)
+            changes += parts
+        if changes:
+            self._singles.take(np.array(slots, np.int64), changes)
+
+    def _parts(self, packed: PackedImages, change: int, kind: int, shape: int, position: Position) -> list[PartChange]:
+        """Return what a row change does to the parts of an answer."""
+        entry = self._store.shapes[shape]
+        start = row_start(position, entry.topic_text)
+        at = row_at(start, int(packed.partition[change]), int(packed.offset[change]))
+        parts = [
+            image_change(packed.columns, change, kind, channel, at, entry.plan.type_of(channel))
+            for channel in entry.plan.channels
+        ]
+        return [part for part in parts if part.rows or part.units]
+
+
+def _comings_and_goings(packed: PackedImages) -> PackedMessages:
+    """Return row changes as messages of a COUNT(*), about no group and no range: whom they concern is known.
+
+    Number 2 i says that the row of change i went, number 2 i + 1 that it came.
+    """
+    (images,) = packed.header.channels
+    channel: Channel = channel_of(images.relation, "rows", None, (), None)
+    twice = np.repeat(np.arange(len(packed)), 2)
+    nothing = np.zeros(len(twice), np.int64)
+    places, unknown = nothing.astype(np.int32), nothing > 0
+    rows = np.tile(np.array([-1, 1], np.int64), len(packed))
+    messages = Messages(
+        [channel], [b"[]"], packed.cause[twice].astype(np.int32), places, places, rows,
+        nothing, unknown, nothing, unknown, nothing, nothing, nothing, nothing,
+    )  # fmt: skip
+    several = None if packed.several is None else packed.several[twice]
+    columns = (packed.seq[twice], packed.partition[twice], packed.offset[twice])
+    return PackedMessages(packed.header, *columns, messages, several)

@@ -1,0 +1,281 @@
+"""The filters of a virtual edge, table by table: which subscriptions a change of a row concerns, and how.
+
+    constants (boxes of value sets)  ──► codes ──┐
+                                                 ├──► FilterIndex of the table (`state/filter_index.py`) ──► hits
+    images (old and new row)         ──► codes ──┘
+
+An index knows columns by number and values as int64. Columns get their numbers as filters come that compare, show or
+sum them. Order codes are taken as they are. Texts and wide decimals become codes in the order of the bounds that
+filters have (`index/text_codes.py`): two texts between the same bounds have one code, so which of them have changed is
+told to the index besides.
+
+Nothing is stored: all follows from shapes and constants of slots, which must still have both when they are removed.
+
+Invariants (`check`): 1 a table is there if and only if some slot of it is in; 2 its index, its bounds and the columns
+that are wanted are those of the slots that are in.
+Cost: 10 us a slot that comes or goes; a change of a row: `FilterIndex`, 50 ns a column and what its texts cost.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from catalog.query.filter_terms import decode_terms
+from catalog.query.value_set import ValueSet
+from catalog.types.column_type import ColumnType
+from catalog.types.order_key import order_key
+from operators.packed import PackedImages
+from overlay.answers.shape_table import ShapeEntry, ShapeTable
+from overlay.arena.growable_column import widened
+from overlay.index.text_codes import TextCodes
+from overlay.table.slot_filters import U64
+from overlay.table.slot_table import SlotTable
+from state.change_batch import I64, Bool
+from state.errors import TidewireError
+from state.filter_columns import CodedBox, FilterColumns
+from state.filter_index import FilterIndex
+
+_HITS_AT_ONCE = 500_000
+_FIRST_STEP, _LARGEST_STEP = 64, 4_096
+Bound = int | bytes
+
+
+class MissingColumnError(TidewireError):
+    """Images lack a column that a filter compares or shows."""
+
+    code = "missing_column"
+
+
+class Hits(NamedTuple):
+    """In causal order: index of a change, the slot that it concerns, and LEFT, ENTERED or WITHIN.
+
+    WITHIN only says that a column which the filter compares or shows may have changed.
+    """
+
+    change: I64
+    slot: I64
+    kind: I64
+
+    def of(self, which: Bool) -> Hits:
+        """Return some of them."""
+        return Hits(self.change[which], self.slot[which], self.kind[which])
+
+
+class FilterBook:
+    """Slots of filters, in an index a table."""
+
+    def __init__(self, slots: SlotTable, shapes: ShapeTable) -> None:
+        self._slots = slots
+        self._shapes = shapes
+        self._tables: dict[str, _TableFilters] = {}
+        self._inside: Bool = np.zeros(0, np.bool_)
+
+    def clear(self) -> None:
+        """Take everything out."""
+        self._tables.clear()
+        self._inside[:] = False
+
+    def slots(self) -> I64:
+        """Return all slots that are in, ascending. Cost: O(slots) in numpy."""
+        return self._inside.nonzero()[0]
+
+    def insert(self, slots: I64) -> None:
+        """Put slots of filters in, none of which is in."""
+        if not len(slots):
+            return
+        self._inside = widened(self._inside, int(slots.max()) + 1)
+        for entry, mine in self._by_shape(slots):
+            table = self._tables.setdefault(entry.shape.relation, _TableFilters())
+            table.insert(entry, mine, self._slots.filters.constants(mine))
+            self._inside[mine] = True
+
+    def remove(self, slots: I64) -> None:
+        """Take out those of `slots` that are in."""
+        for entry, mine in self._by_shape(slots[self._inside[slots]] if len(self._inside) else slots[:0]):
+            relation = entry.shape.relation
+            self._tables[relation].remove(entry, mine, self._slots.filters.constants(mine))
+            self._inside[mine] = False
+            if not len(self._tables[relation]):
+                del self._tables[relation]
+
+    def hits(self, packed: PackedImages) -> Iterator[Hits]:
+        """Yield who is concerned by row changes of a table, some changes at a time, in their order.
+
+        Raises MissingColumnError where a filter needs a column that is not told.
+        """
+        (channel,) = packed.header.channels
+        table = self._tables.get(channel.relation)
+        return iter(()) if table is None else table.hits(packed)
+
+    def check_told(self, packed: PackedImages) -> None:
+        """Raise MissingColumnError where a filter needs a column that images of its table do not have."""
+        (channel,) = packed.header.channels
+        table = self._tables.get(channel.relation)
+        if table is not None:
+            table.check_told(packed)
+
+    def _by_shape(self, slots: I64) -> Iterator[tuple[ShapeEntry, I64]]:
+        shapes = self._slots.shape[slots]
+        for number in np.unique(shapes).tolist():
+            yield self._shapes[number], slots[shapes == number]
+
+    def check(self) -> None:
+        """Check the invariants of the module's header. Raises AssertionError."""
+        of_tables: dict[str, list[tuple[ShapeEntry, I64]]] = {}
+        for entry, slots in self._by_shape(self.slots()):
+            of_tables.setdefault(entry.shape.relation, []).append((entry, slots))
+        assert of_tables.keys() == self._tables.keys(), (1, of_tables.keys(), self._tables.keys())
+        for relation, shapes in of_tables.items():
+            constants = self._slots.filters.constants
+            self._tables[relation].check([(entry, slots, constants(slots)) for entry, slots in shapes])
+
+
+_Slots = tuple[ShapeEntry, I64, list[bytes]]
+"""Slots of a shape, with the constants of each."""
+
+
+class _TableFilters:
+    """The filters of one table: their index, the numbers of columns, and the codes of those without order codes.
+
+    wanted: how many filters compare, show or sum each column.
+    """
+
+    def __init__(self) -> None:
+        self._index = FilterIndex(0)
+        self._numbers: dict[str, int] = {}
+        self._types: dict[str, ColumnType] = {}
+        self._codes: dict[str, TextCodes] = {}
+        self._wanted: Counter[str] = Counter()
+
+    def __len__(self) -> int:
+        return len(self._index)
+
+    def insert(self, entry: ShapeEntry, slots: I64, constants: Sequence[bytes]) -> None:
+        """Put slots of a shape in."""
+        self._number(entry)
+        filters = [_boxes_of(entry, text) for text in constants]
+        self._bound(filters)
+        interest = [self._numbers[name] for name in entry.needed] or [0]  # whoever is in wants to hear of it
+        coded = [(slot, [self._coded(box) for box in boxes], interest)
+                 for slot, boxes in zip(slots.tolist(), filters, strict=True)]  # fmt: skip
+        self._index.insert_all(FilterColumns.of(coded))
+        self._wanted.update(dict.fromkeys(entry.needed, len(slots)))
+
+    def remove(self, entry: ShapeEntry, slots: I64, constants: Sequence[bytes]) -> None:
+        """Take out slots of a shape that are in."""
+        self._wanted.subtract(dict.fromkeys(entry.needed, len(slots)))
+        for slot, text in zip(slots.tolist(), constants, strict=True):
+            self._index.remove(slot)
+            for name, bounds in _bounds(_boxes_of(entry, text)):
+                for bound in bounds:
+                    self._codes[name].release(bound)
+
+    def check_told(self, packed: PackedImages) -> None:
+        """Raise MissingColumnError where some filter needs a column that images do not have."""
+        missing = sorted(name for name, count in self._wanted.items() if count and name not in packed.columns)
+        if missing:
+            raise MissingColumnError(f"images lack {missing}, expected {sorted(+self._wanted)}")
+
+    def hits(self, packed: PackedImages) -> Iterator[Hits]:
+        """Yield who is concerned, some changes at a time, in their order."""
+        self.check_told(packed)
+        old, old_known, had, new, new_known, has, changed = self._rows(packed)
+        start, step, m = 0, _FIRST_STEP, len(packed)
+        while start < m:
+            part = slice(start, min(start + step, m))
+            change, slot, kind = self._index.match(
+                old[part], old_known[part], had[part], new[part], new_known[part], has[part], changed[part]
+            )
+            if len(change):
+                yield Hits(change.astype(np.int64) + start, slot, kind.astype(np.int64))
+            start = part.stop
+            few = len(change) * 2 < _HITS_AT_ONCE
+            step = min(step * 2, _LARGEST_STEP) if few else max(step // 2, 1)
+
+    def _number(self, entry: ShapeEntry) -> None:
+        """Number the columns that a shape needs."""
+        self._types |= entry.needed
+        for name in entry.needed:
+            self._numbers.setdefault(name, len(self._numbers))
+        if len(self._numbers) > self._index.columns:
+            self._index.widen(len(self._numbers))
+
+    def _bound(self, filters: Iterable[list[dict[str, ValueSet]]]) -> None:
+        """Count bounds in; where codes that were given before do not hold, the index has the new ones."""
+        new: dict[str, list[bytes]] = {}
+        for boxes in filters:
+            for name, bounds in _bounds(boxes):
+                new.setdefault(name, []).extend(bounds)
+        for name, bounds in new.items():
+            moved = self._codes.setdefault(name, TextCodes()).add(bounds)
+            if moved is not None:
+                self._index.recode(self._numbers[name], *moved)
+
+    def _coded(self, box: dict[str, ValueSet]) -> CodedBox:
+        return [
+            (self._numbers[name], [self._interval(name, *one) for one in values.intervals], values.null)
+            for name, values in box.items()
+        ]
+
+    def _interval(self, name: str, lo: Bound, hi: Bound) -> tuple[int, int]:
+        if isinstance(lo, bytes) and isinstance(hi, bytes):
+            return self._codes[name].interval(lo, hi)
+        assert isinstance(lo, int) and isinstance(hi, int), "a value set has bounds of one kind"
+        return lo, hi
+
+    def _rows(self, packed: PackedImages) -> tuple[I64, Bool, Bool, I64, Bool, Bool, U64]:
+        """Return images as `FilterIndex.match` takes them: a column each that the index knows."""
+        m = len(packed)
+        shape = m, self._index.columns
+        old, new = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+        old_known, new_known = np.zeros(shape, np.bool_), np.zeros(shape, np.bool_)
+        changed = np.zeros(m, np.uint64)
+        for name, number in self._numbers.items():
+            column = packed.columns.get(name)
+            if column is None:  # nobody wants it any more
+                continue
+            old_known[:, number], new_known[:, number] = column.old_known, column.new_known
+            if column.texts is None:
+                old[:, number], new[:, number] = column.old, column.new
+                continue
+            differs = (column.old != column.new) | (column.old_known != column.new_known)
+            changed |= differs.astype(np.uint64) << np.uint64(number & 63)
+            of_text = self._of_texts(name, column.texts)
+            old[:, number], new[:, number] = of_text[column.old], of_text[column.new]
+        return old, old_known, packed.rows <= 0, new, new_known, packed.rows >= 0, changed
+
+    def _of_texts(self, name: str, texts: Sequence[str]) -> I64:
+        """Return the codes of texts, and one more; nobody looks at them where there are no bounds."""
+        codes = self._codes.get(name)
+        if codes is None or not len(codes):
+            return np.zeros(len(texts) + 1, np.int64)
+        type_ = self._types[name]
+        return np.append(codes.of([order_key(type_, text) for text in texts]), 0)
+
+    def check(self, filters: list[_Slots]) -> None:
+        """Check that the slots that are in are `filters`, and counted so. Raises AssertionError."""
+        self._index.check()
+        assert len(self) == sum(len(slots) for _, slots, _ in filters), (2, len(self), filters)
+        wanted = Counter(name for entry, slots, _ in filters for name in entry.needed for _ in slots)
+        assert +self._wanted == wanted, (2, self._wanted, wanted)
+        for codes in self._codes.values():
+            codes.check()
+
+
+def _boxes_of(entry: ShapeEntry, constants: bytes) -> list[dict[str, ValueSet]]:
+    """Return the WHERE of a filter as boxes of value sets by column."""
+    tested = entry.tested
+    return [{tested[place]: values for place, values in box.items()} for box in decode_terms(constants)]
+
+
+def _bounds(boxes: Iterable[dict[str, ValueSet]]) -> Iterator[tuple[str, list[bytes]]]:
+    """Yield the bounds of each value set that are bytes."""
+    for box in boxes:
+        for name, values in box.items():
+            bounds = [bound for interval in values.intervals for bound in interval if isinstance(bound, bytes)]
+            if bounds:
+                yield name, bounds

@@ -1,0 +1,37 @@
+"""Names of columns, with and without their table's."""
+
+import pytest
+
+from catalog.query.statement_names import Name, StatementNames
+from catalog.sql.errors import SubscriptionError
+from catalog.sql.statement_text import StatementText
+
+
+def column(written: str, alias: str = "t") -> Name:
+    text = StatementText(f"SELECT {written} FROM t", SubscriptionError)
+    names = StatementNames(text)
+    names.alias = Name(alias, None)
+    return names.column(text.statements[0].expressions[0])
+
+
+@pytest.mark.parametrize(
+    ("written", "name"), [("Price", "price"), ('"Lot Size"', "Lot Size"), ("T.price", "price"), ('"t"."A"', "A")]
+)
+def test_columns(written, name) -> None:
+    found = column(written)
+    assert found.text == name and found.span is not None
+
+
+@pytest.mark.parametrize(
+    ("written", "code"), [("s.price", "unknown_column"), ("a.b.price", "unsupported"), ('"T".price', "unknown_column")]
+)
+def test_refused(written, code) -> None:
+    with pytest.raises(SubscriptionError) as caught:
+        column(written)
+    assert caught.value.code == code
+
+
+def test_the_alias_hides_the_name() -> None:
+    assert column("s.price", "s").text == "price"
+    with pytest.raises(SubscriptionError, match="no table of this subscription"):
+        column("t.price", "s")

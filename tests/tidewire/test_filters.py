@@ -1,0 +1,169 @@
+"""Filters through the whole chain, shards and edges: what a subscriber holds is what its WHERE selects, always."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import msgspec
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from catalog.sql.notify import PUSH
+from overlay.subscriptions.bag_looks import LookedRows
+from overlay.subscriptions.summaries import Patience
+from tests.effort import examples
+from tests.oracle.naive_answer import Naive, Row
+from tests.oracle.naive_channels import KEYS
+from tests.oracle.naive_edge import Wanted
+from tests.oracle.naive_filter import row_json, shown
+from tests.overlay.filter_questions import filters
+from tidewire.pure_pipeline import PurePipeline
+
+DDL = (
+    "CREATE TABLE t (k VARCHAR PRIMARY KEY, g BIGINT, x BIGINT, m BIGINT, s VARCHAR, d DOUBLE, w DECIMAL(20, 2), "
+    "e BIGINT) WITH ('topic'='t', 'format'='json')"
+)
+WIDE = ("-1.50", "0.00", "123456789012345678.25")
+values = st.none() | st.integers(0, 2)
+changes = st.lists(st.tuples(st.sampled_from(KEYS), st.none() | st.tuples(values, values, values)), max_size=5)
+events = st.one_of(
+    st.tuples(st.just("rows"), changes),
+    st.tuples(st.just("ask"), filters("t")),
+    st.tuples(st.just("epoch"), st.none()),
+    st.tuples(st.just("lose"), st.booleans()),
+    st.tuples(st.just("look"), st.none()),
+)
+
+
+def published(key: str, row: tuple[int | None, ...] | None) -> dict[str, Any] | None:
+    """Return a row as JSON; `s` says what x says, `d` and `w` what m says."""
+    if row is None:
+        return None
+    g, x, m = row
+    text = None if x is None else ("a", "ab", "b")[x]
+    return {"k": key, "g": g, "x": x, "m": m, "s": text, "d": m, "w": None if m is None else WIDE[m], "e": None}
+
+
+class Chain:
+    """A pipeline, what its table holds, and what each subscriber holds."""
+
+    def __init__(self) -> None:
+        self.pipeline = PurePipeline(1, Patience(0, 1))
+        self.pipeline.apply(DDL)
+        self.naive = Naive(self.pipeline.catalog.relations["t"])
+        self.rows: dict[str, Row] = {}
+        self.asked: list[Wanted] = []
+        self.held: dict[str, Any] = {}
+        self.read = 0
+
+    def publish(self, rows: list[Any]) -> None:
+        for key, row in rows:
+            said = published(key, row)
+            value = None if said is None else msgspec.json.encode(said)
+            self.pipeline.append("t", msgspec.json.encode({"k": key}), value)
+            if said is None:
+                self.rows.pop(key, None)
+            else:
+                self.rows[key] = said | {"d": said["m"]}
+        self.pipeline.settle()
+
+    def ask(self, wanted: Wanted) -> None:
+        if "TTL" in wanted.sql or PUSH.upper() in wanted.sql:
+            return
+        name = f"q{len(self.asked)}"
+        self.pipeline.append(
+            self.pipeline.topics.subscriptions, name.encode(), msgspec.json.encode({"sql": wanted.sql})
+        )
+        self.asked.append(wanted)
+        self.pipeline.settle()
+
+    def listen(self) -> None:
+        log = self.pipeline.logs[self.pipeline.topics.deliveries][0]
+        for key, value in log[self.read :]:
+            if key != b"@progress" and value is not None and key is not None:
+                self._hear(key.decode(), msgspec.json.decode(value))
+        self.read = len(log)
+
+    def _hear(self, name: str, line: dict[str, Any]) -> None:
+        if "removed" not in line:
+            assert line["old"] == self.held.get(name) or line["kind"] == "snapshot"
+            self.held[name] = line["new"]
+            return
+        if line["kind"] == "snapshot" or line.get("whole"):
+            self.held[name] = Counter()
+        bag = self.held[name]
+        for row in line["removed"]:
+            assert bag[tuple(row)] > 0 or "key" in line or "none" in self._sql(name), (name, line, bag)
+            bag[tuple(row)] -= 1
+        for row in line["added"]:
+            bag[tuple(row)] += 1
+
+    def _sql(self, name: str) -> str:
+        return self.asked[int(name[1:])].sql.lower()
+
+    def check(self) -> None:
+        self.listen()
+        for i, wanted in enumerate(self.asked):
+            assert wanted.region is not None and wanted.where is not None
+            shape = wanted.region.shape
+            met = [row for row in self.rows.values() if wanted.where.truth(self.naive, row)]
+            view = self.pipeline.edges[0].find(b"q%d" % i)
+            assert view is not None and view.status == "live", wanted.sql
+            if shape.outputs:
+                continue
+            rows = Counter(row_json(self.naive, shape, shown(shape, row)) for row in met)  # type: ignore[arg-type]
+            assert view.rows == len(met), wanted.sql
+            if wanted.notify.kind in ("every", "latest") and not wanted.without_rows:
+                assert +self.held[f"q{i}"] == rows, wanted.sql
+
+    def look(self) -> None:
+        """Look at the rows of all; the answer comes with the next batch."""
+        edge = self.pipeline.edges[0]
+        for i in range(len(self.asked)):
+            edge.look(-1 - i, b"q%d" % i)
+        self.pipeline.settle()
+        for number, seen in edge.looked():
+            assert isinstance(seen, LookedRows)
+            wanted = self.asked[-1 - number]
+            assert wanted.region is not None and wanted.where is not None
+            shape = wanted.region.shape
+            met = [row for row in self.rows.values() if wanted.where.truth(self.naive, row)]
+            rows = Counter(row_json(self.naive, shape, shown(shape, row)) for row in met)  # type: ignore[arg-type]
+            assert Counter(tuple(msgspec.json.decode(row)) for row in seen.rows) == rows
+
+
+@settings(max_examples=examples(60), deadline=None)
+@given(st.lists(events, min_size=3, max_size=9))
+def test_subscribers_hold_what_their_where_selects(happens: list[Any]) -> None:
+    chain = Chain()
+    for what, argument in happens:
+        if what == "rows":
+            chain.publish(argument)
+        elif what == "ask":
+            chain.ask(argument)
+        elif what == "epoch":
+            chain.pipeline.begin_epoch()
+            chain.pipeline.settle()
+        elif what == "lose":
+            chain.pipeline.lose_edge(0, compact=argument)
+            chain.pipeline.settle()
+        else:
+            chain.look()
+        chain.check()
+
+
+def test_an_epoch_resyncs_without_rows_what_has_not_changed() -> None:
+    chain = Chain()
+    chain.publish([("p", (1, 1, 1)), ("q", (None, 2, 0))])
+    for options in ("", " NOTIFY TRANSITIONS", " SNAPSHOT NONE"):
+        name = f"q{options}".encode()
+        sql = f"SELECT k, s, w FROM t WHERE x > 0 OR g IS NULL{options}"
+        chain.pipeline.append(chain.pipeline.topics.subscriptions, name, msgspec.json.encode({"sql": sql}))
+    chain.pipeline.settle()
+    chain.publish([("q", (None, None, None)), ("r", (1, 2, 2))])
+    chain.pipeline.begin_epoch()
+    chain.pipeline.settle()
+    log = chain.pipeline.logs[chain.pipeline.topics.deliveries][0]
+    resyncs = [msgspec.json.decode(value) for _, value in log if value is not None and b'"resync"' in value]
+    assert len(resyncs) == 3 and all(line["same"] and not line["added"] for line in resyncs)
