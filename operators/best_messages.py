@@ -95,8 +95,9 @@ class BestMessages:
 
     @property
     def image_count(self) -> int:
-        """How many images there are. Cost: O(messages + candidates)."""
-        return 1 + max((int(each.max()) for each in (self.old, self.new, self.cand) if len(each)), default=-1)
+        """How many images there are, be it of no columns. Cost: O(messages + candidates)."""
+        named = 1 + max((int(each.max()) for each in (self.old, self.new, self.cand) if len(each)), default=-1)
+        return max([named, *(len(column.values) for column in self.images.values())])
 
     def take(self, rows: I64 | slice, text_bounds: Bool) -> BestMessages:
         """Return the messages at `rows` with only what they name; `text_bounds`: the channels whose bounds are texts.
@@ -112,7 +113,10 @@ class BestMessages:
         return part._with_texts(text_bounds) if self.texts else part
 
     def piece(self, i: int, cands: slice, text_bounds: Bool) -> BestMessages:
-        """Return message i with only some of its candidates; without its first ones it is of the kind `MORE`."""
+        """Return message i with only some of its candidates, and all of its texts.
+
+        Without its first candidates it is of the kind `MORE`.
+        """
         one = self.take(slice(i, i + 1), text_bounds)
         count = np.array([len(one.cand[cands])], np.int64)
         lists: dict[str, Any] = {"cands": count, "cand_x": one.cand_x[cands], "cand": one.cand[cands]}
@@ -120,7 +124,7 @@ class BestMessages:
             none, away = np.zeros(1, np.int64), np.full(1, -1, np.int64)
             lists |= {"kind": np.full(1, MORE, np.int64), "lefts": none, "rights": none, "bounds": one.bounds[:0]}
             lists |= {"old": away, "new": away}
-        return replace(one, **lists).take(slice(None), text_bounds)
+        return replace(one, **lists)._with_images()
 
     def named(self) -> tuple[I64, I64]:
         """Return message and image wherever a message names an image, in the order of messages."""
@@ -146,7 +150,7 @@ class BestMessages:
         return replace(self, group=places.astype(np.int32), groups=[self.groups[i] for i in used.tolist()])
 
     def _with_images(self) -> BestMessages:
-        used = np.zeros(max([self.image_count, *(len(column.values) for column in self.images.values())]), np.bool_)
+        used = np.zeros(self.image_count, np.bool_)
         for name in ("old", "new", "cand"):
             places = getattr(self, name)
             used[places[places >= 0]] = True

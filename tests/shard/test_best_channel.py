@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+import msgspec
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,7 +16,8 @@ from catalog.query.shape import BEYOND_KEYS, LOWEST_KEY, Region, group_key
 from catalog.types.order_key import after, order_key
 from operators.control import Withdraw, encode_control
 from operators.packed import Header, PackedBest, PackedSnapshot, pack_summary, unpack
-from operators.reply import Rows, decode_row
+from operators.reply import Refused, Rows, decode_row
+from shard.bounds import Bounds, held
 from shard.encode import Encoder, add_best
 from shard.group import Group, alone
 from shard.pipeline import apply
@@ -248,3 +250,53 @@ def test_messages_applied_to_first_rows_give_what_sorting_gives_after_every_caus
         else:
             getattr(world, step[0])(*step[1:])
         world.member.table.check()
+
+
+SHAPE = BestShape("t", ("id",), (), "x", by(("y", False, False), ID), 3, (0,))
+
+
+def fit(shape: BestShape, **how) -> object:
+    """Return what a new shard replies to a region of the shape."""
+    member = ShardState(RELATION, SHARD)
+    value = registration(0, [1], [Region(shape, b"[]", **how)])
+    return take_registrations(member, EPOCH, records(0, value), EDGES)[0].replies[0]
+
+
+def test_what_cannot_be_asked_is_refused_and_what_can_is_answered():
+    wrong = [
+        msgspec.structs.replace(SHAPE, limit=101),
+        msgspec.structs.replace(SHAPE, shown=()),
+        msgspec.structs.replace(SHAPE, shown=("nowhere",)),
+        msgspec.structs.replace(SHAPE, order=by(("y", False, False))),
+        msgspec.structs.replace(SHAPE, order=by(ID, ("y", False, False))),
+        msgspec.structs.replace(SHAPE, order=by(ID, ID)),
+        msgspec.structs.replace(SHAPE, order=by(("nowhere", False, False), ID)),
+        msgspec.structs.replace(SHAPE, equal=("x",)),
+        msgspec.structs.replace(SHAPE, range="nowhere"),
+    ]
+    for shape in wrong:
+        assert isinstance(fit(shape), Refused), shape
+    assert isinstance(fit(SHAPE, lo=2, hi=1), Refused) and isinstance(fit(SHAPE, lo=b"", hi=b"\xff"), Refused)
+    assert fit(SHAPE) == fit(SHAPE, empty=True) == Rows(())
+
+
+def test_an_order_of_rows_counts_as_an_ordering_of_the_bounds():
+    member = ShardState(RELATION, SHARD)
+    value = registration(0, [1], [Region(SHAPE, b"[]")])
+    bounds = Bounds(orderings=1)
+    (reply,) = take_registrations(member, EPOCH, records(0, value), EDGES, bounds)[0].replies.values()
+    assert isinstance(reply, Refused) and "shard_orderings" in reply.hint
+    (reply,) = take_registrations(member, EPOCH, records(0, value), EDGES, Bounds(orderings=2))[0].replies.values()
+    assert reply == Rows(()) and held(member, bounds)["shard_orderings"] == (2, 1)
+
+
+def test_a_change_that_nobody_can_see_is_not_told():
+    made = World()
+    made.register(0, [Region(SHAPE, b"[]", lo, hi) for lo, hi in RANGES])
+    row = dict.fromkeys("efxyswd") | {"x": 1}
+    made.publish([[(1, row)], [(2, row)]])
+    seq = made.member.seq
+    made.publish([[(1, row | {"w": "0.50"})], [(2, row | {"s": "a"})]])
+    assert made.member.seq == seq
+    made.publish([[(1, row | {"y": 3})]])
+    assert made.member.seq == seq + 1
