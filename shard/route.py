@@ -12,58 +12,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 
 from catalog.query.channel import Channel
+from operators.operator import Ranged
 from state.box_sieve import Sieve
 from state.boxes import Boxes, hashes_of
-from state.change_batch import I32, I64, Bool
+from state.change_batch import I64, Bool
 
 MUCH = 0.5
 
 Listeners = Mapping[Channel, Mapping[int, Boxes]]
 """For each channel, the virtual edges that listen, and what each wants of it."""
-
-
-class Routed(Protocol):
-    """What messages have by which they are routed: columns as in `operators.operator.Messages`."""
-
-    @property
-    def channels(self) -> list[Channel]:
-        """The channels that `channel` names."""
-
-    @property
-    def groups(self) -> list[bytes]:
-        """The groups that `group` names."""
-
-    @property
-    def channel(self) -> I32:
-        """What each is about."""
-
-    @property
-    def group(self) -> I32:
-        """Of which group each is."""
-
-    @property
-    def lo_min(self) -> I64:
-        """Where the rectangle of each begins."""
-
-    @property
-    def lo_max(self) -> I64:
-        """Where it ends."""
-
-    @property
-    def hi_min(self) -> I64:
-        """Where it begins by the other bound."""
-
-    @property
-    def hi_max(self) -> I64:
-        """Where it ends by that."""
-
-    def __len__(self) -> int:
-        """How many there are."""
 
 
 @dataclass(slots=True)
@@ -80,7 +41,7 @@ class Route:
     spared: int = 0
 
 
-def route(listeners: Listeners, messages: Routed, partitions: int) -> Route:
+def route(listeners: Listeners, messages: Ranged, partitions: int) -> Route:
     """Return which of the virtual edges below `partitions` get which messages."""
     if not len(messages):
         return Route()
@@ -114,7 +75,7 @@ def viewers_of(listeners: Listeners, channel: Channel, partitions: int) -> list[
     return sorted(ve for ve, boxes in listeners.get(channel, {}).items() if ve < partitions and len(boxes))
 
 
-def _wanted(heard: list[Mapping[int, Boxes]], messages: Routed, partitions: int) -> Bool:
+def _wanted(heard: list[Mapping[int, Boxes]], messages: Ranged, partitions: int) -> Bool:
     """Return bool[virtual edges, messages]."""
     none = Boxes.none()
     sieve = Sieve([[boxes.get(ve, none) for ve in range(partitions)] for boxes in heard])
