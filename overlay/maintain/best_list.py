@@ -92,7 +92,7 @@ def apply_change(rows: ListAnswer, change: ListChange, limit: int) -> Moved:
         rows.insert(place, change.new)
         del rows[limit:]
         return (before - 1 if before == limit else -1), place
-    at = place if change.kind == OUT else rows.index(change.old)
+    at = place if change.kind == OUT or change.old not in rows else rows.index(change.old)
     if at >= before or rows[at] != change.old or at < place:
         raise ValueError(f"a list of {before} rows does not have at place {place} what leaves it")
     del rows[at]
