@@ -62,9 +62,13 @@ FIELDS = 13
 """Columns of the heads' array, as `BestFound` has them."""
 
 _FIRST_OUTPUT = 256
+_MANY = 64
+"""So many candidates are sorted otherwise than by insertion."""
 
 Pair = tuple[int, int]
 _Out = tuple[I64, I64, I64]
+_Scratch = tuple[I64, I64, I64, I64]
+"""Room for K slots, twice for K ranks, and for a heap of nodes: made once, since a change takes less time than that."""
 
 
 @numba.njit(cache=True)
@@ -188,13 +192,8 @@ def _sift(nodes: I64, heap: I64, count: int, node: int) -> None:
 
 
 @numba.njit(cache=True)
-def _best_of(nodes: I64, size: int, begin: int, end: int, limit: int, slots: I64) -> int:
+def _best_of(nodes: I64, size: int, begin: int, end: int, limit: int, slots: I64, heap: I64) -> int:
     """Write the slots of the least ranks < limit in [begin, end), ascending by rank; return how many."""
-    levels, left = 2, size
-    while left > 1:
-        levels += 1
-        left >>= 1
-    heap = np.empty((len(slots) + 2) * levels, np.int64)
     waiting = count = 0
     left, right = begin + size, end + size
     while left < right:
@@ -271,22 +270,31 @@ def _walk(
 @numba.njit(cache=True)
 def _by_rank(cands: I64, begin: int, end: int) -> None:
     """Sort candidates by rank."""
-    order = np.argsort(cands[1, begin:end])
-    for field in range(2):
-        cands[field, begin:end] = cands[field, begin:end].copy()[order]
+    if end - begin > _MANY:
+        order = np.argsort(cands[1, begin:end])
+        for field in range(2):
+            cands[field, begin:end] = cands[field, begin:end].copy()[order]
+        return
+    for i in range(begin + 1, end):
+        x, rank, j = cands[0, i], cands[1, i], i
+        while j > begin and cands[1, j - 1] > rank:
+            cands[0, j], cands[1, j] = cands[0, j - 1], cands[1, j - 1]
+            j -= 1
+        cands[0, j], cands[1, j] = x, rank
 
 
 @numba.njit(cache=True)
 def _emit(
     nodes: I64, size: int, x: I64, core: Pair, seen: Pair, clip: Pair, about: tuple[int, int, int, int, int],
-    ref: int, cap: int, most: int, out: _Out, used: I64,
+    ref: int, cap: int, scratch: _Scratch, out: _Out, used: I64,
 ) -> _Out:  # fmt: skip
     """Write one message, unless K rows of the core are better. `about`: cause, group, kind, old and new rank.
 
     Every range holds the slots `core`, and may hold any of `seen`. Candidates are looked for where cap > ref.
     """
-    slots, least = np.empty(most, np.int64), np.empty(most, np.int64)
-    inside = _best_of(nodes, size, core[0], core[1], max(cap, ref), slots)
+    slots, least, other, heap = scratch
+    most = len(slots)
+    inside = _best_of(nodes, size, core[0], core[1], max(cap, ref), slots, heap)
     base = 0
     for i in range(inside):
         base += nodes[size + slots[i]] < ref
@@ -300,7 +308,9 @@ def _emit(
         if i >= base:
             cands[0, used[2]], cands[1, used[2]] = x[slots[i]], rank
             used[2] += 1
-    other, lo, hi = least.copy(), clip[0], clip[1]
+    lo, hi = clip
+    for i in range(count):
+        other[i] = least[i]
     lefts, cands = _walk(
         nodes, size, x, -1, core[0] - 1, seen, ref, cap, base, least, count, (head, bounds, cands), used
     )
@@ -322,51 +332,51 @@ def _emit(
 
 @numba.njit(cache=True)
 def _stay(
-    nodes: I64, size: int, x: I64, core: Pair, group: Pair, number: int, cause: int, old: int, new: int, most: int,
-    out: _Out, used: I64,
+    nodes: I64, size: int, x: I64, core: Pair, group: Pair, number: int, cause: int, old: int, new: int,
+    scratch: _Scratch, out: _Out, used: I64,
 ) -> _Out:  # fmt: skip
     """Write the message to the ranges that hold the row before and after."""
     ref, cap = min(old, new), new if new > old else -1
     about = (cause, number, STAY, old, new)
-    return _emit(nodes, size, x, core, group, (INT64_MIN, INT64_MAX), about, ref, cap, most, out, used)
+    return _emit(nodes, size, x, core, group, (INT64_MIN, INT64_MAX), about, ref, cap, scratch, out, used)
 
 
 @numba.njit(cache=True)
 def _alone(
     nodes: I64, size: int, x: I64, core: Pair, seen: Pair, clip: Pair, number: int, cause: int, old: int, new: int,
-    most: int, out: _Out, used: I64,
+    scratch: _Scratch, out: _Out, used: I64,
 ) -> _Out:  # fmt: skip
     """Write the message to the ranges that hold the row only before (new = -1) or only after (old = -1)."""
     if new < 0:
         about, ref, cap = (cause, number, OUT, old, new), old, ABSENT
     else:
         about, ref, cap = (cause, number, IN, old, new), new, -1
-    return _emit(nodes, size, x, core, seen, clip, about, ref, cap, most, out, used)
+    return _emit(nodes, size, x, core, seen, clip, about, ref, cap, scratch, out, used)
 
 
 @numba.njit(cache=True)
 def _move(
-    nodes: I64, size: int, x: I64, slots: Pair, group: Pair, number: int, cause: int, old: int, new: int, most: int,
-    out: _Out, used: I64,
+    nodes: I64, size: int, x: I64, slots: Pair, group: Pair, number: int, cause: int, old: int, new: int,
+    scratch: _Scratch, out: _Out, used: I64,
 ) -> _Out:  # fmt: skip
     """Write the messages of a row that goes from one slot of its group to another."""
     here, there = _run(x, slots[0], group[0], group[1]), _run(x, slots[1], group[0], group[1])
     if x[slots[0]] == x[slots[1]]:
-        return _stay(nodes, size, x, here, group, number, cause, old, new, most, out, used)
+        return _stay(nodes, size, x, here, group, number, cause, old, new, scratch, out, used)
     if x[slots[0]] < x[slots[1]]:
         only_old, only_new, both = (group[0], there[0]), (here[1], group[1]), (here[0], there[1])
         clip_old, clip_new = (INT64_MIN, x[slots[1]] - 1), (x[slots[0]] + 1, INT64_MAX)
     else:
         only_old, only_new, both = (there[1], group[1]), (group[0], here[0]), (there[0], here[1])
         clip_old, clip_new = (x[slots[1]] + 1, INT64_MAX), (INT64_MIN, x[slots[0]] - 1)
-    out = _alone(nodes, size, x, here, only_old, clip_old, number, cause, old, -1, most, out, used)
-    out = _alone(nodes, size, x, there, only_new, clip_new, number, cause, -1, new, most, out, used)
-    return _stay(nodes, size, x, both, group, number, cause, old, new, most, out, used)
+    out = _alone(nodes, size, x, here, only_old, clip_old, number, cause, old, -1, scratch, out, used)
+    out = _alone(nodes, size, x, there, only_new, clip_new, number, cause, -1, new, scratch, out, used)
+    return _stay(nodes, size, x, both, group, number, cause, old, new, scratch, out, used)
 
 
 @numba.njit(cache=True)
 def _replay(
-    nodes: I64, size: int, x: I64, group: I64, starts: I64, changes: I64, most: int, out: _Out, used: I64
+    nodes: I64, size: int, x: I64, group: I64, starts: I64, changes: I64, scratch: _Scratch, out: _Out, used: I64
 ) -> _Out:
     """Run changes in order; `changes` is int64[5, m]: cause, old slot and rank, new slot and rank, -1 where not there.
 
@@ -380,23 +390,25 @@ def _replay(
         if here >= 0 and there >= 0 and group[here] == group[there]:
             number = group[here]
             bounds = (starts[number], starts[number + 1])
-            out = _move(nodes, size, x, (here, there), bounds, number, cause, old, new, most, out, used)
+            out = _move(nodes, size, x, (here, there), bounds, number, cause, old, new, scratch, out, used)
         else:
             if here >= 0:
                 bounds = (starts[group[here]], starts[group[here] + 1])
                 core = _run(x, here, bounds[0], bounds[1])
-                out = _alone(nodes, size, x, core, bounds, everything, group[here], cause, old, -1, most, out, used)
+                out = _alone(nodes, size, x, core, bounds, everything, group[here], cause, old, -1, scratch, out, used)
             if there >= 0:
                 bounds = (starts[group[there]], starts[group[there] + 1])
                 core = _run(x, there, bounds[0], bounds[1])
-                out = _alone(nodes, size, x, core, bounds, everything, group[there], cause, -1, new, most, out, used)
+                out = _alone(nodes, size, x, core, bounds, everything, group[there], cause, -1, new, scratch, out, used)
         if there >= 0:
             _put(nodes, size, there, new)
     return out
 
 
 @numba.njit(cache=True)
-def _first(nodes: I64, size: int, x: I64, starts: I64, places: I64, most: I64, slots: I64, count: I64) -> int:
+def _first(
+    nodes: I64, size: int, x: I64, starts: I64, places: I64, most: I64, slots: I64, count: I64, heap: I64
+) -> int:
     """Write the slots of the first `most[i]` rows of each place (group, lo, hi), one after the other, and how many."""
     total = 0
     for i in range(len(most)):
@@ -408,7 +420,7 @@ def _first(nodes: I64, size: int, x: I64, starts: I64, places: I64, most: I64, s
         first = _first_at(x, begin, end, lo)
         stop = end if hi >= x[end - 1] else _first_at(x, first, end, hi + 1)
         if first < stop:
-            count[i] = _best_of(nodes, size, first, stop, ABSENT, slots[total : total + most[i]])
+            count[i] = _best_of(nodes, size, first, stop, ABSENT, slots[total : total + most[i]], heap)
         total += count[i]
     return total
 
@@ -457,7 +469,7 @@ class BestTree:
         out = np.empty((FIELDS, room), np.int64), np.empty((1, room), np.int64), np.empty((2, room), np.int64)
         changes = np.ascontiguousarray(changes)
         head, bounds, cands = _replay(
-            self._nodes, self._size, layout.x, layout.group, layout.starts, changes, most, out, used
+            self._nodes, self._size, layout.x, layout.group, layout.starts, changes, self._scratch(most), out, used
         )
         return BestFound(head[:, : used[0]], bounds[0, : used[1]], cands[0, : used[2]], cands[1, : used[2]])
 
@@ -468,7 +480,17 @@ class BestTree:
         """
         slots, count = np.empty(int(most.sum()), np.int64), np.empty(len(group), np.int64)
         places = np.stack([group, lo, hi])
-        total = _first(self._nodes, self._size, self._layout.x, self._layout.starts, places, most, slots, count)
+        total = _first(
+            self._nodes,
+            self._size,
+            self._layout.x,
+            self._layout.starts,
+            places,
+            most,
+            slots,
+            count,
+            self._scratch(int(most.max(initial=1)))[3],
+        )
         return slots[:total], count
 
     def check(self, leaves: I64) -> None:
@@ -478,6 +500,12 @@ class BestTree:
         self._mend()
         assert np.array_equal(stored[1:], self._nodes[1:]), f"1: minima {stored}, should be {self._nodes}"
         assert np.array_equal(stored[size : size + len(leaves)], leaves), f"2: {stored[size:]}, owner says {leaves}"
+
+    def _scratch(self, most: int) -> _Scratch:
+        """Return room for the kernels; a heap grows by at most one node a level with each that is taken from it."""
+        levels = self._size.bit_length() + 1
+        slots, least, other = np.empty((3, most), np.int64)
+        return slots, least, other, np.empty((most + 2) * levels, np.int64)
 
     def _mend(self) -> None:
         level = self._size
