@@ -22,6 +22,7 @@ from typing import Any
 from rich.console import Console
 
 from benchmarks import (
+    bestk_cost,
     decode_cost,
     deliveries,
     edge_cost,
@@ -51,6 +52,7 @@ PARTS: dict[str, Callable[[Bench], Mapping[str, Any]]] = {
     "edge": lambda bench: edge_cost.measure(),
     "filters": lambda bench: filter_index_cost.measure(bench.sizes.filters, bench.sizes.filters_against_numpy),
     "filter_chain": lambda bench: filter_cost.measure(bench.sizes.filters),
+    "bestk": lambda bench: bestk_cost.measure(),
     "deliveries": deliveries.measure,
     "shard": lambda bench: shard_cost.measure(bench.sizes.rows, bench.sizes.subscriptions, bench.sizes.batch),
     "summaries": lambda bench: summaries.measure(),

@@ -20,6 +20,7 @@ from catalog.types.order_key import text_of_key
 from operators.channel_binding import OrderingKey
 from state.change_batch import I64, Bool
 from state.ordering import Layout, Ordering
+from state.rank_order import RankKey, RankOrder, Ranks
 from state.row_store import Replay, RowStore
 
 
@@ -48,13 +49,21 @@ class BatchView:
     rows: RowStore
     orderings: dict[OrderingKey, Ordering]
     replay: Replay
+    orders: dict[RankKey, RankOrder] = field(default_factory=dict)
     layouts: dict[OrderingKey, Layout] = field(default_factory=dict)
+    ranked: dict[RankKey, Ranks] = field(default_factory=dict)
 
     def layout(self, key: OrderingKey) -> Layout:
         """Return the layout of an ordering. Cost: O(n) the first time."""
         if key not in self.layouts:
             self.layouts[key] = self.orderings[key].layout(self.replay)
         return self.layouts[key]
+
+    def ranks(self, key: RankKey) -> Ranks:
+        """Return the ranks of an order. Cost: O(n) the first time."""
+        if key not in self.ranked:
+            self.ranked[key] = self.orders[key].ranks(self.replay)
+        return self.ranked[key]
 
     def places(self, key: OrderingKey, regions: Sequence[Region]) -> Places:
         """Return where `regions`, all about the range of the ordering `key`, lie. Cost: 1 us each."""

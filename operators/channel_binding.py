@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from catalog.query.channel import Channel
 from state.errors import TidewireError
+from state.rank_order import RankKey
 
 OrderingKey = tuple[tuple[int, ...], int | None]
 """Equality columns and range column of an ordering (state/ordering.py)."""
@@ -27,6 +28,7 @@ class ChannelBinding:
     order: its equality columns and its range.  orderings: those that are kept for it.
     ranked: the text columns that it orders by, and whether their texts are decimals.
     text, range_text: whether the column (the range attribute) has texts in the place of order codes.
+    rank: the order of rows that is kept for it, () for none.
     """
 
     channel: Channel
@@ -36,3 +38,9 @@ class ChannelBinding:
     ranked: dict[int, bool]
     text: bool
     range_text: bool
+    rank: RankKey = ()
+
+    @property
+    def kept(self) -> tuple[OrderingKey | RankKey, ...]:
+        """All that is kept for it, sorted."""
+        return (*self.orderings, self.rank) if self.rank else self.orderings

@@ -12,6 +12,7 @@ from operators.batch_view import BatchView, Places
 from operators.channel_binding import ChannelBinding, OrderingKey
 from operators.delta import Delta
 from state.change_batch import I64, Bool
+from state.rank_order import RankKey
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -21,11 +22,13 @@ class ChannelKind:
     lacks: why no channel like this one can be served for a relation, whose columns it names rightly; '' where it can.
     orderings: those that it needs, by its column, and its equality columns and range.
     measured: whether it orders by its column's values, so that texts there must be ranked.
+    rank: the order of rows that it needs, () for none.
     """
 
     lacks: Callable[[Channel, Relation], str]
     orderings: Callable[[int | None, OrderingKey], tuple[OrderingKey, ...]]
     measured: bool = False
+    rank: Callable[[Channel, Relation], RankKey] = lambda _channel, _relation: ()
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

@@ -8,6 +8,7 @@ DISTINCT, or how many they are), the messages are the same ones, and the shape s
 from __future__ import annotations
 
 from catalog.query.channel import (
+    BestChannel,
     Channel,
     ExtremumChannel,
     ImageChannel,
@@ -18,7 +19,7 @@ from catalog.query.channel import (
 from catalog.query.shape import AnyShape, Shape
 from catalog.schema.relation import Relation
 from catalog.types.column_type import Kind
-from operators import range_distinct, range_extremum, range_sums, row_images
+from operators import range_best, range_distinct, range_extremum, range_sums, row_images
 from operators.channel_binding import ChannelBinding, ChannelError
 from operators.channel_kind import ChannelKind, RangeKind
 
@@ -27,6 +28,7 @@ _KINDS: dict[type[Channel], ChannelKind] = {
     PresenceChannel: range_distinct.KIND,
     TallyChannel: range_sums.KIND,
     ImageChannel: row_images.KIND,
+    BestChannel: range_best.KIND,
 }
 
 
@@ -38,23 +40,23 @@ def kind_of(channel: Channel) -> ChannelKind:
 def bind(channel: Channel, relation: Relation) -> ChannelBinding:
     """Bind `channel` to the columns of `relation`. Raises ChannelError if it does not fit."""
     names = [column.name for column in relation.columns]
-    used = {channel.column, channel.range, *channel.equal} - {None}
     kind = _KINDS.get(type(channel))
     if kind is None:
         raise ChannelError(f"channel `{channel.key}` is of a kind that this version does not serve")
-    if channel.relation != relation.name or not is_known(channel) or not used <= set(names):
+    if channel.relation != relation.name or not is_known(channel) or not channel.columns <= set(names):
         raise ChannelError(f"channel `{channel.key}` does not fit table `{relation.name}` with columns {names}")
     lacks = kind.lacks(channel, relation)
     if lacks:
         raise ChannelError(f"channel `{channel.key}` does not fit table `{relation.name}`: {lacks}")
     column, range_ = (None if name is None else relation.index(name) for name in (channel.column, channel.range))
     order = tuple(relation.index(name) for name in channel.equal), range_
-    ordered = (channel.range, channel.column if kind.measured else None)
-    texts = [name for name in ordered if name is not None and not relation.column(name).type.coded]
-    ranked = {relation.index(name): relation.column(name).type.kind is Kind.DECIMAL for name in texts}
+    rank = kind.rank(channel, relation)
+    ordered = {range_, column if kind.measured else None, *(place for place, _, _ in rank)}
+    types = {place: relation.columns[place].type for place in ordered if place is not None}
+    ranked = {place: type_.kind is Kind.DECIMAL for place, type_ in types.items() if not type_.coded}
     text = channel.column is not None and not relation.column(channel.column).type.coded
     orderings = kind.orderings(column, order)
-    return ChannelBinding(channel, column, order, orderings, ranked, text, channel.range in texts)
+    return ChannelBinding(channel, column, order, orderings, ranked, text, range_ in ranked, rank)
 
 
 def answered_by(shape: Shape) -> tuple[tuple[Channel, RangeKind], ...]:

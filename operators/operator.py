@@ -3,11 +3,56 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from catalog.query.channel import Channel
 from operators.answer import Parts
+from operators.best_messages import BestMessages
 from operators.row_images import Images
 from state.change_batch import I32, I64, Bool
+
+
+class Ranged(Protocol):
+    """What messages about ranges have in common, by which they find whom they are for: see `Messages`."""
+
+    @property
+    def channels(self) -> list[Channel]:
+        """The channels that `channel` names."""
+
+    @property
+    def groups(self) -> list[bytes]:
+        """The groups that `group` names."""
+
+    @property
+    def channel(self) -> I32:
+        """What each is about."""
+
+    @property
+    def group(self) -> I32:
+        """Of which group each is."""
+
+    @property
+    def lo_min(self) -> I64:
+        """Where the rectangle of each begins."""
+
+    @property
+    def lo_max(self) -> I64:
+        """Where it ends."""
+
+    @property
+    def hi_min(self) -> I64:
+        """Where it begins by the other bound."""
+
+    @property
+    def hi_max(self) -> I64:
+        """Where it ends by that."""
+
+    @property
+    def texts(self) -> list[str]:
+        """What bounds name where the range attribute has no order codes."""
+
+    def __len__(self) -> int:
+        """How many there are."""
 
 
 @dataclass(slots=True)
@@ -56,10 +101,11 @@ class Messages:
 
 @dataclass(slots=True)
 class Outcome:
-    """What a batch of changes makes a table say; `images` is None where nobody listens to them."""
+    """What a batch of changes makes a table say; `images` and `best` are None where nobody listens to such."""
 
     messages: Messages
     images: Images | None = None
+    best: BestMessages | None = None
 
 
 @dataclass(slots=True)

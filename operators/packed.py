@@ -6,6 +6,7 @@ A packed record is an Arrow IPC stream whose schema metadata holds a JSON header
     kind      from -> to       its columns
     messages  shard -> edge    wire/messages.py
     images    shard -> edge    wire/images.py
+    best      shard -> edge    wire/best.py
     snapshot  shard -> edge    wire/snapshot.py
     register  edge -> shard    wire/registrations.py
     summary   edge -> shard    wire/summary.py
@@ -31,6 +32,7 @@ import pyarrow as pa
 
 from catalog.query.shape import with_tags
 from operators.record_error import FORMAT, format_of, newer_than_we
+from operators.wire.best import PackedBest, pack_best, read_best
 from operators.wire.columns import Columns, Layout
 from operators.wire.header import Header, PackedError
 from operators.wire.images import PackedImages, pack_images, read_images
@@ -53,6 +55,7 @@ __all__ = [
     "MAX_REGISTRATIONS",
     "Header",
     "Packed",
+    "PackedBest",
     "PackedError",
     "PackedImages",
     "PackedMessages",
@@ -61,6 +64,7 @@ __all__ = [
     "PackedSummary",
     "RegionColumns",
     "is_packed",
+    "pack_best",
     "pack_images",
     "pack_messages",
     "pack_region_columns",
@@ -71,12 +75,13 @@ __all__ = [
     "unpack_sound",
 ]
 
-Packed = PackedMessages | PackedImages | PackedSnapshot | PackedRegistrations | PackedSummary
+Packed = PackedMessages | PackedImages | PackedBest | PackedSnapshot | PackedRegistrations | PackedSummary
 
 _Reader = Callable[[Header, Columns], Packed]
 _READERS: dict[str, _Reader] = {
     "messages": read_messages,
     "images": read_images,
+    "best": read_best,
     "snapshot": read_snapshot,
     "register": read_registrations,
     "summary": read_summary,

@@ -14,6 +14,8 @@ import msgspec
 import numpy as np
 
 from catalog.bulk.term_columns import TermColumns
+from catalog.query.best_shape import BestShape
+from catalog.query.channel import MOSTS
 from catalog.query.filter_shape import FilterShape
 from catalog.query.shape import FUNCTIONS, AnyShape, Region, Shape, group_key
 from catalog.schema.relation import Relation
@@ -99,14 +101,19 @@ class RegionFit:
         if isinstance(shape, FilterShape):
             filters = FilterFit(shape, self._relation)
             return _Asked(shape, filters.why_none, () if filters.why_none else filters.coded, filters=filters)
-        if not isinstance(shape, Shape):
-            return _Asked(shape, f"a shape of the kind `{type(shape).__name__}`, which this version does not answer")
-        functions = [output.function for output in shape.outputs]
-        if not functions or ("distinct" in functions and len(functions) > 1):
-            return _Asked(shape, f"outputs {functions}, expected some, DISTINCT alone")
-        unknown = [function for function in functions if function not in FUNCTIONS]
-        if unknown:
-            return _Asked(shape, f"outputs {unknown}, expected some of {', '.join(FUNCTIONS)}")
+        return self._bound(shape, self._why_no_rows(shape) if isinstance(shape, BestShape) else _why_no_outputs(shape))
+
+    def _why_no_rows(self, shape: BestShape) -> str:
+        """Return why a shape of first rows is none, '' where it may be one."""
+        if not 0 <= shape.limit <= MOSTS[-1]:
+            return f"first {shape.limit} rows, expected at most {MOSTS[-1]}"
+        unknown = sorted(set(shape.shown) - {column.name for column in self._relation.columns})
+        return f"shown columns {unknown}, expected some of the table's" if unknown or not shape.shown else ""
+
+    def _bound(self, shape: Shape | BestShape, why_none: str) -> _Asked:
+        """Return what regions of a shape of ranges must have: its channels must fit the relation, too."""
+        if why_none:
+            return _Asked(shape, why_none)
         compared = [name for name in (*shape.equal, shape.range) if name is not None]
         if len(set(compared)) < len(compared):
             return _Asked(shape, f"a column compared twice: {compared}")
@@ -118,6 +125,15 @@ class RegionFit:
         coded = tuple(self._relation.column(name).type.coded for name in shape.equal)
         ordered = shape.range is None or self._relation.column(shape.range).type.coded
         return _Asked(shape, "", coded, int if ordered else bytes)
+
+
+def _why_no_outputs(shape: Shape) -> str:
+    """Return why a shape of a range is none by its outputs, '' where it may be one."""
+    functions = [output.function for output in shape.outputs]
+    if not functions or ("distinct" in functions and len(functions) > 1):
+        return f"outputs {functions}, expected some, DISTINCT alone"
+    unknown = [function for function in functions if function not in FUNCTIONS]
+    return f"outputs {unknown}, expected some of {', '.join(FUNCTIONS)}" if unknown else ""
 
 
 def _why_no_group(group: bytes, coded: tuple[bool, ...]) -> str:

@@ -17,11 +17,14 @@ from operators.channel_binding import OrderingKey
 from operators.channel_kinds import bind
 from operators.reply import Refused
 from shard.state import ShardState
+from state.rank_order import RankKey
 
 _BYTES_A_ROW = 4
 _HINT = (
     "Ask about columns that other subscriptions of the table ask about, end some of those, or raise the setting `{}`."
 )
+
+_Kept = OrderingKey | RankKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,13 +88,13 @@ class Room:
                 return Refused(CODE, f"{about}: this subscription needs {more:,} more", _HINT.format(setting))
         return None
 
-    def _more(self, shape: AnyShape) -> tuple[set[Channel], set[OrderingKey]]:
+    def _more(self, shape: AnyShape) -> tuple[set[Channel], set[_Kept]]:
         channels = set(shape.channels) - self._channels
         needed = {key for channel in channels for key in self._needed(channel)}
         return channels, needed - self._orderings
 
-    def _needed(self, channel: Channel) -> tuple[OrderingKey, ...]:
-        return bind(channel, self._state.relation).orderings
+    def _needed(self, channel: Channel) -> tuple[_Kept, ...]:
+        return bind(channel, self._state.relation).kept
 
-    def _bytes(self, orderings: set[OrderingKey]) -> int:
+    def _bytes(self, orderings: set[_Kept]) -> int:
         return _BYTES_A_ROW * self._state.table.rows * len(orderings)

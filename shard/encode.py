@@ -1,8 +1,8 @@
 """Stage `encode`: what each virtual edge gets, packed into records of bounded size.
 
 Virtual edges that get the same messages get the same bytes, packed once. Chunks are numbered per virtual edge:
-first those of its snapshot, then those of its messages, then those of images. A virtual edge that is to be told of a
-loss (`Header.lost`) has a snapshot, be it empty, whose chunks say so.
+first those of its snapshot, then those of its messages, of images, and of messages about first rows. A virtual edge
+that is to be told of a loss (`Header.lost`) has a snapshot, be it empty, whose chunks say so.
 """
 
 from __future__ import annotations
@@ -15,16 +15,18 @@ import numpy as np
 from connectors.record import OutRecord
 from operators.answer import apart, encoded_size
 from operators.operator import Answers
-from operators.packed import BYTES_PER_ANSWER, Header, pack_images, pack_messages, pack_snapshot
+from operators.packed import BYTES_PER_ANSWER, Header, pack_best, pack_images, pack_messages, pack_snapshot
 from operators.reply import reply_size, rows_apart
 from shard.outgoing import Outgoing
+from shard.outgoing_best import OutgoingBest
 from shard.outgoing_images import OutgoingImages
 from shard.route import Route
 from shard.snapshot import Snapshot
 from state.byte_runs import RECORD_BYTES, byte_runs
 from state.change_batch import I64
 
-_Part = Outgoing | OutgoingImages
+_Part = Outgoing | OutgoingImages | OutgoingBest
+_KINDS = {Outgoing: "messages", OutgoingImages: "images", OutgoingBest: "best"}
 Chunks = dict[int, list[_Part]]
 """By virtual edge, what it gets of a batch beside its snapshot, in order."""
 _NOTHING = Snapshot(np.zeros(0, np.int64), Answers(np.zeros(0, np.int64), np.zeros(0, np.bool_), {}))
@@ -82,6 +84,14 @@ def add_images(chunks: Chunks, images: OutgoingImages, viewers: Sequence[int]) -
         chunks[ve] = [*chunks.get(ve, ()), *parts]
 
 
+def add_best(chunks: Chunks, best: OutgoingBest, routed: Route) -> None:
+    """Put messages about first rows behind the chunks of those who get them."""
+    for rows, edges in routed.parts:
+        parts = list((best if len(rows) == len(best.seq) else best.take(rows)).split())
+        for ve in edges:
+            chunks[ve] = [*chunks.get(ve, ()), *parts]
+
+
 def _only(outgoing: Outgoing, rows: I64) -> Outgoing:
     """Return the messages at `rows`; all of them are not copied, unless there may be texts that nobody names."""
     whole = len(rows) == len(outgoing.seq) and not outgoing.messages.texts
@@ -89,10 +99,12 @@ def _only(outgoing: Outgoing, rows: I64) -> Outgoing:
 
 
 def _pack(header: Header, part: _Part, chunk: int, of: int) -> bytes:
-    seq, kind = part.seq, "messages" if isinstance(part, Outgoing) else "images"
+    seq, kind = part.seq, _KINDS[type(part)]
     whole = msgspec.structs.replace(header, kind=kind, chunk=chunk, of=of, first_seq=int(seq[0]), last_seq=int(seq[-1]))
     if isinstance(part, Outgoing):
         return pack_messages(whole, part.messages, seq, part.causes, part.several)
+    if isinstance(part, OutgoingBest):
+        return pack_best(whole, part.messages, seq, part.causes, part.several)
     return pack_images(whole, part.channel, part.images, seq, part.causes, part.several)
 
 

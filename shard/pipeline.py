@@ -23,10 +23,11 @@ from connectors.topics import Topics
 from operators.counters import ShardCounters
 from operators.packed import Header
 from shard.bounds import Bounds, held
-from shard.encode import Encoder, add_images, chunks_of
+from shard.encode import Encoder, add_best, add_images, chunks_of
 from shard.group import Group
 from shard.order import order
 from shard.outgoing import Outgoing
+from shard.outgoing_best import OutgoingBest
 from shard.outgoing_images import OutgoingImages
 from shard.register import take_registrations
 from shard.resolve import Resolved, resolve
@@ -78,7 +79,7 @@ class GroupResult:
 class Applied:
     """What a batch's rows did to a member: as they were decoded and resolved, and the messages with their ways.
 
-    `images`, where somebody listens to them, go to all of `viewers`.
+    `images`, where somebody listens to them, go to all of `viewers`; messages about first rows have ways of their own.
     """
 
     decoded: Decoded
@@ -87,6 +88,8 @@ class Applied:
     routed: Route = field(default_factory=Route)
     images: OutgoingImages | None = None
     viewers: Sequence[int] = ()
+    best: OutgoingBest | None = None
+    best_routed: Route = field(default_factory=Route)
 
 
 def process_group(spec: GroupSpec, batch: int, state: bytes | None, records: Sequence[RawRecords]) -> GroupResult:
@@ -124,10 +127,11 @@ def process_member(
     if rows is not None:
         decoded = decode(member, rows, spec.several)
         resolved = settle(member, decoded, rows)
-        outgoing, images = apply(member, resolved)
+        outgoing, images, best = apply(member, resolved)
         routed = Route() if outgoing is None else route(member.listeners, outgoing.messages, spec.partitions)
         viewers = [] if images is None else viewers_of(member.listeners, images.channel, spec.partitions)
-        applied = Applied(decoded, resolved, outgoing, routed, images, viewers)
+        best_routed = Route() if best is None else route(member.listeners, best.messages, spec.partitions)
+        applied = Applied(decoded, resolved, outgoing, routed, images, viewers, best, best_routed)
     yield from encode(spec, batch, member, snapshots, applied)
     if applied is not None:
         count(member, applied)
@@ -151,23 +155,25 @@ def settle(member: ShardState, decoded: Decoded, rows: RawRecords) -> Resolved:
     return resolve(decoded, rows, member.relation, member.table.stored, member.graves, member.repeats)
 
 
-def apply(member: ShardState, resolved: Resolved) -> tuple[Outgoing | None, OutgoingImages | None]:
-    """Apply the changes to the member's table; return the messages and images they cause, None where nothing changes.
+def apply(member: ShardState, resolved: Resolved) -> tuple[Outgoing | None, OutgoingImages | None, OutgoingBest | None]:
+    """Apply the changes to the member's table; return what they cause, None where there is nothing of a kind.
 
-    Messages have the first numbers, images those behind them.
+    Messages have the first numbers, images those behind them, then come messages about first rows.
     """
     changes, causes = resolved.changes, resolved.causes
     if not len(changes):
-        return None, None
-    viewed = member.images
-    outcome = member.table.apply(changes, member.needed_columns if viewed else None)
+        return None, None, None
+    viewed, images, best = member.images, None, None
+    outcome = member.table.apply(changes, member.needed_columns, viewed is not None)
     outgoing = Outgoing.of(outcome.messages, changes, causes, member.seq, member.relation)
     member.seq += len(outcome.messages)
-    if viewed is None or outcome.images is None:
-        return outgoing, None
-    images = OutgoingImages.of(viewed, outcome.images, changes, causes, member.seq)
-    member.seq += len(outcome.images)
-    return outgoing, images
+    if viewed is not None and outcome.images is not None:
+        images = OutgoingImages.of(viewed, outcome.images, changes, causes, member.seq)
+        member.seq += len(outcome.images)
+    if outcome.best is not None:
+        best = OutgoingBest.of(outcome.best, changes, causes, member.seq, member.relation)
+        member.seq += len(outcome.best)
+    return outgoing, images, best
 
 
 def encode(
@@ -178,6 +184,8 @@ def encode(
     chunks = {} if applied is None or applied.outgoing is None else chunks_of(applied.outgoing, applied.routed)
     if applied is not None and applied.images is not None:
         add_images(chunks, applied.images, applied.viewers)
+    if applied is not None and applied.best is not None:
+        add_best(chunks, applied.best, applied.best_routed)
     yield from encoder.encode(snapshots, chunks, member.hurt)
     for letter in () if applied is None else (*applied.decoded.dead, *applied.resolved.dead):
         yield letter.record(spec.topics)
@@ -194,11 +202,12 @@ def count(member: ShardState, applied: Applied) -> None:
     counters.unknown_members = sorted({*counters.unknown_members, *decoded.unknown})[:UNKNOWN_NAMES_KEPT]
     for column, rows in decoded.seen.items():
         counters.seen[column] = counters.seen.get(column, 0) + rows
-    if applied.outgoing is not None:
-        counters.messages += len(applied.outgoing.seq)
-        counters.suppressed += applied.routed.suppressed
-        counters.routed += applied.routed.routed
-        counters.spared += applied.routed.spared
+    for told, routed in ((applied.outgoing, applied.routed), (applied.best, applied.best_routed)):
+        if told is not None:
+            counters.messages += len(told.seq)
+            counters.suppressed += routed.suppressed
+            counters.routed += routed.routed
+            counters.spared += routed.spared
     if applied.images is not None:
         images, viewers = len(applied.images.seq), len(applied.viewers)
         counters.messages += images

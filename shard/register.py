@@ -8,19 +8,20 @@ registered before it, since the edge knows what it still needs. Both stand in on
 
 Each registration is answered: with its answer; or `Refused` where no shard of the table
 can answer it, or the shard has no room for it (`shard/bounds.py`); or `Later` (`shard/snapshot.py`). Of a filter the
-virtual edge then hears all images of rows, whatever the filter is about, in the columns that its filters need: these
-widen as the boxes do, and shrink with a summary. A registration of a negative version is a look at rows: it is
-answered, and nothing else.
+virtual edge then hears all images of rows, whatever the filter is about. What it hears of rows, by these or by messages
+about first rows, has the columns that its questions need: these widen as the boxes do, and shrink with a summary. A
+registration of a negative version is a look at rows: it is answered, and nothing else.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from catalog.query.channel import Channel, ImageChannel
+from catalog.query.best_shape import BestShape
+from catalog.query.channel import BestChannel, Channel, ImageChannel
 from catalog.query.filter_shape import FilterShape
 from catalog.query.shape import Region
 from catalog.schema.relation import Relation
@@ -113,8 +114,8 @@ class _Taken:
             return
         for channel in record.channels:
             self.state.listeners.get(channel, {}).pop(record.ve, None)
-            if isinstance(channel, ImageChannel):
-                self.state.needed.pop(record.ve, None)
+        if not _of_rows(self.state, record.ve):
+            self.state.needed.pop(record.ve, None)
 
     def _listen(self, record: PackedRegistrations) -> None:
         """Let a virtual edge hear of the regions that fit and have room, and note what it is to be answered."""
@@ -136,22 +137,24 @@ class _Taken:
         state.table.listen(list(by_channel))
         for channel, wanted in by_channel.items():
             edges = state.listeners.setdefault(channel, {})
+            boxes, met = edges.get(ve, Boxes.none()), [region for region in wanted if not region.empty]
             if isinstance(channel, ImageChannel):
-                edges[ve] = self._view(ve, edges.get(ve, Boxes.none()), wanted)
+                edges[ve] = boxes.widen(hashes_of([NO_GROUP])) if met else boxes
             else:
-                edges[ve] = _widened(edges.get(ve, Boxes.none()), wanted)
+                edges[ve] = _widened(boxes, met)
+            if isinstance(channel, ImageChannel | BestChannel):
+                self._need(ve, met)
         state.counters.registrations += len(taken)
         asked.regions += taken
 
-    def _view(self, ve: int, boxes: Boxes, regions: Iterable[Region]) -> Boxes:
-        """Return boxes that let images of rows through, and need the columns of `regions`, where a row can meet one."""
-        shapes = {id(region.shape): region.shape for region in regions if not region.empty}
-        if not shapes:
-            return boxes
-        needed = self.state.needed.setdefault(ve, set())
-        for shape in shapes.values():
-            needed.update(columns_of(shape) if isinstance(shape, FilterShape) else ())
-        return boxes.widen(hashes_of([NO_GROUP]))
+    def _need(self, ve: int, regions: Iterable[Region]) -> None:
+        """Let a virtual edge hear of the columns of rows that `regions` need."""
+        for shape in {id(region.shape): region.shape for region in regions}.values():
+            needed = self.state.needed.setdefault(ve, set())
+            if isinstance(shape, FilterShape):
+                needed |= columns_of(shape)
+            elif isinstance(shape, BestShape):
+                needed.update(shape.images)
 
     def _fitting(self, record: PackedRegistrations, asked: Questions) -> _Registered:
         """Return the registrations that fit; the others are counted and refused."""
@@ -227,24 +230,31 @@ def _by_channel(regions: Iterable[Region]) -> dict[Channel, list[Region]]:
     return by_channel
 
 
-def _widened(boxes: Boxes, regions: Iterable[Region]) -> Boxes:
-    """Return boxes that cover `regions` too, those that some row can meet."""
-    wanted = [region for region in regions if not region.empty]
-    hashes = hashes_of([region.group for region in wanted])
-    if any(isinstance(region.lo, bytes) for region in wanted):
+def _widened(boxes: Boxes, regions: Sequence[Region]) -> Boxes:
+    """Return boxes that cover `regions` too."""
+    hashes = hashes_of([region.group for region in regions])
+    if any(isinstance(region.lo, bytes) for region in regions):
         return boxes.widen(hashes)
-    bounds = np.array([(region.lo, region.hi) for region in wanted], np.int64).reshape(-1, 2)
+    bounds = np.array([(region.lo, region.hi) for region in regions], np.int64).reshape(-1, 2)
     return boxes.widen(hashes, bounds[:, 0], bounds[:, 1])
 
 
 def _replace(state: ShardState, record: PackedSummary) -> None:
     """Take the boxes of the channels that the virtual edge listens to; what it has withdrawn stays withdrawn."""
-    for channel, boxes, needed in zip(record.header.channels, record.boxes, record.needed, strict=True):
+    ve, needed = record.header.ve, set[str]()
+    for channel, boxes, names in zip(record.header.channels, record.boxes, record.needed, strict=True):
         edges = state.listeners.get(channel, {})
-        if record.header.ve in edges:
-            edges[record.header.ve] = boxes
-            if isinstance(channel, ImageChannel):
-                state.needed[record.header.ve] = set(needed)
+        if ve in edges:
+            edges[ve] = boxes
+            needed |= set(names if isinstance(channel, ImageChannel | BestChannel) else ())
+    if _of_rows(state, ve).intersection(record.header.channels):
+        state.needed[ve] = needed
+
+
+def _of_rows(state: ShardState, ve: int) -> set[Channel]:
+    """Return the channels that tell a virtual edge of rows, and hence of the columns that it needs."""
+    kinds = ImageChannel | BestChannel
+    return {channel for channel, edges in state.listeners.items() if ve in edges and isinstance(channel, kinds)}
 
 
 def _forget_unheard(state: ShardState) -> None:

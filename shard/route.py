@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from catalog.query.channel import Channel
-from operators.operator import Messages
+from operators.operator import Ranged
 from state.box_sieve import Sieve
 from state.boxes import Boxes, hashes_of
 from state.change_batch import I64, Bool
@@ -41,7 +41,7 @@ class Route:
     spared: int = 0
 
 
-def route(listeners: Listeners, messages: Messages, partitions: int) -> Route:
+def route(listeners: Listeners, messages: Ranged, partitions: int) -> Route:
     """Return which of the virtual edges below `partitions` get which messages."""
     if not len(messages):
         return Route()
@@ -75,7 +75,7 @@ def viewers_of(listeners: Listeners, channel: Channel, partitions: int) -> list[
     return sorted(ve for ve, boxes in listeners.get(channel, {}).items() if ve < partitions and len(boxes))
 
 
-def _wanted(heard: list[Mapping[int, Boxes]], messages: Messages, partitions: int) -> Bool:
+def _wanted(heard: list[Mapping[int, Boxes]], messages: Ranged, partitions: int) -> Bool:
     """Return bool[virtual edges, messages]."""
     none = Boxes.none()
     sieve = Sieve([[boxes.get(ve, none) for ve in range(partitions)] for boxes in heard])

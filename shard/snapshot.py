@@ -1,6 +1,6 @@
 """What the registrations of a batch are answered with: a snapshot for each virtual edge that asked.
 
-Answers that may be of any size, the members of a DISTINCT and the rows of a filter, are made in order of versions and a
+Answers that may be of any size, the members of a DISTINCT and rows, are made in order of versions and a
 few at a time, until their virtual edges have been answered enough in this batch; the others are told `Later`. A version
 that is registered twice in a batch is answered once, so that all that stands under a version in a batch is one answer,
 be it in several pieces.
@@ -13,14 +13,15 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from catalog.query.best_shape import BestShape
 from catalog.query.filter_shape import FilterShape
-from catalog.query.shape import Region
+from catalog.query.shape import AnyShape, Region
 from operators.answer import encoded_size
 from operators.answer_quota import QUOTA, AnswerQuota
 from operators.channel_kinds import is_unbounded
 from operators.first_rows import FirstAnswers, FirstRows
 from operators.operator import Answers
-from operators.reply import PLAINLY, Asked, Later, Reply, reply_size
+from operators.reply import PLAINLY, Asked, Later, Reply, Rows, reply_size
 from shard.state import ShardState
 from state.change_batch import I64
 
@@ -122,10 +123,12 @@ class _Answering:
         regions = self._regions
         filters = {i for i, region in enumerate(regions) if isinstance(region.shape, FilterShape)}
         large = [i for i, region in enumerate(regions) if is_unbounded(region.shape)]
-        besides = filters.union(large)
+        best = [i for i, region in enumerate(regions) if isinstance(region.shape, BestShape)]
+        besides = filters.union(large, best)
         self._of_ranges([i for i in range(len(regions)) if i not in besides] if besides else range(len(regions)))
         most = self._some_of(large, self._of_ranges, most)
-        return self._some_of(sorted(filters), self._of_filters, most)
+        most = self._some_of(sorted(filters), self._of_filters, most)
+        return self._some_of(best, self._of_first_rows, most)
 
     def _some_of(self, which: list[int], answer: Callable[[Sequence[int]], tuple[int, int]], most: int) -> int:
         """Answer a few of `which` at a time until `most` bytes are told, put off the others; return what is left."""
@@ -148,6 +151,20 @@ class _Answering:
         answers.new[places], answers.has_new[places] = some.new, some.has_new
         answers.parts |= {which[i]: parts for i, parts in some.parts.items()}
         size = sum(map(encoded_size, some.parts.values()))
+        return size, size
+
+    def _of_first_rows(self, which: Sequence[int]) -> tuple[int, int]:
+        """Answer regions of first rows; return their bytes, for what is told and for what is held."""
+        alike: dict[AnyShape, list[int]] = {}
+        for i in which:
+            if self._regions[i].empty:
+                self.replies[i] = Rows(())
+            else:
+                alike.setdefault(self._regions[i].shape, []).append(i)
+        for same in alike.values():
+            found = self._state.table.first([self._regions[i] for i in same])
+            self.replies |= dict(zip(same, found, strict=True))
+        size = sum(reply_size(self.replies[i]) for i in which)
         return size, size
 
     def _of_filters(self, which: Sequence[int]) -> tuple[int, int]:

@@ -1,6 +1,7 @@
 """A table as its shard holds it: rows, one ordering for each (e1, e2; x) that is asked about, and who listens to what.
 
     kept       row store (state/row_store.py)   orderings (state/ordering.py)   the channels, bound to columns
+                                                rank orders (state/rank_order.py)
     a batch    replay of versions          ->   layouts of slots           ->   a view (operators/batch_view.py)
 
     apply:  1 replay     every change gets the version it found and the version it left; identical images end here
@@ -21,43 +22,50 @@ import msgspec
 import numpy as np
 from numba.core.dispatcher import Dispatcher
 
-from catalog.query.channel import Channel
+from catalog.query.best_shape import BestShape
+from catalog.query.channel import Channel, Order
 from catalog.query.shape import Output, Region, Shape, group_key, with_tags
 from catalog.schema.relation import Column, Relation
 from catalog.types.column_type import ColumnType, Kind
-from operators import range_extremum, range_questions, row_images
+from operators import range_best, range_extremum, range_questions, row_images
 from operators.batch_view import BatchView
 from operators.channel_binding import ChannelBinding, OrderingKey
 from operators.channel_kinds import bind
 from operators.operator import Answers, Outcome
-from state import a2b_tree, byte_table, ordering, row_store, text_rank
+from operators.reply import Rows
+from state import a2b_tree, best_tree, byte_table, ordering, rank_order, row_store, text_rank
 from state.blob import Section
 from state.change_batch import ChangeBatch
 from state.ordering import Ordering
+from state.rank_order import RankKey, RankOrder
 from state.row_delta import RowDelta
-from state.row_store import Net, RowStore
+from state.row_store import Net, Replay, RowStore
 from state.stored_columns import Sections
 
 _ORDER = "order/{}"
 """The section of an ordering. Those that are named otherwise had equal rows in the order in which they came."""
 
+_RANKS = "ranks/{}"
 
-class _Listening(msgspec.Struct, frozen=True):
+
+class _Listening(msgspec.Struct, frozen=True, omit_defaults=True):
     """The part of a table that is not columns."""
 
     channels: list[Channel]
     orderings: list[OrderingKey]
+    ranks: list[RankKey] = []
 
 
 class Table:
     """Rows and orderings of one relation, or of one bucket of it, with the channels listened to."""
 
-    __slots__ = ("_bindings", "_net", "_orderings", "_rows", "_sorted", "relation")
+    __slots__ = ("_bindings", "_net", "_orderings", "_ranks", "_rows", "_sorted", "relation")
 
     def __init__(self, relation: Relation) -> None:
         self.relation = relation
         self._rows = RowStore(len(relation.columns), _texts(relation))
         self._orderings: dict[OrderingKey, Ordering] = {}
+        self._ranks: dict[RankKey, RankOrder] = {}
         self._bindings: dict[Channel, ChannelBinding] = {}
         self.begin()
 
@@ -78,8 +86,8 @@ class Table:
 
     @property
     def orderings(self) -> int:
-        """How many orderings are kept for the channels."""
-        return len(self._orderings)
+        """How many orderings are kept for the channels, be it by a range or by an ORDER BY."""
+        return len(self._orderings) + len(self._ranks)
 
     @property
     def moved_partitions(self) -> int:
@@ -109,15 +117,20 @@ class Table:
         """Return the current answers of `regions` (operators/range_questions.py)."""
         return range_questions.snapshot(self._still(), self._bindings, regions)
 
-    def apply(self, changes: ChangeBatch, needed: Sequence[str] | None = None) -> Outcome:
+    def first(self, regions: Sequence[Region]) -> list[Rows]:
+        """Return the first rows of `regions`, all of one shape, which a row can meet (operators/range_best.py)."""
+        return range_best.first(self._still(), self._bindings, regions)
+
+    def apply(self, changes: ChangeBatch, needed: Sequence[str] = (), viewed: bool = False) -> Outcome:
         """Apply `changes` one by one and return what they cause for the channels listened to.
 
-        needed: the columns of which images are told; None: of no row.
+        needed: the columns of rows that somebody must know.  viewed: whether images are told.
         """
-        view = BatchView(self.relation, self._rows, self._orderings, self._rows.replay(changes))
+        view = self._view(self._rows.replay(changes))
         outcome = Outcome(range_questions.messages(view, self._bindings))
-        if needed is not None:
+        if viewed:
             outcome.images = row_images.find(view, needed)
+        outcome.best = range_best.find(view, self._bindings, needed)
         self._commit(view)
         return outcome
 
@@ -141,14 +154,15 @@ class Table:
         self._drop_unneeded()
         rows = RowDelta.from_sections(len(self.relation.columns), texts, delta)
         if len(rows) or rows.moved != self.moved_partitions:
-            self._commit(BatchView(self.relation, self._rows, self._orderings, self._rows.replay_delta(rows)))
+            self._commit(self._view(self._rows.replay_delta(rows)))
 
     def sections(self) -> Sections:
         """Return all of it as named sections of a state: same table, same bytes. Cost: O(n)."""
-        keys = sorted(self._orderings, key=repr)
-        listening = msgspec.json.encode(_Listening(list(self.channels), keys))
+        keys, ranks = sorted(self._orderings, key=repr), sorted(self._ranks)
+        listening = msgspec.json.encode(_Listening(list(self.channels), keys, ranks))
         sections = {"listening": listening, **self._rows.sections()}
-        return sections | {_ORDER.format(i): self._orderings[key].rows for i, key in enumerate(keys)}
+        sections |= {_ORDER.format(i): self._orderings[key].rows for i, key in enumerate(keys)}
+        return sections | {_RANKS.format(i): self._ranks[key].rows for i, key in enumerate(ranks)}
 
     @classmethod
     def from_sections(cls, relation: Relation, sections: Mapping[str, Section]) -> Table:
@@ -165,6 +179,8 @@ class Table:
                 table._orderings[key] = Ordering(*key, np.array(sections[_ORDER.format(i)], np.int32))
             else:
                 table._orderings[key] = Ordering.of(*key, table._rows.still())
+        for i, rank in enumerate(_listening(sections).ranks):
+            table._ranks[rank] = RankOrder(rank, np.array(sections[_RANKS.format(i)], np.int32))
         return table
 
     def has_all_columns(self, sections: Mapping[str, Section]) -> bool:
@@ -175,15 +191,21 @@ class Table:
         """Assert the invariants of rows, orderings and trees, and that orderings are the needed ones. Cost: O(n)."""
         self._rows.check()
         assert set(self._orderings) == self._needed(), f"{self._orderings} for {self._bindings}"
+        assert set(self._ranks) == self._needed_ranks(), f"{self._ranks} for {self._bindings}"
         assert self._rows.ranked == self._ranked(), f"{self._rows.ranked} ranked for {self._bindings}"
         assert list(self._bindings) == sorted(self._bindings, key=lambda channel: channel.key), f"{self._bindings}"
         view = self._still()
         for each in self._orderings.values():
             each.check(view.replay)
+        for ranks in self._ranks.values():
+            ranks.check(view.replay)
         for bound in self._bindings.values():
             if bound.channel.kind in ("min", "max"):
                 tree, measured = range_extremum.tree_of(view, bound)
                 tree.check(measured.y[view.layout(bound.order).version])
+            elif bound.rank:
+                best, leaves = range_best.tree_of(view, bound)
+                best.check(leaves)
 
     def _arrange(self, ranked: Mapping[int, bool]) -> None:
         """Rank exactly the text columns `ranked`, and make the orderings that are not there or not right any more."""
@@ -193,22 +215,35 @@ class Table:
         for key in self._needed():
             if key not in self._orderings or renumbered.intersection((*key[0], key[1])):
                 self._orderings[key] = Ordering.of(*key, still)
+        for rank in self._needed_ranks():
+            if rank not in self._ranks or renumbered.intersection(column for column, _, _ in rank):
+                self._ranks[rank] = RankOrder.of(rank, still)
 
     def _drop_unneeded(self) -> None:
         needed = self._needed()
         self._orderings = {key: order for key, order in self._orderings.items() if key in needed}
+        ranks = self._needed_ranks()
+        self._ranks = {key: order for key, order in self._ranks.items() if key in ranks}
         self._rows.rank(self._ranked())
 
     def _commit(self, view: BatchView) -> None:
         self._net = self._rows.commit(view.replay)
         for key, order in self._orderings.items():
             order.commit(view.layout(key), view.replay)
+        for rank, kept in self._ranks.items():
+            kept.commit(view.ranks(rank), view.replay)
 
     def _still(self) -> BatchView:
-        return BatchView(self.relation, self._rows, self._orderings, self._rows.still())
+        return self._view(self._rows.still())
+
+    def _view(self, replay: Replay) -> BatchView:
+        return BatchView(self.relation, self._rows, self._orderings, replay, self._ranks)
 
     def _needed(self) -> set[OrderingKey]:
         return {key for bound in self._bindings.values() for key in bound.orderings}
+
+    def _needed_ranks(self) -> set[RankKey]:
+        return {bound.rank for bound in self._bindings.values() if bound.rank}
 
     def _ranked(self) -> dict[int, bool]:
         """Return the text columns that the channels order by, and whether their texts are decimals."""
@@ -230,13 +265,16 @@ def warm() -> None:
     outputs = [("min", "y"), ("distinct", "y"), ("avg", "y"), ("count", None)]
     shapes = [Shape("warm", (Output(*output),), ("g",), "x") for output in outputs]
     ranked = Shape("warm", (Output("max", "g"),), (), "g")
+    best = BestShape("warm", ("y",), ("g",), "x", (Order("y", True, True), Order("id", False, False)), 2, ())
     table.listen([channel for shape in (*shapes, ranked) for channel in shape.channels])
+    table.listen(best.channels)
     for x in range(2):
         codes, valid = np.full((4, 2), x, np.int64), np.ones((4, 2), np.bool_)
         live, partition, offset = np.ones(2, np.bool_), np.zeros(2, np.int32), np.zeros(2, np.int64)
-        table.apply(ChangeBatch([b"1", b"2"], live, codes, valid, {1: ["h", f"g{x}"]}, partition, offset))
+        table.apply(ChangeBatch([b"1", b"2"], live, codes, valid, {1: ["h", f"g{x}"]}, partition, offset), ["y"])
+    table.first([Region(best, group_key(("h",)))])
     table.snapshot([*(Region(shape, group_key(("h",))) for shape in shapes), Region(ranked, b"[]", b"", b"\xff")])
-    modules = (byte_table, text_rank, row_store, ordering, a2b_tree)
+    modules = (byte_table, text_rank, row_store, ordering, a2b_tree, rank_order, best_tree)
     for kernel in (kernel for module in modules for kernel in module.ENTRIES):
         if isinstance(kernel, Dispatcher):
             kernel.disable_compile()

@@ -43,6 +43,11 @@ class BestShape(msgspec.Struct, frozen=True, order=True, array_like=True, tag=3)
         return msgspec.json.encode(msgspec.structs.astuple(self)).decode()
 
     @property
+    def images(self) -> tuple[str, ...]:
+        """What must be known of a row: what is shown, then what else it is ordered by, which tells rows apart."""
+        return (*self.shown, *(each.column for each in self.order if each.column not in self.shown))
+
+    @property
     def outputs(self) -> tuple[Output, ...]:
         """None: rows are shown as they are."""
         return ()

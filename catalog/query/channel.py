@@ -34,6 +34,11 @@ class _Channel(msgspec.Struct, frozen=True, order=True, array_like=True):
         """Canonical text of the channel, its identity on the wire."""
         return msgspec.json.encode(self).decode()
 
+    @property
+    def columns(self) -> set[str]:
+        """The columns that it names."""
+        return {*self.equal, *(name for name in (self.column, self.range) if name is not None)}
+
 
 class ExtremumChannel(_Channel, frozen=True, order=True, array_like=True, tag=1):
     """The least or greatest value of a column."""
@@ -69,6 +74,12 @@ class BestChannel(_Channel, frozen=True, order=True, array_like=True, tag=5):
 
     order: tuple[Order, ...]
     most: int
+
+    @property
+    def columns(self) -> set[str]:
+        """The columns that it names."""
+        compared = {*self.equal, *(each.column for each in self.order)}
+        return compared if self.range is None else compared | {self.range}
 
 
 MOSTS = (1, 2, 5, 10, 20, 50, 100)

@@ -18,7 +18,6 @@ from catalog.query.output import SUMS
 from catalog.query.question import Question
 from catalog.query.range_plan import RangePlan, make_range_plan
 from catalog.query.resolution import relation_of
-from catalog.query.unsupported import check_first_rows
 from catalog.schema.relation import Catalog
 from catalog.sql.statement_text import StatementText
 
@@ -33,7 +32,6 @@ def make_plan(catalog: Catalog, question: Question, text: StatementText) -> Plan
     """
     relation = relation_of(catalog, question.table, text)
     if question.limit is not None:
-        check_first_rows(text)
         return make_best_plan(relation, question, text)
     if question.shown or _needs_rows(question):
         return make_filter_plan(relation, question, text)

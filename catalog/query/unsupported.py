@@ -20,7 +20,8 @@ SUPPORTED = (
     "Supported: SELECT columns or *, or COUNT(*), COUNT(c), SUM(m), AVG(m) in any number, FROM t [WHERE condition], of "
     "columns and constants with =, <>, <, <=, >, >=, BETWEEN, IN, LIKE 'prefix%', IS [NOT] NULL, AND, OR, NOT; "
     "and SELECT MIN(m), MAX(m), COUNT(DISTINCT c), or DISTINCT c, FROM t [WHERE a = constant AND ... AND x BETWEEN low "
-    "AND high], with ranges also by <, <=, >, >=, on one column."
+    "AND high], with ranges also by <, <=, >, >=, on one column, and under such a WHERE SELECT columns or *, with "
+    "ORDER BY columns, ending in the primary key, and LIMIT k."
 )
 
 _ONE_ROW = "The answer is always one row: leave it out."
@@ -255,12 +256,6 @@ def refuse_order(text: StatementText, order: exp.Expr | None, limit: exp.Expr | 
         return unsupported(text, "ORDER BY without LIMIT", text.keyword(("ORDER BY",)), hint)
     hint = "Say which by ORDER BY, which ends in the primary key; or leave it out for all rows."
     return unsupported(text, "LIMIT without ORDER BY", text.keyword(("LIMIT", "FETCH", "TOP")), hint)
-
-
-def check_first_rows(text: StatementText) -> None:
-    """Raise the refusal of ORDER BY and LIMIT, which no shard answers yet."""
-    hint = "Leave both out for all rows; the least and the greatest value are MIN and MAX."
-    raise unsupported(text, "ORDER BY ... LIMIT", text.keyword(("ORDER BY",)), hint)
 
 
 def refuse_beyond_range(text: StatementText, node: exp.Expr, functions: Set[str]) -> SqlError:

@@ -20,7 +20,9 @@ class Header(msgspec.Struct, omit_defaults=True):
 
     format: as it was written; a record that does not say its own is of the oldest. `write` says the present one.
     topics: those that the messages' causes come from.
-    needed: for each of `channels` the columns of rows that are told (images), or needed (summary); none but of images.
+    needed: for each of `channels` the columns of rows that are told (images), or needed (summary); none but of images
+    and first rows. Messages about these tell of all their channels the same, which stand once.
+    count: how many messages a record about first rows has, whose other rows are of the lists that they name.
     sweeps: only in messages of format 1: (partition, offset) of the records that became changes of several rows, which
     are one cause all the same.
     lost: a shard could not read a record of the virtual edge, which must register all again.
@@ -43,6 +45,7 @@ class Header(msgspec.Struct, omit_defaults=True):
     format: int = OLDEST_FORMAT
     topics: list[str] = []
     needed: list[list[str]] = []
+    count: Number = -1
 
     def check_chunk(self) -> None:
         """Raise ValueError unless the record is a chunk of a batch."""

@@ -1,6 +1,7 @@
 """The record `summary`, edge to shard: what a virtual edge wants of channels, a row for each channel of the header.
 
-Of a channel of images it also says in the header's `needed` which columns: all that the virtual edge still needs.
+Of a channel that tells of rows (images, first rows) it also says in the header's `needed` which columns the virtual
+edge still needs: all of them, be it of this channel or of another one of the table.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@
                 MIN(price)                    a tuple: (1025,)                             Extremum
                 COUNT(DISTINCT exchange)      a tuple: ((3, 2),), NULL being one           Tally
     set         DISTINCT exchange             SetAnswer: {"LSE", "NYSE"}                   Members
+    list        symbol ORDER BY .. LIMIT 3    ListAnswer: images of rows, best first       none
 
 An edge keeps the parts, not the outputs: a part takes every message exactly (totals are integers of any size). In
 memory a part is its bare content: an `Extremum` its value, a `Tally` the pair (count, total). Aggregates are a bare
@@ -47,7 +48,13 @@ class SetAnswer(set[Value]):
         (self.add if came else self.remove)(value)
 
 
-Answer = AggregateAnswer | SetAnswer
+class ListAnswer(list[bytes]):
+    """Images of rows (`operators/reply.py`), in order; images are never changed, so lists and messages share them."""
+
+    __slots__ = ()
+
+
+Answer = AggregateAnswer | SetAnswer | ListAnswer
 
 
 def answer_of(parts: Parts) -> Answer:
@@ -58,7 +65,12 @@ def answer_of(parts: Parts) -> Answer:
 
 
 def parts_of(answer: Answer) -> Parts:
-    """Return the parts that `answer_of` has read, members in order: equal answers have equal parts."""
+    """Return the parts that `answer_of` has read, members in order: equal answers have equal parts.
+
+    Raises ValueError for a list, which has none.
+    """
+    if isinstance(answer, ListAnswer):
+        raise ValueError("a list of rows has no parts")
     if isinstance(answer, SetAnswer):
         return (Members(tuple(sorted(answer, key=lambda value: (value is not None, value)))),)
     return tuple(part_of(state) for state in answer)

@@ -14,6 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
+from catalog.query.best_shape import BestShape
 from catalog.query.channel import Channel
 from catalog.query.shape import Output, Shape
 from catalog.types.column_type import ColumnType
@@ -35,7 +36,7 @@ class Reader(NamedTuple):
 class AnswerLayout(ABC, Generic[Kept]):
     """What answers of one kind need; `types` are those of the outputs' columns (None for COUNT(*))."""
 
-    def __init__(self, shape: Shape, types: Sequence[ColumnType | None]) -> None:
+    def __init__(self, shape: Shape | BestShape, types: Sequence[ColumnType | None]) -> None:
         self.channels = shape.channels
         self.readers = tuple(
             Reader(
@@ -84,7 +85,7 @@ def _sum_differs(old: PartState, new: PartState) -> bool:
     return total != new_total or (count == 0) != (new_count == 0)
 
 
-def _type(shape: Shape, types: Sequence[ColumnType | None], channel: Channel) -> ColumnType | None:
+def _type(shape: Shape | BestShape, types: Sequence[ColumnType | None], channel: Channel) -> ColumnType | None:
     for output, type_ in zip(shape.outputs, types, strict=True):
         if shape.channel_of(output) == channel:
             return type_

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from catalog.query.best_shape import BestShape
 from catalog.query.channel import Channel
 from catalog.query.filter_shape import FilterShape
 from catalog.query.shape import AnyShape, Shape
@@ -16,8 +17,10 @@ from catalog.types.column_type import ColumnType, Kind
 from operators.channel_kinds import is_plain
 from overlay.answers.aggregate_layout import AggregateLayout
 from overlay.answers.answer_layout import AnswerLayout
+from overlay.answers.list_layout import ListLayout
 from overlay.answers.set_layout import SetLayout
 from overlay.arena.interner import Interned
+from overlay.delivery import list_delivery
 from overlay.delivery.bag_delivery import FORM
 from overlay.delivery.delivery import NULL, ValueTexts, json_text
 from overlay.delivery.row_text import RowTexts
@@ -55,6 +58,7 @@ class ShapeEntry:
     A *filter* has the columns `needed` compared, shown or summed, and its types are those of what is shown or of its
     outputs; `tested_types` of what is compared. One that shows rows is a *bag*: its rows are not kept, `rows` writes
     them, and it has no `plan`. One that sums is answered as if its rows were those of a range.
+    A *list* is kept one by one: of rows it needs the columns `shown_images`.
     """
 
     number: int
@@ -91,6 +95,9 @@ class ShapeEntry:
         if self.bag:
             self.rows = RowTexts([type_ for type_ in self.types if type_ is not None])
             return
+        if isinstance(shape, BestShape):
+            self.plan = ListLayout(shape, self.types)
+            return
         ranged = shape if isinstance(shape, Shape) else Shape(shape.relation, shape.outputs, (), None)
         self.plan = _LAYOUTS.get(shape.outputs[0].function, AggregateLayout)(ranged, self.types)
         self.counts = [channel.kind for channel in self.plan.channels] == ["rows"] and len(self.types) == 1
@@ -116,6 +123,11 @@ class ShapeEntry:
     def shown_list(self) -> tuple[str, ...]:
         """The SELECT list of a bag."""
         return self.shape.shown if isinstance(self.shape, FilterShape) else ()
+
+    @property
+    def shown_images(self) -> tuple[str, ...]:
+        """The columns of rows that a list needs; none of other shapes."""
+        return self.shape.images if isinstance(self.shape, BestShape) else ()
 
     @property
     def shown(self) -> frozenset[str | None]:
@@ -263,6 +275,8 @@ class ShapeTable:
 
 def form_of(shape: AnyShape) -> str | None:
     """Return the form of a shape's answers as acknowledgements say it; None for values and sets."""
+    if isinstance(shape, BestShape):
+        return list_delivery.FORM
     return FORM if isinstance(shape, FilterShape) and shape.shown else None
 
 

@@ -61,6 +61,10 @@ class DomainGroups:
         owner = self.owner(domain, group)
         return int(self._find(np.array([owner]), np.array([shape]))[0]) if owner >= 0 else -1
 
+    def shapes(self, numbers: I64) -> I64:
+        """Return the numbers of the shapes that groups are of."""
+        return self._members[numbers, SHAPE].astype(np.int64)
+
     def heard(self, owners: I64, channels: I64, hears: Bool) -> Heard:
         """Return the groups in each of `owners` (-1: none) whose shapes hear the channel beside it.
 

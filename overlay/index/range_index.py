@@ -19,7 +19,7 @@ import numpy as np
 
 from catalog.types.column_type import ColumnType
 from catalog.types.order_key import order_key
-from operators.operator import Messages
+from operators.operator import Ranged
 from overlay.answers.answer_table import AnswerTable
 from overlay.index.domain_groups import DomainGroups
 from overlay.index.label_order import NONE, LabelOrder
@@ -110,7 +110,7 @@ class RangeIndex:
         """Return the pairs (index of a message, slot it meets), in the order of messages: `SubscriptionIndex.query`."""
         return self._points.query(groups, lo_min, lo_max, hi_min, hi_max)
 
-    def rectangles(self, domain: int, range_type: ColumnType, messages: Messages, which: I64) -> Rectangles:
+    def rectangles(self, domain: int, range_type: ColumnType, messages: Ranged, which: I64) -> Rectangles:
         """Return the rectangles of messages `which` as labels of a domain whose range attribute has no order codes.
 
         Cost: O(log n) a distinct text, and O(messages).
@@ -125,6 +125,29 @@ class RangeIndex:
         lo_min, hi_min = (order.cuts(keys, at[i], above=True) for i in (0, 2))
         lo_max, hi_max = (order.cuts(keys, at[i], above=False) for i in (1, 3))
         return lo_min, lo_max, hi_min, hi_max
+
+    def cuts(self, domain: int, range_type: ColumnType, texts: Sequence[str], which: I64, above: bool) -> I64:
+        """Return where `texts[which]` stand in a domain: the label of the first bound above, or of the last not above.
+
+        Where nobody is in the domain, all of them are alike.
+        """
+        order = self._orders.get(domain)
+        if order is None:
+            return np.zeros(len(which), np.int64)
+        places, at = np.unique(which, return_inverse=True)
+        return order.cuts([order_key(range_type, texts[place]) for place in places.tolist()], at, above)
+
+    def points(self, slots: I64, lo: I64, hi: I64) -> tuple[I64, I64]:
+        """Return the points of slots, `lo` and `hi` where they have no byte bounds."""
+        if not self._domain_of:
+            return lo, hi
+        lo, hi = lo.copy(), hi.copy()
+        for i, slot in enumerate(slots.tolist()):
+            domain = self._domain_of.get(slot)
+            if domain is not None:
+                order, one = self._orders[domain], self._labelled[domain][slot]
+                lo[i], hi[i] = order.label(one.lo), order.label(one.hi)
+        return lo, hi
 
     def _label(self, domain: int, slots: I64, places: list[int], lo: I64, hi: I64) -> None:
         """Write the labels of new slots of one domain into `lo` and `hi`."""

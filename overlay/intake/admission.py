@@ -16,7 +16,6 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from catalog.bulk.bulk_compiler import FEW, Alike, compile_all
-from catalog.query.best_shape import BestShape
 from catalog.query.compiler import MAX_TEMPLATES, Compiled, Compiler, check_policy
 from catalog.query.recent import Recent
 from catalog.schema.relation import Catalog
@@ -149,7 +148,6 @@ def _beside(alike: Alike, found: FoundStatements) -> Iterator[Alike]:
     for place in np.unique(beside).tolist():
         chosen = (agree & (beside == place)).nonzero()[0]
         try:
-            _check_served(alike.example)
             example = _with_options(alike.example, found.options[place])
         except SubscriptionError:
             continue
@@ -174,17 +172,9 @@ def _compile(compiler: Compiler, request: Request) -> Compiled:
     else:
         assert request.template is not None and request.params is not None
         compiled = compiler.compile_template(request.template, request.params)
-    _check_served(compiled)
     if request.notify is None and request.ttl is None and request.deliver is None:
         return compiled
     return _with_options(compiled, request)
-
-
-def _check_served(compiled: Compiled) -> None:
-    """Raise SubscriptionError for what compiles, but no edge follows."""
-    if isinstance(compiled.region.shape, BestShape):
-        hint = "Ask for all rows that meet the WHERE, without ORDER BY and LIMIT, or for MIN or MAX."
-        raise SubscriptionError("unsupported", "the first rows in an order are not followed yet", hint=hint)
 
 
 def _with_options(compiled: Compiled, request: Request) -> Compiled:

@@ -31,7 +31,7 @@ from catalog.schema.relation import Catalog
 from connectors.record import OutRecord
 from connectors.topics import Topics
 from operators.control import EpochBegins, Progress, RegisterAll
-from operators.packed import Header, PackedImages, PackedMessages, PackedSnapshot
+from operators.packed import Header, PackedBest, PackedImages, PackedMessages, PackedSnapshot
 from operators.record_error import RecordError
 from overlay.answers import quota
 from overlay.delivery import ack
@@ -123,7 +123,7 @@ class VirtualEdge:
         except RecordError as error:
             self._lose(f"{where} cannot be read: {error}")
             return False
-        if isinstance(record, PackedMessages | PackedImages | PackedSnapshot):
+        if isinstance(record, PackedMessages | PackedImages | PackedBest | PackedSnapshot):
             self._chunk(offset, record)
             return False
         self._control(record)

@@ -1,4 +1,4 @@
-"""One committed batch applied to the subscriptions: snapshots first, then messages, then images of rows."""
+"""One committed batch applied to the subscriptions: snapshots first, then messages of each kind."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from operators.packed import PackedMessages, PackedSnapshot
+from operators.wire.best_pieces import whole
 from overlay.delivery.delivery import Position, change_tail, row_at, row_start
 from overlay.delivery.outbox import Outbox
 from overlay.delivery.packed_deliveries import Changes, Shared
 from overlay.maintain.bag_path import BagPath
 from overlay.maintain.bag_snapshots import BagSnapshots
 from overlay.maintain.batch_buffer import CommittedBatch
+from overlay.maintain.best_path import BestPath
 from overlay.maintain.conflated_path import LatestAnswers
 from overlay.maintain.image_path import ImagePath
 from overlay.maintain.mode import Mode, Modes
@@ -52,6 +54,7 @@ class BatchApplier:
         self._sweep = Sweep(store, outbox, counters, self._modes, self._latest)
         self._bags = BagPath(store, outbox, counters, self._modes, projector)
         self._images = ImagePath(store, counters, self._modes, self._bags, self._singles, self._counted)
+        self._best = BestPath(store, counters, self._singles)
 
     def apply(self, batch: CommittedBatch, position: Position) -> list[int]:
         """Apply `batch`, which ends at `position`; return slots over their quota, which the caller must end.
@@ -67,6 +70,8 @@ class BatchApplier:
             self._messages(packed, position)
         for images in batch.images:
             self._images.apply(images, position)
+        for best in whole(batch.best):
+            self._best.apply(best, position)
         self._sweep.enter(None, position)
         self._singles.end()
         self._latest.end(position)
@@ -74,9 +79,11 @@ class BatchApplier:
         return [*self._snapshots.given_up(), *self._singles.given_up()]
 
     def check_whole(self, batch: CommittedBatch) -> None:
-        """Raise MissingColumnError if `batch` does not tell what filters need that are followed."""
+        """Raise MissingColumnError if `batch` does not tell what filters and lists need that are followed."""
         for images in batch.images:
             self._store.filters.check_told(images)
+        for best in batch.best:
+            self._best.check_told(best)
 
     def _answer_looks(self, snapshots: Sequence[PackedSnapshot], at: Position) -> None:
         """End the looks that are answered: their rows hold before any change of the batch."""

@@ -14,10 +14,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from operators.packed import PackedImages, PackedMessages, PackedSnapshot
+from operators.packed import PackedBest, PackedImages, PackedMessages, PackedSnapshot
 from state.errors import TidewireError
 
-Chunk = PackedMessages | PackedImages | PackedSnapshot
+Chunk = PackedMessages | PackedImages | PackedBest | PackedSnapshot
 
 
 class MissingChunksError(TidewireError):
@@ -28,7 +28,7 @@ class MissingChunksError(TidewireError):
 
 @dataclass(slots=True)
 class CommittedBatch:
-    """All that one batch sent to this virtual edge: every snapshot, messages, then images, each by shard and seq.
+    """All that one batch sent to this virtual edge, each kind by shard and seq.
 
     lost: a shard says that it could not read what the virtual edge registered.
     """
@@ -36,6 +36,7 @@ class CommittedBatch:
     snapshots: list[PackedSnapshot] = field(default_factory=list)
     messages: list[PackedMessages] = field(default_factory=list)
     images: list[PackedImages] = field(default_factory=list)
+    best: list[PackedBest] = field(default_factory=list)
     lost: bool = False
 
 
@@ -110,6 +111,8 @@ def _spread(chunks: list[Chunk], into: CommittedBatch) -> None:
             into.snapshots.append(chunk)
         elif isinstance(chunk, PackedImages):
             into.images.append(chunk)
+        elif isinstance(chunk, PackedBest):
+            into.best.append(chunk)
         else:
             into.messages.append(chunk)
 

@@ -12,6 +12,9 @@ Cost: 0.5 us a hit, and what the maintainers say (`overlay/maintain/maintainers.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
 from catalog.query.recent import Recent
@@ -21,6 +24,7 @@ from overlay.answers.conflation import Threshold
 from overlay.answers.shape_table import ShapeEntry
 from overlay.delivery.delivery import Position, change_head, json_text, row_at, row_start
 from overlay.delivery.outbox import Outbox
+from overlay.maintain.best_list import ListChange
 from overlay.maintain.maintainers import Maintainer, maintainer_of
 from overlay.maintain.notifier import Notifier
 from overlay.maintain.part_change import PartChange, part_change
@@ -28,6 +32,8 @@ from overlay.subscriptions.edge_counters import EdgeCounters
 from overlay.subscriptions.subscription_store import SubscriptionStore
 from state.change_batch import I64
 
+Change = PartChange | ListChange
+"""What a message does to an answer: each maintainer takes those that its shape's messages make."""
 _THRESHOLDS = 1_024
 """So many thresholds are remembered: users choose their amounts, and made anew one takes 0.5 us."""
 
@@ -44,7 +50,7 @@ class SingleAnswers:
         self._outbox = outbox
         self._counters = counters
         self._waiting_slots: I64 = np.zeros(0, np.int64)
-        self._waiting: list[PartChange] = []
+        self._waiting: list[Change] = []
         self._maintainers: dict[int, Maintainer] = {}
         self._exceeded: set[int] = set()
         self._thresholds: Recent[tuple[str, int, Notify], Threshold] = Recent(_THRESHOLDS)
@@ -54,14 +60,14 @@ class SingleAnswers:
         made = self._instructions(packed, np.unique(hit).tolist(), position)
         self.take(slots, [made[message] for message in hit.tolist()])
 
-    def take(self, slots: I64, instructions: list[PartChange]) -> None:
+    def take(self, slots: I64, instructions: Sequence[Change]) -> None:
         """Take what messages do to slots, at least one, in causal order, and apply all but those of the last cause."""
         last, end = instructions[-1].at, len(instructions)
         while end and instructions[end - 1].at == last:
             end -= 1
         if end or (self._waiting and self._waiting[-1].at != last):
             self._apply(np.concatenate([self._waiting_slots, slots[:end]]), [*self._waiting, *instructions[:end]])
-            self._waiting_slots, self._waiting = slots[end:], instructions[end:]
+            self._waiting_slots, self._waiting = slots[end:], list(instructions[end:])
         else:
             self._waiting_slots = np.concatenate([self._waiting_slots, slots])
             self._waiting += instructions
@@ -102,14 +108,14 @@ class SingleAnswers:
             made[i] = part_change(messages, i, at, entry.plan.type_of(messages.channels[number]))
         return made
 
-    def _apply(self, slots: I64, instructions: list[PartChange]) -> None:
+    def _apply(self, slots: I64, instructions: Sequence[Change]) -> None:
         """Apply whole causes, subscription by subscription."""
         if not instructions:
             return
         order = np.argsort(slots, kind="stable")
         run = slots[order]
         starts = np.flatnonzero(np.append(True, run[1:] != run[:-1]))
-        mine = [instructions[i] for i in order.tolist()]
+        mine: list[Any] = [instructions[i] for i in order.tolist()]
         answers = self._store.answers
         ends = [*starts[1:].tolist(), len(mine)]
         for slot, start, end in zip(run[starts].tolist(), starts.tolist(), ends, strict=True):

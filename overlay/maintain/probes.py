@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from operators.operator import Messages
+from operators.operator import Ranged
 from overlay.answers.shape_table import ShapeEntry, ShapeTable
 from overlay.index.domain_groups import Heard
 from overlay.index.range_index import RangeIndex
@@ -32,7 +32,7 @@ class Probes:
     bounds: I64
 
 
-def probes(messages: Messages, shapes: ShapeTable, index: RangeIndex, most: int) -> Iterator[Probes]:
+def probes(messages: Ranged, shapes: ShapeTable, index: RangeIndex, most: int) -> Iterator[Probes]:
     """Yield who must be asked for `messages`, in their order, at most `most` pairs at a time.
 
     However many shapes hear a message, no more than that is in memory.
@@ -50,7 +50,7 @@ def probes(messages: Messages, shapes: ShapeTable, index: RangeIndex, most: int)
 
 
 def _askers(
-    messages: Messages, heard_by: list[list[ShapeEntry]], shapes: ShapeTable, index: RangeIndex
+    messages: Ranged, heard_by: list[list[ShapeEntry]], shapes: ShapeTable, index: RangeIndex
 ) -> tuple[I64, Heard]:
     """Return each message's pair of channel and group, and who hears each pair."""
     width = max(len(messages.groups), 1)
@@ -65,7 +65,7 @@ def _askers(
     return place, index.groups.heard(owners, channels, shapes.hears(messages.channels))
 
 
-def _bounds(messages: Messages, heard_by: list[list[ShapeEntry]], asked: Bool, index: RangeIndex) -> list[I64]:
+def _bounds(messages: Ranged, heard_by: list[list[ShapeEntry]], asked: Bool, index: RangeIndex) -> list[I64]:
     """Return the rectangles of all messages; of those over labels only those that are `asked` for."""
     columns = [messages.lo_min, messages.lo_max, messages.hi_min, messages.hi_max]
     labelled = {one.domain: one.range_type for entries in heard_by for one in entries if one.range_type is not None}

@@ -9,9 +9,10 @@ import numpy as np
 from catalog.sql.notify import FORMS, PACKED
 from operators.answer import Tally
 from operators.packed import PackedSnapshot
-from operators.reply import Later, Refused, Reply
+from operators.reply import Later, Refused, Reply, Rows
 from overlay.answers import quota
-from overlay.answers.answer import Answer, answer_of, over_quota
+from overlay.answers.answer import Answer, ListAnswer, answer_of, over_quota
+from overlay.answers.list_layout import ListLayout
 from overlay.delivery import ack
 from overlay.delivery.delivery import NULL, Position, delivery, json_names, json_text, moved
 from overlay.delivery.outbox import Outbox
@@ -56,8 +57,9 @@ class Snapshots:
         slots = slots[rows]
         self._modes.forget(slots)
         bags: dict[int, BagAnswer] = {}
+        lists: dict[int, Answer] = {}
         if packed.replies:
-            valued = self._reply(packed, rows.tolist(), slots.tolist(), bags)
+            valued = self._reply(packed, rows.tolist(), slots.tolist(), bags, lists)
             rows, slots = rows[valued], slots[valued]
         modes = self._modes.of(slots)
         is_live = self._store.slots.n[slots] > 0
@@ -71,11 +73,15 @@ class Snapshots:
                 (self._resync_plain if begun else self._start_plain)(slots[mine], value, known, at)
             single = ((is_live == begun) & (modes == Mode.SINGLE)).nonzero()[0]
             wholes = self._within_quota(slots[single], [_whole(packed, row) for row in rows[single].tolist()])
+            wholes |= {slot: answer for slot, answer in lists.items() if bool(self._store.slots.n[slot]) == begun}
             if wholes:
                 (self._resync_singles if begun else self._start_singles)(wholes, at)
 
-    def _reply(self, packed: PackedSnapshot, rows: list[int], slots: list[int], bags: dict[int, BagAnswer]) -> I64:
-        """Take what is no value, and write into `bags` what is said to those; return the places of values."""
+    def _reply(
+        self, packed: PackedSnapshot, rows: list[int], slots: list[int], bags: dict[int, BagAnswer],
+        lists: dict[int, Answer],
+    ) -> I64:  # fmt: skip
+        """Take what is no value, and write what is said to bags and lists into these; return the places of values."""
         table, refused, later, shown = self._store.slots, list[int](), list[int](), dict[int, Reply]()
         for row, slot in zip(rows, slots, strict=True):
             reply = packed.replies.get(row)
@@ -91,6 +97,10 @@ class Snapshots:
                 refused.append(slot)
             elif reply is not None and self._store.shape_of(slot).bag:
                 shown[slot] = reply
+            elif isinstance(reply, Rows):
+                layout = self._store.shape_of(slot).plan
+                if isinstance(layout, ListLayout) and reply.last and layout.fits(reply.rows):
+                    lists[slot] = ListAnswer(reply.rows)
         bags |= self._bags.read_all(shown)
         self._counters.refused += len(refused)
         self._store.retire(np.array(refused, np.int64))

@@ -16,8 +16,9 @@ than a quarter of its subscriptions, or while registrations are coming in, more 
 ends with the channel that fills `STEP` slots, the rest is done by the steps that follow. A restart forgets the counts.
 Cost: O(slots) in numpy and 0.8 us a slot of the channel (`Boxes.of`), so 1 to 3 us for each that comes or goes.
 
-Filters want images of rows, all of them, and of these the columns that they compare or show: those too are said anew,
-since registrations only add columns. A change of a column that nobody needs any more is then not sent.
+Filters want images of rows, all of them, and of these the columns that they compare or show; lists the columns that
+they show or order by. Those too are said anew, all that a table's filters and lists need, since registrations only add
+columns. A change of a column that nobody needs any more is then not sent.
 """
 
 from __future__ import annotations
@@ -103,8 +104,8 @@ class Summaries:
                 for shard in catalog.relations[channel.relation].shards:
                     mine = of_shards.get(shard, slots[:0])
                     due.setdefault(shard, {})[channel] = self._boxes(mine, entry)
-                    if entry.filters:
-                        needed.setdefault(shard, {})[channel] = self._needed(mine)
+                    if entry.needed or entry.shown_images:
+                        needed.setdefault(shard, {})[channel] = self._needed(channel.relation, shard, catalog)
                 looked_at += len(slots)
             if looked_at >= STEP:
                 break
@@ -141,10 +142,14 @@ class Summaries:
             return Boxes.of(hashes)
         return Boxes.of(hashes, self._slots.lo[slots], self._slots.hi[slots])
 
-    def _needed(self, slots: I64) -> list[str]:
-        """Return the columns that filters compare or show, sorted."""
-        entries = [self._shapes[number] for number in np.unique(self._slots.shape[slots]).tolist()]
-        return sorted({name for entry in entries for name in entry.needed})
+    def _needed(self, relation: str, shard: str, catalog: Catalog) -> list[str]:
+        """Return the columns that filters compare or show, and lists show or order by, at one shard; sorted."""
+        of_rows = [one for one in self._shapes if one.shape.relation == relation and (one.filters or one.shown_images)]
+        slots = self._slots.with_shapes([entry.number for entry in of_rows])
+        slots = slots[~self._slots.empty[slots]]
+        mine = dict(self._shards.parted(slots, catalog)).get(shard, slots[:0])
+        entries = [self._shapes[number] for number in np.unique(self._slots.shape[mine]).tolist()]
+        return sorted({name for entry in entries for name in (*entry.needed, *entry.shown_images)})
 
     def _note(self, entry: ShapeEntry, count: int) -> None:
         for channel in entry.channels:

@@ -175,7 +175,7 @@ class World:
         resolved = Resolved(changes, table, np.zeros(len(changes), np.bool_))
         seq = self.member.seq
         again = alone(RELATION, SHARD, Group(SHARD, [self.member]).dump())
-        _, images = apply(self.member, resolved)
+        _, images, _ = apply(self.member, resolved)
         assert packed_of(apply(again, resolved)[1]) == packed_of(images), "other bytes after dump and load"
         needed = {
             name for edge in self.edges for r in edge.filters.values() if not r.empty for name in columns_of(r.shape)

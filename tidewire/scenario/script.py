@@ -20,7 +20,7 @@ Json = Any
 SUPPORTED = frozenset(
     {
         *(f"range_{family}" for family in ("min", "max", "count", "sum", "avg", "distinct")),
-        *("filter", "filter_or"),
+        *("filter", "filter_or", "bestk"),
         *("raw", "debezium", "cdc"),
         *("group", "types", "nulls", "openrange", "move", "delete", "restart", "refuse", "buckets"),
     }

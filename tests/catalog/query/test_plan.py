@@ -2,6 +2,7 @@
 
 import pytest
 
+from catalog.query.best_plan import BestPlan
 from catalog.query.filter_plan import FilterPlan
 from catalog.query.plan import make_plan
 from catalog.query.question import read_question
@@ -23,6 +24,7 @@ from tests.catalog.sample import CATALOG
         ("price FROM stock WHERE volume = 1", FilterPlan),
         ("* FROM stock", FilterPlan),
         ("DISTINCT price FROM stock WHERE volume > 1", RangePlan),
+        ("price FROM stock ORDER BY symbol LIMIT 3", BestPlan),
     ],
 )
 def test_plans(sql, plan) -> None:
@@ -35,7 +37,7 @@ def test_plans(sql, plan) -> None:
     [
         "MIN(price) FROM stock WHERE volume > 1 AND price > 3",
         "MIN(price), COUNT(*) FROM stock WHERE volume <> 1",
-        "price FROM stock ORDER BY symbol LIMIT 3",
+        "price FROM stock ORDER BY price LIMIT 3",
     ],
 )
 def test_refused(sql) -> None:

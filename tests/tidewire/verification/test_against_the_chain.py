@@ -45,7 +45,7 @@ DOMAINS: dict[str, list[Any]] = {
 }  # fmt: skip
 SHOWN = ["*", "k, v", "v", "k", 'v, k, v, "at"', "b, w, r", "d, *", "m AS amount, t.k", "l"]
 ORDERS = ["l", "d DESC", "v NULLS FIRST", "w DESC NULLS LAST", "b, m DESC", '"at"', "r DESC NULLS FIRST", "day"]
-KINDS = ["items", "distinct", "sums", "bag"]
+KINDS = ["items", "distinct", "sums", "bag", "list"]
 """What is drawn of: also `sums` under any condition, `bag` for filters, `list` for best-k."""
 GARBAGE = [b"{", b"[]", b'{"k":1,"l":1.5}', b'{"k":2,"m":"0.001"}', b'{"k":1,"d":1e999}', b"\xff", b'{"k":77}']
 
