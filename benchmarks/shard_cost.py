@@ -116,7 +116,7 @@ def stages(dump: Dump) -> dict[str, float]:
     passed("decode")
     resolved = pipeline.settle(member, decoded, rows)
     passed("settle")
-    outgoing, _ = pipeline.apply(member, resolved)
+    outgoing, *_ = pipeline.apply(member, resolved)
     passed("reformulate")
     assert outgoing is not None, "there are changes"
     applied = pipeline.Applied(decoded, resolved, outgoing, route(member.listeners, outgoing.messages, PARTITIONS))
