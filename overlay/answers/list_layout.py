@@ -3,7 +3,7 @@
 A list names images of rows, never rows: an image is what a row was at a moment, as bytes (`operators/reply.py`), so
 what was told stays what it was, whatever comes of the row. Images have the columns of the shape's `images`; those
 behind the SELECT list tell rows apart and are not shown.
-Cost: 2 us a row that was not written lately.
+Cost: O(columns) a row that was not written lately.
 """
 
 from __future__ import annotations
