@@ -13,7 +13,7 @@ Cost: O(messages, and subscriptions whose rectangle they meet), and the lists of
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -33,6 +33,8 @@ from state.order_code import INT64_MAX, INT64_MIN
 
 STEP = 4_096
 """Probes applied at a time."""
+_NOWHERE = Position(0, 0)
+"""Where a record that is only looked at stands."""
 
 
 class _Xs(NamedTuple):
@@ -53,17 +55,23 @@ class BestPath:
         self._singles = singles
 
     def check_told(self, packed: PackedBest) -> None:
-        """Raise MissingColumnError where somebody needs a column of rows that the record does not have."""
-        told = packed.messages.images.keys()
-        for channel in packed.messages.channels:
-            for entry in self._store.shapes.shapes_of(channel):
-                missing = set(entry.shown_images) - told
-                if missing:
-                    raise MissingColumnError(f"rows lack {sorted(missing)}, expected {sorted(entry.shown_images)}")
+        """Raise MissingColumnError where the record does not have a column of rows that somebody who may hear it shows.
+
+        A shard tells what its own bucket needs, and a range that no row can meet needs nothing: whoever hears nothing
+        of the record may lack columns. Cost: O(shapes), and where one lacks some, as `apply`.
+        """
+        told, shapes = packed.messages.images.keys(), self._store.shapes
+        heard = [entry for channel in packed.messages.channels for entry in shapes.shapes_of(channel)]
+        lacking = {entry.number: missing for entry in heard if (missing := set(entry.shown_images) - told)}
+        if not lacking:
+            return
+        for number in self._hearing(packed):
+            if number in lacking:
+                expected = sorted(shapes[number].shown_images)
+                raise MissingColumnError(f"rows lack {sorted(lacking[number])}, expected {expected}")
 
     def apply(self, packed: PackedBest, position: Position) -> None:
-        """Apply one record, all of whose messages are whole."""
-        self.check_told(packed)
+        """Apply one record, all of whose messages are whole; `check_told` has found nothing."""
         record = _Record(self._store, packed, position)
         self._counters.messages += len(packed)
         wanted = np.zeros(len(packed), np.bool_)
@@ -77,6 +85,13 @@ class BestPath:
             if len(mine):
                 self._singles.take(mine, changes)
         self._counters.unwanted += len(packed) - int(np.count_nonzero(wanted))
+
+    def _hearing(self, packed: PackedBest) -> Iterator[int]:
+        """Yield the numbers of the shapes of those who may hear a record, some again."""
+        record = _Record(self._store, packed, _NOWHERE)
+        for some in probes(packed.messages, self._store.shapes, self._store.index, STEP):
+            _, slots = self._store.index.query(some.group, *record.rectangles(some))
+            yield from np.unique(self._store.slots.shape[slots]).tolist()
 
 
 class _Record:

@@ -270,6 +270,42 @@ def test_filters_of_one_bucket_need_nothing_of_the_rows_of_another() -> None:
     assert chain.answer("s1") == 2
 
 
+def lists_of_one_channel(ddl: str, questions: list[str]) -> Judged:
+    """Return a chain with these questions s0, s1, .. over `t`, one settled after the other, and nobody else."""
+    chain = Judged(virtual_edges=1)
+    chain.apply(ddl)
+    for i, sql in enumerate(questions):
+        chain.append(chain.topics.subscriptions, b"s%d" % i, json.dumps({"sql": sql}).encode())
+        chain.settle()
+    return chain
+
+
+def test_lists_of_one_bucket_need_nothing_of_the_rows_of_another() -> None:
+    homes = {home: ["k", "l", '"H"'][i % 3] for i, home in enumerate("abcdef")}
+    questions = [f"SELECT {shown} FROM t WHERE \"H\" = '{h}' ORDER BY k, \"H\" LIMIT 2" for h, shown in homes.items()]
+    chain = lists_of_one_channel(BUCKETS, questions)
+    for home in homes:
+        for k in range(3):
+            key = json.dumps({"H": home, "k": f"{k}.0"}).encode()
+            chain.append("t", key, json.dumps({"H": home, "k": f"{k}.0", "l": k or None}).encode(), 0)
+        chain.settle()
+    assert chain.edges[0].counters.losses == 0
+    assert chain.answer("s1") == [[None], [1]]
+    assert verify(chain.journal()).right
+
+
+@pytest.mark.parametrize("nothing", ["l > 5 AND l < 2", "v > 'b' AND v < 'a'"])
+def test_a_list_that_no_row_can_meet_needs_nothing_of_rows(nothing: str) -> None:
+    column = nothing[0]
+    met = f"SELECT k FROM t WHERE {column} > {'1' if column == 'l' else chr(39) + 'a' + chr(39)} ORDER BY k LIMIT 2"
+    chain = lists_of_one_channel(DDL, [met, f"SELECT v, b FROM t WHERE {nothing} ORDER BY k LIMIT 2"])
+    for k in range(3):
+        chain.append("t", b"%d" % k, b'{"k":%d,"l":9,"v":"x"}' % k, 0)
+        chain.settle()
+    assert chain.edges[0].counters.losses == 0
+    assert (chain.answer("s0"), chain.answer("s1")) == ([[0], [1]], [])
+
+
 def mortal_chain() -> Judged:
     chain = Judged(virtual_edges=EDGES)
     chain.apply("CREATE TABLE t (k INTEGER PRIMARY KEY, l BIGINT)")
