@@ -282,7 +282,7 @@ def lists_of_one_channel(ddl: str, questions: list[str]) -> Judged:
 
 def test_lists_of_one_bucket_need_nothing_of_the_rows_of_another() -> None:
     homes = {home: ["k", "l", '"H"'][i % 3] for i, home in enumerate("abcdef")}
-    questions = [f"SELECT {shown} FROM t WHERE \"H\" = '{h}' ORDER BY k, \"H\" LIMIT 2" for h, shown in homes.items()]
+    questions = [f'SELECT {shown} FROM t WHERE "H" = \'{h}\' ORDER BY k, "H" LIMIT 2' for h, shown in homes.items()]
     chain = lists_of_one_channel(BUCKETS, questions)
     for home in homes:
         for k in range(3):
