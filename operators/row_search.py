@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import eq
 from typing import TypeVar
 
 import numpy as np
@@ -50,8 +51,11 @@ class Found:
         return len(self.starts) - 1
 
     def only(self, which: Sequence[int]) -> Found:
-        """Return what some of the filters found. Cost: nothing for all of them, else 0.5 us a filter and a copy."""
-        if len(which) == len(self):
+        """Return what some of the filters found, in the order of `which`.
+
+        Cost: 50 ns a filter for all of them as they stand, else 0.5 us a filter and a copy.
+        """
+        if len(which) == len(self) and all(map(eq, which, range(len(self)))):
             return self
         ends = self.starts.tolist()
         return _joined([self.rows[ends[i] : ends[i + 1]] for i in which])

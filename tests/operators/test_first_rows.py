@@ -78,6 +78,14 @@ def test_each_filter_is_answered_as_it_is_asked(changes, regions, data):
             check(region, how, answer, rows)
 
 
+def test_a_filter_whose_rows_differ_from_what_was_told_is_not_answered_with_those_of_one_that_was_told_nothing():
+    store, _ = store_of([(i, {"s": text}) for i, text in enumerate(["", "bcdef", "b"])])
+    none = Region(ALL.shape, b"[]", terms=encode_terms([]))
+    asked = [Asked(told=Told(1, 2, 3)), PLAINLY]
+    found = FirstRows(RELATION, store, KEY).answers([none, ALL], asked)
+    assert [len(answer.rows) for answer in found.answers] == [0, 3]
+
+
 @pytest.mark.parametrize(("name", "most"), [("rows", 2), ("bytes", 3 * 16 + 3 + 8 + 4 - 1)])
 def test_what_is_too_large_is_refused_but_for_its_digest(name, most):
     store, rows = store_of([(i, {"s": text}) for i, text in enumerate(["", "bcdef", "b"])])
