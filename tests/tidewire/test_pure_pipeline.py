@@ -14,7 +14,7 @@ from connectors.json.writer import encode_key, encode_row
 from connectors.kafka.partitioner import home_partition
 from overlay.subscriptions.summaries import Patience
 from tests.effort import examples
-from tests.oracle.naive_database import NaiveDatabase, Question, shown
+from tests.oracle.naive_database import NaiveDatabase, Order, Output, Question, Row, RowsQuestion, shown
 from tidewire.client.delivery_reader import DeliveryReader
 from tidewire.pure_pipeline import PurePipeline
 from tidewire.scenario.subscriber import Subscriber
@@ -43,22 +43,54 @@ aggregates = st.one_of(
 BOUNDS = {"x": st.integers(-1, 6), "y": st.integers(-1, 6), "t": st.sampled_from(TEXTS), "w": st.sampled_from(WIDE)}
 
 
+outputs = st.one_of(
+    st.tuples(aggregates),
+    st.lists(aggregates, min_size=2, max_size=4).map(tuple),
+    st.tuples(st.tuples(st.just("distinct"), columns)),
+)
+
+
 @st.composite
-def questions(draw: st.DrawFn) -> Question:
+def ranges(draw: st.DrawFn, outputs: st.SearchStrategy[tuple[Output, ...]] = outputs) -> Question:
     """Any question of the range families."""
-    outputs = draw(
-        st.one_of(
-            st.tuples(aggregates),
-            st.lists(aggregates, min_size=2, max_size=4).map(tuple),
-            st.tuples(st.tuples(st.just("distinct"), columns)),
-        )
-    )
+    of = draw(outputs)
     range_ = draw(st.sampled_from(["x", "x", "y", "t", "w"]))
     lo, hi = draw(st.none() | BOUNDS[range_]), draw(st.none() | BOUNDS[range_])
     equal = draw(st.sampled_from([(), (("g", "a"),), (("g", "b"),), (("g", "zz"),), (("w", WIDE[2]),)]))
     if equal and equal[0][0] == range_:
         equal = ()
-    return Question(outputs, equal, range_, lo, hi, draw(st.booleans()))
+    return Question(of, equal, range_, lo, hi, draw(st.booleans()))
+
+
+@dataclass(frozen=True)
+class WhereOf:
+    """What a question of a range chooses, as a condition of its own."""
+
+    question: Question
+
+    def sql(self) -> str:
+        return self.question.sql("p").partition(" WHERE ")[2]
+
+    def of(self, row: Row) -> bool:
+        return self.question.meets(row)
+
+
+order = st.builds(
+    Order, st.sampled_from(["y", "x", "g", "t", "w", "d"]), st.booleans(), st.sampled_from(["", "", "FIRST", "LAST"])
+)
+
+
+@st.composite
+def first_rows(draw: st.DrawFn) -> RowsQuestion:
+    """The first rows of a range, in an order that ends with the key."""
+    where = WhereOf(draw(ranges(st.just((("count", None),)))))
+    by = {one.column: one for one in draw(st.lists(order, max_size=2))}
+    shown = draw(st.lists(st.sampled_from(["id", "y", "t", "w", "d", "g"]), min_size=1, max_size=3))
+    last = Order("id", draw(st.booleans()))
+    return RowsQuestion(tuple(shown), where if where.sql() else None, (*by.values(), last), draw(st.integers(0, 4)))
+
+
+questions = st.one_of(ranges(), ranges(), first_rows())
 
 
 rows = st.fixed_dictionaries(
@@ -74,8 +106,9 @@ rows = st.fixed_dictionaries(
 )
 
 
-def in_order(answer: list[list[Any]]) -> list[list[Any]]:
-    return sorted(answer, key=repr)
+def in_order(question: Question | RowsQuestion, answer: list[list[Any]]) -> list[list[Any]]:
+    """Return rows whose order counts as they are, others sorted."""
+    return answer if isinstance(question, RowsQuestion) else sorted(answer, key=repr)
 
 
 @dataclass
@@ -110,11 +143,12 @@ LEAST = [
 
 
 @st.composite
-def requests(draw: st.DrawFn) -> tuple[Question, Policy, int | None, bytes]:
+def requests(draw: st.DrawFn) -> tuple[Question | RowsQuestion, Policy, int | None, bytes]:
     """A question, its policy and time to live, and the record that asks: options stand in the SQL or beside it."""
-    question = draw(questions())
-    ((function, column), *others) = question.outputs
-    number = not others and function != "distinct" and (function == "count" or column != "t")
+    question, number = draw(questions), False
+    if isinstance(question, Question):
+        ((function, column), *others) = question.outputs
+        number = not others and function != "distinct" and (function == "count" or column != "t")
     policy = draw(st.sampled_from(POLICIES + (LEAST if number else [])))
     ttl = draw(st.sampled_from([None, None, None, 5, 20]))
     record: dict[str, Any] = {"sql": question.sql("p")}
@@ -138,7 +172,7 @@ def requests(draw: st.DrawFn) -> tuple[Question, Policy, int | None, bytes]:
 class Asked:
     """What one subscription must be told: `told` is what it holds, `changes` how often it was since the last look."""
 
-    question: Question
+    question: Question | RowsQuestion
     policy: Policy
     over: float
     now: Any
@@ -155,7 +189,11 @@ class Asked:
 
     def differ(self, one: Any, other: Any) -> bool:
         """Whether two exact answers are written otherwise."""
-        return in_order(shown(self.question, one)) != in_order(shown(self.question, other))
+        return self.written(one) != self.written(other)
+
+    def written(self, exact: Any) -> list[list[Any]]:
+        """Return an exact answer as a subscriber holds it, in an order of its own."""
+        return in_order(self.question, shown(self.question, exact))
 
     def tell_if(self, tells: bool) -> None:
         if tells:
@@ -197,7 +235,7 @@ class Chain(RuleBasedStateMachine):
         self.pipeline.settle()
 
     @rule(name=st.sampled_from(NAMES), request=requests())
-    def subscribe(self, name: str, request: tuple[Question, Policy, int | None, bytes]) -> None:
+    def subscribe(self, name: str, request: tuple[Question | RowsQuestion, Policy, int | None, bytes]) -> None:
         question, policy, ttl, record = request
         self.pipeline.append(self.pipeline.topics.subscriptions, name.encode(), record)
         self.pipeline.settle()
@@ -261,7 +299,7 @@ class Chain(RuleBasedStateMachine):
             subscriber = self.subscribers[name]
             assert subscriber.fault is None, (name, asked, subscriber.fault)
             assert subscriber.live
-            assert in_order(subscriber.rows) == in_order(shown(asked.question, asked.told)), (name, asked)
+            assert in_order(asked.question, subscriber.rows) == asked.written(asked.told), (name, asked)
             assert subscriber.counted() == asked.changes, (name, asked)
             asked.changes = 0
 
