@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from overlay.answers.answer import SetAnswer
-from overlay.answers.answer_table import AnswerTable
+from overlay.answers.answer import ListAnswer, SetAnswer
+from overlay.answers.answer_table import MAX_MEMBER_BYTES, AnswerTable
 
 
 def again(records: list[tuple[int, bytes]], dropped: tuple[int, ...] = ()) -> AnswerTable:
@@ -68,3 +69,32 @@ def test_differences_of_members_add_up(steps: list[tuple[int | None, bool]]) -> 
     records += table.changed()
     assert list(again(records).all()) == list(table.all())
     assert list(again([*records, *records[-1:]]).all()) == list(table.all())
+
+
+def test_a_long_list_is_kept_in_several_records_of_which_none_is_too_long() -> None:
+    table = AnswerTable()
+    table.bound(7, b"a", b"b")
+    rows = ListAnswer([b"%03d" % i + bytes(30_000) for i in range(100)])
+    table.start(7, rows)
+    records = table.changed()
+    assert len(records) == 4 and all(len(record) <= MAX_MEMBER_BYTES + 100 for _, record in records)
+    for read in (records, [*records, *records], list(table.all()), [*records, records[-1]]):
+        kept = again(read).of(7)
+        assert kept.answer == rows and isinstance(kept.answer, ListAnswer) and kept.bounds == (b"a", b"b")
+    with pytest.raises(ValueError, match="rows from place"):
+        again([records[0], records[2]])
+
+
+def test_a_list_that_has_become_shorter_leaves_nothing_of_what_it_was() -> None:
+    table = AnswerTable()
+    rows = ListAnswer([bytes(30_000)] * 100)
+    table.start(7, rows)
+    records = table.changed()
+    del rows[1:]
+    table.touch(7)
+    records += table.changed()
+    assert again(records).answer(7) == [bytes(30_000)]
+    rows.clear()
+    table.touch(7)
+    records += table.changed()
+    assert again(records).answer(7) == [] and isinstance(again(records).answer(7), ListAnswer)

@@ -96,3 +96,40 @@ def test_orders_are_of_one_domain_and_go_with_the_last_of_it() -> None:
     index.clear()
     index.check()
     assert len(index) == 0
+
+
+@given(
+    st.lists(bounds, min_size=1, max_size=8),
+    st.lists(texts, min_size=1, max_size=6),
+    st.data(),
+)
+def test_texts_stand_to_bounds_by_labels_as_they_do_by_themselves(
+    held: list, words: list[str], data: st.DataObject
+) -> None:
+    answers = AnswerTable()
+    index = RangeIndex(answers)
+    put(index, answers, dict(enumerate(held)))
+    which = np.array(data.draw(st.lists(st.integers(0, len(words) - 1), max_size=9)), np.int64)
+    slots, zeros = np.arange(len(held)), np.zeros(len(held), np.int64)
+    lo, hi = index.points(slots, zeros, zeros)
+    low, high = (index.cuts(0, TEXT, words, which, above) for above in (False, True))
+    for slot, (first, last) in enumerate(held):
+        keys = [words[place].encode() for place in which]
+        assert (low >= lo[slot]).tolist() == [key >= first for key in keys]
+        assert (high <= hi[slot]).tolist() == [key < last for key in keys]
+
+
+def test_points_are_those_of_the_columns_where_bounds_are_order_codes() -> None:
+    answers = AnswerTable()
+    index = RangeIndex(answers)
+    slots, lo, hi = np.array([0, 1]), np.array([3, 0]), np.array([9, 0])
+    assert [column.tolist() for column in index.points(slots, lo, hi)] == [[3, 0], [9, 0]]
+    put(index, answers, {1: (b"a", b"b")})
+    (low, label), (high, other) = (column.tolist() for column in index.points(slots, lo, hi))
+    assert (low, high) == (3, 9) and label < other
+    assert (lo.tolist(), hi.tolist()) == ([3, 0], [9, 0])
+
+
+def test_where_nobody_is_in_a_domain_all_texts_are_alike() -> None:
+    index = RangeIndex(AnswerTable())
+    assert index.cuts(5, TEXT, ["a", "b"], np.array([1, 0]), True).tolist() == [0, 0]

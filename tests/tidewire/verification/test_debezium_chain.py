@@ -41,6 +41,17 @@ QUESTIONS += [
     "SELECT AVG(price) FROM t WHERE kind <> 'a' NOTIFY MIN CHANGE 1",
     "SELECT COUNT(at) FROM t WHERE NOT doc > 'm'",
 ]
+LISTS = [
+    "SELECT * FROM t ORDER BY id LIMIT 2",
+    "SELECT id, price FROM t ORDER BY price DESC, id LIMIT 3",
+    "SELECT kind FROM t WHERE weight < 2 ORDER BY kind NULLS FIRST, id DESC LIMIT 2 NOTIFY LATEST",
+    "SELECT doc FROM t WHERE kind = 'a' ORDER BY doc, id LIMIT 4",
+    "SELECT id, doc FROM t WHERE doc > 'l' ORDER BY at, id LIMIT 1",
+    "SELECT price FROM t WHERE price BETWEEN 0 AND 100 ORDER BY weight DESC NULLS LAST, id LIMIT 5",
+    "SELECT weight FROM t ORDER BY price DESC, id LIMIT 8 NOTIFY EVERY CHANGE",
+    "SELECT kind FROM t WHERE id > 2 ORDER BY id LIMIT 0",
+]
+QUESTIONS += LISTS
 GARBAGE = [
     b"{", b"{}", b"[]", b'{"op":"u","after":null}', b'{"op":"x"}', b'{"op":"c","after":{"id":1,"at":"x"}}', b"\xff",
     b'{"op":"u","after":{"id":77,"kind":null,"weight":1,"price":null,"doc":"__debezium_unavailable_value","at":null}}',
