@@ -143,13 +143,18 @@ class Summaries:
         return Boxes.of(hashes, self._slots.lo[slots], self._slots.hi[slots])
 
     def _needed(self, relation: str, shard: str, catalog: Catalog) -> list[str]:
-        """Return the columns that filters compare or show, and lists show or order by, at one shard; sorted."""
+        """Return the columns that filters compare or show, and lists show or order by, at one shard; sorted.
+
+        The columns that part a table are always among them: images may be told to nobody's use until the summary of
+        their channel is due, and filters of other buckets know by these that such rows are none of theirs.
+        """
         of_rows = [one for one in self._shapes if one.shape.relation == relation and (one.filters or one.shown_images)]
         slots = self._slots.with_shapes([entry.number for entry in of_rows])
         slots = slots[~self._slots.empty[slots]]
         mine = dict(self._shards.parted(slots, catalog)).get(shard, slots[:0])
         entries = [self._shapes[number] for number in np.unique(self._slots.shape[mine]).tolist()]
-        return sorted({name for entry in entries for name in (*entry.needed, *entry.shown_images)})
+        parting = catalog.relations[relation].bucket_by
+        return sorted({*parting, *(name for entry in entries for name in (*entry.needed, *entry.shown_images))})
 
     def _note(self, entry: ShapeEntry, count: int) -> None:
         for channel in entry.channels:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from connectors.json.writer import encode_key, encode_row
 from connectors.kafka.partitioner import home_partition
+from operators.packed import PackedSummary, unpack
 from tests.effort import examples
 from tests.oracle.naive_condition import random_condition
 from tests.tidewire.verification.records.test_question import VALUES
@@ -335,3 +336,20 @@ def test_an_end_by_ttl_at_another_progress_is_found(shift: int) -> None:
     moved.insert(target if target < place else target - 1, end)
     journal.deliveries.records[home] = [record._replace(offset=i) for i, record in enumerate(moved)]
     assert not verify(journal).clean
+
+
+def test_filters_of_one_bucket_stay_where_lists_and_filters_of_another_have_gone() -> None:
+    """A summary about lists says what is needed of a bucket whose images are told until another one is due."""
+    one = "SELECT l FROM t WHERE \"H\" = '{}'"
+    best = one + ' ORDER BY k, "H" LIMIT 2'
+    chain = lists_of_one_channel(BUCKETS, [f"{one.format(home)} AND l IS NULL" for home in "ab"] + [best.format("b")])
+    chain.append(chain.topics.subscriptions, b"s0", None)
+    log = chain.logs[chain.topics.registrations][0]
+    while not isinstance(unpack(log[-1][1] or b""), PackedSummary):
+        for value in (json.dumps({"sql": best.format("a")}).encode(), None):
+            chain.append(chain.topics.subscriptions, b"a", value)
+            chain.settle()
+    for k in range(3):
+        chain.append("t", b'{"H":"a","k":"%d.0"}' % k, b'{"H":"a","k":"%d.0"}' % k, 0)
+        chain.settle()
+    assert chain.edges[0].counters.losses == 0
