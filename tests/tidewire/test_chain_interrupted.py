@@ -11,7 +11,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
-from catalog.query.shape import Shape
+from catalog.query.shape import shape_from_key
 from connectors.json.writer import encode_key, encode_row
 from overlay.subscriptions.summaries import Patience
 from shard.group import alone
@@ -103,7 +103,7 @@ class InterruptedChain(RuleBasedStateMachine):
         listeners = alone(self.relation, self.relation.shard, data).listeners
         for edge in self.chain.edges:
             held = edge.dump()
-            shapes = {state.number: Shape.from_key(state.key) for state in held["shapes"]}
+            shapes = {state.number: shape_from_key(state.key) for state in held["shapes"]}
             for slot in held["slots"]:
                 point = [np.array([end]) for end in (slot.lo, slot.lo, slot.hi, slot.hi)]
                 for channel in shapes[slot.shape].channels:
