@@ -59,10 +59,10 @@ def messages_of(drawn: list[dict], cause: list[int]) -> BestMessages:
         bounds=np.array([x for m in drawn for x in (*xs(m, "left"), *xs(m, "right"))], np.int64),
         cand_x=np.array([x for m in drawn for x in xs(m, "cand_x")], np.int64),
         cand=np.array([c for m in drawn for _, c in m["cands"]], np.int64),
-        texts=TEXTS,
+        texts=[*TEXTS],
         images={
             "id": ImageValues(np.array([INT64_MIN, 0, INT64_MAX]), known),
-            "name": ImageValues(np.array([2, 0, 0]), known, NAMES),
+            "name": ImageValues(np.array([2, 0, 0]), known, [*NAMES]),
         },
         **{name: np.array(heads[name], np.int32 if name in narrow else np.int64) for name in HEADS},
     )
