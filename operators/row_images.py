@@ -28,11 +28,10 @@ from operators.batch_view import BatchView
 from operators.channel_binding import OrderingKey
 from operators.channel_kind import ChannelKind
 from state.change_batch import I32, I64, Bool
+from state.distinct_numbers import distinct_numbers
 
 NO_GROUP = group_key(())
 """The group under which virtual edges want images: they are about none."""
-_FEW_TIMES = 32
-"""Numbers below at most so many times as many are told apart by marks, not by sorting."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,26 +113,13 @@ def _column(view: BatchView, number: int, old: I64, new: I64) -> ImageColumn:
         return column
     apart = column.apart
     numbers = np.concatenate([values[1][known[1]], values[0][apart]])
-    used, places = _distinct(numbers, len(view.rows.strings_of(number)))
+    used, places = distinct_numbers(numbers, len(view.rows.strings_of(number)))
     new_place, old_place = np.zeros(len(new), np.int64), np.zeros(len(old), np.int64)
     count = int(known[1].sum())
     new_place[known[1]], old_place[apart] = places[:count], places[count:]
     old_place[known[0] & ~apart] = new_place[known[0] & ~apart]
     texts = view.rows.texts_of(number, used) if len(used) else []
     return ImageColumn(old_place, known[0], new_place, known[1], texts)
-
-
-def _distinct(numbers: I64, end: int) -> tuple[I64, I64]:
-    """Return the different ones of numbers below `end`, ascending, and the place of each; sorted if `end` is large."""
-    if end > _FEW_TIMES * len(numbers):
-        used, places = np.unique(numbers, return_inverse=True)
-        return used, places
-    there = np.zeros(end, np.bool_)
-    there[numbers] = True
-    used = there.nonzero()[0]
-    place = np.empty(end, np.int64)
-    place[used] = np.arange(len(used))
-    return used, place[numbers]
 
 
 def _nothing_lacks(_channel: Channel, _relation: Relation) -> str:

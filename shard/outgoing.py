@@ -44,7 +44,7 @@ class Outgoing:
         """Number `messages` from `last_seq` + 1, and give each the number of its cause in the place of its change's."""
         seq = np.arange(last_seq + 1, last_seq + 1 + len(messages), dtype=np.int64)
         messages = replace(messages, cause=changes.cause[messages.cause])
-        several = np.bincount(changes.cause) > 1 if changes.shared else None
+        several = changes.several
         uncoded = {column.name for column in relation.columns if not column.type.coded}
         channels = messages.channels
         values = np.array([channel.column in uncoded for channel in channels], np.bool_)

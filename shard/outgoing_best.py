@@ -10,7 +10,7 @@ import numpy as np
 from catalog.schema.relation import Relation
 from operators.best_messages import BestMessages
 from shard.shared_sizes import SharedSizes
-from state.byte_runs import RECORD_BYTES, byte_runs
+from state.byte_runs import RECORD_BYTES, byte_runs, run_end
 from state.causes import Causes
 from state.change_batch import I64, Bool, ChangeBatch
 
@@ -43,7 +43,7 @@ class OutgoingBest:
     ) -> OutgoingBest:
         """Number `messages` from `last_seq` + 1, and give each the number of its cause in the place of its change's."""
         seq = np.arange(last_seq + 1, last_seq + 1 + len(messages), dtype=np.int64)
-        several = np.bincount(changes.cause) > 1 if changes.shared else None
+        several = changes.several
         uncoded = {column.name for column in relation.columns if not column.type.coded}
         bounds = np.array([channel.range in uncoded for channel in messages.channels], np.bool_)
         return cls(replace(messages, cause=changes.cause[messages.cause]), seq, causes, several, bounds)
@@ -60,7 +60,7 @@ class OutgoingBest:
         """
         sizes, start, count = _Sizes(self.messages), 0, len(self.seq)
         while start < count:
-            end = sizes.end(start, count, RECORD_BYTES)
+            end = run_end(sizes.of, start, count, RECORD_BYTES)
             if end - start == 1 and sizes.of(start, end) > RECORD_BYTES:
                 yield from self._pieces(start, sizes)
             else:
@@ -100,17 +100,6 @@ class _Sizes:
     def without(self, i: int) -> int:
         """Return the size of message i without the images of its candidates."""
         return self._fixed + int(self._until[i + 1] - self._until[i]) + int(self._ends[i])
-
-    def end(self, start: int, count: int, most: int) -> int:
-        """Return the last end, at most `count`, of which the messages from `start` take `most` bytes; one at least."""
-        low, high = start + 1, count
-        while low < high:
-            middle = (low + high + 1) // 2
-            if self.of(start, middle) <= most:
-                low = middle
-            else:
-                high = middle - 1
-        return low
 
 
 def _image_sizes(messages: BestMessages) -> I64:

@@ -11,7 +11,7 @@ from catalog.query.channel import ImageChannel
 from operators.row_images import Images
 from operators.wire.images import width_of
 from shard.shared_sizes import SharedSizes
-from state.byte_runs import RECORD_BYTES
+from state.byte_runs import RECORD_BYTES, run_end
 from state.causes import Causes
 from state.change_batch import I64, Bool, ChangeBatch
 
@@ -40,7 +40,7 @@ class OutgoingImages:
     ) -> OutgoingImages:
         """Number `images` from `last_seq` + 1, and give each the number of its cause in the place of its change's."""
         seq = np.arange(last_seq + 1, last_seq + 1 + len(images), dtype=np.int64)
-        several = np.bincount(changes.cause) > 1 if changes.shared else None
+        several = changes.several
         return cls(channel, replace(images, cause=changes.cause[images.cause]), seq, causes, several)
 
     def take(self, rows: slice) -> OutgoingImages:
@@ -54,7 +54,7 @@ class OutgoingImages:
         """
         sizes, start, count = _Sizes(self.images), 0, len(self.seq)
         while start < count:
-            end = sizes.end(start, count, RECORD_BYTES)
+            end = run_end(sizes.of, start, count, RECORD_BYTES)
             yield self if end - start == count else self.take(slice(start, end))
             start = end
 
@@ -80,14 +80,3 @@ class _Sizes:
         """Return the size of the images from `start` to `end`."""
         shared = sum(each.of(start, end) for each in self._shared)
         return self._fixed + (end - start) * self._each + shared
-
-    def end(self, start: int, count: int, most: int) -> int:
-        """Return the last end, at most `count`, of which the images from `start` take `most` bytes; one at least."""
-        low, high = start + 1, count
-        while low < high:
-            middle = (low + high + 1) // 2
-            if self.of(start, middle) <= most:
-                low = middle
-            else:
-                high = middle - 1
-        return low

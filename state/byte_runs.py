@@ -13,7 +13,7 @@ Cost: O(items + runs log items); 6 us for a handful.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -39,3 +39,19 @@ def byte_runs(
         end = end if items is None else min(end, start + items)
         yield slice(start, end)
         start, before = end, int(ends[end - 1])
+
+
+def run_end(size_of: Callable[[int, int], int], start: int, count: int, most: int) -> int:
+    """Return the last end, at most `count`, of which the items from `start` take `most` bytes; one item at least.
+
+    For items that share bytes with their neighbours: size_of(start, end) is what a stretch takes, and grows with `end`.
+    Cost: O(log items) calls.
+    """
+    low, high = start + 1, count
+    while low < high:
+        middle = (low + high + 1) // 2
+        if size_of(start, middle) <= most:
+            low = middle
+        else:
+            high = middle - 1
+    return low

@@ -51,5 +51,10 @@ class ChangeBatch:
         """Whether some changes share their cause. Cost: O(1)."""
         return bool(len(self.cause)) and int(self.cause[-1]) + 1 < len(self.cause)
 
+    @property
+    def several(self) -> Bool | None:
+        """bool[causes], which causes are of several changes; None where none is. Cost: O(m), where some are."""
+        return np.bincount(self.cause) > 1 if self.shared else None
+
     def __len__(self) -> int:
         return len(self.keys)

@@ -60,12 +60,6 @@ class TermColumns:
         of_box = np.repeat(np.arange(len(self.taken)), np.diff(self.boxes))
         return np.repeat(of_box, np.diff(self.starts))
 
-    def greatest_places(self) -> I64:
-        """Return the greatest place of each filter, -1 where it compares nothing."""
-        greatest = np.full(len(self.taken), -1, np.int64)
-        np.maximum.at(greatest, self.owners, self.places)
-        return greatest
-
     def numbered(self, slots: I64, interest: U64, numbers: I64, shape: I64) -> FilterColumns:
         """Return those that have boxes as filters of an index, with columns numbered: numbers[shape[i], place]."""
         conditions = self.conditions.copy()

@@ -9,13 +9,12 @@ region     the shape, group ["energy"], lo none, hi 3                      one s
 
 from __future__ import annotations
 
-import msgspec
-
 from catalog.query.channel import MOSTS, BestChannel, Channel, Order
+from catalog.query.keyed import KeyedShape
 from catalog.query.output import Output
 
 
-class BestShape(msgspec.Struct, frozen=True, order=True, array_like=True, tag=3):
+class BestShape(KeyedShape, frozen=True, order=True, array_like=True, tag=3):
     """What questions for first rows have in common once their constants are taken out.
 
     shown: the SELECT list, where a column may stand twice.  equal: the columns compared by `=`, in DDL order.
@@ -31,16 +30,6 @@ class BestShape(msgspec.Struct, frozen=True, order=True, array_like=True, tag=3)
     order: tuple[Order, ...]
     limit: int
     keys: tuple[int, ...]
-
-    @property
-    def key(self) -> str:
-        """Canonical text of the shape, its identity on the wire and in what is stored."""
-        return msgspec.json.encode(self).decode()
-
-    @property
-    def acknowledged(self) -> str:
-        """Canonical text of the shape as acknowledgements show it: without the tag."""
-        return msgspec.json.encode(msgspec.structs.astuple(self)).decode()
 
     @property
     def images(self) -> tuple[str, ...]:

@@ -19,8 +19,10 @@ from typing import Any
 
 import msgspec
 
+from catalog.query.keyed import Keyed
 
-class _Channel(msgspec.Struct, frozen=True, order=True, array_like=True):
+
+class _Channel(Keyed, frozen=True, order=True, array_like=True):
     """What all channels over the rows of a range have."""
 
     relation: str
@@ -28,11 +30,6 @@ class _Channel(msgspec.Struct, frozen=True, order=True, array_like=True):
     column: str | None
     equal: tuple[str, ...]
     range: str | None
-
-    @property
-    def key(self) -> str:
-        """Canonical text of the channel, its identity on the wire."""
-        return msgspec.json.encode(self).decode()
 
     @property
     def columns(self) -> set[str]:

@@ -11,13 +11,12 @@ The WHERE as a whole is constants: subscriptions that show and compare the same 
 
 from __future__ import annotations
 
-import msgspec
-
 from catalog.query.channel import Channel, ImageChannel
+from catalog.query.keyed import KeyedShape
 from catalog.query.output import Output
 
 
-class FilterShape(msgspec.Struct, frozen=True, order=True, array_like=True, tag=2):
+class FilterShape(KeyedShape, frozen=True, order=True, array_like=True, tag=2):
     """What filters have in common once their WHERE is taken out.
 
     shown: the SELECT list of rows, where a column may stand twice; or else outputs: COUNT, SUM and AVG.
@@ -32,16 +31,6 @@ class FilterShape(msgspec.Struct, frozen=True, order=True, array_like=True, tag=
     tested: tuple[str, ...]
     bucket: tuple[str, ...]
     keys: tuple[int, ...]
-
-    @property
-    def key(self) -> str:
-        """Canonical text of the shape, its identity on the wire and in what is stored."""
-        return msgspec.json.encode(self).decode()
-
-    @property
-    def acknowledged(self) -> str:
-        """Canonical text of the shape as acknowledgements show it: without the tag."""
-        return msgspec.json.encode(msgspec.structs.astuple(self)).decode()
 
     @property
     def equal(self) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ import msgspec
 from catalog.query.best_shape import BestShape
 from catalog.query.channel import Channel, channel_of, tagged_channel
 from catalog.query.filter_shape import FilterShape
+from catalog.query.keyed import KeyedShape
 from catalog.query.output import COUNTS as COUNTS
 from catalog.query.output import FUNCTIONS as FUNCTIONS
 from catalog.query.output import Output as Output
@@ -34,7 +35,7 @@ NO_GROUP = b"[]"
 """Group of a region whose equalities no value fulfils."""
 
 
-class Shape(msgspec.Struct, frozen=True, order=True, array_like=True, tag=1):
+class Shape(KeyedShape, frozen=True, order=True, array_like=True, tag=1):
     """What subscriptions of aggregates over a range have in common once their constants are taken out.
 
     Where it is stored or sent its first member is a number, the tag of this kind of shape, as with channels.
@@ -49,29 +50,9 @@ class Shape(msgspec.Struct, frozen=True, order=True, array_like=True, tag=1):
     range: str | None
 
     @property
-    def key(self) -> str:
-        """Canonical text of the shape, its identity on the wire and in what is stored."""
-        return msgspec.json.encode(self).decode()
-
-    @property
-    def shown(self) -> str:
-        """Canonical text of the shape as acknowledgements show it: without the tag."""
-        return msgspec.json.encode((self.relation, self.outputs, self.equal, self.range)).decode()
-
-    @property
-    def acknowledged(self) -> str:
-        """The same as `shown`: every kind of shape has this."""
-        return self.shown
-
-    @property
     def grouped(self) -> tuple[str, ...]:
         """The columns whose values are the group of a region."""
         return self.equal
-
-    @classmethod
-    def from_key(cls, key: str) -> Shape:
-        """Read what `key` wrote, or a key of before there were tags."""
-        return msgspec.convert(_tagged_shape(msgspec.json.decode(key)), cls)
 
     @property
     def channels(self) -> tuple[Channel, ...]:

@@ -21,6 +21,7 @@ from overlay.answers.shape_table import ShapeEntry, ShapeTable
 from overlay.index.domain_groups import Heard
 from overlay.index.range_index import RangeIndex
 from state.change_batch import I64, Bool
+from state.distinct_numbers import distinct_numbers
 
 
 @dataclass(slots=True)
@@ -54,12 +55,12 @@ def _askers(
 ) -> tuple[I64, Heard]:
     """Return each message's pair of channel and group, and who hears each pair."""
     width = max(len(messages.groups), 1)
-    pairs, place = _distinct(messages.channel.astype(np.int64) * width + messages.group)
+    pairs, place = distinct_numbers(messages.channel.astype(np.int64) * width + messages.group)
     channels, groups = np.divmod(pairs, width)
     domains = np.array([one[0].domain if one else -1 for one in heard_by], np.int64)[channels]
     owners = np.full(len(pairs), -1, np.int64)
     wanted = (domains >= 0).nonzero()[0]
-    keys, key = _distinct(domains[wanted] * width + groups[wanted])
+    keys, key = distinct_numbers(domains[wanted] * width + groups[wanted])
     found = [index.groups.owner(one // width, messages.groups[one % width]) for one in keys.tolist()]
     owners[wanted] = np.array(found, np.int64)[key]
     return place, index.groups.heard(owners, channels, shapes.hears(messages.channels))
@@ -79,14 +80,3 @@ def _bounds(messages: Ranged, heard_by: list[list[ShapeEntry]], asked: Bool, ind
             for column, labels in zip(columns, index.rectangles(domain, range_type, messages, mine), strict=True):
                 column[mine] = labels
     return columns
-
-
-def _distinct(pairs: I64) -> tuple[I64, I64]:
-    """Return the distinct numbers in order, and the place of each. They are small as a rule: then without sorting."""
-    most = int(pairs.max(initial=0)) + 1
-    if most > 2 * len(pairs) + 1_024:
-        distinct, place = np.unique(pairs, return_inverse=True)
-        return distinct, place
-    there = np.zeros(most, np.bool_)
-    there[pairs] = True
-    return there.nonzero()[0], (np.cumsum(there) - 1)[pairs]

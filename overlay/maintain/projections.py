@@ -23,6 +23,7 @@ from overlay.answers.shape_table import ShapeEntry, ShapeTable
 from overlay.delivery.row_text import RowColumn, RowTexts, turned
 from overlay.table.slot_filters import U64
 from state.change_batch import I32, I64, Bool
+from state.distinct_numbers import distinct_numbers
 from state.row_digest import hashes
 
 SelectList = tuple[tuple[str, ...], tuple[int, ...]]
@@ -86,7 +87,7 @@ class Projector:
         named = [self._named(one // 2, bool(one % 2), entries) for one in kinds.tolist()]
         lists, width = list(entries), len(packed)
         number_of = np.array([lists.index(name) for name in named], np.int64)
-        pairs, place = _distinct(number_of[kind] * width + change)
+        pairs, place = distinct_numbers(number_of[kind] * width + change)
         number, changes = np.divmod(pairs, width)
         ends = np.searchsorted(number, np.arange(len(lists) + 1)).tolist()
         sides, same = [], []
@@ -156,14 +157,3 @@ def _same(columns: Sequence[ImageColumn]) -> Bool:
     for column in columns:
         alike &= (column.old_known == column.new_known) & (column.old == column.new)
     return alike
-
-
-def _distinct(pairs: I64) -> tuple[I64, I64]:
-    """Return the distinct numbers in order, and the place of each: without sorting where they are small."""
-    most = int(pairs.max(initial=0)) + 1
-    if most > 4 * len(pairs) + 1_024:
-        distinct, place = np.unique(pairs, return_inverse=True)
-        return distinct, place
-    there = np.zeros(most, np.bool_)
-    there[pairs] = True
-    return there.nonzero()[0], (np.cumsum(there) - 1)[pairs]

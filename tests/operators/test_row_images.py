@@ -87,9 +87,3 @@ def test_texts_that_nobody_names_are_left_out():
     column = ImageColumn(np.array([0, 2]), yes, np.array([1, 2]), yes, ["a", "b", "c"])
     assert column.take(slice(1, 2)).texts == ["c"]
     assert column.take(slice(0, 1)).texts == ["a", "b"]
-
-
-@given(st.lists(st.integers(0, 9), max_size=20), st.sampled_from([10, 10_000]))
-def test_different_numbers_are_found_by_marks_as_by_sorting(numbers: list[int], end: int) -> None:
-    used, place = row_images._distinct(np.array(numbers, np.int64), end)
-    assert used.tolist() == sorted(set(numbers)) and used[place].tolist() == numbers

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from state.byte_runs import RECORD_BYTES, byte_runs
+from state.byte_runs import RECORD_BYTES, byte_runs, run_end
 
 _SIZES = st.lists(st.integers(0, 12), max_size=40)
 
@@ -59,3 +59,10 @@ def test_cuts_stay_where_they_are(sizes: list[int], ends: list[int]) -> None:
     """A batch that the release before wrote in part is written again, and recognised by its chunks."""
     assert RECORD_BYTES == 900_000
     assert [run.stop for run in byte_runs(sizes)] == ends
+
+
+@given(st.lists(st.integers(0, 20), min_size=1, max_size=12), st.integers(0, 60), st.data())
+def test_the_end_of_a_run_is_the_last_that_fits(sizes: list[int], most: int, data: st.DataObject) -> None:
+    start = data.draw(st.integers(0, len(sizes) - 1))
+    fitting = [end for end in range(start + 1, len(sizes) + 1) if sum(sizes[start:end]) <= most]
+    assert run_end(lambda a, b: sum(sizes[a:b]), start, len(sizes), most) == max(fitting, default=start + 1)

@@ -6,31 +6,16 @@ from dataclasses import dataclass
 from functools import cmp_to_key
 from typing import Any
 
-import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from overlay.subscriptions.summaries import Patience
 from tests.effort import examples
-from tests.oracle.naive_channels import KEYS
-from tidewire.pure_pipeline import PurePipeline
+from tests.tidewire.row_chain import WIDE, Row, RowChain, changes
 
 DDL = (
     "CREATE TABLE t (k VARCHAR PRIMARY KEY, g BIGINT, x BIGINT, m BIGINT, s VARCHAR, w DECIMAL(20, 2)) "
     "WITH ('topic'='t', 'format'='json')"
 )
-TEXTS, WIDE = ("a", "ab", "b"), ("-1.50", "0.00", "123456789012345678.25")
-Row = dict[str, Any]
-
-
-def published(key: str, row: tuple[int | None, ...] | None) -> Row | None:
-    """Return a row as JSON; `s` says what x says, `w` what m says."""
-    if row is None:
-        return None
-    g, x, m = row
-    return {
-        "k": key, "g": g, "x": x, "m": m, "s": None if x is None else TEXTS[x], "w": None if m is None else WIDE[m],
-    }  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -97,8 +82,6 @@ questions = st.builds(
     st.integers(0, 4),
     st.booleans(),
 )
-values = st.none() | st.integers(0, 2)
-changes = st.lists(st.tuples(st.sampled_from(KEYS), st.none() | st.tuples(values, values, values)), max_size=5)
 events = st.one_of(
     st.tuples(st.just("rows"), changes),
     st.tuples(st.just("rows"), changes),
@@ -108,42 +91,20 @@ events = st.one_of(
 )
 
 
-class Chain:
-    """A pipeline, what its table holds, and what each subscriber holds."""
+class Chain(RowChain):
+    """What each subscriber holds of its first rows."""
 
     def __init__(self) -> None:
-        self.pipeline = PurePipeline(1, Patience(0, 1))
-        self.pipeline.apply(DDL)
-        self.rows: dict[str, Row] = {}
+        super().__init__(DDL)
         self.asked: list[Best] = []
         self.held: dict[str, list[Any]] = {}
         self.n: dict[str, int] = {}
-        self.read = 0
-
-    def publish(self, rows: list[Any]) -> None:
-        for key, row in rows:
-            said = published(key, row)
-            value = None if said is None else msgspec.json.encode(said)
-            self.pipeline.append("t", msgspec.json.encode({"k": key}), value)
-            self.rows.pop(key, None)
-            if said is not None:
-                self.rows[key] = said
-        self.pipeline.settle()
 
     def ask(self, best: Best) -> None:
-        name = f"q{len(self.asked)}".encode()
-        self.pipeline.append(self.pipeline.topics.subscriptions, name, msgspec.json.encode({"sql": best.sql}))
+        self.ask_sql(f"q{len(self.asked)}", best.sql)
         self.asked.append(best)
-        self.pipeline.settle()
 
-    def listen(self) -> None:
-        log = self.pipeline.logs[self.pipeline.topics.deliveries][0]
-        for key, value in log[self.read :]:
-            if key != b"@progress" and value is not None and key is not None:
-                self._hear(key.decode(), msgspec.json.decode(value))
-        self.read = len(log)
-
-    def _hear(self, name: str, line: dict[str, Any]) -> None:
+    def hear(self, name: str, line: dict[str, Any]) -> None:
         assert line["kind"] == "change" or line.get("form") == "list" or line.get("same"), line
         before = list(self.held.get(name, ()))
         if line["kind"] == "snapshot" or line.get("whole"):
@@ -177,9 +138,7 @@ def test_a_subscriber_holds_the_first_rows(asked: list[Best], steps: list[tuple[
         elif kind == "ask":
             chain.ask(what)
         elif kind == "epoch":
-            chain.pipeline.begin_epoch()
-            chain.pipeline.settle()
+            chain.begin_epoch()
         else:
-            chain.pipeline.lose_edge(0, compact=what)
-            chain.pipeline.settle()
+            chain.lose_edge(compact=what)
         chain.check()

@@ -11,22 +11,17 @@ from hypothesis import strategies as st
 
 from catalog.sql.notify import PUSH
 from overlay.subscriptions.bag_looks import LookedRows
-from overlay.subscriptions.summaries import Patience
 from tests.effort import examples
 from tests.oracle.naive_answer import Naive, Row
-from tests.oracle.naive_channels import KEYS
 from tests.oracle.naive_edge import Wanted
 from tests.oracle.naive_filter import row_json, shown
 from tests.overlay.filter_questions import filters
-from tidewire.pure_pipeline import PurePipeline
+from tests.tidewire.row_chain import RowChain, changes, published
 
 DDL = (
     "CREATE TABLE t (k VARCHAR PRIMARY KEY, g BIGINT, x BIGINT, m BIGINT, s VARCHAR, d DOUBLE, w DECIMAL(20, 2), "
     "e BIGINT) WITH ('topic'='t', 'format'='json')"
 )
-WIDE = ("-1.50", "0.00", "123456789012345678.25")
-values = st.none() | st.integers(0, 2)
-changes = st.lists(st.tuples(st.sampled_from(KEYS), st.none() | st.tuples(values, values, values)), max_size=5)
 events = st.one_of(
     st.tuples(st.just("rows"), changes),
     st.tuples(st.just("ask"), filters("t")),
@@ -36,56 +31,27 @@ events = st.one_of(
 )
 
 
-def published(key: str, row: tuple[int | None, ...] | None) -> dict[str, Any] | None:
-    """Return a row as JSON; `s` says what x says, `d` and `w` what m says."""
-    if row is None:
-        return None
-    g, x, m = row
-    text = None if x is None else ("a", "ab", "b")[x]
-    return {"k": key, "g": g, "x": x, "m": m, "s": text, "d": m, "w": None if m is None else WIDE[m], "e": None}
-
-
-class Chain:
-    """A pipeline, what its table holds, and what each subscriber holds."""
+class Chain(RowChain):
+    """What each subscriber holds of its filter."""
 
     def __init__(self) -> None:
-        self.pipeline = PurePipeline(1, Patience(0, 1))
-        self.pipeline.apply(DDL)
+        super().__init__(DDL)
         self.naive = Naive(self.pipeline.catalog.relations["t"])
-        self.rows: dict[str, Row] = {}
         self.asked: list[Wanted] = []
         self.held: dict[str, Any] = {}
-        self.read = 0
 
-    def publish(self, rows: list[Any]) -> None:
-        for key, row in rows:
-            said = published(key, row)
-            value = None if said is None else msgspec.json.encode(said)
-            self.pipeline.append("t", msgspec.json.encode({"k": key}), value)
-            if said is None:
-                self.rows.pop(key, None)
-            else:
-                self.rows[key] = said | {"d": said["m"]}
-        self.pipeline.settle()
+    def said(self, key: str, row: tuple[int | None, ...] | None) -> Row | None:
+        """Return a row with `d` too, which says what m says."""
+        said = published(key, row)
+        return None if said is None else said | {"d": said["m"], "e": None}
 
     def ask(self, wanted: Wanted) -> None:
         if "TTL" in wanted.sql or PUSH.upper() in wanted.sql:
             return
-        name = f"q{len(self.asked)}"
-        self.pipeline.append(
-            self.pipeline.topics.subscriptions, name.encode(), msgspec.json.encode({"sql": wanted.sql})
-        )
+        self.ask_sql(f"q{len(self.asked)}", wanted.sql)
         self.asked.append(wanted)
-        self.pipeline.settle()
 
-    def listen(self) -> None:
-        log = self.pipeline.logs[self.pipeline.topics.deliveries][0]
-        for key, value in log[self.read :]:
-            if key != b"@progress" and value is not None and key is not None:
-                self._hear(key.decode(), msgspec.json.decode(value))
-        self.read = len(log)
-
-    def _hear(self, name: str, line: dict[str, Any]) -> None:
+    def hear(self, name: str, line: dict[str, Any]) -> None:
         if "removed" not in line:
             assert line["old"] == self.held.get(name) or line["kind"] == "snapshot"
             self.held[name] = line["new"]
@@ -143,11 +109,9 @@ def test_subscribers_hold_what_their_where_selects(happens: list[Any]) -> None:
         elif what == "ask":
             chain.ask(argument)
         elif what == "epoch":
-            chain.pipeline.begin_epoch()
-            chain.pipeline.settle()
+            chain.begin_epoch()
         elif what == "lose":
-            chain.pipeline.lose_edge(0, compact=argument)
-            chain.pipeline.settle()
+            chain.lose_edge(compact=argument)
         else:
             chain.look()
         chain.check()

@@ -65,7 +65,9 @@ def test_numbers_that_no_code_is_and_arrays_that_are_cut_are_left() -> None:
 def test_numbered_is_what_an_index_takes(filters: list[list[Box]]) -> None:
     columns = TermColumns.of([encode_terms(boxes) for boxes in filters])
     greatest = [max((place for box in boxes for place in box), default=-1) for boxes in filters]
-    assert columns.greatest_places().tolist() == greatest
+    found = np.full(len(filters), -1)
+    np.maximum.at(found, columns.owners, columns.places)
+    assert found.tolist() == greatest
     numbers = np.arange(100, 141)[None] * np.array([[1], [2]])
     shape = np.arange(len(filters)) % 2
     made = columns.numbered(np.arange(len(filters)) * 3, np.arange(len(filters)).astype(np.uint64), numbers, shape)

@@ -13,14 +13,14 @@ from tests.effort import examples
 
 def test_a_shape_survives_its_key() -> None:
     shape = Shape("t", (Output("min", "price"), Output("count", None)), ("a", 'b"ü'), None)
-    assert Shape.from_key(shape.key) == shape
-    assert shape.shown == '["t",[["min","price"],["count",null]],["a","b\\"ü"],null]'
-    assert shape.key == "[1," + shape.shown[1:]
+    assert shape_from_key(shape.key) == shape
+    assert shape.acknowledged == '["t",[["min","price"],["count",null]],["a","b\\"ü"],null]'
+    assert shape.key == "[1," + shape.acknowledged[1:]
 
 
 def test_a_key_of_before_there_were_tags_is_read() -> None:
     shape = Shape("t", (Output("min", "price"),), ("a",), None)
-    assert Shape.from_key(shape.shown) == shape
+    assert shape_from_key(shape.acknowledged) == shape
     (channel,) = shape.channels
     assert channel.key == '[1,"t","min","price",["a"],null]'
     assert channel_from_key('["t","min","price",["a"],null]') == channel
@@ -31,7 +31,7 @@ def test_any_shape_is_read_by_its_tag() -> None:
     rows = FilterShape("t", ("k", "v"), (), ("v",), ("k",), (0,))
     best = BestShape("t", ("k", "v"), (), "v", (Order("k", False, False),), 3, (0,))
     assert [shape_from_key(shape.key) for shape in (range_, rows, best)] == [range_, rows, best]
-    assert shape_from_key(range_.shown) == range_
+    assert shape_from_key(range_.acknowledged) == range_
     for shape in (range_, rows, best):
         assert shape.key == f"[{shape.key[1]},{shape.acknowledged[1:]}"
     with pytest.raises(msgspec.ValidationError):

@@ -13,7 +13,7 @@ from operators.operator import Messages
 from overlay.answers.answer_table import AnswerTable
 from overlay.answers.shape_table import ShapeTable
 from overlay.index.range_index import RangeIndex
-from overlay.maintain.probes import Probes, _distinct, probes
+from overlay.maintain.probes import Probes, probes
 
 BIGINT, TEXT = ColumnType(Kind.BIGINT), ColumnType(Kind.VARCHAR)
 TABLE = Relation("t", (Column("k", TEXT, False), Column("v", BIGINT)), ("k",), "t")
@@ -71,11 +71,3 @@ def test_cuts_at_texts_become_labels_of_the_shape() -> None:
     heard = all_probes(messages(list(entry.plan.channels), [0], [0], ("y",)), shapes, index)
     message, slot = index.query(heard.group, *heard.bounds)
     assert (message.tolist(), slot.tolist()) == ([0], [0])
-
-
-def test_far_apart_groups_are_told_apart_as_near_ones() -> None:
-    for width in (3, 10**6):
-        pairs = np.array([5 * width, 0, 5 * width, 2, 0], np.int64)
-        distinct, place = _distinct(pairs)
-        assert distinct.tolist() == [0, 2, 5 * width] and place.tolist() == [2, 0, 2, 1, 0]
-    assert [part.tolist() for part in _distinct(np.zeros(0, np.int64))] == [[], []]
