@@ -40,6 +40,10 @@ class RowChain:
         """Return what is published of a row, None where it goes."""
         return published(key, row)
 
+    def stored(self, said: Row) -> Row:
+        """Return a published row as the twin has it."""
+        return said
+
     def publish(self, rows: list[Any]) -> None:
         for key, row in rows:
             said = self.said(key, row)
@@ -47,7 +51,7 @@ class RowChain:
             self.pipeline.append("t", msgspec.json.encode({"k": key}), value)
             self.rows.pop(key, None)
             if said is not None:
-                self.rows[key] = said
+                self.rows[key] = self.stored(said)
         self.pipeline.settle()
 
     def ask_sql(self, name: str, sql: str) -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from catalog.sql.notify import PUSH
 from overlay.subscriptions.bag_looks import LookedRows
+from state.order_code import code_of_double
 from tests.effort import examples
 from tests.oracle.naive_answer import Naive, Row
 from tests.oracle.naive_edge import Wanted
@@ -44,6 +45,10 @@ class Chain(RowChain):
         """Return a row with `d` too, which says what m says."""
         said = published(key, row)
         return None if said is None else said | {"d": said["m"], "e": None}
+
+    def stored(self, said: Row) -> Row:
+        """Return a row with the order code of its DOUBLE, by which the twin knows it."""
+        return said | {"d": None if said["d"] is None else code_of_double(float(said["d"]))}
 
     def ask(self, wanted: Wanted) -> None:
         if "TTL" in wanted.sql or PUSH.upper() in wanted.sql:
