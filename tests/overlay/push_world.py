@@ -122,9 +122,10 @@ class LiveEdge:
             for topic in (TOPICS.notifications, TOPICS.subscriptions):
                 for number in self.numbers:
                     fed = self._fed.get((topic, number), 0)
-                    for record in self.log.records[topic, number][fed:]:
+                    fresh = self.log.records[topic, number][fed:]  # more may be written meanwhile, for the next step
+                    for record in fresh:
                         self._owned.feed(record)
-                    self._fed[topic, number] = len(self.log.records[topic, number])
+                    self._fed[topic, number] = fed + len(fresh)
             self._owned.raise_fences()
             self._owned.refuse_held()
             step = self._owned.step()
