@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -85,10 +86,18 @@ class Listener:
 
 def measure(bench: Bench) -> dict[str, object]:
     """Return the quantiles in milliseconds, and how much was heard."""
+    sizes = bench.sizes
+    audience = Audience(sizes.latency_subscriptions, sizes.latency_rows, WIDEST)
+    return {"latency_ms": wait_of(bench, sizes.latency_rows, len(audience), audience.subscriptions)}
+
+
+def wait_of(
+    bench: Bench, rows: int, subscriptions: int, asked: Callable[[Topics], Iterator[OutRecord]]
+) -> dict[str, float]:
+    """Return how long `subscriptions` on a table of `rows` wait: `asked` gives the records that subscribe them."""
     sizes, say = bench.sizes, bench.say
     settings = load_settings(data_dir=bench.folder / "up", broker_port=0, http_port=0)
-    market = Market(catalog_of(TOPIC).relations["stock"], sizes.latency_rows)
-    audience = Audience(sizes.latency_subscriptions, sizes.latency_rows, WIDEST)
+    market = Market(catalog_of(TOPIC).relations["stock"], rows)
     say("starting `tidewire up`")
     with running_stack(settings) as status:
         publisher, topics = Publisher(status["bootstrap"]), Topics(settings.prefix)
@@ -98,21 +107,27 @@ def measure(bench: Bench) -> dict[str, object]:
         listener = Listener(status["bootstrap"], topics.deliveries, settings.virtual_edges)
         thread = threading.Thread(target=listener.run, daemon=True)
         thread.start()
-        publisher.send(audience.subscriptions(topics))
-        _await(lambda: listener.snapshots >= sizes.latency_subscriptions, "the subscriptions to be live")
+        publisher.send(asked(topics))
+        _await(lambda: listener.snapshots >= subscriptions, "the subscriptions to be live")
         say(f"publishing {sizes.latency_rate:,} a second")
-        sent = publish_steadily(
-            publisher, market.changes(int(sizes.latency_rate * sizes.latency_seconds)), sizes.latency_rate
-        )
+        changes = market.changes(int(sizes.latency_rate * sizes.latency_seconds))
+        sent = publish_steadily(publisher, changes, sizes.latency_rate)
         await_silence(listener)
         listener.stop.set()
         thread.join()
-        return {"latency_ms": latency_figures(listener, publisher, TOPIC, sizes.partitions, sent)}
+        return latency_figures(listener, publisher, TOPIC, sizes.partitions, sent)
 
 
-def publish_steadily(publisher: Publisher, changes: Iterator[OutRecord], rate: int) -> float:
-    """Send `changes` at `rate` a second; return the rate that was reached."""
-    began, count = time.monotonic(), 0
+class Sent(NamedTuple):
+    """When publishing began, and the rate that was reached, a second."""
+
+    began_ms: float
+    rate: float
+
+
+def publish_steadily(publisher: Publisher, changes: Iterator[OutRecord], rate: int) -> Sent:
+    """Send `changes` at `rate` a second."""
+    began_ms, began, count = time.time() * 1000, time.monotonic(), 0
     due: list[OutRecord] = []
     for change in changes:
         due.append(change)
@@ -122,7 +137,7 @@ def publish_steadily(publisher: Publisher, changes: Iterator[OutRecord], rate: i
             count += len(due)
             due = []
     publisher.send(due)
-    return count / (time.monotonic() - began)
+    return Sent(began_ms, count / (time.monotonic() - began))
 
 
 def _await_catalog(publisher: Publisher, topics: Topics) -> None:
@@ -158,9 +173,12 @@ def _appended(publisher: Publisher, topic: str, partitions: int) -> list[I64]:
 
 
 def latency_figures(
-    listener: Listener, publisher: Publisher, topic: str, partitions: int, sent: float
+    listener: Listener, publisher: Publisher, topic: str, partitions: int, sent: Sent
 ) -> dict[str, float]:
-    """Return the quantiles of what `listener` noted against the append times in `topic`, in milliseconds."""
+    """Return the quantiles of what `listener` noted against the append times in `topic`, in milliseconds.
+
+    Rows that were loaded before, and the first seconds, do not count.
+    """
     appended = _appended(publisher, topic, partitions)
     partition, offset = np.array(listener.partition), np.array(listener.offset)
     arrived = np.array(listener.arrived)
@@ -168,7 +186,8 @@ def latency_figures(
     for number, times in enumerate(appended):
         of = partition == number
         since[of] = times[offset[of]]
-    counted = since > since.min() + WARM_SECONDS * 1000 if np.ptp(since) > 2_000 * WARM_SECONDS else since > 0
+    warm = WARM_SECONDS * 1000 if since.max() - sent.began_ms > 2_000 * WARM_SECONDS else 0
+    counted = since > sent.began_ms + warm
     waited = arrived[counted] - since[counted]
     publications = len(np.unique(partition[counted] * 2**40 + offset[counted]))
     spread = (since[counted].max() - since[counted].min()) / 1000
@@ -178,7 +197,7 @@ def latency_figures(
         "p99": round(float(np.quantile(waited, 0.99))),
         "max": round(float(waited.max())),
         "deliveries": len(waited),
-        "publications_per_s": round(sent),
+        "publications_per_s": round(sent.rate),
         "publications_heard_per_s": round(publications / spread),
         "deliveries_per_s": round(len(waited) / spread),
     }
