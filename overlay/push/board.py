@@ -19,6 +19,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import TypeVar
 
 from connectors.http.answer import Answer, Elsewhere, NotNow, Unknown
@@ -227,8 +228,7 @@ class PushBoard:
             asyncio.get_running_loop().call_later(PULSE_SECONDS / SPOKES, self._pulse)
 
 
-def _mark(told: Told) -> tuple[int, int]:
-    return told.mark
+_mark = attrgetter("version", "n")
 
 
 def _forget(readers_of: dict[_K, dict[PushStream, _V]], names: Iterable[_K], stream: PushStream) -> None:

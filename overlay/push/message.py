@@ -14,7 +14,7 @@ Others: `answer` (what holds now, as `GET /subscriptions/{id}`), `progress`, `re
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
 import msgspec
@@ -79,18 +79,22 @@ def read_all(lines: Iterable[bytes]) -> list[Told]:
 
     Raises as `read_told`.
     """
-    told: list[Told] = []
+    read = [read_told(line) for line in lines]
+    cut = [one for one in read if one.of is not UNSET]
+    return list(_whole(read)) if cut else read
+
+
+def _whole(read: Iterable[Told]) -> Iterator[Told]:
+    """Yield deliveries; of those that were cut each once, when its last part is there."""
     parts: list[dict[str, Raw]] = []
-    for line in lines:
-        one = read_told(line)
+    for one in read:
         if one.of is UNSET:
-            told.append(one)
+            yield one
             continue
-        parts.append(_FIELDS.decode(line))
+        parts.append(_FIELDS.decode(one.line))
         if len(parts) == one.of:
-            told.append(read_told(_joined(parts)))
+            yield read_told(_joined(parts))
             parts = []
-    return told
 
 
 def _joined(parts: list[dict[str, Raw]]) -> bytes:
