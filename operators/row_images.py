@@ -59,7 +59,7 @@ class ImageColumn:
             return ImageColumn(old, old_known, new, new_known)
         used = np.zeros(len(self.texts), np.bool_)
         used[old[old_known]] = used[new[new_known]] = True
-        place = np.append(np.cumsum(used) - 1, 0)
+        place = np.append(np.cumsum(used) - 1, 0)  # unknown values have place 0, also where there are no texts
         old, new = np.where(old_known, place[old], 0), np.where(new_known, place[new], 0)
         return ImageColumn(old, old_known, new, new_known, [self.texts[i] for i in np.flatnonzero(used).tolist()])
 
@@ -88,13 +88,13 @@ def find(view: BatchView, needed: Sequence[str]) -> Images:
     """Return the images of the view's changes in the columns `needed`. Cost: see the module's header."""
     replay, numbers = view.replay, [view.relation.index(name) for name in needed]
     before, after = replay.before, replay.after
-    told = (before != after) & ((before < 0) != (after < 0))
+    told = (before < 0) != (after < 0)
     both = np.flatnonzero((before != after) & (before >= 0) & (after >= 0))
-    one, other = before[both], after[both]
+    old, new = before[both], after[both]
     differs = np.zeros(len(both), np.bool_)
     for number in numbers:
         codes, valid = replay.codes[number], replay.valid[number]
-        differs |= (codes[one] != codes[other]) | (valid[one] != valid[other])
+        differs |= (codes[old] != codes[new]) | (valid[old] != valid[new])
     told[both[differs]] = True
     cause = np.flatnonzero(told)
     old, new = before[cause], after[cause]
@@ -104,7 +104,10 @@ def find(view: BatchView, needed: Sequence[str]) -> Images:
 
 
 def _column(view: BatchView, number: int, old: I64, new: I64) -> ImageColumn:
-    """Return one column of the versions `old` and `new`, -1 where there is none."""
+    """Return one column of the versions `old` and `new`, -1 where there is none.
+
+    Texts are read once: an old text equal to the new one takes its place.
+    """
     codes, valid = view.replay.codes[number], view.replay.valid[number]
     known = [(versions >= 0) & valid[versions] for versions in (old, new)]
     values = [np.where(there, codes[versions], 0) for versions, there in zip((old, new), known, strict=True)]

@@ -49,7 +49,10 @@ class Resolved:
 def resolve(
     decoded: Decoded, records: RawRecords, relation: Relation, rows: RowStore, graves: Graves, repeats: Repeats
 ) -> Resolved:
-    """Settle the changes of a batch over the stored `rows`; `graves` and `repeats` are brought up to date."""
+    """Settle the changes of a batch over the stored `rows`; `graves` and `repeats` are brought up to date.
+
+    What is kept is written into the changes of `decoded`, which are not to be applied any more.
+    """
     settling, changes = decoded.settling, decoded.changes
     if settling is None:
         return Resolved(changes, Causes.of(relation.topic, changes), np.zeros(len(changes), np.bool_))
@@ -69,8 +72,9 @@ def _hangs(settling: Unresolved, changes: ChangeBatch, relation: Relation) -> bo
 class _Walk:
     """Walks the changes in order; knows the rows as they are before each.
 
-    `latest`: key -> the change that left it, or `_GONE`; the keys that no change was about are as stored, unless
-    `emptied`.
+    latest: key -> the change that left it, or `_GONE`; the keys that no change was about are as stored, unless
+    `emptied`.  out: change, key, and whether it is there afterwards.  implied: places in it of what no record says.
+    deleted: moment -> key of the row that a record of this batch deletes then.
     """
 
     def __init__(
@@ -83,14 +87,14 @@ class _Walk:
         self._relation = relation
         self._rows = rows
         self._graves = graves
-        self._kept: Bool = np.zeros_like(changes.valid) if changes.kept is None else np.array(changes.kept)
+        self._kept: Bool = np.zeros_like(changes.valid) if changes.kept is None else changes.kept
         self._texts = {c: list(texts) for c, texts in changes.texts.items()}
         self._latest: dict[bytes, int] = {}
         self._emptied = False
         asked = list(dict.fromkeys([*changes.keys, *settling.origins.values()]))
         self._stored = dict(zip(asked, rows.find(asked).tolist(), strict=True))
-        fallen = [i for i in settling.moments if not changes.live[i] and not repeated[i]]
-        self._falls = {settling.moments[i]: changes.keys[i] for i in fallen}
+        deletes = [i for i in settling.moments if not changes.live[i] and not repeated[i]]
+        self._deleted = {settling.moments[i]: changes.keys[i] for i in deletes}
         self._out: list[tuple[int, bytes, bool]] = []
         self._implied: set[int] = set()
         self._repeated = repeated
@@ -111,15 +115,17 @@ class _Walk:
         return Resolved(taken, Causes.of(self._relation.topic, taken), self._repeated, self._dead)
 
     def _truncate(self, i: int) -> None:
+        """Delete all that is there: stored rows in their order, then those of this batch as they were written last."""
         stored = [] if self._emptied else [self._rows.key(row) for row in range(len(self._rows))]
         alive = [key for key in stored if key not in self._latest]
         alive += [key for key, change in self._latest.items() if change != _GONE]
         for key in alive:
-            self._fell(i, key)
+            self._imply_delete(i, key)
         self._latest.clear()
         self._emptied = True
 
     def _delete(self, i: int, key: bytes) -> None:
+        """Delete a row, and remember it where a create of the same moment may come in another batch."""
         moment = self._settling.moments.get(i)
         image = None if moment is None else self._image(key)
         if image is not None and moment is not None:
@@ -128,6 +134,7 @@ class _Walk:
         self._latest[key] = _GONE
 
     def _upsert(self, i: int, key: bytes) -> None:
+        """Write a row, whole; one that has an `origin` leaves that key. What cannot be filled changes nothing."""
         origin = self._settling.origins.get(i)
         if self._kept[:, i].any():
             try:
@@ -136,13 +143,13 @@ class _Walk:
                 self._dead.append(DeadLetter.of(fault, self._records, int(self._settling.records[i])))
                 return
         if origin is not None:
-            self._fell(i, origin)
+            self._imply_delete(i, origin)
             self._latest[origin] = _GONE
         self._out.append((i, key, True))
-        self._latest.pop(key, None)
+        self._latest.pop(key, None)  # so that the newest stand last: `_truncate`
         self._latest[key] = i
 
-    def _fell(self, i: int, key: bytes) -> None:
+    def _imply_delete(self, i: int, key: bytes) -> None:
         """Delete a row that change i is not the record of."""
         self._implied.add(len(self._out))
         self._out.append((i, key, False))
@@ -153,11 +160,12 @@ class _Walk:
             return self._image(origin)
         moment = self._settling.moments.get(i)
         buried = None if moment is None else self._graves.find(moment)
-        if buried is None and moment in self._falls:
-            buried = self._image(self._falls[moment])
+        if buried is None and moment in self._deleted:
+            buried = self._image(self._deleted[moment])
         return self._image(key) if buried is None else buried
 
     def _image(self, key: bytes) -> Image | None:
+        """Return the row `key` as it is now, None where it is not there. Cost: O(columns)."""
         change = self._latest.get(key)
         if change == _GONE:
             return None
@@ -176,15 +184,15 @@ class _Walk:
         for c in np.flatnonzero(self._kept[:, i]).tolist():
             if image is None and self._settling.unchanged[c, i]:
                 raise _unavailable(self._relation.columns[c].name)
-            value = image[c] if image is not None and c < len(image) else None
+            value = image[c] if image is not None and c < len(image) else None  # buried rows lack newer columns
             self._changes.valid[c, i] = value is not None
             if c in self._texts:
                 self._texts[c][i] = value if isinstance(value, str) else None
             else:
                 self._changes.codes[c, i] = value if isinstance(value, int) else 0
-            self._kept[c, i] = False
 
     def _taken(self) -> ChangeBatch:
+        """Return `out` as a batch; what one change became has one cause."""
         changes = self._changes
         which = np.array([i for i, _, _ in self._out], np.int64)
         return ChangeBatch(

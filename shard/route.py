@@ -2,9 +2,11 @@
 
 A message goes to a virtual edge where its rectangle meets a box of the edge's summary (state/boxes.py); what meets
 no box of any edge is not sent (Interface paper 2.4.1, active ranges). Edges that get the same messages share the bytes.
-An edge that wants more than half (`MUCH`) of what is sent to edges with the same channels gets all of it: to pack a
-part of its own costs the shard, of which there is one, 0.25 us a message, and an edge drops what nobody wants.
+An edge that wants more than half (`MUCH`) of what is sent to edges with the same channels gets all of it: a part of its
+own takes 0.25 us a message to pack, which all of a shard's edges wait for, and an edge drops what nobody wants.
 
+Promise: never a false negative. Boxes cover all that an edge asks for, and `_round_up` only adds; it adds nothing of a
+channel that an edge does not hear.
 Cost: O(messages * virtual edges): 4 to 11 ns for each pair with 16 edges of 16 boxes, all in all (100,000 messages).
 """
 
@@ -48,19 +50,19 @@ def route(listeners: Listeners, messages: Ranged, partitions: int) -> Route:
     heard = [listeners.get(channel, {}) for channel in messages.channels]
     wanted = _wanted(heard, messages, partitions)
     present = np.unique(messages.channel).tolist()
-    alike: dict[tuple[int, ...], list[int]] = {}
+    by_channels: dict[tuple[int, ...], list[int]] = {}  # none is given what it does not hear
     for ve in np.flatnonzero(wanted.any(axis=1)).tolist():
-        alike.setdefault(tuple(number for number in present if ve in heard[number]), []).append(ve)
-    shares: dict[bytes, list[int]] = {}
-    for edges in alike.values():
-        _level(wanted, edges)
+        by_channels.setdefault(tuple(number for number in present if ve in heard[number]), []).append(ve)
+    by_rows: dict[bytes, list[int]] = {}  # who gets the very same is sent the same bytes
+    for edges in by_channels.values():
+        _round_up(wanted, edges)
         for ve in edges:
-            shares.setdefault(np.packbits(wanted[ve]).tobytes(), []).append(ve)
+            by_rows.setdefault(np.packbits(wanted[ve]).tobytes(), []).append(ve)
     counts = np.bincount(messages.channel, minlength=len(heard))
     listened = sum(int(counts[number]) * len(heard[number]) for number in present)
     routed = int(np.count_nonzero(wanted))
     return Route(
-        parts=[(np.flatnonzero(wanted[edges[0]]), edges) for edges in shares.values()],
+        parts=[(np.flatnonzero(wanted[edges[0]]), edges) for edges in by_rows.values()],
         suppressed=int(np.count_nonzero(~wanted.any(axis=0))),
         routed=routed,
         spared=listened - routed,
@@ -83,7 +85,7 @@ def _wanted(heard: list[Mapping[int, Boxes]], messages: Ranged, partitions: int)
     return sieve.meets(hashes_of(messages.groups), messages.channel, messages.group, rectangles)
 
 
-def _level(wanted: Bool, edges: list[int]) -> None:
+def _round_up(wanted: Bool, edges: list[int]) -> None:
     """Give those of `edges` that want more than half of what any of them wants, all of it."""
     union = wanted[edges].any(axis=0)
     total = int(np.count_nonzero(union))

@@ -386,7 +386,7 @@ class A2BTree:
         self._size = 1 << max(len(leaves) - 1, 0).bit_length()
         self._nodes = np.full(2 * self._size, ABSENT)
         self._nodes[self._size : self._size + len(leaves)] = leaves
-        self._mend()
+        mend(self._nodes)
 
     def replay(self, cause: I64, slot_old: I64, y_old: I64, slot_new: I64, y_new: I64) -> I64:
         """Run changes through the tree, in order; return their k messages, int64[FIELDS, k], causally ordered.
@@ -414,15 +414,17 @@ class A2BTree:
 
     def check(self, leaves: I64) -> None:
         """Assert the invariants of the module's header; `leaves` is what the owner says stands in them. Cost: O(n)."""
-        size, stored = self._size, self._nodes.copy()
-        assert (stored[size + len(leaves) :] == ABSENT).all(), f"1: rows beyond the slots in {stored[size:]}"
-        self._mend()
-        assert np.array_equal(stored[1:], self._nodes[1:]), f"1: minima {stored}, should be {self._nodes}"
-        assert np.array_equal(stored[size : size + len(leaves)], leaves), f"2: {stored[size:]}, owner says {leaves}"
+        size, nodes, mended = self._size, self._nodes, self._nodes.copy()
+        assert (nodes[size + len(leaves) :] == ABSENT).all(), f"1: rows beyond the slots in {nodes[size:]}"
+        mend(mended)
+        assert np.array_equal(nodes[1:], mended[1:]), f"1: minima {nodes}, should be {mended}"
+        assert np.array_equal(nodes[size : size + len(leaves)], leaves), f"2: {nodes[size:]}, owner says {leaves}"
 
-    def _mend(self) -> None:
-        level = self._size
-        while level > 1:
-            children = self._nodes[level : 2 * level]
-            np.minimum(children[::2], children[1::2], out=self._nodes[level // 2 : level])
-            level //= 2
+
+def mend(nodes: I64) -> None:
+    """Set the minima above the leaves of a heap, which are its second half. Cost: O(n)."""
+    level = len(nodes) // 2
+    while level > 1:
+        children = nodes[level : 2 * level]
+        np.minimum(children[::2], children[1::2], out=nodes[level // 2 : level])
+        level //= 2

@@ -51,6 +51,7 @@ from dataclasses import dataclass
 import numba
 import numpy as np
 
+from state.a2b_tree import mend
 from state.change_batch import I64
 from state.order_code import INT64_MAX, INT64_MIN
 from state.ordering import Layout
@@ -456,7 +457,7 @@ class BestTree:
         self._size = 1 << max(len(leaves) - 1, 0).bit_length()
         self._nodes = np.full(2 * self._size, ABSENT)
         self._nodes[self._size : self._size + len(leaves)] = leaves
-        self._mend()
+        mend(self._nodes)
 
     def replay(self, changes: I64, most: int) -> BestFound:
         """Run changes through the tree, in order; return their messages for all k <= most.
@@ -495,21 +496,14 @@ class BestTree:
 
     def check(self, leaves: I64) -> None:
         """Assert the invariants of the module's header; `leaves` is what the owner says stands in them. Cost: O(n)."""
-        size, stored = self._size, self._nodes.copy()
-        assert (stored[size + len(leaves) :] == ABSENT).all(), f"1: rows beyond the slots in {stored[size:]}"
-        self._mend()
-        assert np.array_equal(stored[1:], self._nodes[1:]), f"1: minima {stored}, should be {self._nodes}"
-        assert np.array_equal(stored[size : size + len(leaves)], leaves), f"2: {stored[size:]}, owner says {leaves}"
+        size, nodes, mended = self._size, self._nodes, self._nodes.copy()
+        assert (nodes[size + len(leaves) :] == ABSENT).all(), f"1: rows beyond the slots in {nodes[size:]}"
+        mend(mended)
+        assert np.array_equal(nodes[1:], mended[1:]), f"1: minima {nodes}, should be {mended}"
+        assert np.array_equal(nodes[size : size + len(leaves)], leaves), f"2: {nodes[size:]}, owner says {leaves}"
 
     def _scratch(self, most: int) -> _Scratch:
         """Return room for the kernels; a heap grows by at most one node a level with each that is taken from it."""
         levels = self._size.bit_length() + 1
         slots, least, other = np.empty((3, most), np.int64)
         return slots, least, other, np.empty((most + 2) * levels, np.int64)
-
-    def _mend(self) -> None:
-        level = self._size
-        while level > 1:
-            children = self._nodes[level : 2 * level]
-            np.minimum(children[::2], children[1::2], out=self._nodes[level // 2 : level])
-            level //= 2

@@ -5,8 +5,10 @@
     runs   0:2   2:3  3:4   4:6     6:7
 
 A run takes whatever still fits and never less than one item. Where runs end is part of what is written: a batch that a
-stopped engine or edge wrote in part is written again, perhaps by a later version, and is recognised by its chunks.
-So another rule here, or another number of bytes, needs another format of what is cut.
+stopped engine wrote in part is written again, perhaps by a later version, and is recognised by its chunks. So another
+rule here, or another number of bytes, needs another format of chunks: `FORMAT` (`operators/record_error.py`). They are
+cut in `shard/encode.py` and `shard/outgoing*.py`, answers within by `apart` and `rows_apart` (`operators/`). An edge
+writes all of a step or nothing: nobody depends on where it cuts `edge-state`, registrations and deliveries.
 
 Cost: O(items + runs log items); 6 us for a handful.
 """

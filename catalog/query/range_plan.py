@@ -29,8 +29,10 @@ from state.order_code import INT64_MAX, INT64_MIN
 
 REFORMULATED = "reformulated"
 ROW_CHANGES = "row changes"
+"""Cost classes (docs/questions.md): told are changes of answers, or of rows, which edges count."""
 _NOTHING = (1, 0)
 _NO_KEYS = (BEYOND_KEYS, LOWEST_KEY)
+"""Ranges that no value is in."""
 _NUMBERS = frozenset({Kind.SMALLINT, Kind.INTEGER, Kind.BIGINT, Kind.DECIMAL, Kind.REAL, Kind.DOUBLE})
 _COMPARE: dict[str, Callable[[str, str], bool]] = {
     "=": operator.eq,
@@ -46,7 +48,11 @@ Test = tuple[str, int, bool]
 
 @dataclass(frozen=True, slots=True)
 class ColumnTests:
-    """All comparisons of one column. Its methods raise ConstantRefused with `column` and `operand` filled in."""
+    """All comparisons of one column. Its methods raise ConstantRefused with `column` and `operand` filled in.
+
+    reach: the least and the greatest code of a value of the type.  placing: where a constant lies among these; None for
+    VARCHAR, whose constants are compared as they are.
+    """
 
     column: str
     type: ColumnType
@@ -104,7 +110,7 @@ class ColumnTests:
                 never = True
                 continue
             try:
-                floor, ceiling = placing(type_, kinds[i], texts[i], negative)
+                floor, ceiling = placing(type_, kinds[i], texts[i], negative)  # one code, where a value is equal
             except ConstantRefused as e:
                 raise e.at(self.column, i) from None
             if op in (">=", "="):
@@ -246,6 +252,7 @@ def roles(
 
 
 def _check_ranges(question: Question, text: StatementText, ranges: Sequence[ColumnTests]) -> None:
+    """Refuse a second range: the index finds a subscription by one. Raises SubscriptionError, `unsupported`."""
     if len(ranges) > 1:
         raise refuse_ranges(question, text, ranges, "MIN, MAX and DISTINCT take one; COUNT, SUM and AVG alone any.")
 
@@ -259,4 +266,5 @@ def refuse_ranges(question: Question, text: StatementText, ranges: Sequence[Colu
 
 
 def _first(question: Question, tests: ColumnTests) -> Name:
+    """Return the column as the first comparison writes it."""
     return question.compared[tests.tests[0][1]]

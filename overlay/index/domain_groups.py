@@ -1,11 +1,12 @@
-"""Which groups of the index a message is for: all that its domain and group name, whatever their SELECT lists.
+"""Which bunches of the index a message is for: all that its domain and group name, whatever their SELECT lists.
 
-Problem. The index keeps the points of each shape apart, so that a message about MAX(price) passes over those who ask
-MIN(price). A message names a channel and a group; a hundred SELECT lists over one domain (relation, equalities, range
-attribute) are a hundred shapes, most of which have the channel. To look up each shape's group took 1 us each.
+Problem. The index keeps the points of each shape in a group apart, in *bunches*, so that a message about MAX(price)
+passes over those who ask MIN(price). A message names a channel and a group; a hundred SELECT lists over one domain
+(relation, equalities, range attribute) are a hundred shapes, most of which have the channel. To look up each shape's
+bunch took 1 us each.
 
-Idea. A message is looked up once, by (domain, group). What stands there is a chain of the index's groups, one for each
-shape that somebody asks there, walked by a compiled loop that takes those whose shape hears the channel.
+Idea. A message is looked up once, by (domain, group). What stands there, a *domain group*, is a chain of bunches, one
+for each shape that somebody asks there, walked by a compiled loop that takes those whose shape hears the channel.
 
     (t by k range x, NYSE) ──► 4: MIN(price) ──► 7: MIN(price), COUNT(*) ──► 2: COUNT(*)
     message (min price) ──────────►│──────────────────►│
@@ -29,14 +30,14 @@ from state.change_batch import I32, I64, Bool
 
 
 class Heard(NamedTuple):
-    """Who hears: of each thing asked how many groups, and these one after the other."""
+    """Who hears: of each thing asked how many bunches, and these one after the other."""
 
     counts: I64
-    groups: I64
+    bunches: I64
 
 
 class DomainGroups:
-    """Numbers of the index's groups by domain, group and shape. Numbers are small and are used again."""
+    """Numbers of the index's bunches by domain, group and shape. Numbers are small and are used again."""
 
     def __init__(self) -> None:
         self._owners: dict[tuple[int, bytes], int] = {}
@@ -49,7 +50,7 @@ class DomainGroups:
 
     @property
     def size(self) -> int:
-        """All numbers of groups are below it."""
+        """All numbers of bunches are below it."""
         return self._size
 
     def owner(self, domain: int, group: bytes) -> int:
@@ -57,28 +58,28 @@ class DomainGroups:
         return self._owners.get((domain, group), -1)
 
     def number(self, domain: int, group: bytes, shape: int) -> int:
-        """Return the number of a shape's group, -1 where nobody is in it; it holds until `enter` or `leave`."""
+        """Return the number of a shape's bunch, -1 where nobody is in it; it holds until `enter` or `leave`."""
         owner = self.owner(domain, group)
         return int(self._find(np.array([owner]), np.array([shape]))[0]) if owner >= 0 else -1
 
     def shapes(self, numbers: I64) -> I64:
-        """Return the numbers of the shapes that groups are of."""
+        """Return the numbers of the shapes that bunches are of."""
         return self._members[numbers, SHAPE].astype(np.int64)
 
     def heard(self, owners: I64, channels: I64, hears: Bool) -> Heard:
-        """Return the groups in each of `owners` (-1: none) whose shapes hear the channel beside it.
+        """Return the bunches in each of `owners` (-1: none) whose shapes hear the channel beside it.
 
         `hears[channel, shape]` says who hears what. Cost: 5 ns a member.
         """
         counts = np.empty(len(owners), np.int64)
         asked = (owners, channels, hears, self._first, self._members)
         kernels.count_heard(*asked, counts)
-        groups = np.empty(int(counts.sum()), np.int64)
-        kernels.list_heard(*asked, groups)
-        return Heard(counts, groups)
+        bunches = np.empty(int(counts.sum()), np.int64)
+        kernels.list_heard(*asked, bunches)
+        return Heard(counts, bunches)
 
     def enter(self, domains: I64, groups: Sequence[bytes], shapes: I64) -> tuple[I64, I64]:
-        """Return the numbers of shapes' groups, and those among them that were not there before, each once.
+        """Return the numbers of shapes' bunches, and those among them that were not there before, each once.
 
         Cost: 0.3 us each.
         """
@@ -96,9 +97,9 @@ class DomainGroups:
         return numbers, made
 
     def leave(self, number: int) -> None:
-        """Forget a group that nobody is in any more."""
+        """Forget a bunch that nobody is in any more."""
         after, before, _, owner = self._members[number].tolist()
-        assert owner >= 0, f"group {number} was left twice"
+        assert owner >= 0, f"bunch {number} was left twice"
         if after >= 0:
             self._members[after, PREV] = before
         if before >= 0:
@@ -136,9 +137,9 @@ class DomainGroups:
         return np.array([*reused, *fresh], np.int64)
 
     def check(self, used: Iterable[int]) -> None:
-        """Check the invariants of the module's header; `used` are the groups that somebody is in.
+        """Check the invariants of the module's header; `used` are the bunches that somebody is in.
 
-        Raises AssertionError. Cost: O(groups).
+        Raises AssertionError. Cost: O(bunches).
         """
         chained: list[int] = []
         for key, owner in self._owners.items():

@@ -1,7 +1,7 @@
 """The compiled loops of `index/domain_groups.py`, apart from the others since numba's cache knows no other file.
 
 first     int32[d]      domain groups: the first member (-1: none)
-members   int32[g, 4]   groups of the index: NEXT and PREV member of the same domain group, its SHAPE, its OWNER
+members   int32[g, 4]   bunches of the index: NEXT and PREV member of the same domain group, its SHAPE, its OWNER
 hears     bool[c, s]    whether a shape hears a channel
 """
 

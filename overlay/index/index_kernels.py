@@ -3,9 +3,9 @@
 All of them stand in this one file, because numba's cache does not see changes in another file's functions. They take
 plain arrays, which their owners make (writable, C-contiguous, of the types below), never lists or objects:
 
-    hung    int32[s, 3]    slots: AFTER and BEFORE it on the same point, GROUP (-1: not in); before the first on a point
+    hung    int32[s, 3]    slots: AFTER and BEFORE it on the same point, BUNCH (-1: not in); before the first on a point
                            stands ~place: where the point is, in its tree or among the points of chains
-    groups  int32[g, 3]    groups: FIRST point of the chain, COUNT of its points, TREE (-1: none, a chain)
+    bunches int32[g, 3]    bunches: FIRST point of the chain, COUNT of its points, TREE (-1: none, a chain)
     xy      int64[p, 2]    points of chains: (lo, hi)
     links   int32[p, 3]    points of chains: HEAD first slot, NEXT and PREV point; a free one has the next free as NEXT
     free    int64[2]       first free point of chains (-1: none), and how many there are
@@ -25,7 +25,7 @@ import numpy as np
 from state.change_batch import I32, I64
 
 HEAD, NEXT, PREV = 0, 1, 2
-AFTER, BEFORE, GROUP = 0, 1, 2
+AFTER, BEFORE, BUNCH = 0, 1, 2
 FIRST, COUNT, TREE = 0, 1, 2
 _STACK = 256
 
@@ -176,26 +176,26 @@ def _make_room(
 
 
 @numba.njit(cache=True)
-def _hang(slot: int, group: int, first: int, place: int, hung: I32) -> None:
+def _hang(slot: int, bunch: int, first: int, place: int, hung: I32) -> None:
     """Hang a slot on the point at `place`, before `first` (-1: it is alone)."""
-    hung[slot, AFTER], hung[slot, BEFORE], hung[slot, GROUP] = first, ~place, group
+    hung[slot, AFTER], hung[slot, BEFORE], hung[slot, BUNCH] = first, ~place, bunch
     if first >= 0:
         hung[first, BEFORE] = slot
 
 
 @numba.njit(cache=True)
-def _new_point(group: int, x: int, y: int, xy: I64, links: I32, groups: I32, free: I64) -> int:
-    """Begin the chain of a group with (x, y), at a free point; the caller has made sure that there is one."""
+def _new_point(bunch: int, x: int, y: int, xy: I64, links: I32, bunches: I32, free: I64) -> int:
+    """Begin the chain of a bunch with (x, y), at a free point; the caller has made sure that there is one."""
     point = free[0]
     free[0] = links[point, NEXT]
     free[1] -= 1
     xy[point, 0], xy[point, 1] = x, y
-    first = groups[group, FIRST]
+    first = bunches[bunch, FIRST]
     links[point, HEAD], links[point, NEXT], links[point, PREV] = -1, first, -1
     if first >= 0:
         links[first, PREV] = point
-    groups[group, FIRST] = point
-    groups[group, COUNT] += 1
+    bunches[bunch, FIRST] = point
+    bunches[bunch, COUNT] += 1
     return point
 
 
@@ -210,24 +210,24 @@ def chain_insert(
     xy: I64,
     links: I32,
     hung: I32,
-    groups: I32,
+    bunches: I32,
     free: I64,
 ) -> int:
-    """Hang the chosen subscriptions on the chains of their groups, O(points of the group) each.
+    """Hang the chosen subscriptions on the chains of their bunches, O(points of the bunch) each.
 
-    Stops at the first one whose group has `small` points already and would get another; returns how many are done.
+    Stops at the first one whose bunch has `small` points already and would get another; returns how many are done.
     """
     for w in range(len(which)):
         i = which[w]
-        group = number[i]
-        point = groups[group, FIRST]
+        bunch = number[i]
+        point = bunches[bunch, FIRST]
         while point >= 0 and (xy[point, 0] != lo[i] or xy[point, 1] != hi[i]):
             point = links[point, NEXT]
         if point < 0:
-            if groups[group, COUNT] >= small:
+            if bunches[bunch, COUNT] >= small:
                 return w
-            point = _new_point(group, lo[i], hi[i], xy, links, groups, free)
-        _hang(slots[i], group, links[point, HEAD], point, hung)
+            point = _new_point(bunch, lo[i], hi[i], xy, links, bunches, free)
+        _hang(slots[i], bunch, links[point, HEAD], point, hung)
         links[point, HEAD] = slots[i]
     return len(which)
 
@@ -235,7 +235,7 @@ def chain_insert(
 @numba.njit(cache=True)
 def tree_insert(
     which: I64,
-    group: int,
+    bunch: int,
     slots: I64,
     lo: I64,
     hi: I64,
@@ -246,7 +246,7 @@ def tree_insert(
     head: I32,
     hung: I32,
 ) -> int:
-    """Hang the chosen subscriptions, all of one group, on the points of its tree, O(log n) amortised each.
+    """Hang the chosen subscriptions, all of one bunch, on the points of its tree, O(log n) amortised each.
 
     Stops at the first one for which even the root is too full; returns how many are done.
     """
@@ -265,14 +265,14 @@ def tree_insert(
         while place < end and (leaf[0, place] != x or leaf[1, place] != y):
             place += 1
         if place < end:
-            _hang(slot, group, head[place], place, hung)
+            _hang(slot, bunch, head[place], place, hung)
             head[place] = slot
         elif cnt[node] < capacity:
             leaf[0, place], leaf[1, place], head[place] = x, y, slot
-            _hang(slot, group, -1, place, hung)
+            _hang(slot, bunch, -1, place, hung)
             _widen(cnt, box, node, x, y)
         elif _make_room(node, slot, x, y, cnt, box, split, leaf, head, hung):
-            hung[slot, AFTER], hung[slot, GROUP] = -1, group
+            hung[slot, AFTER], hung[slot, BUNCH] = -1, bunch
         else:
             return w
     return len(which)
@@ -298,14 +298,14 @@ def chain_query(
     number: I64,
     bounds: I64,
     start: int,
-    groups: I32,
+    bunches: I32,
     xy: I64,
     links: I32,
     hung: I32,
     out_message: I64,
     out_slot: I32,
 ) -> tuple[int, int]:
-    """Find who is met by the chosen messages from `start` on, among the chains of their groups.
+    """Find who is met by the chosen messages from `start` on, among the chains of their bunches.
 
     Returns (next, count): the first `count` entries of `out` are the pairs of messages before `next`; it is less than
     the number of messages where `out` had no room for all pairs of one.
@@ -314,7 +314,7 @@ def chain_query(
     for w in range(start, len(which)):
         i = which[w]
         begin = count
-        point = groups[number[i], FIRST]
+        point = bunches[number[i], FIRST]
         while point >= 0:
             x, y = xy[point, 0], xy[point, 1]
             if bounds[0, i] <= x <= bounds[1, i] and bounds[2, i] <= y <= bounds[3, i]:

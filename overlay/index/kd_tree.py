@@ -42,11 +42,11 @@ LEAF = 64
 
 
 class KdTree:
-    """The points of group `group`, whose slots hang in `store`, in leaves of up to `capacity` places."""
+    """The points of bunch `bunch`, whose slots hang in `store`, in leaves of up to `capacity` places."""
 
-    def __init__(self, store: PointStore, group: int, points: Points, capacity: int = LEAF) -> None:
+    def __init__(self, store: PointStore, bunch: int, points: Points, capacity: int = LEAF) -> None:
         self._store = store
-        self._group = group
+        self._bunch = bunch
         self._capacity = capacity
         self._lay_out(points)
 
@@ -75,7 +75,7 @@ class KdTree:
         """
         while True:
             tree = (self._cnt, self._box, self._split, self._leaf, self.heads)
-            done = kernels.tree_insert(which, self._group, slots, lo, hi, *tree, self._store.hung)
+            done = kernels.tree_insert(which, self._bunch, slots, lo, hi, *tree, self._store.hung)
             which = which[done:]
             if not len(which):
                 return

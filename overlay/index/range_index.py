@@ -67,7 +67,7 @@ class RangeIndex:
 
     @property
     def groups(self) -> DomainGroups:
-        """The groups of the index, which `query` is asked with."""
+        """The bunches of the index, which `query` is asked with."""
         return self._points.groups
 
     def insert(self, slots: I64, domains: I64, groups: Sequence[bytes], shapes: I64, lo: I64, hi: I64) -> None:
@@ -106,9 +106,9 @@ class RangeIndex:
         for slot in slots.tolist():
             self.remove(slot)
 
-    def query(self, groups: I64, lo_min: I64, lo_max: I64, hi_min: I64, hi_max: I64) -> Pairs:
+    def query(self, bunches: I64, lo_min: I64, lo_max: I64, hi_min: I64, hi_max: I64) -> Pairs:
         """Return the pairs (index of a message, slot it meets), in the order of messages: `SubscriptionIndex.query`."""
-        return self._points.query(groups, lo_min, lo_max, hi_min, hi_max)
+        return self._points.query(bunches, lo_min, lo_max, hi_min, hi_max)
 
     def rectangles(self, domain: int, range_type: ColumnType, messages: Ranged, which: I64) -> Rectangles:
         """Return the rectangles of messages `which` as labels of a domain whose range attribute has no order codes.

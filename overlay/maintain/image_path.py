@@ -52,7 +52,7 @@ class ImagePath:
         """Apply one record."""
         self._counters.messages += len(packed)
         wanted = np.zeros(len(packed), np.bool_)
-        counts = None
+        moves = None
         for hits in self._store.filters.hits(packed):
             wanted[hits.change] = True
             modes = self._modes.of(hits.slot)
@@ -64,14 +64,17 @@ class ImagePath:
                 self._sums(packed, hits.of(singles), position)
             others = ~(bags | singles)
             if others.any():
-                counts = counts or _comings_and_goings(packed)
-                mine = hits.of(others)
-                by = self._counts(packed, mine)
-                mine, by = mine.of(by != 0), by[by != 0]
-                self._counted(counts, 2 * mine.change + (by > 0), mine.slot, position)
+                moves = _comings_and_goings(packed) if moves is None else moves
+                self._count(packed, moves, hits.of(others), position)
         self._counters.unwanted += len(packed) - int(np.count_nonzero(wanted))
 
-    def _counts(self, packed: PackedImages, hits: Hits) -> I64:
+    def _count(self, packed: PackedImages, moves: PackedMessages, hits: Hits, position: Position) -> None:
+        """Pass on those hits that change a count, as messages that are numbered as in `_comings_and_goings`."""
+        by = self._changes(packed, hits)
+        hits, by = hits.of(by != 0), by[by != 0]
+        self._counted(moves, 2 * hits.change + (by > 0), hits.slot, position)
+
+    def _changes(self, packed: PackedImages, hits: Hits) -> I64:
         """Return by how much each hit changes a count, of rows or of those that have a value in a column."""
         shapes = self._store.slots.shape[hits.slot]
         went, came = hits.kind != ENTERED, hits.kind != LEFT
@@ -86,7 +89,10 @@ class ImagePath:
         return by
 
     def _sums(self, packed: PackedImages, hits: Hits, position: Position) -> None:
-        """Apply hits on sums that are kept one by one."""
+        """Apply hits on sums that are kept one by one.
+
+        What a change does to an answer is made once for all of a shape that it enters, leaves or stays within.
+        """
         made: dict[tuple[int, int, int], list[PartChange]] = {}
         slots, changes = list[int](), list[PartChange]()
         shapes = self._store.slots.shape[hits.slot].tolist()

@@ -1,8 +1,8 @@
-"""Which groups of the index each message must be asked for in: all of its domain and group that hear its channel.
+"""Which bunches of the index each message must be asked for in: all of its domain and group that hear its channel.
 
     messages   (min price) NYSE   (rows *) NYSE   (min price) LSE
     shapes     0: MIN(price)      1: MIN(price), COUNT(*)               of one domain; both hear (min price)
-    probes     message 0 in 0's and 1's group NYSE, message 1 in 1's group NYSE; nobody is subscribed to LSE
+    probes     message 0 in 0's and 1's bunch of NYSE, message 1 in 1's bunch of NYSE; nobody is subscribed to LSE
 
 A message is looked up once, by domain and group (`index/domain_groups.py`), however many SELECT lists there are. Where
 the range attribute has no order codes, its rectangle is in labels of the domain.
@@ -26,7 +26,7 @@ from state.distinct_numbers import distinct_numbers
 
 @dataclass(slots=True)
 class Probes:
-    """Pairs of a message and a group of the index; `bounds` are closed rectangles."""
+    """Pairs of a message and, by its number, a bunch of a `group` in the index; `bounds` are closed rectangles."""
 
     message: I64
     group: I64
@@ -39,7 +39,7 @@ def probes(messages: Ranged, shapes: ShapeTable, index: RangeIndex, most: int) -
     However many shapes hear a message, no more than that is in memory.
     """
     heard_by = [shapes.shapes_of(channel)[:1] for channel in messages.channels]
-    place, (counts, groups) = _askers(messages, heard_by, shapes, index)
+    place, (counts, bunches) = _askers(messages, heard_by, shapes, index)
     times = counts[place]
     bounds = _bounds(messages, heard_by, times > 0, index)
     ends, firsts = np.cumsum(times), (np.cumsum(counts) - counts)[place]
@@ -47,7 +47,7 @@ def probes(messages: Ranged, shapes: ShapeTable, index: RangeIndex, most: int) -
         which = np.arange(start, min(start + most, int(ends[-1])))
         message = np.searchsorted(ends, which, side="right")
         at = firsts[message] + which - (ends - times)[message]
-        yield Probes(message, groups[at], np.stack([column[message] for column in bounds]))
+        yield Probes(message, bunches[at], np.stack([column[message] for column in bounds]))
 
 
 def _askers(

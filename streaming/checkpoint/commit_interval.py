@@ -2,7 +2,8 @@
 
 A look is one look-up in the checkpoint: microseconds on a disk, a request to a store behind a URI. What a subscriber
 waits for a commit is half an interval more on average, so this is a part of the latency: whoever changes it measures
-that of `docs/performance.md` anew. No test and no page states the seconds.
+that of `docs/performance.md` anew. The gap between two batches is looked for `_GAP_POLLS` times as often
+(`streaming/engine/query_controller.py`): a longer interval makes stops miss it.
 """
 
 from __future__ import annotations

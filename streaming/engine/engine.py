@@ -1,9 +1,9 @@
 """The engine: one match query, kept going from claim to stop, and everything that must be told while it runs.
 
 open      Kafka's topics, the Spark session, the checkpoint
-claim     one engine, one epoch                                               (claim.py)
-recover   where the telling stopped                                           (progress.py)
-log       write every publication to the Delta table, beside all that         (log_keeper.py)
+claim     one engine, one epoch                                               (streaming/epoch/claim.py)
+recover   where the telling stopped                                           (streaming/epoch/progress.py)
+log       write every publication to the Delta table, beside all that         (streaming/log/keeper.py)
 attend    run the query, tell, watch, restart it on a new catalog version     (query_controller.py)
 close     the query, the session and its JVM
 """

@@ -1,8 +1,8 @@
 """Attends the running query: tells what is committed, and watches for whatever must change or end it.
 
-Every turn (10 ms on a local checkpoint, 100 ms on a remote one) it looks for a new commit. Once a second it checks
-that the query lives, that no newer engine has claimed the topics and that no topic was created again; four times a
-second it looks for a new catalog version. A Kafka that does not answer is waited for: Spark's own clients are as
+Every turn (`streaming/checkpoint/commit_interval.py` says how long one is) it looks for a new commit. Once a second it
+checks that the query lives, that no newer engine has claimed the topics and that no topic was created again; four times
+a second it looks for a new catalog version. A Kafka that does not answer is waited for: Spark's own clients are as
 patient.
 
 A query is stopped between two batches. Spark plans the next one milliseconds after it has committed one, and cannot be

@@ -21,6 +21,7 @@ from pyspark.sql.streaming import StreamingQuery
 from pyspark.sql.streaming.state import GroupStateTimeout
 
 from catalog.schema.relation import Catalog
+from connectors.kafka.producer import MESSAGE_MAX_BYTES
 from connectors.placement import Placement
 from connectors.schemas.schema_registry import Registry
 from connectors.topics import Topics
@@ -37,7 +38,6 @@ QUERY_NAME = "match"
 CONSUMER = {"kafka.fetch.max.wait.ms": "20", "kafka.max.poll.records": "10000"}
 """Spark asks for a partition's bounds after each poll, and waits for them behind the fetch that is under way: at the
 end of a topic Kafka's 500 ms, partition after partition (a batch of 100,000 took 1.3 s instead of 0.3, measured)."""
-MAX_REQUEST_BYTES = 16_777_216
 _STATE = "state binary"
 
 
@@ -45,13 +45,16 @@ _STATE = "state binary"
 class MatchConfig:
     """What a start of the query needs.
 
-    `catalogs` are (first batch, catalog) in ascending order; the earlier ones are for batches that were planned
-    before. `reads` are the topics to read from now on. `kafka` are the Java client's properties. `relaxed` switches
-    `failOnDataLoss` off for a run whose topics differ from the last committed offsets'. `several` says by batch which
-    topics have several partitions. `begin` is where a new checkpoint begins, every partition of every topic; without
-    it, at the beginning of all. `seeds` are the states of groups that have none yet. `registry` has the schemas of
-    tables that say so. `bounds` are what subscriptions may make a shard hold. `place` says which groups there are;
-    `digest_key` is what rows are hashed under.
+    process: what is done with a group's records.  epoch: that of all that is written.
+    catalogs: (first batch, catalog), ascending; the earlier ones are for batches that were planned before.
+    reads: the topics to read from now on.  topics: tidewire's own.  partitions: how many virtual edges there are.
+    kafka: the Java client's properties.  checkpoint: where it is.  max_offsets: how many records a batch has at most.
+    relaxed: switches `failOnDataLoss` off for a run whose topics differ from the last committed offsets'.
+    several: by batch, which topics have several partitions.
+    begin: where a new checkpoint begins, every partition of every topic; without it, at the beginning of all.
+    seeds: the states of groups that have none yet.  registry: has the schemas of tables that say so.
+    bounds: what subscriptions may make a shard hold.  digest_key: what rows are hashed under.
+    place: says which groups there are.
     """
 
     process: Process
@@ -127,7 +130,7 @@ def _sink_options(config: MatchConfig) -> dict[str, str]:
     safe = {
         "kafka.acks": "all",
         "kafka.enable.idempotence": "true",
-        "kafka.max.request.size": str(MAX_REQUEST_BYTES),
+        "kafka.max.request.size": str(MESSAGE_MAX_BYTES),
         "kafka.linger.ms": "0",
     }
     return _kafka_options(config.kafka) | safe

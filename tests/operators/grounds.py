@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from operators.batch_view import BatchView
 from operators.channel_binding import ChannelBinding, OrderingKey
 from state.ordering import Ordering
+from state.rank_order import RankOrder
 from state.row_store import RowStore
 from tests.operators.watched import RELATION, Change, batch_of
 
@@ -19,4 +20,6 @@ def ground_of(bound: ChannelBinding, rows: Sequence[Change], changes: Sequence[C
     store.commit(store.replay(batch_of(rows)))
     store.rank(bound.ranked)
     orderings: dict[OrderingKey, Ordering] = {key: Ordering.of(*key, store.still()) for key in bound.orderings}
-    return BatchView(RELATION, store, orderings, store.replay(batch_of(changes)) if changes else store.still())
+    ranks = {bound.rank: RankOrder.of(bound.rank, store.still())} if bound.rank else {}
+    replay = store.replay(batch_of(changes)) if changes else store.still()
+    return BatchView(RELATION, store, orderings, replay, orders=ranks)

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from catalog.query.channel import BestChannel, Order
 from operators.best_messages import HEADS, BestMessages, ImageValues
 from operators.packed import Header, PackedBest, PackedError, pack_best, unpack
-from operators.wire.best_pieces import whole
 from state.causes import Causes
 from state.order_code import INT64_MAX, INT64_MIN
 from tests.effort import examples
@@ -113,34 +112,6 @@ def test_any_messages_come_back_exactly(drawn, shared):
     assert (read.partition.tolist(), read.offset.tolist()) == ((cause % 3).tolist(), (cause * 7 + 1).tolist())
     flags = [False] * len(drawn) if read.several is None else read.several.tolist()
     assert flags == (np.bincount(cause)[cause] > 1).tolist() if shared else not any(flags)
-
-
-@given(drawn=st.lists(MESSAGE, min_size=1, max_size=6), data=st.data())
-@settings(max_examples=examples(200), deadline=None)
-def test_some_messages_have_only_what_they_name(drawn, data):
-    messages = messages_of(drawn, list(range(len(drawn))))
-    which = sorted(data.draw(st.sets(st.integers(0, len(drawn) - 1))))
-    part = messages.take(np.array(which, np.int64), TEXT_BOUNDS)
-    assert said(part) == [said(messages)[i] for i in which]
-    named = {n for n in (*part.old.tolist(), *part.new.tolist(), *part.cand.tolist()) if n >= 0}
-    assert named == set(range(len(part.images["id"].values))) and len(part.groups) == len(set(part.group.tolist()))
-    texts = {x for name, rows in part.of_texts(TEXT_BOUNDS).items() for x in getattr(part, name)[rows].tolist()}
-    assert texts == set(range(len(part.texts)))
-
-
-@given(message=MESSAGE, cut=st.integers(1, 3))
-@settings(max_examples=examples(100), deadline=None)
-def test_pieces_of_a_message_are_put_together(message, cut):
-    messages, one = messages_of([message], [0]), np.zeros(1, np.int64)
-    cands = len(message["cands"])
-    cuts = [slice(at, min(at + cut, cands)) for at in range(0, cands, cut)] or [slice(0, 0)]
-    pieces = [pack_best(HEADER, messages.piece(0, run, TEXT_BOUNDS), one, causes_of(1)) for run in cuts]
-    other = pack_best(HEADER, messages, one + 1, causes_of(1))
-    read = [unpack(value) for value in (*pieces, other)]
-    assert [said(each.messages) for each in whole(read)] == [said(messages)] * 2
-    if len(pieces) > 1:
-        with pytest.raises(ValueError, match="more candidates of message 0"):
-            whole(read[1:])
 
 
 def golden() -> bytes:

@@ -42,7 +42,7 @@ def test_any_history_knows_who_hears_what(steps: list) -> None:
         owners = np.array([groups.owner(domain, group) for domain, group, _ in asked])
         heard = groups.heard(owners, np.array([channel for *_, channel in asked]), HEARS)
         ends = np.cumsum(heard.counts)
-        for (domain, group, channel), found in zip(asked, np.split(heard.groups, ends[:-1]), strict=True):
+        for (domain, group, channel), found in zip(asked, np.split(heard.bunches, ends[:-1]), strict=True):
             expected = {
                 number for place, number in twin.items() if place[:2] == (domain, group) and HEARS[channel, place[2]]
             }

@@ -15,7 +15,7 @@ from state.order_code import INT64_MAX, INT64_MIN
 def grown(points: list[tuple[int, int]], capacity: int) -> tuple[KdTree, PointStore]:
     store = PointStore()
     store.reserve(len(points), 1)
-    store.groups[0] = (-1, 0, 0)
+    store.bunches[0] = (-1, 0, 0)
     none = np.zeros(0, np.int64)
     tree = KdTree(store, 0, Points(none, none, none.astype(np.int32)), capacity)
     lo, hi = np.array([p[0] for p in points], np.int64), np.array([p[1] for p in points], np.int64)

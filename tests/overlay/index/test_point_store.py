@@ -28,7 +28,7 @@ def test_slots_come_off_their_point_and_the_last_frees_it() -> None:
     assert unhang(store, 1) == -1 and unhang(store, 0) == point
     store.drop(0, point)
     store.check({})
-    assert store.group_of(0) == -1 and store.group_of(999) == -1
+    assert store.bunch_of(0) == -1 and store.bunch_of(999) == -1
 
 
 @pytest.mark.parametrize("gone", [0, 1, 2])

@@ -13,7 +13,7 @@ from tidewire.verification.records.lifetimes import Life
 
 @dataclass(slots=True)
 class Findings:
-    """Counts in `report`, which may be another one for a while."""
+    """Counts in `report`."""
 
     report: Report
 

@@ -1,10 +1,16 @@
 """Expected against delivered, one life at a time.
 
-For each epoch in which a version lived there is an anchor: its snapshot, or the resync of a new epoch. The anchor's
-value must be the answer at its position; from there to the end of the life in this epoch, each change of the answer
-must have been delivered once, naming the record that caused it, with what it says, batch and `changes` right, in order,
-as far as the subscription's policy tells it. Across the whole life `n` must be gapless. Where input is gone, the order
-and `n` are judged all the same.
+For each epoch in which a version lived there is an anchor: its snapshot, or the resync of a new epoch.
+
+1. *Anchors.* An anchor's value is the answer at its position.
+2. *Changes.* From there to the end of the life in this epoch, each change of the answer is delivered once, naming the
+   record that caused it, with what it says, batch and `changes` right, in order, as far as the policy tells it.
+3. *Numbers.* Across the whole life `n` is gapless (`compare/numbers.py`).
+4. *Places.* Where input is gone, causes are records of the input all the same, in order.
+5. *Quotas.* An answer that grows too large ends its life there.
+6. *Ends.* An end was called for, and says the last answer.
+7. *Forms.* Deliveries are packed where that was asked for, and there alone; acks say of which form rows are.
+8. *Pushes.* Of what is told over HTTP alone nothing is written, and its ack has its SQL.
 """
 
 from __future__ import annotations
@@ -101,15 +107,14 @@ class Judgement:
         if life.query is None or says_policy(life.query):
             self._judge(life)
             return
-        whole, self._findings.report = self._findings.report, Report()
-        self._judge(life)
-        trial, self._findings.report = self._findings.report, whole
+        trial = Report()
+        Judgement(self._lives, self._batches, self._recompute, trial, self._standing, self._quota)._judge(life)
         if trial.wrong or trial.missed or trial.extra > trial.duplicates:
             trial = Report(deliveries=trial.deliveries, unjudged=trial.deliveries, gaps=trial.gaps)
-        whole.add(trial)
+        self._findings.report.add(trial)
 
     def _judge_pushed(self, life: Life) -> None:
-        """What is told over HTTP cannot be seen afterwards: only that nothing was written, and what the ack says."""
+        """8: what is told over HTTP cannot be seen afterwards: only that nothing was written, and what the ack says."""
         report, query, ack = self._findings.report, life.query, life.ack or {}
         report.pushed += 1
         report.deliveries += len(life.delivered)
@@ -125,7 +130,7 @@ class Judgement:
         report.unjudged += len(life.delivered) - len(delivered)
         report.deliveries += len(delivered)
         delivered = self._anchors.within_life(life, delivered)
-        judge_numbers(life, delivered, self._findings)
+        judge_numbers(life, delivered, self._findings)  # 3
         ended = next((d for d in delivered if d.kind == "ended"), None)
         last = Ending()
         for anchor in self._anchors.of(life, delivered):
@@ -157,7 +162,7 @@ class Judgement:
         return until
 
     def _judge_form(self, life: Life, delivered: list[Delivery], policy: Policy) -> None:
-        """Judge that deliveries are packed if and only if that was asked for."""
+        """7: judge that deliveries are packed if and only if that was asked for."""
         other = next((d for d in delivered if d.packed != policy.packed), None)
         if other is not None and (policy.packed or life.query is None or life.query.whole):
             self._findings.report.wrong += 1
@@ -165,7 +170,7 @@ class Judgement:
             self._findings.report.fault("wrong", name(life), f"the form of {shown(other)}", asked, came)
 
     def _judge_ack(self, life: Life, form: str) -> None:
-        """Judge that the ack of an answer of rows says of which form it is."""
+        """7: judge that the ack of an answer of rows says of which form it is."""
         ack = life.ack or {}
         if ack.get("status") == "live" and ack.get("form") != form:
             self._findings.report.wrong += 1
@@ -174,7 +179,7 @@ class Judgement:
     def _judge_epoch(
         self, life: Life, anchor: Anchor, recomputed: Recomputed, until: int, last: Ending, ended: Delivery | None
     ) -> Ending:
-        """Judge one epoch of a life; return how it ends."""
+        """Judge one epoch of a life, as 1, 2, 4 and 5 say; return how it ends."""
         sequence, answers = recomputed.sequence, recomputed.answers
         begin, end = sequence.end_of(anchor.at.batch), sequence.end_of(until)
         if answers is None:
@@ -185,30 +190,26 @@ class Judgement:
             over = None  # a change of so many rows may be told in parts as well
         if over is not None:
             end = self._judge_quota(life, sequence, over, end, ended, recomputed.policy)
+        changes = anchor.changes
         if anchor.delivery is not None:
             self._judge_anchor(life, anchor.delivery, answers, told, last)
-        elif recomputed.policy.kind == "least" and anchor.changes:
-            begin, told = self._taken_on_trust(life, anchor, sequence, answers, begin)
+        elif recomputed.policy.kind == "least" and changes:
+            begin, told, changes = self._taken_on_trust(changes, sequence, answers, begin)
         steps = [(sequence.taken[step.seq - 1].batch, step) for step in answers.steps(begin, end)]
         expected = told_steps(answers, steps, recomputed.policy, told)
-        self._judge_changes(life, anchor, sequence, answers, expected)
-        exact = answers.shown(answers.at(max(begin, end)))
-        if recomputed.policy.kind == "least":
-            shown = answers.shown(expected[-1].after if expected else told)
-            return Ending(shown, exact, answers, recomputed.policy, over=over is not None)
-        if recomputed.policy.kind == "enter" and anchor.is_broken:  # who left behind the last one told is not seen
-            return Ending(UNKNOWN, exact, answers, recomputed.policy, over=over is not None)
-        return Ending(exact, exact, answers, recomputed.policy, over=over is not None)
+        self._judge_changes(life, changes, sequence, answers, expected)
+        states = expected[-1].after if expected else told, answers.at(max(begin, end))
+        return _ending_of(answers, recomputed.policy, states, anchor.is_broken, over is not None)
 
     def _judge_changes(
-        self, life: Life, anchor: Anchor, sequence: Sequence, answers: Answers, steps: list[Step]
+        self, life: Life, changes: list[Delivery], sequence: Sequence, answers: Answers, steps: list[Step]
     ) -> None:
-        """Compare an epoch's changes with the steps that must have been told."""
+        """2: compare an epoch's changes with the steps that must have been told."""
         expected = {step.seq: step for step in steps}
         found = set[int]()
         before = 0
-        for d in anchor.changes:
-            seq = self._seq(life, d, sequence)
+        for d in changes:
+            seq = _seq(d, sequence)
             if seq is None or seq not in expected or seq in found:
                 repeated = seq in found
                 self._findings.extra(
@@ -228,21 +229,22 @@ class Judgement:
                 self._findings.missed(life, sequence, seq, written(answers.said(step), step.changes))
 
     def _taken_on_trust(
-        self, life: Life, anchor: Anchor, sequence: Sequence, answers: Answers, begin: int
-    ) -> tuple[int, Any]:
-        """Begin MIN CHANGE with its first delivery where nothing says what was told before; return seq and state."""
-        d = anchor.changes[0]
-        seq = self._seq(life, d, sequence)
+        self, changes: list[Delivery], sequence: Sequence, answers: Answers, begin: int
+    ) -> tuple[int, Any, list[Delivery]]:
+        """Begin MIN CHANGE with its first delivery where nothing says what was told before.
+
+        Returns seq and state that it begins with, and the changes that are still to be judged.
+        """
+        seq = _seq(changes[0], sequence)
         if seq is None or seq <= begin:
-            return begin, answers.at(begin)
-        anchor.changes = anchor.changes[1:]
+            return begin, answers.at(begin), changes
         self._findings.report.unjudged += 1
-        return seq, answers.at(seq)
+        return seq, answers.at(seq), changes[1:]
 
     def _judge_quota(
         self, life: Life, sequence: Sequence, over: int, end: int, ended: Delivery | None, policy: Policy
     ) -> int:
-        """Judge the end that a DISTINCT has, or a delivery of rows, that is too large; return where changes end."""
+        """5: judge the end that a DISTINCT has, or a delivery of rows, that is too large; return where changes end."""
         batch = sequence.taken[over - 1].batch
         at = Position(sequence.epoch, batch)
         if ended is None or ended.reason != "quota" or ended.at.position != at:
@@ -251,6 +253,7 @@ class Judgement:
         return sequence.end_of(batch - 1) if policy.kind == "latest" else over - 1
 
     def _judge_anchor(self, life: Life, d: Delivery, answers: Answers, state: Any, last: Ending) -> None:
+        """1: judge what an anchor says of the answer `state`: all of it, or how it differs from what was told last."""
         value = answers.shown(state)
         if d.kind == "snapshot":
             asked = life.query.sql if life.query is not None and not life.query.params else d.sql
@@ -264,7 +267,7 @@ class Judgement:
             self._findings.count(life, d, says(d, said, answers, last.told), "the resync's old or new", said)
 
     def _judge_end(self, life: Life, ended: Delivery, last: Ending) -> None:
-        """Judge an end: that it was called for, and that it says the last answer."""
+        """6: judge an end: that it was called for, and that it says the last answer."""
         known, wrong = uncalled(life, ended.reason, self._stands(last.table), self._is_over(life, ended, last))
         if wrong is not None:
             self._findings.count(life, ended, False, f"an end that nothing called for: {wrong}", {})
@@ -287,6 +290,7 @@ class Judgement:
         self._findings.count(life, ended, says(ended, said, last.answers, last.exact), "the last value", said)
 
     def _stands(self, table: Table | None) -> bool | None:
+        """Whether a table is declared still; None where there is none to ask of."""
         return None if table is None else (table.name.lower(), table.born) in self._standing
 
     def _is_over(self, life: Life, ended: Delivery, last: Ending) -> bool | None:
@@ -306,18 +310,33 @@ class Judgement:
         return last.over
 
     def _judge_places(self, life: Life, anchor: Anchor, sequence: Sequence) -> None:
-        """Judge what can be without values: that causes are records of the batch, in order."""
+        """4: judge what can be without values: that causes are records of the input, in order."""
         before = 0
         self._findings.report.unjudged += anchor.delivery is not None
         for d in anchor.changes:
-            seq = self._seq(life, d, sequence)
+            seq = _seq(d, sequence)
             if seq is not None and seq <= before:
                 self._findings.extra(life, d, "a repeat, or out of order", duplicate=True)
                 continue
             self._findings.report.unjudged += 1
             before = seq or before
 
-    def _seq(self, life: Life, d: Delivery, sequence: Sequence) -> int | None:
-        if d.at.topic != sequence.table.topic or d.at.partition is None or d.at.offset is None:
-            return None
-        return sequence.seq_of(d.at.partition, d.at.offset)
+
+def _ending_of(answers: Answers, policy: Policy, states: tuple[Any, Any], broken: bool, over: bool) -> Ending:
+    """Return how an epoch ends; `states` are that which MIN CHANGE told last, and the exact one.
+
+    `broken`: as the anchor is; `over`: beyond its quota.
+    """
+    told = exact = answers.shown(states[1])
+    if policy.kind == "least":
+        told = answers.shown(states[0])
+    elif policy.kind == "enter" and broken:  # who left behind the last one told is not seen
+        told = UNKNOWN
+    return Ending(told, exact, answers, policy, over=over)
+
+
+def _seq(d: Delivery, sequence: Sequence) -> int | None:
+    """Return the number in the input of the record that a delivery names as its cause; None where it is none of it."""
+    if d.at.topic != sequence.table.topic or d.at.partition is None or d.at.offset is None:
+        return None
+    return sequence.seq_of(d.at.partition, d.at.offset)
