@@ -53,7 +53,7 @@ class Progress(msgspec.Struct, frozen=True, tag="progress", tag_field="kind", om
 class Withdraw(msgspec.Struct, frozen=True, tag="withdraw", tag_field="kind"):
     """Virtual edge `ve` has no subscription that needs `channels` any more.
 
-    format: that of its channels; one that does not say it has channels without tags.
+    format: that of its channels (`operators/needed_format.py`); one that does not say it has channels without tags.
     """
 
     epoch: Number

@@ -15,8 +15,8 @@ A packed record is an Arrow IPC stream whose schema metadata holds a JSON header
 `RECORD_BYTES` (state/byte_runs.py); what is larger is cut into chunks, numbered `chunk` of `of` per (epoch, shard,
 batch, virtual edge).
 
-The header says its `format`. All that is written is of `FORMAT` (`operators/record_error.py`); what the release before
-wrote is of format 1 and is still read.
+The header says its `format` (`operators/record_error.py`). All that is written is of format 2, but for what edges
+register for questions for rows (`operators/needed_format.py`), which is of format 3; format 1 is still read.
 
 Every virtual edge that listens gets its own copy, so bytes are what counts: 17 a message of random price changes
 instead of 68. Cost: 0.15 us a message each way, plus 0.2 ms a record.
@@ -31,7 +31,7 @@ import msgspec
 import pyarrow as pa
 
 from catalog.query.shape import with_tags
-from operators.record_error import FORMAT, format_of, newer_than_we
+from operators.record_error import OLDEST_FORMAT, format_of, newer_than_we
 from operators.wire.best import PackedBest, pack_best, read_best
 from operators.wire.columns import Columns, Layout
 from operators.wire.header import Header, PackedError
@@ -137,7 +137,7 @@ def unpack_sound(value: bytes) -> Packed:
 
 def _header(data: bytes) -> Header:
     """Read a header; one of an older format has shapes and channels without tags."""
-    if format_of(data) == FORMAT:
+    if format_of(data) > OLDEST_FORMAT:
         return msgspec.json.decode(data, type=Header)
     return msgspec.convert(with_tags(msgspec.json.decode(data)), Header)
 

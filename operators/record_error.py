@@ -12,7 +12,11 @@ from state.errors import TidewireError
 OLDEST_FORMAT = 1
 """The oldest format of packed and control records that is read here; a record that does not say its own is of it."""
 FORMAT = 2
-"""The newest one. Packed records are written in it, and control records that name channels."""
+"""That of packed records, and of control records that name channels, where they need no newer one:"""
+ROWS_FORMAT = 3
+"""That of what edges register for questions for rows (`operators/needed_format.py`)."""
+NEWEST_FORMAT = ROWS_FORMAT
+"""The newest one that is read here, of whatever kind the record is; the next one gets the next number."""
 Number = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 """A number of 64 bits: JSON has larger ones, which nothing here counts up to."""
 
@@ -41,14 +45,14 @@ def newer_than_we(header: bytes, kinds: Container[str]) -> str:
     Cost: 0.3 us and the length of the JSON.
 
     >>> newer_than_we(b'{"kind":"epoch","format":99}', ("epoch",))
-    'format 99, expected at most 2'
+    'format 99, expected at most 3'
     """
     try:
         said = _SAID.decode(header)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return ""
-    if type(said.format) is not int or not OLDEST_FORMAT <= said.format <= FORMAT:
-        return f"format {said.format!r}, expected at most {FORMAT}"
+    if type(said.format) is not int or not OLDEST_FORMAT <= said.format <= NEWEST_FORMAT:
+        return f"format {said.format!r}, expected at most {NEWEST_FORMAT}"
     return f"kind `{said.kind}`, which this version does not know" if said.kind and said.kind not in kinds else ""
 
 

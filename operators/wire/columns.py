@@ -153,8 +153,9 @@ def write(
     others: Mapping[str, pa.Array],
     steps: Mapping[str, I64] | None = None,
 ) -> bytes:
-    """Return a record of the present format. A number in the place of a column stands for as many of it as rows.
+    """Return a record of the header's format, at least `FORMAT`.
 
+    A number in the place of a column stands for as many of it as rows.
     `steps` are columns of integers whose neighbours are alike.
     """
     layout = Layout(len(next(values for values in numbers.values() if isinstance(values, np.ndarray))), {})
@@ -166,7 +167,7 @@ def write(
             _narrow(name, values.astype(np.int64, copy=False), layout, columns)
     for name, values in (steps or {}).items():
         _narrow(name, _stepped(name, values, layout), layout, columns)
-    header = msgspec.structs.replace(header, format=FORMAT)
+    header = msgspec.structs.replace(header, format=max(header.format, FORMAT))
     metadata = {b"tw": msgspec.json.encode(header), b"columns": msgspec.json.encode(layout)}
     batch = pa.RecordBatch.from_pydict(columns, metadata=metadata)
     sink = pa.BufferOutputStream()

@@ -18,7 +18,7 @@ class PackedError(RecordError):
 class Header(msgspec.Struct, omit_defaults=True):
     """What stands before the columns. A snapshot and the messages of a batch share one numbering of chunks.
 
-    format: as it was written; a record that does not say its own is of the oldest. `write` says the present one.
+    format: as it was written; a record that does not say its own is of the oldest. `write` says `FORMAT` at least.
     topics: those that the messages' causes come from.
     needed: for each of `channels` the columns of rows that are told (images), or needed (summary); none but of images
     and first rows. Messages about these tell of all their channels the same, which stand once.

@@ -5,7 +5,8 @@
 `shape` is a place in the header's `shapes`. `low` and `high` have the bounds that are bytes, `terms` the constants that
 do not route. `have`, `digest_only` and `by_keys` say how a filter's rows are asked for (`Asked` in operators/reply.py).
 A negative version is a look: it is answered, and listens to nothing. `live`: the subscription has begun, and is
-answered whatever the shard's bounds are; a record of format 1 does not say so, and counts as if all had.
+answered whatever the shard's bounds are; a record of format 1 does not say so, and counts as if all had. One of
+questions for rows, which alone have `terms` and what stands behind them, is of format 3.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import numpy as np
 import pyarrow as pa
 
 from catalog.query.shape import AnyShape, Region
+from operators.needed_format import format_of_shapes
 from operators.reply import Asked
 from operators.wire.columns import Columns, dictionary, write
 from operators.wire.header import Header
@@ -106,7 +108,8 @@ def pack_region_columns(header: Header, version: I64, regions: RegionColumns) ->
     for name, flags in (("digest_only", regions.digest_only), ("by_keys", regions.by_keys)):
         if flags is not None and flags.any():
             numbers[name] = flags.astype(np.int64)
-    return write(msgspec.structs.replace(header, shapes=regions.shapes), numbers, others)
+    needed = format_of_shapes(regions.shapes)
+    return write(msgspec.structs.replace(header, shapes=regions.shapes, format=needed), numbers, others)
 
 
 def read_registrations(header: Header, columns: Columns) -> PackedRegistrations:

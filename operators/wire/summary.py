@@ -1,7 +1,7 @@
 """The record `summary`, edge to shard: what a virtual edge wants of channels, a row for each channel of the header.
 
 Of a channel that tells of rows (images, first rows) it also says in the header's `needed` which columns the virtual
-edge still needs: all of them, be it of this channel or of another one of the table.
+edge still needs: all of them, be it of this channel or of another one of the table. Then it is of format 3.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from catalog.query.channel import Channel
+from operators.needed_format import format_of_channels
 from operators.wire.columns import Columns, write
 from operators.wire.header import Header
 from state.boxes import Boxes
@@ -41,7 +42,8 @@ def pack_summary(
     boxes = pa.array([boxes.dump() for boxes in summaries.values()], pa.binary())
     layout = {"channel": np.arange(len(summaries))}
     columns = [list(needed.get(channel, ())) for channel in summaries] if needed else []
-    return write(msgspec.structs.replace(header, channels=list(summaries), needed=columns), layout, {"boxes": boxes})
+    said = {"channels": list(summaries), "needed": columns, "format": format_of_channels(summaries)}
+    return write(msgspec.structs.replace(header, **said), layout, {"boxes": boxes})
 
 
 def read_summary(header: Header, columns: Columns) -> PackedSummary:

@@ -22,6 +22,7 @@ from catalog.schema.relation import Catalog
 from catalog.sql.notify import NONE
 from connectors.record import OutRecord
 from operators.control import Withdraw, encode_control
+from operators.needed_format import format_of_channels
 from operators.packed import MAX_REGISTRATIONS, Header, RegionColumns, pack_region_columns
 from operators.wire.registrations import encode_have
 from overlay.answers.answer_table import AnswerTable
@@ -101,7 +102,8 @@ class Registrations:
                 for shard in catalog.relations[channel.relation].shards:
                     by_shard.setdefault(shard, []).append(channel)
         for shard, gone in by_shard.items():
-            yield OutRecord(topic, to.ve, shard.encode(), encode_control(Withdraw(to.epoch, to.ve, gone)))
+            withdrawn = Withdraw(to.epoch, to.ve, gone, format_of_channels(gone))
+            yield OutRecord(topic, to.ve, shard.encode(), encode_control(withdrawn))
 
     def _parts(self, slots: I64) -> Iterator[I64]:
         """Cut slots so that a record has at most RECORD_BYTES, even if every group's text is another one."""

@@ -1,4 +1,4 @@
-"""What the release before wrote is read as it was meant."""
+"""What the releases before wrote is read as it was meant, and what they cannot know has a format of its own."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from catalog.query.best_shape import BestShape
+from catalog.query.channel import Channel, ImageChannel, Order
 from catalog.query.shape import Region
 from operators.control import Withdraw, decode_control, encode_control
+from operators.needed_format import format_of_channels
 from operators.packed import (
     Header,
     PackedError,
@@ -25,10 +28,16 @@ from state.causes import Causes
 from tests.operators.test_packed import CHANNELS, SAMPLES, SHAPE, messages
 
 GOLDEN = Path(__file__).parent / "golden"
+LIST = BestShape("t", ("x",), ("g",), None, (Order("x", True, False), Order("id", False, False)), 3, ())
 
 
-def old(kind: str) -> bytes:
-    return (GOLDEN / f"format_1_{kind}.bin").read_bytes()
+def old(kind: str, format_: int = 1) -> bytes:
+    return (GOLDEN / f"format_{format_}_{kind}.bin").read_bytes()
+
+
+def withdrawn_rows() -> bytes:
+    channels: list[Channel] = [*CHANNELS, ImageChannel("t"), *LIST.channels]
+    return encode_control(Withdraw(5, 3, channels, format_of_channels(channels)))
 
 
 def test_messages_of_format_1_say_what_they_said() -> None:
@@ -53,7 +62,26 @@ def test_answers_and_registrations_of_format_1_say_what_they_said() -> None:
     summary = unpack(old("summary"))
     assert isinstance(summary, PackedSummary) and summary.header.channels == CHANNELS[:2]
     assert decode_control(old("withdraw")) == Withdraw(5, 3, CHANNELS)
-    assert b'"format":2' in encode_control(Withdraw(5, 3, CHANNELS))
+
+
+def test_what_ranges_register_has_the_bytes_that_c92b348_gave_it() -> None:
+    """An engine of that version goes on beside newer edges as long as nobody asks for rows."""
+    assert SAMPLES["register"] == old("register", 2)
+    assert SAMPLES["summary"] == old("summary", 2)
+    withdrawn = Withdraw(5, 3, CHANNELS, format_of_channels(CHANNELS))
+    assert encode_control(withdrawn) == old("withdraw", 2)
+    assert decode_control(old("withdraw", 2)) == withdrawn
+
+
+def test_what_questions_for_rows_register_is_of_a_format_at_which_that_version_ends() -> None:
+    assert SAMPLES["filters"] == old("register", 3)
+    assert SAMPLES["needed"] == old("summary", 3)
+    assert withdrawn_rows() == old("withdraw", 3)
+    for value in (old("register", 3), old("summary", 3)):
+        record = unpack(value)
+        assert isinstance(record, PackedRegistrations | PackedSummary) and record.header.format == 3
+    withdrawn = decode_control(old("withdraw", 3))
+    assert isinstance(withdrawn, Withdraw) and withdrawn.format == 3 and ImageChannel("t") in withdrawn.channels
 
 
 def test_rows_of_one_cause_are_told_so_in_both_formats() -> None:

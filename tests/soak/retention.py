@@ -16,7 +16,6 @@ BROKER = {
     "log.segment.bytes": str(2**25),
     "log.retention.check.interval.ms": "15000",
     "log.segment.delete.delay.ms": "5000",
-    "offsets.topic.segment.bytes": str(2**22),
     "transaction.state.log.segment.bytes": str(2**22),
 }
 _MINUTE = {"segment.ms": "60000"}
