@@ -12,6 +12,7 @@ from catalog.query.channel import BestChannel, Order
 from operators.best_messages import HEADS, BestMessages, ImageValues
 from operators.packed import Header, PackedBest, PackedError, pack_best, unpack
 from operators.wire.best_pieces import whole
+from state.byte_table import Strings
 from state.causes import Causes
 from state.order_code import INT64_MAX, INT64_MIN
 from tests.effort import examples
@@ -126,6 +127,18 @@ def test_some_messages_have_only_what_they_name(drawn, data):
     assert named == set(range(len(part.images["id"].values))) and len(part.groups) == len(set(part.group.tolist()))
     texts = {x for name, rows in part.of_texts(TEXT_BOUNDS).items() for x in getattr(part, name)[rows].tolist()}
     assert texts == set(range(len(part.texts)))
+
+
+@given(drawn=st.lists(MESSAGE, min_size=1, max_size=6), data=st.data())
+@settings(max_examples=examples(100), deadline=None)
+def test_texts_as_a_shard_has_them_make_the_same_bytes(drawn, data):
+    listed = messages_of(drawn, list(range(len(drawn))))
+    names = replace(listed.images["name"], texts=Strings.of(NAMES))
+    laid_out = replace(listed, images=listed.images | {"name": names})
+    which = np.array(sorted(data.draw(st.sets(st.integers(0, len(drawn) - 1)))), np.int64)
+    for one, other in ((listed, laid_out), (listed.take(which, TEXT_BOUNDS), laid_out.take(which, TEXT_BOUNDS))):
+        seq, causes = np.arange(len(one)), causes_of(len(drawn))
+        assert pack_best(HEADER, one, seq, causes) == pack_best(HEADER, other, seq, causes)
 
 
 @given(message=MESSAGE, cut=st.integers(1, 3))
