@@ -60,12 +60,18 @@ class ImageValues:
         texts = self.texts.take(used) if isinstance(self.texts, Strings) else [self.texts[i] for i in used.tolist()]
         return ImageValues(full, known, texts)
 
+    @property
+    def listed(self) -> list[str]:
+        """The texts as a list; an empty one where the column has none."""
+        if isinstance(self.texts, Strings):
+            return [self.texts[i].decode() for i in range(len(self.texts))]
+        return self.texts or []
+
     def plain(self) -> list[int | str | None]:
         """Return the values as an answer has them: order codes, texts, None for NULL."""
         values: list[int | str | None] = self.values.tolist()
         if self.texts is not None:
-            texts = self.texts
-            assert isinstance(texts, list), "a shard shows no rows of messages"
+            texts = self.listed
             values = [texts[i] if texts else None for i in self.values.tolist()]
         return [value if there else None for value, there in zip(values, self.known.tolist(), strict=True)]
 

@@ -137,6 +137,7 @@ def test_texts_as_a_shard_has_them_make_the_same_bytes(drawn, data):
     laid_out = replace(listed, images=listed.images | {"name": names})
     which = np.array(sorted(data.draw(st.sets(st.integers(0, len(drawn) - 1)))), np.int64)
     for one, other in ((listed, laid_out), (listed.take(which, TEXT_BOUNDS), laid_out.take(which, TEXT_BOUNDS))):
+        assert one.images["name"].plain() == other.images["name"].plain()
         seq, causes = np.arange(len(one)), causes_of(len(drawn))
         assert pack_best(HEADER, one, seq, causes) == pack_best(HEADER, other, seq, causes)
 
