@@ -28,8 +28,9 @@ What a message is about is two ranks (`_limits`): better is a rank < ref, and a 
     it comes, or is better    ref = new, cap = -1        heard by where it is now; nothing moves up
     it is worse               ref = old, cap = new       heard by where it was; what is better than now can move up
 
-Of better rows the first K - base to each side are enough, and then K - better rows that are worse; so a walk needs to
-remember the ranks of so many candidates at most, and looks for nothing worse than the last of them.
+Of better rows the first K - base to each side are enough. While a walk has met b of them, K - base - b worse ones are
+among the K best of what it has seen: it remembers these by rank, and looks for nothing worse than the last of them. One
+that it gives up is worse than all that it finds from then on, so each side's candidates come in order by themselves.
 
 The tree is that of a2b_tree.py, a heap of minima over a layout's slots, and holds all rows but the one that changes.
 Ranks are unique (state/rank_order.py), so there are no ties. A message's bounds are closed and tight for K: beyond
@@ -41,11 +42,11 @@ change are *exact, silent, single*.
 
     | operation, K = 10                | cost                      | 50,000 rows, one core |
     | -------------------------------- | ------------------------- | --------------------- |
-    | a row comes                      | O(K log n)                | 0.6 us                |
-    | a row goes                       | O(K log n), 2K candidates | 1.7 us                |
-    | the best of all goes             | candidates O(K log(n/K))  | 17 us                 |
-    | a change of x, 2 messages        |                           | 2.4 us                |
-    | first k rows of a range          | O((k + log n) log k)      | 1.8 us                |
+    | a row comes                      | O(K log n)                | 0.5 us                |
+    | a row goes                       | O(K log n), 2K candidates | 1.2 us                |
+    | the best of all goes             | candidates O(K log(n/K))  | 10 us                 |
+    | a change of x, 2 messages        |                           | 2.0 us                |
+    | first k rows of a range          | O((k + log n) log k)      | 1.5 us                |
 
 At worst each row is a candidate: a staircase that loses its lowest row, as for a minimum.
 """
@@ -67,8 +68,9 @@ OUT, IN, STAY = 1, 2, 3
 FIELDS = 13
 """Columns of the heads' array, as `BestFound` has them."""
 
-_MANY = 64
-"""So many candidates are sorted otherwise than by insertion."""
+_SPARE = 5
+"""Of how many candidates a slot there is room before a change: one message's, and up to four times another's while they
+are brought in order."""
 
 HEADS, BOUNDS, CANDS = 0, 1, 2
 """Where `used` says how many messages, bounds and candidates have been written."""
@@ -79,7 +81,7 @@ _Change = tuple[int, int, int, int]
 
 # Arrays come one by one: where they came as members of a tuple, each call would count references to all of them, which
 # takes longer than the search. `nodes` and `x` are the tree and its slots; `head`, `bounds` and `cands` are written to,
-# at `used`; `worse` is room for K ranks.
+# at `used`; `worse` is room for K candidates.
 
 
 @numba.njit(cache=True)
@@ -160,16 +162,13 @@ def _run(x: I64, slot: int, begin: int, end: int) -> Pair:
 
 
 @numba.njit(cache=True)
-def _keep_least(least: I64, count: int, most: int, rank: int) -> int:
-    """Put `rank` among the least ones, sorted, of which at most `most` are kept; return how many there are."""
-    if count == most:
-        count -= 1
+def _keep(worse: I64, count: int, x: int, rank: int) -> None:
+    """Put a candidate in its place among `count` ones by rank."""
     i = count
-    while i > 0 and least[i - 1] > rank:
-        least[i] = least[i - 1]
+    while i > 0 and worse[i - 1, 1] > rank:
+        worse[i, 0], worse[i, 1] = worse[i - 1, 0], worse[i - 1, 1]
         i -= 1
-    least[i] = rank
-    return count + 1
+    worse[i, 0], worse[i, 1] = x, rank
 
 
 @numba.njit(cache=True)
@@ -293,49 +292,62 @@ def _walk(
     nodes: I64, x: I64, way: Pair, limits: Pair, wanted: int, inside: Pair, worse: I64, bounds: I64, cands: I64,
     used: I64,
 ) -> int:  # fmt: skip
-    """Walk as `_walk_better` with limits = ref and cap, and note candidates; `inside` are the places of the core's."""
+    """Walk as `_walk_better` with limits = ref and cap, and note candidates too, the worst first.
+
+    `inside` are the places of the core's, which are among those noted. `worse` has those by rank that are still among
+    the K best of what was seen; one that is not is worse than all that are found from then on.
+    """
     size, first, better, cand, kept = len(nodes) >> 1, used[BOUNDS], 0, used[CANDS], 0
     for i in range(inside[0], inside[1]):
-        worse[kept] = cands[i, 1]
+        worse[kept, 0], worse[kept, 1] = cands[i, 0], cands[i, 1]
         kept += 1
-    limit = worse[kept - 1] - 1 if kept == wanted else limits[1] - 1
+    limit = worse[kept - 1, 1] - 1 if kept == wanted else limits[1] - 1
     slot, stop = way
     left = stop < slot
     while slot != stop:
         slot = _find_left(nodes, size, slot, limit) if left else _find_right(nodes, size, slot, limit)
         if slot < 0 or (slot <= stop if left else slot >= stop):
             break
-        rank = nodes[size + slot]
+        rank, full = nodes[size + slot], kept == wanted - better
+        if full:
+            kept -= 1
+            cands[cand, 0], cands[cand, 1] = worse[kept, 0], worse[kept, 1]
+            cand += 1
         if rank < limits[0]:
             bounds[first + better] = x[slot]
             better += 1
             if better == wanted:
                 break
-            kept = min(kept, wanted - better)
         else:
-            cands[cand, 0], cands[cand, 1] = x[slot], rank
-            cand += 1
-            kept = _keep_least(worse, kept, wanted - better, rank)
+            _keep(worse, kept, x[slot], rank)
+            kept += 1
         if kept == wanted - better:
-            limit = worse[kept - 1] - 1
+            limit = worse[kept - 1, 1] - 1
         slot += -1 if left else 1
+    for i in range(kept - 1, -1, -1):
+        cands[cand, 0], cands[cand, 1] = worse[i, 0], worse[i, 1]
+        cand += 1
     used[BOUNDS], used[CANDS] = first + better, cand
     return better
 
 
 @numba.njit(cache=True)
-def _by_rank(cands: I64, begin: int, end: int) -> None:
-    """Sort candidates by rank."""
-    if end - begin > _MANY:
-        order = np.argsort(cands[begin:end, 1])
-        cands[begin:end] = cands[begin:end].copy()[order]
-        return
-    for i in range(begin + 1, end):
-        x, rank, j = cands[i, 0], cands[i, 1], i
-        while j > begin and cands[j - 1, 1] > rank:
-            cands[j, 0], cands[j, 1] = cands[j - 1, 0], cands[j - 1, 1]
-            j -= 1
-        cands[j, 0], cands[j, 1] = x, rank
+def _by_rank(cands: I64, first: int, begin: int, middle: int, end: int) -> int:
+    """Merge what two walks noted from `begin` and from `middle` on to one list by rank at `first`; return its end.
+
+    Candidates of the core are in both, and come once. There is room for the list behind `end`.
+    """
+    left, right, put = middle - 1, end - 1, end
+    while left >= begin or right >= middle:
+        here, there = cands[left, 1] if left >= begin else ABSENT, cands[right, 1] if right >= middle else ABSENT
+        best = left if here < there else right
+        cands[put, 0], cands[put, 1] = cands[best, 0], cands[best, 1]
+        put += 1
+        left -= here <= there
+        right -= there <= here
+    for i in range(put - end):
+        cands[first + i, 0], cands[first + i, 1] = cands[end + i, 0], cands[end + i, 1]
+    return first + put - end
 
 
 @numba.njit(cache=True)
@@ -369,8 +381,9 @@ def _emit(
             _core_cands(nodes, x, core, base, cap, len(worse), cands, used)
         inside = (first, used[CANDS])
         lefts = _walk(nodes, x, to_left, (ref, cap), wanted, inside, worse, bounds, cands, used)
+        middle = used[CANDS]
         rights = _walk(nodes, x, to_right, (ref, cap), wanted, inside, worse, bounds, cands, used)
-        _by_rank(cands, first, used[CANDS])
+        used[CANDS] = _by_rank(cands, first, inside[1], middle, used[CANDS])
     else:
         lefts = _walk_better(nodes, x, to_left, ref, wanted, bounds, used)
         rights = _walk_better(nodes, x, to_right, ref, wanted, bounds, used)
@@ -414,10 +427,10 @@ def _replay(
     """Run changes in order from number `begin` on, until room may run out; return how many are done by then.
 
     changes: int64[5, m]: cause, old slot and rank, new slot and rank, -1 where not there. One change says at worst
-    three messages; two of them have candidates, each slot at most.
+    three messages; two of them have candidates (`_SPARE`).
     """
-    size, everything, worse = len(nodes) >> 1, (INT64_MIN, INT64_MAX), np.empty(most, np.int64)
-    heads, ends, last = len(head) - 3, len(bounds) - 6 * most, len(cands) - 2 * len(x)
+    size, everything, worse = len(nodes) >> 1, (INT64_MIN, INT64_MAX), np.empty((most, 2), np.int64)
+    heads, ends, last = len(head) - 3, len(bounds) - 6 * most, len(cands) - _SPARE * len(x)
     for i in range(begin, changes.shape[1]):
         if used[HEADS] > heads or used[BOUNDS] > ends or used[CANDS] > last:
             return i
@@ -537,7 +550,7 @@ class BestTree:
 
         What one change says at worst is room too, as the kernel makes none; pages that are not used take no memory.
         """
-        heads, cands = 2 * changes + 3, 2 * most * changes + 2 * len(self._layout.x)
+        heads, cands = 2 * changes + 3, 2 * most * changes + _SPARE * len(self._layout.x)
         return [
             np.empty((heads, FIELDS), np.int64),
             np.empty(2 * most * heads, np.int64),
