@@ -18,14 +18,15 @@ are -1 where there is no bound, and else exclusive: a range is met with lo > tex
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from catalog.query.channel import Channel
+from state.byte_table import Strings
 from state.change_batch import I32, I64, Bool
+from state.distinct_numbers import distinct_numbers
 
 MORE = 0
 """The kind of what has only further candidates of the message before it, which is of the same seq."""
@@ -39,27 +40,38 @@ TEXT_BOUNDS = ("lo_min", "lo_max", "hi_min", "hi_max")
 
 @dataclass(frozen=True, slots=True)
 class ImageValues:
-    """One column of row images: order codes, or places in `texts` where it has none; 0 where not `known` (NULL)."""
+    """One column of row images: order codes, or places in `texts` where it has none; 0 where not `known` (NULL).
+
+    texts: as a shard has them, UTF-8 end to end; as an edge shows them, a list.
+    """
 
     values: I64
     known: Bool
-    texts: list[str] | None = None
+    texts: Strings | list[str] | None = None
 
     def take(self, rows: I64 | Bool) -> ImageValues:
         """Return the values of some images, with the texts that they name, in the order of these."""
         values, known = self.values[rows], self.known[rows]
         if self.texts is None:
             return ImageValues(values, known)
-        used = np.zeros(len(self.texts), np.bool_)
-        used[values[known]] = True
-        place = np.append(np.cumsum(used) - 1, 0)
-        return ImageValues(np.where(known, place[values], 0), known, narrowed(self.texts, used))
+        used, places = distinct_numbers(values[known], len(self.texts))
+        full = np.zeros(len(values), np.int64)
+        full[known] = places
+        texts = self.texts.take(used) if isinstance(self.texts, Strings) else [self.texts[i] for i in used.tolist()]
+        return ImageValues(full, known, texts)
+
+    @property
+    def listed(self) -> list[str]:
+        """The texts as a list; an empty one where the column has none."""
+        if isinstance(self.texts, Strings):
+            return [self.texts[i].decode() for i in range(len(self.texts))]
+        return self.texts or []
 
     def plain(self) -> list[int | str | None]:
         """Return the values as an answer has them: order codes, texts, None for NULL."""
         values: list[int | str | None] = self.values.tolist()
         if self.texts is not None:
-            texts = self.texts
+            texts = self.listed
             values = [texts[i] if texts else None for i in self.values.tolist()]
         return [value if there else None for value, there in zip(values, self.known.tolist(), strict=True)]
 
@@ -129,11 +141,12 @@ class BestMessages:
     def named(self) -> tuple[I64, I64]:
         """Return message and image wherever a message names an image, in the order of messages."""
         each = np.arange(len(self))
-        by = np.concatenate([each, each, np.repeat(each, self.cands)])
-        image = np.concatenate([self.old, self.new, self.cand])
-        by, image = by[image >= 0], image[image >= 0]
-        order = np.argsort(by, kind="stable")
-        return by[order], image[order]
+        by = np.repeat(each, self.cands + 2)
+        starts = np.cumsum(self.cands + 2) - (self.cands + 2)
+        image = np.empty(len(by), np.int64)
+        image[starts], image[starts + 1] = self.old, self.new
+        image[np.arange(len(self.cand)) + 2 * np.repeat(each + 1, self.cands)] = self.cand
+        return by[image >= 0], image[image >= 0]
 
     def of_texts(self, text_bounds: Bool) -> dict[str, I64]:
         """Return by column where it has places in `texts`."""
@@ -156,8 +169,9 @@ class BestMessages:
             used[places[places >= 0]] = True
         if used.all():
             return self
-        place = np.append(np.cumsum(used) - 1, -1)
-        images = {name: column.take(used) for name, column in self.images.items()}
+        which, place = np.flatnonzero(used), np.full(len(used) + 1, -1)
+        place[which] = np.arange(len(which))
+        images = {name: column.take(which) for name, column in self.images.items()}
         return replace(self, images=images, old=place[self.old], new=place[self.new], cand=place[self.cand])
 
     def _with_texts(self, text_bounds: Bool) -> BestMessages:
@@ -168,12 +182,7 @@ class BestMessages:
         columns: dict[str, Any] = {name: getattr(self, name).copy() for name in where}
         for name, rows in where.items():
             columns[name][rows] = place[columns[name][rows]]
-        return replace(self, **columns, texts=narrowed(self.texts, used))
-
-
-def narrowed(texts: Sequence[str], used: Bool) -> list[str]:
-    """Return the texts that are used."""
-    return [texts[i] for i in np.flatnonzero(used).tolist()]
+        return replace(self, **columns, texts=[self.texts[i] for i in np.flatnonzero(used).tolist()])
 
 
 def _lists(sizes: I64, chosen: I64) -> I64:

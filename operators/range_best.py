@@ -11,7 +11,9 @@ best_messages.py); the rows themselves travel as images of the columns that some
 Exact: the message's header says why one of them serves every range and every k. A change of neither place nor order nor
 needed column is not told. One row change is at most three messages a channel, of which a range hears one.
 
-Cost: O(n) a batch to rank and to build the tree; per change what best_tree.py says; 1 us for each group and text.
+Cost: O(n) a batch to rank and to build the tree; per change what best_tree.py says, and 0.3 us to lay its messages out;
+1 us for each group and each text that is a bound. In all 2.3 us a change of any kind where K = 10, of 5,000 in a batch
+on 50,000 rows; the tree takes 1.3 of these.
 """
 
 from __future__ import annotations
@@ -34,6 +36,7 @@ from operators.projection import Projection
 from operators.reply import Rows
 from state.best_tree import ABSENT, BestFound, BestTree
 from state.change_batch import I64, Bool
+from state.distinct_numbers import distinct_numbers
 from state.order_code import INT64_MAX, INT64_MIN
 from state.rank_order import RankKey
 
@@ -124,7 +127,7 @@ class _Merge:
         view, bound = self._view, self._channels[number]
         version = np.append(view.ranks(bound.rank).version, -1)
         cause, group, kind, *box, base, lefts, rights, cands, old, new = found.head
-        used, which = np.unique(group, return_inverse=True)
+        used, which = distinct_numbers(group)
         names = view.groups(bound.order, len(bound.order[0]), used)
         places = np.array([self._groups.setdefault(name, len(self._groups)) for name in names], np.int64)
         bounds, cand_x = found.bounds, found.cand_x
@@ -139,9 +142,9 @@ class _Merge:
         """Return all messages, with images of the columns `needed`."""
         heads: dict[str, Any] = dict(zip(HEADS, np.concatenate(self._heads, axis=1), strict=True))
         bounds, cand_x, cand = (np.concatenate(parts) for parts in zip(*self._lists, strict=True))
-        used, place = np.unique(np.concatenate([heads["old"], heads["new"], cand]), return_inverse=True)
-        place -= int(len(used) > 0 and used[0] < 0)
-        used, cause = used[used >= 0], heads["cause"]
+        used, place = distinct_numbers(np.concatenate([heads["old"], heads["new"], cand]) + 1)
+        place -= int(len(used) > 0 and used[0] == 0)
+        used, cause = used[used > 0] - 1, heads["cause"]
         heads["old"], heads["new"], cand = np.split(place, [len(cause), 2 * len(cause)])
         heads |= {name: heads[name].astype(np.int32) for name in ("cause", "channel", "group")}
         found = BestMessages(
@@ -180,11 +183,11 @@ class _Merge:
         values = ImageValues(np.where(known, replay.codes[number][versions], 0), known)
         if self._view.relation.columns[number].type.coded:
             return values
-        used, places = np.unique(values.values[known], return_inverse=True)
+        strings = self._view.rows.strings_of(number)
+        used, places = distinct_numbers(values.values[known], len(strings))
         full = np.zeros(len(versions), np.int64)
         full[known] = places
-        texts = self._view.rows.texts_of(number, used) if len(used) else []
-        return replace(values, values=full, texts=texts)
+        return replace(values, values=full, texts=strings.take(used))
 
 
 def _lacks(channel: Channel, relation: Relation) -> str:

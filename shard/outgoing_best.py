@@ -11,6 +11,7 @@ from catalog.schema.relation import Relation
 from operators.best_messages import BestMessages
 from shard.shared_sizes import SharedSizes
 from state.byte_runs import RECORD_BYTES, byte_runs, run_end
+from state.byte_table import Strings
 from state.causes import Causes
 from state.change_batch import I64, Bool, ChangeBatch
 
@@ -108,6 +109,6 @@ def _image_sizes(messages: BestMessages) -> I64:
     sizes = np.full(messages.image_count + 1, (_BYTES_A_VALUE + 1) * len(columns), np.int64)
     for column in columns:
         if column.texts:
-            lengths = np.array([len(text.encode()) + _BYTES_A_TEXT for text in column.texts], np.int64)
-            sizes[:-1][column.known] += lengths[column.values[column.known]]
+            texts = column.texts if isinstance(column.texts, Strings) else Strings.of(column.texts)
+            sizes[:-1][column.known] += (texts.lengths + _BYTES_A_TEXT)[column.values[column.known]]
     return sizes

@@ -15,7 +15,9 @@ class SharedSizes:
     """What messages share: `by[i]`, ascending, names the thing `thing[i]`, which takes sizes[thing[i]] bytes."""
 
     def __init__(self, by: I64, thing: I64 | I32, sizes: I64) -> None:
-        order = np.argsort(thing, kind="stable")
+        """Find where each thing is named before. Cost: O(n log n), of numbers, not of places: a third."""
+        count = len(by)
+        order = np.sort(thing.astype(np.int64) * count + np.arange(count)) % max(count, 1)
         same = thing[order[1:]] == thing[order[:-1]]
         before = np.full(len(by), -1, np.int64)
         before[order[1:][same]] = by[order[:-1][same]]

@@ -22,8 +22,15 @@ Why the candidates suffice: the walk takes each row that is among the K best of 
 a range has p + q - 1 better ones there; where that is less than K, fewer than K of them lie between it and x, so the
 walk has taken it. Hence one message serves every range and every k, and whoever applies it compares no order.
 
-A row that becomes worse within its range stays or falls: it is heard by where it was, and only rows better than where
-it is now can move up. One that becomes better is heard by where it is now, and nothing moves up.
+What a message is about is two ranks (`_limits`): better is a rank < ref, and a candidate has ref < rank < cap.
+
+    the row goes              ref = old, cap = ABSENT    heard by where it was; all that is worse can move up
+    it comes, or is better    ref = new, cap = -1        heard by where it is now; nothing moves up
+    it is worse               ref = old, cap = new       heard by where it was; what is better than now can move up
+
+Of better rows the first K - base to each side are enough. While a walk has met b of them, K - base - b worse ones are
+among the K best of what it has seen: it remembers these by rank, and looks for nothing worse than the last of them. One
+that it gives up is worse than all that it finds from then on, so each side's candidates come in order by themselves.
 
 The tree is that of a2b_tree.py, a heap of minima over a layout's slots, and holds all rows but the one that changes.
 Ranks are unique (state/rank_order.py), so there are no ties. A message's bounds are closed and tight for K: beyond
@@ -35,11 +42,11 @@ change are *exact, silent, single*.
 
     | operation, K = 10                | cost                      | 50,000 rows, one core |
     | -------------------------------- | ------------------------- | --------------------- |
-    | a row comes                      | O(K log n)                | 0.6 us                |
-    | a row goes                       | O(K log n), 2K candidates | 1.0 us                |
-    | the best of all goes             | candidates O(K log(n/K))  | 8 us                  |
-    | a change of x, 2 messages        |                           | 3.4 us                |
-    | first k rows of a range          | O((k + log n) log k)      | 2 us                  |
+    | a row comes                      | O(K log n)                | 0.5 us                |
+    | a row goes                       | O(K log n), 2K candidates | 1.2 us                |
+    | the best of all goes             | candidates O(K log(n/K))  | 10 us                 |
+    | a change of x, 2 messages        |                           | 2.0 us                |
+    | first k rows of a range          | O((k + log n) log k)      | 1.5 us                |
 
 At worst each row is a candidate: a staircase that loses its lowest row, as for a minimum.
 """
@@ -62,14 +69,20 @@ OUT, IN, STAY = 1, 2, 3
 FIELDS = 13
 """Columns of the heads' array, as `BestFound` has them."""
 
-_FIRST_OUTPUT = 256
-_MANY = 64
-"""So many candidates are sorted otherwise than by insertion."""
+_SPARE = 5
+"""Of how many candidates a slot there is room before a change: one message's, and up to four times another's while they
+are brought in order."""
+
+HEADS, BOUNDS, CANDS = 0, 1, 2
+"""Where `used` says how many messages, bounds and candidates have been written."""
 
 Pair = tuple[int, int]
-_Out = tuple[I64, I64, I64]
-_Scratch = tuple[I64, I64, I64, I64]
-"""Room for K slots, twice for K ranks, and for a heap of nodes: made once, since a change takes less time than that."""
+_Change = tuple[int, int, int, int]
+"""Cause, number of the group, old and new rank."""
+
+# Arrays come one by one: where they came as members of a tuple, each call would count references to all of them, which
+# takes longer than the search. `nodes` and `x` are the tree and its slots; `head`, `bounds` and `cands` are written to,
+# at `used`; `worse` is room for K candidates.
 
 
 @numba.njit(cache=True)
@@ -150,18 +163,13 @@ def _run(x: I64, slot: int, begin: int, end: int) -> Pair:
 
 
 @numba.njit(cache=True)
-def _keep_least(least: I64, count: int, rank: int) -> int:
-    """Put `rank` among the least ones, sorted, of which `least` has room for so many; return how many there are."""
-    if count == len(least):
-        if rank >= least[count - 1]:
-            return count
-        count -= 1
+def _keep(worse: I64, count: int, x: int, rank: int) -> None:
+    """Put a candidate in its place among `count` ones by rank."""
     i = count
-    while i > 0 and least[i - 1] > rank:
-        least[i] = least[i - 1]
+    while i > 0 and worse[i - 1, 1] > rank:
+        worse[i, 0], worse[i, 1] = worse[i - 1, 0], worse[i - 1, 1]
         i -= 1
-    least[i] = rank
-    return count + 1
+    worse[i, 0], worse[i, 1] = x, rank
 
 
 @numba.njit(cache=True)
@@ -190,6 +198,16 @@ def _sift(nodes: I64, heap: I64, count: int, node: int) -> None:
         heap[i] = heap[child]
         i = child
     heap[i] = node
+
+
+@numba.njit(cache=True)
+def _heap_size(size: int, most: int) -> int:
+    """Return how many nodes wait at most: each row that is taken puts at most one a level on the heap."""
+    levels = 2
+    while size > 0:
+        levels += 1
+        size >>= 1
+    return (most + 2) * levels
 
 
 @numba.njit(cache=True)
@@ -226,192 +244,221 @@ def _best_of(nodes: I64, size: int, begin: int, end: int, limit: int, slots: I64
 
 
 @numba.njit(cache=True)
-def _room(out: I64, used: int, more: int) -> I64:
-    """Return `out`, or a copy twice as long if `more` columns do not fit behind those used."""
-    if used + more <= out.shape[1]:
-        return out
-    bigger = np.empty((out.shape[0], 2 * (used + more)), np.int64)
-    bigger[:, :used] = out[:, :used]
-    return bigger
+def _better_in(nodes: I64, core: Pair, ref: int, most: int) -> int:
+    """Return how many rows of the slots `core` are better than `ref`, or `most` where there are so many."""
+    size = len(nodes) >> 1
+    count, slot = 0, core[0]
+    while count < most and slot < core[1]:
+        if nodes[size + slot] < ref:
+            count += 1
+            slot += 1
+        elif slot + 1 == core[1]:
+            break
+        else:
+            slot = _find_right(nodes, size, slot + 1, ref - 1)
+            if slot < 0:
+                break
+    return count
+
+
+@numba.njit(cache=True)
+def _core_cands(nodes: I64, x: I64, core: Pair, base: int, cap: int, most: int, cands: I64, used: I64) -> None:
+    """Write the candidates of the core: its `most` least ranks < cap but for the first `base`, which are better."""
+    size = len(nodes) >> 1
+    slots, heap = np.empty(most, np.int64), np.empty(_heap_size(size, most), np.int64)
+    for i in range(base, _best_of(nodes, size, core[0], core[1], cap, slots, heap)):
+        cands[used[CANDS], 0], cands[used[CANDS], 1] = x[slots[i]], nodes[size + slots[i]]
+        used[CANDS] += 1
+
+
+@numba.njit(cache=True)
+def _walk_better(nodes: I64, x: I64, way: Pair, ref: int, wanted: int, bounds: I64, used: I64) -> int:
+    """Walk the slots from way[0] on until before way[1], note bounds until they are `wanted`; return how many."""
+    size, first, count = len(nodes) >> 1, used[BOUNDS], 0
+    slot, stop = way
+    left = stop < slot
+    while count < wanted and slot != stop:
+        slot = _find_left(nodes, size, slot, ref - 1) if left else _find_right(nodes, size, slot, ref - 1)
+        if slot < 0 or (slot <= stop if left else slot >= stop):
+            break
+        bounds[first + count] = x[slot]
+        count += 1
+        slot += -1 if left else 1
+    used[BOUNDS] = first + count
+    return count
 
 
 @numba.njit(cache=True)
 def _walk(
-    nodes: I64, size: int, x: I64, step: int, slot: int, seen: Pair, ref: int, cap: int, base: int, least: I64,
-    count: int, out: _Out, used: I64,
-) -> tuple[int, I64]:  # fmt: skip
-    """Walk from `slot` to one side of the slots `seen`; note bounds, and where cap > ref candidates.
+    nodes: I64, x: I64, way: Pair, limits: Pair, wanted: int, inside: Pair, worse: I64, bounds: I64, cands: I64,
+    used: I64,
+) -> int:  # fmt: skip
+    """Walk as `_walk_better` with limits = ref and cap, and note candidates too, the worst first.
 
-    least: the best ranks seen so far, `count` of them. Returns how many bounds, and the candidates' array.
+    `inside` are the places of the core's, which are among those noted. `worse` has those by rank that are still among
+    the K best of what was seen; one that is not is worse than all that are found from then on.
     """
-    _, bounds, cands = out
-    most, better = len(least), base
-    while better < most and seen[0] <= slot < seen[1]:
-        limit = ref - 1
-        if cap > ref:
-            limit = cap - 1 if count < most else min(cap, least[count - 1]) - 1
-        slot = _find_left(nodes, size, slot, limit) if step < 0 else _find_right(nodes, size, slot, limit)
-        if not seen[0] <= slot < seen[1]:
+    size, first, better, cand, kept = len(nodes) >> 1, used[BOUNDS], 0, used[CANDS], 0
+    for i in range(inside[0], inside[1]):
+        worse[kept, 0], worse[kept, 1] = cands[i, 0], cands[i, 1]
+        kept += 1
+    limit = worse[kept - 1, 1] - 1 if kept == wanted else limits[1] - 1
+    slot, stop = way
+    left = stop < slot
+    while slot != stop:
+        slot = _find_left(nodes, size, slot, limit) if left else _find_right(nodes, size, slot, limit)
+        if slot < 0 or (slot <= stop if left else slot >= stop):
             break
-        rank = nodes[size + slot]
-        if rank < ref:
-            bounds[0, used[1]] = x[slot]
-            used[1] += 1
+        rank, full = nodes[size + slot], kept == wanted - better
+        if full:
+            kept -= 1
+            cands[cand, 0], cands[cand, 1] = worse[kept, 0], worse[kept, 1]
+            cand += 1
+        if rank < limits[0]:
+            bounds[first + better] = x[slot]
             better += 1
+            if better == wanted:
+                break
         else:
-            cands = _room(cands, used[2], 1)
-            cands[0, used[2]], cands[1, used[2]] = x[slot], rank
-            used[2] += 1
-        if cap > ref:
-            count = _keep_least(least, count, rank)
-        slot += step
-    return better - base, cands
+            _keep(worse, kept, x[slot], rank)
+            kept += 1
+        if kept == wanted - better:
+            limit = worse[kept - 1, 1] - 1
+        slot += -1 if left else 1
+    for i in range(kept - 1, -1, -1):
+        cands[cand, 0], cands[cand, 1] = worse[i, 0], worse[i, 1]
+        cand += 1
+    used[BOUNDS], used[CANDS] = first + better, cand
+    return better
 
 
 @numba.njit(cache=True)
-def _by_rank(cands: I64, begin: int, end: int) -> None:
-    """Sort candidates by rank."""
-    if end - begin > _MANY:
-        order = np.argsort(cands[1, begin:end])
-        for field in range(2):
-            cands[field, begin:end] = cands[field, begin:end].copy()[order]
-        return
-    for i in range(begin + 1, end):
-        x, rank, j = cands[0, i], cands[1, i], i
-        while j > begin and cands[1, j - 1] > rank:
-            cands[0, j], cands[1, j] = cands[0, j - 1], cands[1, j - 1]
-            j -= 1
-        cands[0, j], cands[1, j] = x, rank
+def _by_rank(cands: I64, first: int, begin: int, middle: int, end: int) -> int:
+    """Merge what two walks noted from `begin` and from `middle` on to one list by rank at `first`; return its end.
+
+    Candidates of the core are in both, and come once. There is room for the list behind `end`.
+    """
+    left, right, put = middle - 1, end - 1, end
+    while left >= begin or right >= middle:
+        here, there = cands[left, 1] if left >= begin else ABSENT, cands[right, 1] if right >= middle else ABSENT
+        best = left if here < there else right
+        cands[put, 0], cands[put, 1] = cands[best, 0], cands[best, 1]
+        put += 1
+        left -= here <= there
+        right -= there <= here
+    for i in range(put - end):
+        cands[first + i, 0], cands[first + i, 1] = cands[end + i, 0], cands[end + i, 1]
+    return first + put - end
+
+
+@numba.njit(cache=True)
+def _limits(kind: int, old: int, new: int) -> Pair:
+    """Return `ref` and `cap` of a message (see the module's header)."""
+    if kind == OUT:
+        return old, ABSENT
+    if kind == IN:
+        return new, -1
+    return min(old, new), new if new > old else -1
 
 
 @numba.njit(cache=True)
 def _emit(
-    nodes: I64, size: int, x: I64, core: Pair, seen: Pair, clip: Pair, about: tuple[int, int, int, int, int],
-    ref: int, cap: int, scratch: _Scratch, out: _Out, used: I64,
-) -> _Out:  # fmt: skip
-    """Write one message, unless K rows of the core are better. `about`: cause, group, kind, old and new rank.
+    nodes: I64, x: I64, core: Pair, seen: Pair, clip: Pair, kind: int, change: _Change, worse: I64, head: I64,
+    bounds: I64, cands: I64, used: I64,
+) -> None:  # fmt: skip
+    """Write one message, unless K rows of the core are better.
 
-    Every range holds the slots `core`, and may hold any of `seen`. Candidates are looked for where cap > ref.
+    Every range of it holds the slots `core`, may hold any of `seen`, and lies within `clip`.
     """
-    slots, least, other, heap = scratch
-    most = len(slots)
-    inside = _best_of(nodes, size, core[0], core[1], max(cap, ref), slots, heap)
-    base = 0
-    for i in range(inside):
-        base += nodes[size + slots[i]] < ref
-    if base >= most:
-        return out
-    head, bounds, cands = _room(out[0], used[0], 1), _room(out[1], used[1], 2 * most), _room(out[2], used[2], most)
-    first_cand, count = used[2], 0
-    for i in range(inside if cap > ref else 0):
-        rank = nodes[size + slots[i]]
-        count = _keep_least(least, count, rank)
-        if i >= base:
-            cands[0, used[2]], cands[1, used[2]] = x[slots[i]], rank
-            used[2] += 1
-    lo, hi = clip
-    for i in range(count):
-        other[i] = least[i]
-    lefts, cands = _walk(
-        nodes, size, x, -1, core[0] - 1, seen, ref, cap, base, least, count, (head, bounds, cands), used
-    )
-    if base + lefts == most:
-        lo = max(lo, bounds[0, used[1] - 1] + 1)
-    rights, cands = _walk(nodes, size, x, 1, core[1], seen, ref, cap, base, other, count, (head, bounds, cands), used)
-    if base + rights == most:
-        hi = min(hi, bounds[0, used[1] - 1] - 1)
-    _by_rank(cands, first_cand, used[2])
-    message = (
-        about[0], about[1], about[2], lo, x[core[0]], x[core[1] - 1], hi, base, lefts, rights, used[2] - first_cand,
-        about[3], about[4],
-    )  # fmt: skip
-    for field in range(FIELDS):
-        head[field, used[0]] = message[field]
-    used[0] += 1
-    return head, bounds, cands
-
-
-@numba.njit(cache=True)
-def _stay(
-    nodes: I64, size: int, x: I64, core: Pair, group: Pair, number: int, cause: int, old: int, new: int,
-    scratch: _Scratch, out: _Out, used: I64,
-) -> _Out:  # fmt: skip
-    """Write the message to the ranges that hold the row before and after."""
-    ref, cap = min(old, new), new if new > old else -1
-    about = (cause, number, STAY, old, new)
-    return _emit(nodes, size, x, core, group, (INT64_MIN, INT64_MAX), about, ref, cap, scratch, out, used)
-
-
-@numba.njit(cache=True)
-def _alone(
-    nodes: I64, size: int, x: I64, core: Pair, seen: Pair, clip: Pair, number: int, cause: int, old: int, new: int,
-    scratch: _Scratch, out: _Out, used: I64,
-) -> _Out:  # fmt: skip
-    """Write the message to the ranges that hold the row only before (new = -1) or only after (old = -1)."""
-    if new < 0:
-        about, ref, cap = (cause, number, OUT, old, new), old, ABSENT
+    cause, group, old, new = change
+    ref, cap = _limits(kind, old, new)
+    base = _better_in(nodes, core, ref, len(worse))
+    wanted = len(worse) - base
+    if wanted == 0:
+        return
+    first, to_left, to_right = used[CANDS], (core[0] - 1, seen[0] - 1), (core[1], seen[1])
+    if cap > ref:
+        if core[1] - core[0] > 1:  # else it holds the row alone, which is not in the tree
+            _core_cands(nodes, x, core, base, cap, len(worse), cands, used)
+        inside = (first, used[CANDS])
+        lefts = _walk(nodes, x, to_left, (ref, cap), wanted, inside, worse, bounds, cands, used)
+        middle = used[CANDS]
+        rights = _walk(nodes, x, to_right, (ref, cap), wanted, inside, worse, bounds, cands, used)
+        used[CANDS] = _by_rank(cands, first, inside[1], middle, used[CANDS])
     else:
-        about, ref, cap = (cause, number, IN, old, new), new, -1
-    return _emit(nodes, size, x, core, seen, clip, about, ref, cap, scratch, out, used)
+        lefts = _walk_better(nodes, x, to_left, ref, wanted, bounds, used)
+        rights = _walk_better(nodes, x, to_right, ref, wanted, bounds, used)
+    lo = max(clip[0], bounds[used[BOUNDS] - rights - 1] + 1) if lefts == wanted else clip[0]
+    hi = min(clip[1], bounds[used[BOUNDS] - 1] - 1) if rights == wanted else clip[1]
+    at, cand_count = used[HEADS], used[CANDS] - first
+    head[at, 0], head[at, 1], head[at, 2] = cause, group, kind
+    head[at, 3], head[at, 4], head[at, 5], head[at, 6] = lo, x[core[0]], x[core[1] - 1], hi
+    head[at, 7], head[at, 8], head[at, 9], head[at, 10] = base, lefts, rights, cand_count
+    head[at, 11], head[at, 12] = -1 if kind == IN else old, -1 if kind == OUT else new
+    used[HEADS] = at + 1
 
 
 @numba.njit(cache=True)
 def _move(
-    nodes: I64, size: int, x: I64, slots: Pair, group: Pair, number: int, cause: int, old: int, new: int,
-    scratch: _Scratch, out: _Out, used: I64,
-) -> _Out:  # fmt: skip
+    nodes: I64, x: I64, slots: Pair, group: Pair, change: _Change, worse: I64, head: I64, bounds: I64, cands: I64,
+    used: I64,
+) -> None:  # fmt: skip
     """Write the messages of a row that goes from one slot of its group to another."""
+    everything = (INT64_MIN, INT64_MAX)
     here, there = _run(x, slots[0], group[0], group[1]), _run(x, slots[1], group[0], group[1])
     if x[slots[0]] == x[slots[1]]:
-        return _stay(nodes, size, x, here, group, number, cause, old, new, scratch, out, used)
+        _emit(nodes, x, here, group, everything, STAY, change, worse, head, bounds, cands, used)
+        return
     if x[slots[0]] < x[slots[1]]:
         only_old, only_new, both = (group[0], there[0]), (here[1], group[1]), (here[0], there[1])
         clip_old, clip_new = (INT64_MIN, x[slots[1]] - 1), (x[slots[0]] + 1, INT64_MAX)
     else:
         only_old, only_new, both = (there[1], group[1]), (group[0], here[0]), (there[0], here[1])
         clip_old, clip_new = (x[slots[1]] + 1, INT64_MAX), (INT64_MIN, x[slots[0]] - 1)
-    out = _alone(nodes, size, x, here, only_old, clip_old, number, cause, old, -1, scratch, out, used)
-    out = _alone(nodes, size, x, there, only_new, clip_new, number, cause, -1, new, scratch, out, used)
-    return _stay(nodes, size, x, both, group, number, cause, old, new, scratch, out, used)
+    _emit(nodes, x, here, only_old, clip_old, OUT, change, worse, head, bounds, cands, used)
+    _emit(nodes, x, there, only_new, clip_new, IN, change, worse, head, bounds, cands, used)
+    _emit(nodes, x, both, group, everything, STAY, change, worse, head, bounds, cands, used)
 
 
 @numba.njit(cache=True)
 def _replay(
-    nodes: I64, size: int, x: I64, group: I64, starts: I64, changes: I64, scratch: _Scratch, out: _Out, used: I64
-) -> _Out:
-    """Run changes in order; `changes` is int64[5, m]: cause, old slot and rank, new slot and rank, -1 where not there.
+    nodes: I64, x: I64, group: I64, starts: I64, changes: I64, begin: int, most: int, head: I64, bounds: I64,
+    cands: I64, used: I64,
+) -> int:  # fmt: skip
+    """Run changes in order from number `begin` on, until room may run out; return how many are done by then.
 
-    used: how many heads, bounds and candidates `out` has.
+    changes: int64[5, m]: cause, old slot and rank, new slot and rank, -1 where not there. One change says at worst
+    three messages; two of them have candidates (`_SPARE`).
     """
-    everything = (INT64_MIN, INT64_MAX)
-    for i in range(changes.shape[1]):
+    size, everything, worse = len(nodes) >> 1, (INT64_MIN, INT64_MAX), np.empty((most, 2), np.int64)
+    heads, ends, last = len(head) - 3, len(bounds) - 6 * most, len(cands) - _SPARE * len(x)
+    for i in range(begin, changes.shape[1]):
+        if used[HEADS] > heads or used[BOUNDS] > ends or used[CANDS] > last:
+            return i
         cause, here, old, there, new = changes[0, i], changes[1, i], changes[2, i], changes[3, i], changes[4, i]
         if here >= 0:
             _put(nodes, size, here, ABSENT)
         if here >= 0 and there >= 0 and group[here] == group[there]:
-            number = group[here]
-            bounds = (starts[number], starts[number + 1])
-            out = _move(nodes, size, x, (here, there), bounds, number, cause, old, new, scratch, out, used)
+            g = group[here]
+            own = (starts[g], starts[g + 1])
+            _move(nodes, x, (here, there), own, (cause, g, old, new), worse, head, bounds, cands, used)
         else:
-            if here >= 0:
-                bounds = (starts[group[here]], starts[group[here] + 1])
-                core = _run(x, here, bounds[0], bounds[1])
-                out = _alone(nodes, size, x, core, bounds, everything, group[here], cause, old, -1, scratch, out, used)
-            if there >= 0:
-                bounds = (starts[group[there]], starts[group[there] + 1])
-                core = _run(x, there, bounds[0], bounds[1])
-                out = _alone(nodes, size, x, core, bounds, everything, group[there], cause, -1, new, scratch, out, used)
+            for slot, kind in ((here, OUT), (there, IN)):
+                if slot >= 0:
+                    g = group[slot]
+                    own, about = (starts[g], starts[g + 1]), (cause, g, old, new)
+                    core = _run(x, slot, own[0], own[1])
+                    _emit(nodes, x, core, own, everything, kind, about, worse, head, bounds, cands, used)
         if there >= 0:
             _put(nodes, size, there, new)
-    return out
+    return changes.shape[1]
 
 
 @numba.njit(cache=True)
-def _first(
-    nodes: I64, size: int, x: I64, starts: I64, places: I64, most: I64, slots: I64, count: I64, heap: I64
-) -> int:
+def _first(nodes: I64, x: I64, starts: I64, places: I64, most: I64, slots: I64, count: I64) -> int:
     """Write the slots of the first `most[i]` rows of each place (group, lo, hi), one after the other, and how many."""
-    total = 0
+    size, total = len(nodes) >> 1, 0
+    heap = np.empty(_heap_size(size, most.max() if len(most) else 0), np.int64)
     for i in range(len(most)):
         count[i] = 0
         group, lo, hi = places[0, i], places[1, i], places[2, i]
@@ -428,6 +475,13 @@ def _first(
 
 ENTRIES = (_replay, _first)
 """The kernels that are called from Python; the others are compiled into them."""
+
+
+def _grown(array: I64, used: int) -> I64:
+    """Return a copy of what is used, with twice the room."""
+    bigger = np.empty((2 * len(array), *array.shape[1:]), np.int64)
+    bigger[:used] = array[:used]
+    return bigger
 
 
 @dataclass(frozen=True, slots=True)
@@ -465,14 +519,14 @@ class BestTree:
         changes: int64[5, m], of each its cause, old slot, old rank, new slot, new rank; -1 and -1 where there is none.
         Cost: see the module's header.
         """
-        layout, used = self._layout, np.zeros(3, np.int64)
-        room = max(_FIRST_OUTPUT, 2 * changes.shape[1])
-        out = np.empty((FIELDS, room), np.int64), np.empty((1, room), np.int64), np.empty((2, room), np.int64)
-        changes = np.ascontiguousarray(changes)
-        head, bounds, cands = _replay(
-            self._nodes, self._size, layout.x, layout.group, layout.starts, changes, self._scratch(most), out, used
-        )
-        return BestFound(head[:, : used[0]], bounds[0, : used[1]], cands[0, : used[2]], cands[1, : used[2]])
+        layout, used, done = self._layout, np.zeros(3, np.int64), 0
+        changes, out = np.ascontiguousarray(changes), self._room(changes.shape[1], most)
+        while done < changes.shape[1]:
+            done = _replay(self._nodes, layout.x, layout.group, layout.starts, changes, done, most, *out, used)
+            if done < changes.shape[1]:
+                out = [_grown(array, count) for array, count in zip(out, used.tolist(), strict=True)]
+        head, bounds, cands = (array[:count] for array, count in zip(out, used.tolist(), strict=True))
+        return BestFound(head.T, bounds, cands[:, 0], cands[:, 1])
 
     def first(self, group: I64, lo: I64, hi: I64, most: I64) -> tuple[I64, I64]:
         """Return the slots of the first most[i] rows with lo <= x <= hi in each group (number, or -1), and how many.
@@ -481,17 +535,7 @@ class BestTree:
         """
         slots, count = np.empty(int(most.sum()), np.int64), np.empty(len(group), np.int64)
         places = np.stack([group, lo, hi])
-        total = _first(
-            self._nodes,
-            self._size,
-            self._layout.x,
-            self._layout.starts,
-            places,
-            most,
-            slots,
-            count,
-            self._scratch(int(most.max(initial=1)))[3],
-        )
+        total = _first(self._nodes, self._layout.x, self._layout.starts, places, most, slots, count)
         return slots[:total], count
 
     def check(self, leaves: I64) -> None:
@@ -502,8 +546,14 @@ class BestTree:
         assert np.array_equal(nodes[1:], mended[1:]), f"1: minima {nodes}, should be {mended}"
         assert np.array_equal(nodes[size : size + len(leaves)], leaves), f"2: {nodes[size:]}, owner says {leaves}"
 
-    def _scratch(self, most: int) -> _Scratch:
-        """Return room for the kernels; a heap grows by at most one node a level with each that is taken from it."""
-        levels = self._size.bit_length() + 1
-        slots, least, other = np.empty((3, most), np.int64)
-        return slots, least, other, np.empty((most + 2) * levels, np.int64)
+    def _room(self, changes: int, most: int) -> list[I64]:
+        """Return arrays for the heads, bounds and candidates of so many changes, if they say what is usual.
+
+        What one change says at worst is room too, as the kernel makes none; pages that are not used take no memory.
+        """
+        heads, cands = 2 * changes + 3, 2 * most * changes + _SPARE * len(self._layout.x)
+        return [
+            np.empty((heads, FIELDS), np.int64),
+            np.empty(2 * most * heads, np.int64),
+            np.empty((cands, 2), np.int64),
+        ]

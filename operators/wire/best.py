@@ -68,9 +68,7 @@ def pack_best(header: Header, messages: BestMessages, seq: I64, causes: Causes, 
         **named,
     }
     numbers = {**heads, "bounds": messages.bounds, "cand_x": messages.cand_x, "cand": messages.cand}
-    others: dict[str, Any] = {
-        "group": dictionary(filled(messages.group, rows).astype(np.int32), pa.array(messages.groups, pa.binary()))
-    }
+    others: dict[str, Any] = {"group": dictionary(filled(messages.group, rows), pa.array(messages.groups, pa.binary()))}
     for i, column in enumerate(messages.images.values()):
         numbers |= {f"value/{i}": column.values, f"null/{i}": (~column.known).astype(np.int64)}
         if column.texts is not None:
@@ -81,7 +79,7 @@ def pack_best(header: Header, messages: BestMessages, seq: I64, causes: Causes, 
         header, channels=messages.channels, needed=[list(messages.images)], topics=causes.topics, count=count
     )
     stepped = {name: filled(values, rows) for name, values in steps.items()}
-    return write(header, {name: filled(values, rows) for name, values in numbers.items()}, others, stepped)
+    return write(header, numbers, others, stepped, rows)
 
 
 def read_best(header: Header, columns: Columns) -> PackedBest:

@@ -57,6 +57,6 @@ def _images(parts: Sequence[ImageValues]) -> ImageValues:
     values: list[I64] = []
     for part in parts:
         values.append(np.where(part.known, part.values + len(texts), 0))
-        texts += part.texts or ()
+        texts += part.listed
     known = np.concatenate([part.known for part in parts])
     return ImageValues(np.concatenate(values), known, None if parts[0].texts is None else texts)

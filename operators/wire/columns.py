@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
@@ -21,6 +21,7 @@ import pyarrow as pa
 
 from operators.record_error import FORMAT
 from operators.wire.header import Header
+from state.byte_table import Strings
 from state.change_batch import I32, I64, Bool
 from state.order_code import INT64_MAX
 
@@ -39,6 +40,7 @@ _TYPES = {
 }
 """Columns that are not integers, by what stands before a `/` in their names; among them may have holes:"""
 _HOLES = ("texts", "parts", "replies", "low", "high", "have")
+Number = TypeVar("Number", bound=np.generic)
 _OPTIONS = pa.ipc.IpcWriteOptions(compression="lz4")
 
 
@@ -142,9 +144,14 @@ def dictionary(places: I32, values: pa.Array) -> pa.DictionaryArray:
     return pa.DictionaryArray.from_arrays(pa.array(places, pa.int32()), values)
 
 
-def text_list(texts: Sequence[str], rows: int) -> pa.DictionaryArray:
+def text_list(texts: Sequence[str] | Strings, rows: int) -> pa.DictionaryArray:
     """Return a column that holds texts for others to name by their places; of itself it says nothing."""
-    return pa.DictionaryArray.from_arrays(pa.nulls(rows, pa.int8()), pa.array(texts, pa.string()))
+    if isinstance(texts, Strings) and len(texts):
+        ends = pa.py_buffer(np.append(texts.starts[:1], texts.stops).astype(np.int32))
+        named = pa.StringArray.from_buffers(len(texts), ends, pa.py_buffer(texts.data))
+    else:
+        named = pa.array([] if isinstance(texts, Strings) else texts, pa.string())
+    return pa.DictionaryArray.from_arrays(pa.nulls(rows, pa.int8()), named)
 
 
 def write(
@@ -152,13 +159,16 @@ def write(
     numbers: Mapping[str, npt.NDArray[Any] | int],
     others: Mapping[str, pa.Array],
     steps: Mapping[str, I64] | None = None,
+    rows: int | None = None,
 ) -> bytes:
     """Return a record of the header's format, at least `FORMAT`.
 
-    A number in the place of a column stands for as many of it as rows.
-    `steps` are columns of integers whose neighbours are alike.
+    A number in the place of a column stands for as many of it as rows. `steps` are columns of integers whose neighbours
+    are alike. Where `rows` are said, the columns of `numbers` may be shorter, and are filled up.
     """
-    layout = Layout(len(next(values for values in numbers.values() if isinstance(values, np.ndarray))), {})
+    if rows is None:
+        rows = len(next(values for values in numbers.values() if isinstance(values, np.ndarray)))
+    layout = Layout(rows, {})
     columns = dict(others)
     for name, values in numbers.items():
         if isinstance(values, int):
@@ -176,19 +186,19 @@ def write(
     return bytes(sink.getvalue().to_pybytes())
 
 
-def filled(values: npt.NDArray[Any], rows: int) -> I64:
+def filled(values: npt.NDArray[Number], rows: int) -> npt.NDArray[Number]:
     """Return a table's column as long as a record's: filled up with its last value."""
-    return np.pad(values.astype(np.int64, copy=False), (0, rows - len(values)), "edge" if len(values) else "constant")
+    return np.pad(values, (0, rows - len(values)), "edge" if len(values) else "constant")
 
 
 def _narrow(name: str, values: I64, layout: Layout, columns: dict[str, pa.Array]) -> None:
-    """Enter a column as differences from its least value, but for one of equal values."""
-    least = int(values.min()) if layout.rows else 0
+    """Enter a column as differences from its least value, but for one of equal values; it is filled up when narrow."""
+    least = int(values.min()) if len(values) else 0
     layout.least[name] = least
     differences = (values - np.int64(least)).view(np.uint64)
-    top = int(differences.max()) if layout.rows else 0
+    top = int(differences.max()) if len(values) else 0
     if top:
-        columns[name] = pa.array(differences.astype(np.min_scalar_type(top), copy=False))
+        columns[name] = pa.array(filled(differences.astype(np.min_scalar_type(top), copy=False), layout.rows))
 
 
 def _stepped(name: str, values: I64, layout: Layout) -> I64:

@@ -1,7 +1,7 @@
 import json
 
 from benchmarks.bench import Sizes
-from benchmarks.report import as_table, lines, write
+from benchmarks.report import GOALS, SHOWN, as_table, lines, write
 
 
 def test_structures_are_spread_and_goals_judged() -> None:
@@ -18,6 +18,10 @@ def test_structures_are_spread_and_goals_judged() -> None:
         ("latency_ms.p99", "3,001", "<= 3,000", "no"),
     ]
     assert as_table(figures).row_count == 4
+
+
+def test_what_has_a_goal_is_shown() -> None:
+    assert {path.split(".")[0] for path in GOALS} <= set(SHOWN)
 
 
 def test_what_is_written_can_be_read(tmp_path) -> None:

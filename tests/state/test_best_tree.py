@@ -175,6 +175,31 @@ def test_a_staircase_that_loses_its_lowest_row_names_all_others() -> None:
     assert found.cand.tolist() == list(range(1, n)) and found.cand_x.tolist() == list(range(n - 1, 0, -1))
 
 
+def goes(n: int) -> list[list[int]]:
+    """A staircase loses its lowest row, again and again: each change names all that are left."""
+    return [[i, n - 1 - i, i + 1, -1, -1] for i in range(n // 2)]
+
+
+def moves(n: int) -> list[list[int]]:
+    """The best row of all moves from one end to the other and back: three messages each time."""
+    ends = [0, n - 1]
+    there = [[i, ends[i % 2], 0, ends[(i + 1) % 2], 0] for i in range(3, n)]
+    return [[0, ends[0], n, -1, -1], [1, ends[1], 1, -1, -1], [2, -1, -1, ends[1], 0], *there]
+
+
+@pytest.mark.parametrize("changes", [goes, moves])
+@pytest.mark.parametrize("most", [1, 3])
+def test_more_is_said_than_there_was_room_for(changes, most: int) -> None:
+    n = 120
+    layout = Layout(np.arange(n), np.arange(n), np.zeros(n, np.int64), np.array([0, n]), np.arange(n), 0)
+    leaves, asked = np.arange(n, 0, -1), np.array(changes(n))
+    whole, tree = BestTree(layout, leaves).replay(asked.T, most), BestTree(layout, leaves)
+    alone = [tree.replay(asked[i : i + 1].T, most) for i in range(len(asked))]
+    for name in ("head", "bounds", "cand_x", "cand"):
+        told = np.concatenate([getattr(one, name) for one in alone], axis=-1)
+        assert np.array_equal(getattr(whole, name), told), name
+
+
 def test_a_tree_without_slots() -> None:
     empty = np.zeros(0, np.int64)
     tree = BestTree(Layout(empty, empty, empty, np.array([0]), empty, 0), empty)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from catalog.query.channel import BestChannel, Order
 from operators.best_messages import HEADS, BestMessages, ImageValues
 from operators.packed import Header, PackedBest, PackedError, pack_best, unpack
+from state.byte_table import Strings
 from state.causes import Causes
 from state.order_code import INT64_MAX, INT64_MIN
 from tests.effort import examples
@@ -112,6 +113,19 @@ def test_any_messages_come_back_exactly(drawn, shared):
     assert (read.partition.tolist(), read.offset.tolist()) == ((cause % 3).tolist(), (cause * 7 + 1).tolist())
     flags = [False] * len(drawn) if read.several is None else read.several.tolist()
     assert flags == (np.bincount(cause)[cause] > 1).tolist() if shared else not any(flags)
+
+
+@given(drawn=st.lists(MESSAGE, min_size=1, max_size=6), data=st.data())
+@settings(max_examples=examples(100), deadline=None)
+def test_texts_as_a_shard_has_them_make_the_same_bytes(drawn, data):
+    listed = messages_of(drawn, list(range(len(drawn))))
+    names = replace(listed.images["name"], texts=Strings.of(NAMES))
+    laid_out = replace(listed, images=listed.images | {"name": names})
+    which = np.array(sorted(data.draw(st.sets(st.integers(0, len(drawn) - 1)))), np.int64)
+    for one, other in ((listed, laid_out), (listed.take(which, TEXT_BOUNDS), laid_out.take(which, TEXT_BOUNDS))):
+        assert one.images["name"].plain() == other.images["name"].plain()
+        seq, causes = np.arange(len(one)), causes_of(len(drawn))
+        assert pack_best(HEADER, one, seq, causes) == pack_best(HEADER, other, seq, causes)
 
 
 def golden() -> bytes:
