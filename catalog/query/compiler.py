@@ -23,6 +23,7 @@ from catalog.query.range_plan import is_number_type
 from catalog.query.recent import Recent
 from catalog.query.shape import COUNTS, AnyShape, Region
 from catalog.query.template import Key, Pieces, content, guarded, is_template, split
+from catalog.query.template_parts import TemplateParts
 from catalog.query.unsupported import SUPPORTED
 from catalog.schema.relation import Catalog
 from catalog.sql.errors import SqlError, SubscriptionError
@@ -114,6 +115,7 @@ class Compiler:
         self.catalog = catalog
         self._shortcuts: Recent[Key, Shortcut | _WholeWay] = Recent(max_templates)
         self._prepared: Recent[str, Prepared] = Recent(max_templates)
+        self._parts = TemplateParts(max_templates)
 
     def compile(self, sql: str) -> Compiled:
         """Compile one SELECT.
@@ -124,7 +126,7 @@ class Compiler:
         if len(sql) > MAX_CHARACTERS:
             raise _too_long(sql)
         key, literals = split(sql)
-        shortcut = self._shortcuts.get(key)
+        shortcut = self._shortcuts.get(key) or self._from_parts(key, sql)
         if not isinstance(shortcut, Shortcut):
             return self._compile_whole(sql, key if shortcut is None else None, literals)
         pieces, behind = shortcut.pieces(key, literals)
@@ -180,6 +182,20 @@ class Compiler:
         shortcut = self._shortcuts.get(key)
         return shortcut if isinstance(shortcut, Shortcut) else None
 
+    def _from_parts(self, key: Key, sql: str) -> Shortcut | None:
+        """Put a template together from parts that are known, and remember it; None where it is for the parser."""
+        found = self._parts.assembled(key)
+        if found is None:
+            return None
+        try:
+            plan = make_plan(self.catalog, found.question, StatementText(sql, SubscriptionError))
+        except SubscriptionError:
+            return None
+        kinds = tuple([o.kind for o in found.question.operands if o.kind is not None])
+        shortcut = Shortcut(plan, kinds, _fixed(found.question), found.literals, found.end)
+        self._shortcuts.put(key, shortcut)
+        return shortcut
+
     def _compile_whole(self, sql: str, key: Key | None, literals: list[str]) -> Compiled:
         """Compile by the parser; with `key`, remember whether its template may take the shortcut from now on."""
         options = _options(sql)
@@ -223,10 +239,13 @@ def _shortcut(
     same = key[0][:count] == parts[:-1] and key[0][count][:end] == parts[-1] and literals[:count] == own
     if not (same and guarded(key[0]) and is_template((parts, quoted), own, text.statements[0], question)):
         return None
-    fixed = tuple(
-        [(i, o.text) for i, o in enumerate(question.constants) if o.kind in (LiteralKind.BOOLEAN, LiteralKind.NULL)]
-    )
-    return Shortcut(plan, kinds, fixed, count, end)
+    return Shortcut(plan, kinds, _fixed(question), count, end)
+
+
+def _fixed(question: Question) -> tuple[tuple[int, str], ...]:
+    """Return the constants that are no literals, by number."""
+    kinds = (LiteralKind.BOOLEAN, LiteralKind.NULL)
+    return tuple([(i, o.text) for i, o in enumerate(question.constants) if o.kind in kinds])
 
 
 def check_policy(shape: AnyShape, columns: Sequence[ColumnType | None], notify: Notify) -> None:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from catalog.query.like_pattern import beyond_prefix, read_pattern
 from catalog.query.shape import BEYOND_KEYS, LOWEST_KEY
@@ -28,22 +29,24 @@ _FAR = 10**40
 
 @dataclass(frozen=True, slots=True)
 class ConditionSet:
-    """A condition of one column. `operands`: number of each constant, and whether a minus stands before it."""
+    """A condition of one column.
+
+    operands: number of each constant, and whether a minus stands before it.  anything: every value and NULL.
+    """
 
     column: str
     type: ColumnType
     operator: str
     operands: tuple[tuple[int, bool], ...]
     _everything: ValueSet
+    anything: ValueSet
     _reach: tuple[int, int]
     _placing: Placing | None
 
     @classmethod
     def of(cls, column: str, type_: ColumnType, operator: str, operands: tuple[tuple[int, bool], ...]) -> ConditionSet:
         """Return what `column operator operands` is, the operator one of `condition_tree.OPPOSITES`."""
-        text = type_.kind is Kind.VARCHAR
-        reach = (0, 0) if text else type_.reach
-        return cls(column, type_, operator, operands, everything(type_), reach, None if text else placing(type_))
+        return cls(column, type_, operator, operands, *_of_type(type_))
 
     def values(self, kinds: Sequence[LiteralKind], texts: Sequence[str]) -> ValueSet:
         """Return what it holds. Cost: 1-3 us a constant. Raises ConstantRefused with `column` and `operand`."""
@@ -111,6 +114,15 @@ class ConditionSet:
         end = after(key) if not more else BEYOND_KEYS if beyond is None else beyond.encode()
         intervals.append((key, end))
         return True
+
+
+@lru_cache(256)
+def _of_type(type_: ColumnType) -> tuple[ValueSet, ValueSet, tuple[int, int], Placing | None]:
+    """Return all values of a type, these and NULL, its reach, and what places literals among its codes."""
+    text = type_.kind is Kind.VARCHAR
+    every = everything(type_)
+    reach = (0, 0) if text else type_.reach
+    return every, ValueSet(every.intervals, True), reach, None if text else placing(type_)
 
 
 _PATTERNS = frozenset({"like", "not like", "prefix", "not prefix"})

@@ -66,17 +66,18 @@ def make_filter_plan(relation: Relation, question: Question, text: StatementText
     """
     shown = shown_columns(relation, question, text)
     columns = tuple([c.type for c in shown]) if shown else measures(relation, question.items, text)
-    found = {c: column_of(relation, c.column, text) for c in conditions_of(question.condition)}
-    for condition, column in found.items():
-        _check_texts(condition, column, text)
+    found = {id(c): column_of(relation, c.column, text) for c in conditions_of(question.condition)}
+    for condition in conditions_of(question.condition):
+        _check_texts(condition, found[id(condition)], text)
     compared = {column.name for column in found.values()}
     tested = tuple([column.name for column in relation.columns if column.name in compared])
+    place = {name: i for i, name in enumerate(tested)}
 
     def placed(condition: Condition) -> tuple[int, ConditionSet]:
-        column = found[condition]
+        column = found[id(condition)]
         operands = tuple([(i, question.operands[i].negative) for i in condition.operands])
         made = ConditionSet.of(column.name, column.type, condition.operator, operands)
-        return tested.index(column.name), made
+        return place[column.name], made
 
     names = tuple([column.name for column in shown])
     shape = FilterShape(
@@ -124,6 +125,8 @@ def _check_texts(condition: Condition, column: Column, text: StatementText) -> N
 
 def _bucket(relation: Relation, question: Question, text: StatementText) -> tuple[ColumnTests, ...]:
     """Return the comparisons by `=` that say which bucket; () where there are no buckets. Refuse where some lack."""
+    if not relation.bucket_by:
+        return ()
     by_column: dict[str, list[tuple[str, int, bool]]] = {}
     for condition in _beside(question.condition):
         if condition.operator == "=" and condition.column.text in relation.bucket_by:
