@@ -197,3 +197,14 @@ def test_parts_are_bounded() -> None:
         sql = f"SELECT symbol AS a{i} FROM stock WHERE volume = 1 AND price IN ({', '.join(['1'] * (i + 1))})"
         assert parts.assembled(split(sql)[0]) is not None
     assert (len(parts._heads), len(parts._atoms)) == (4, 4)
+
+
+def test_what_is_put_together_is_remembered_when_it_comes_again() -> None:
+    one = compiler()
+    sql = f"{HEAD}volume = 5 AND price > 1"
+    for times in (0, 1, 1):
+        one.compile(sql)
+        assert len(one._shortcuts) == times
+    other = compiler()
+    other.compile(sql)
+    assert other.shortcut(split(sql)[0]) is not None and len(other._shortcuts) == 1
