@@ -125,25 +125,28 @@ def decode_row(data: bytes) -> list[int | str | None]:
     return _ROW.decode(data)
 
 
-def decode_rows(rows: Sequence[bytes]) -> list[list[int | str | None] | None]:
-    """Read many rows, None for what is no row. Cost: 0.5 us each; three times as much where one is none.
+def decode_rows(rows: Sequence[bytes], width: int) -> list[list[int | str | None] | None]:
+    """Read many rows of `width` values, None for what is none. Cost: 0.5 us each; thrice as much where one is none.
 
     They are read as one array, of which each has to be a piece by itself.
     """
     together = _ARRAY + len(rows).to_bytes(4, "big") + b"".join(rows)
     try:
         if list(map(bytes, _PIECES.decode(together))) == list(rows):
-            return [*_ROWS.decode(together)]
+            read = _ROWS.decode(together)
+            if set(map(len, read)) <= {width}:
+                return [*read]
     except (msgspec.DecodeError, RecursionError):
         pass
-    return [_row_of(row) for row in rows]
+    return [_row_of(row, width) for row in rows]
 
 
-def _row_of(data: bytes) -> list[int | str | None] | None:
+def _row_of(data: bytes, width: int) -> list[int | str | None] | None:
     try:
-        return decode_row(data)
+        row = decode_row(data)
     except msgspec.DecodeError:
         return None
+    return row if len(row) == width else None
 
 
 def decode_reply(data: bytes) -> Reply:

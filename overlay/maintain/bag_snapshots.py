@@ -124,11 +124,10 @@ class BagSnapshots:
         if not rows:
             return {slot: BagAnswer(row_digest.Digest(), []) for slot in which}
         places = {row: place for place, row in enumerate(dict.fromkeys(rows))}
-        values = decode_rows(list(places))
-        read = [row for row in values if row is not None and len(row) == len(entry.types)]
+        values = decode_rows(list(places), len(entry.types))
+        read = [row for row in values if row is not None]
         if len(read) < len(values):
-            width = len(entry.types)
-            sound = {row for row, one in zip(places, values, strict=True) if one is not None and len(one) == width}
+            sound = {row for row, one in zip(places, values, strict=True) if one is not None}
             left = {slot: reply for slot, reply in replies.items() if sound.issuperset(reply.rows)}
             return self._rows(left) if left else {}
         ends = np.cumsum([0, *map(len, which.values())])
