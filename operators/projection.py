@@ -1,6 +1,6 @@
 """Rows projected to a SELECT list: as bytes that are sent, how many bytes they count, and as numbers of a digest.
 
-Cost, for each row and column: bytes 0.3 us, sizes 10 ns, numbers 3 ns; besides 0.3 us for each different text, numbers
+Cost, for each row and column: bytes 0.2 us, sizes 10 ns, numbers 3 ns; besides 0.3 us for each different text, numbers
 30 ns for each text that the table has.
 """
 
@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 
 from catalog.schema.relation import Relation
-from operators.reply import encode_row
+from operators.reply import encode_rows
 from state.change_batch import I64
 from state.row_digest import U64, hashes
 from state.row_store import Replay, RowStore
@@ -33,7 +33,7 @@ class Projection:
     def encoded(self, which: I64) -> list[bytes]:
         """Return each of the rows `which` as bytes."""
         columns = map(self._values, self._columns, self._coded, [which] * len(self._columns))
-        return [encode_row(row) for row in zip(*columns, strict=True)]
+        return encode_rows(zip(*columns, strict=True))
 
     def sizes(self, which: I64) -> I64:
         """Return how many bytes each of the rows `which` counts."""

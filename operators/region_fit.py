@@ -50,7 +50,18 @@ class RegionFit:
     def reasons(self, regions: Sequence[Region]) -> list[str]:
         """Return `why_not` of each region, the terms of filters read all at once. Cost: 1 us a filter."""
         read = self._read(regions)
-        return [self._why_not(region, i in read) for i, region in enumerate(regions)]
+        known: dict[tuple[object, ...], str] = {}
+        reasons = []
+        for i, region in enumerate(regions):
+            if i not in read:
+                reasons.append(self._why_not(region, False))
+                continue
+            alike = id(region.shape), region.group, region.lo, region.hi, region.empty
+            reason = known.get(alike)
+            if reason is None:
+                reason = known[alike] = self._why_not(region, True)
+            reasons.append(reason)
+        return reasons
 
     def why_not(self, region: Region) -> str:
         """Return why `region` does not fit, '' where it does."""
@@ -58,10 +69,11 @@ class RegionFit:
 
     def _read(self, regions: Sequence[Region]) -> set[int]:
         """Return the places of filters whose terms are sure to fit: order codes, of columns that have such."""
-        places = [i for i, region in enumerate(regions) if region.terms and self._of(region.shape).filters is not None]
+        shapes = {id(region.shape): region.shape for region in regions if region.terms}
+        shapes = {name: shape for name, shape in shapes.items() if self._of(shape).filters is not None}
+        places = [i for i, region in enumerate(regions) if region.terms and id(region.shape) in shapes]
         if not places:
             return set()
-        shapes = {id(regions[i].shape): regions[i].shape for i in places}
         number = {shape: i for i, shape in enumerate(shapes)}
         coded = [found.tested for shape in shapes.values() if (found := self._of(shape).filters) is not None]
         fits = np.full((len(coded), 2 + max(map(len, coded))), False)

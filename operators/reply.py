@@ -16,7 +16,7 @@ A batch may have a million of them: none can be part of a cycle, so the garbage 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -79,6 +79,10 @@ Reply = Rows | Digest | Same | Refused | Later
 
 _encode = msgspec.msgpack.Encoder().encode
 _ROW = msgspec.msgpack.Decoder(list[int | str | None])
+_ROWS = msgspec.msgpack.Decoder(list[list[int | str | None]])
+_PIECES = msgspec.msgpack.Decoder(list[msgspec.Raw])
+_ARRAY = b"\xdd"
+"""Begins an array whose length stands behind it in four bytes."""
 _DECODER = msgspec.msgpack.Decoder(Reply)
 _FIXED_BYTES = 40
 _BYTES_A_ROW = 5
@@ -94,7 +98,7 @@ def reply_size(reply: Reply) -> int:
     if isinstance(reply, Refused):
         return _FIXED_BYTES + sum(len(text.encode()) for text in (reply.code, reply.message, reply.hint))
     rows = reply.rows if isinstance(reply, Rows) else ()
-    return _FIXED_BYTES + sum(map(len, rows)) + _BYTES_A_ROW * len(rows)
+    return _FIXED_BYTES + len(b"".join(rows)) + _BYTES_A_ROW * len(rows)
 
 
 def rows_apart(reply: Reply, most: int) -> list[Reply]:
@@ -111,9 +115,38 @@ def encode_row(values: Iterable[int | str | None]) -> bytes:
     return _encode(tuple(values))
 
 
+def encode_rows(rows: Iterable[tuple[int | str | None, ...]]) -> list[bytes]:
+    """Return `encode_row` of each of many rows. Cost: 0.2 us each."""
+    return list(map(_encode, rows))
+
+
 def decode_row(data: bytes) -> list[int | str | None]:
     """Read what `encode_row` wrote. Raises msgspec.DecodeError."""
     return _ROW.decode(data)
+
+
+def decode_rows(rows: Sequence[bytes], width: int) -> list[list[int | str | None] | None]:
+    """Read many rows of `width` values, None for what is none. Cost: 0.5 us each; thrice as much where one is none.
+
+    They are read as one array, of which each has to be a piece by itself.
+    """
+    together = _ARRAY + len(rows).to_bytes(4, "big") + b"".join(rows)
+    try:
+        if list(map(bytes, _PIECES.decode(together))) == list(rows):
+            read = _ROWS.decode(together)
+            if set(map(len, read)) <= {width}:
+                return [*read]
+    except (msgspec.DecodeError, RecursionError):
+        pass
+    return [_row_of(row, width) for row in rows]
+
+
+def _row_of(data: bytes, width: int) -> list[int | str | None] | None:
+    try:
+        row = decode_row(data)
+    except msgspec.DecodeError:
+        return None
+    return row if len(row) == width else None
 
 
 def decode_reply(data: bytes) -> Reply:

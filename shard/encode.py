@@ -110,10 +110,12 @@ def _pack(header: Header, part: _Part, chunk: int, of: int) -> bytes:
 
 def _cut(snapshot: Snapshot) -> Iterator[Snapshot]:
     """Yield runs of answers that take at most `RECORD_BYTES`; one that takes more stands in several (`_spread`)."""
+    sizes = [BYTES_PER_ANSWER] * len(snapshot.version)
     if snapshot.answers.parts or snapshot.replies:
-        snapshot = _spread(snapshot)
-    sized = snapshot.answers.parts or snapshot.replies
-    sizes = _sizes(snapshot) if sized else np.full(len(snapshot.version), BYTES_PER_ANSWER)
+        sizes = _sizes(snapshot)
+        if max(sizes, default=0) > RECORD_BYTES:
+            snapshot = _spread(snapshot)
+            sizes = _sizes(snapshot)
     for run in byte_runs(sizes):
         yield _slice(snapshot, run.start, run.stop)
 
@@ -133,11 +135,14 @@ def _spread(snapshot: Snapshot) -> Snapshot:
     return Snapshot(np.repeat(snapshot.version, times), Answers(new, known, parts), replies)
 
 
-def _sizes(snapshot: Snapshot) -> Iterator[int]:
-    for i in range(len(snapshot.version)):
-        parts, reply = snapshot.answers.parts.get(i), snapshot.replies.get(i)
-        size = 0 if parts is None else encoded_size(parts)
-        yield BYTES_PER_ANSWER + size + (0 if reply is None else reply_size(reply))
+def _sizes(snapshot: Snapshot) -> list[int]:
+    """Return at most how many bytes each answer takes."""
+    sizes = [BYTES_PER_ANSWER] * len(snapshot.version)
+    for i, parts in snapshot.answers.parts.items():
+        sizes[i] += encoded_size(parts)
+    for i, reply in snapshot.replies.items():
+        sizes[i] += reply_size(reply)
+    return sizes
 
 
 def _slice(snapshot: Snapshot, start: int, end: int) -> Snapshot:

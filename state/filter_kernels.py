@@ -513,8 +513,9 @@ def _judge(
 def match(
     old: I64, old_valid: Bool, had: Bool, new: I64, new_valid: Bool, has: Bool, changed: U64, cells_old: U8,
     cells_new: U8, shift: int, fan: int, upper: U64, zone: U64, lines: U64, block: I32, known: I32, many: I32,
-    alive: U64, rec: I64, rest: I64, bounds: I64, first: I32, following: I32, stamp: I64, epoch: int, start: int,
-    out_change: I32, out_slot: I64, out_kind: I8, counted: I64, either: U64, other: U64, near: I64,
+    alive: U64, asked: U64, asked_upper: U64, rec: I64, rest: I64, bounds: I64, first: I32, following: I32, stamp: I64,
+    epoch: int, start: int, out_change: I32, out_slot: I64, out_kind: I8, counted: I64, either: U64, other: U64,
+    near: I64,
 ) -> tuple[int, int]:  # fmt: skip
     """Write the hits of changes from `start` on. Returns (next, count): where it stopped for want of room for all hits
     of a change, and how many hits of the changes before that there are. No stamp is `epoch` + the number of a change.
@@ -527,9 +528,13 @@ def match(
             continue
         apart = a and (not b or _moved(cells_old, cells_new, i))
         for u in range(len(upper)):
+            if (asked_upper[u] & bits) == np.uint64(0):
+                continue
             if not ((b and _admits(upper, u, cells_new, i)) or (apart and _admits(upper, u, cells_old, i))):
                 continue
             for s in range(u * fan, min((u + 1) * fan, len(zone))):
+                if (asked[s] & bits) == np.uint64(0):
+                    continue
                 x, y = b and _admits(zone, s, cells_new, i), apart and _admits(zone, s, cells_old, i)
                 if x or y:
                     n = _candidates(

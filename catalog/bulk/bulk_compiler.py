@@ -27,7 +27,7 @@ from catalog.query.best_shape import BestShape
 from catalog.query.compiler import MAX_CHARACTERS, Compiled, Compiler, Shortcut
 from catalog.query.condition_set import ConditionSet
 from catalog.query.filter_plan import FilterPlan
-from catalog.query.filter_terms import MAX_COLUMNS, encode_terms, intervals_text
+from catalog.query.filter_terms import MAX_COLUMNS, box_of_intervals, encode_terms
 from catalog.query.range_plan import ColumnTests, RangePlan
 from catalog.query.shape import NO_GROUP, Region
 from catalog.query.template import split
@@ -178,7 +178,7 @@ class _Regions:
         """Find the regions of filters: in numbers where numbers alone are compared, all of them, else one by one."""
         self.bounds[:] = INT64_MIN, INT64_MAX
         columns = self._conjunction(plan)
-        left = self._in_numbers(plan, columns) if columns else np.arange(len(self._rows))
+        left = self._in_numbers(columns) if columns else np.arange(len(self._rows))
         groups = {group: i for i, group in enumerate(self.groups)}
         terms = {text: i for i, text in enumerate(self.terms)}
         for place, row in zip(left.tolist(), self._rows[left].tolist(), strict=True):
@@ -202,18 +202,16 @@ class _Regions:
                 return None
         return columns
 
-    def _in_numbers(self, plan: FilterPlan, columns: dict[int, list[ConditionSet]]) -> I64:
+    def _in_numbers(self, columns: dict[int, list[ConditionSet]]) -> I64:
         """Write the terms of rows whose constants `ranges` can read; return the places of all others."""
         shape, places = (len(self._rows), len(columns)), sorted(columns)
         low, high, far = np.empty(shape, np.int64), np.empty(shape, np.int64), np.zeros(shape[0], np.bool_)
-        wholes: list[tuple[int, int] | None] = []
         for j, place in enumerate(places):
             type_ = columns[place][0].type
             bounds, too_far = self._bounds(type_, [(o.operator, i, m) for o in columns[place] for i, m in o.operands])
             far |= too_far
             least, greatest = type_.reach
             low[:, j], high[:, j] = np.maximum(bounds[:, 0], least), np.minimum(bounds[:, 1], greatest)
-            wholes.append(None if plan.form.all[place].null else (least, greatest))
         taken = (~far).nonzero()[0]
         self.empty[taken] = (low > high)[taken].any(axis=1)
         self.group[taken], self.groups = 0, [NO_GROUP]
@@ -222,7 +220,7 @@ class _Regions:
             taken.tolist(), self.empty[taken].tolist(), low[taken].tolist(), high[taken].tolist(), strict=True
         ):
             if not empty:
-                self.term[row] = terms.setdefault(intervals_text(places, lows, highs, wholes), len(terms))
+                self.term[row] = terms.setdefault(box_of_intervals(zip(places, lows, highs, strict=True)), len(terms))
         self.terms = list(terms)
         return far.nonzero()[0]
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from catalog.query.condition_set import ConditionSet
 from catalog.query.condition_tree import Condition, Or, Tree
 from catalog.query.filter_terms import MAX_BOXES, MAX_COLUMNS, MAX_INTERVALS, Box
-from catalog.query.value_set import ValueSet, everything
+from catalog.query.value_set import ValueSet
 from catalog.types.literal import ConstantRefused, LiteralKind
 
 _FEW = 6
@@ -188,7 +188,7 @@ def _key(box: Box) -> _Key:
 def _gather(tree: Tree, placed: Callable[[Condition], tuple[int, ConditionSet]], all_: dict[int, ValueSet]) -> BoxTree:
     if isinstance(tree, Condition):
         place, holds = placed(tree)
-        all_[place] = ValueSet(everything(holds.type).intervals, True)
+        all_[place] = holds.anything
         return OneColumn(place, holds)
     union = isinstance(tree, Or)
     columns: dict[int, list[_Values]] = {}

@@ -1,6 +1,7 @@
 """The compiler of subscriptions: SQL, or a template with parameters, becomes a region of a shape.
 
     text -> tokens and tree -> question (syntax) -> plan (names and types) -> region (constants)
+    parts that are known ------^ (`catalog.query.template_parts`)
 
 All but the last depend on the template alone and are done once for it (`catalog.query.template`); a subscription of a
 known template costs only the last. Whatever the shortcut cannot accept goes the whole way, so that every refusal
@@ -23,6 +24,7 @@ from catalog.query.range_plan import is_number_type
 from catalog.query.recent import Recent
 from catalog.query.shape import COUNTS, AnyShape, Region
 from catalog.query.template import Key, Pieces, content, guarded, is_template, split
+from catalog.query.template_parts import TemplateParts
 from catalog.query.unsupported import SUPPORTED
 from catalog.schema.relation import Catalog
 from catalog.sql.errors import SqlError, SubscriptionError
@@ -107,13 +109,16 @@ class Compiler:
     """Compiles subscriptions against one version of the catalog.
 
     Holds at most `max_templates` templates of each form; the least recently used is forgotten first.
-    Cost: 0.8 ms for a new template, 7-12 us for a known one (0.4 ms where the shortcut may not be taken).
+    Cost: 0.8 ms for a new template, 0.05 ms for one of known parts, 7-12 us for a known one (0.4 ms where the shortcut
+    may not be taken).
     """
 
     def __init__(self, catalog: Catalog, max_templates: int = MAX_TEMPLATES) -> None:
         self.catalog = catalog
         self._shortcuts: Recent[Key, Shortcut | _WholeWay] = Recent(max_templates)
         self._prepared: Recent[str, Prepared] = Recent(max_templates)
+        self._parts = TemplateParts(max_templates)
+        self._met: Recent[int, None] = Recent(max_templates)
 
     def compile(self, sql: str) -> Compiled:
         """Compile one SELECT.
@@ -124,7 +129,7 @@ class Compiler:
         if len(sql) > MAX_CHARACTERS:
             raise _too_long(sql)
         key, literals = split(sql)
-        shortcut = self._shortcuts.get(key)
+        shortcut = self._shortcuts.get(key) or self._from_parts(key, sql, hash(key) in self._met)
         if not isinstance(shortcut, Shortcut):
             return self._compile_whole(sql, key if shortcut is None else None, literals)
         pieces, behind = shortcut.pieces(key, literals)
@@ -177,8 +182,28 @@ class Compiler:
 
     def shortcut(self, key: Key) -> Shortcut | None:
         """Return how statements of a template are compiled, where it was seen lately and may take the shortcut."""
-        shortcut = self._shortcuts.get(key)
+        shortcut = self._shortcuts.get(key) or self._from_parts(key, "", True)
         return shortcut if isinstance(shortcut, Shortcut) else None
+
+    def _from_parts(self, key: Key, sql: str, again: bool) -> Shortcut | None:
+        """Put a template together from parts that are known; None where it is for the parser.
+
+        It is remembered if it is met `again`: most of those that are put together come once, and each is many objects.
+        """
+        found = self._parts.assembled(key)
+        if found is None:
+            return None
+        try:
+            plan = make_plan(self.catalog, found.question, StatementText(sql, SubscriptionError))
+        except SubscriptionError:
+            return None
+        kinds = tuple([o.kind for o in found.question.operands if o.kind is not None])
+        shortcut = Shortcut(plan, kinds, _fixed(found.question), found.literals, found.end)
+        if again:
+            self._shortcuts.put(key, shortcut)
+        else:
+            self._met.put(hash(key), None)
+        return shortcut
 
     def _compile_whole(self, sql: str, key: Key | None, literals: list[str]) -> Compiled:
         """Compile by the parser; with `key`, remember whether its template may take the shortcut from now on."""
@@ -223,10 +248,13 @@ def _shortcut(
     same = key[0][:count] == parts[:-1] and key[0][count][:end] == parts[-1] and literals[:count] == own
     if not (same and guarded(key[0]) and is_template((parts, quoted), own, text.statements[0], question)):
         return None
-    fixed = tuple(
-        [(i, o.text) for i, o in enumerate(question.constants) if o.kind in (LiteralKind.BOOLEAN, LiteralKind.NULL)]
-    )
-    return Shortcut(plan, kinds, fixed, count, end)
+    return Shortcut(plan, kinds, _fixed(question), count, end)
+
+
+def _fixed(question: Question) -> tuple[tuple[int, str], ...]:
+    """Return the constants that are no literals, by number."""
+    kinds = (LiteralKind.BOOLEAN, LiteralKind.NULL)
+    return tuple([(i, o.text) for i, o in enumerate(question.constants) if o.kind in kinds])
 
 
 def check_policy(shape: AnyShape, columns: Sequence[ColumnType | None], notify: Notify) -> None:

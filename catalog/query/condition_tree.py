@@ -87,11 +87,13 @@ Tree = Condition | And | Or
 
 def conditions_of(tree: Tree | None) -> Iterator[Condition]:
     """Yield the conditions of a tree in the order of the text."""
-    if isinstance(tree, Condition):
-        yield tree
-    elif tree is not None:
-        for side in tree.sides:
-            yield from conditions_of(side)
+    pending = [] if tree is None else [tree]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, Condition):
+            yield node
+        else:
+            pending += reversed(node.sides)
 
 
 class ConditionReader:

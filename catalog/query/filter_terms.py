@@ -12,7 +12,7 @@ equal boxes give equal bytes. A box without columns holds every row; no box hold
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -42,15 +42,9 @@ def encode_terms(boxes: Sequence[Box]) -> bytes:
     return _encode(written)
 
 
-def intervals_text(
-    places: Sequence[int], lows: Sequence[int], highs: Sequence[int], wholes: Sequence[tuple[int, int] | None]
-) -> bytes:
-    """Return `encode_terms` of one box with an interval of codes a column, without those that are its `wholes`.
-
-    `places` ascend. Cost: 1 us.
-    """
-    columns = zip(places, lows, highs, wholes, strict=True)
-    return _encode([[(place, ((lo, hi),), False) for place, lo, hi, whole in columns if (lo, hi) != whole]])
+def box_of_intervals(columns: Iterable[tuple[int, int, int]]) -> bytes:
+    """Return `encode_terms` of one box: of each column, whose places ascend, from one code to another. Cost: 1 us."""
+    return _encode([[(place, ((lo, hi),), False) for place, lo, hi in columns]])
 
 
 def decode_terms(terms: bytes) -> list[Box]:

@@ -24,6 +24,9 @@ class Recent(Generic[K, V]):
     def __len__(self) -> int:
         return len(self._entries)
 
+    def __contains__(self, key: K) -> bool:
+        return key in self._entries
+
     def get(self, key: K) -> V | None:
         """Return the entry and make it the most recent, or return None."""
         entries = self._entries

@@ -20,7 +20,9 @@ _DAY_US = 86_400_000_000
 
 
 class Kind(Enum):
-    """The ten column types of the catalog."""
+    """The ten column types of the catalog. Each is one object, whose identity is hashed faster than its name is."""
+
+    __hash__ = object.__hash__
 
     BOOLEAN = "BOOLEAN"
     SMALLINT = "SMALLINT"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from functools import lru_cache
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -26,9 +27,16 @@ from overlay.delivery.delivery import NULL, ValueTexts, json_text
 from overlay.delivery.row_text import RowTexts
 from state.change_batch import I32, I64, Bool
 
+_Value = TypeVar("_Value")
 COUNT_TYPE = ColumnType(Kind.BIGINT)
 _LAYOUTS: dict[str, type[AnswerLayout[Any]]] = {"distinct": SetLayout}
 """By what stands first in a SELECT list, where its answers are no aggregates."""
+
+
+@lru_cache(4_096)
+def once(value: _Value) -> _Value:
+    """Return one object for values that are equal: shapes are many where filters are, and alike. Cost: 0.3 us."""
+    return value
 
 
 class Domain(NamedTuple):
@@ -71,13 +79,11 @@ class ShapeEntry:
     tested_types: tuple[ColumnType | None, ...] = ()
     count: int = 0
     domain: int = field(init=False, default=-1)
-    key: str = field(init=False)
     plain: bool = field(init=False)
     counts: bool = field(init=False, default=False)
     filters: bool = field(init=False)
     bag: bool = field(init=False)
     channels: tuple[Channel, ...] = field(init=False)
-    needed: dict[str, ColumnType] = field(init=False)
     plan: AnswerLayout[Any] = field(init=False)
     rows: RowTexts = field(init=False)
     texts: ValueTexts = field(init=False)
@@ -85,13 +91,14 @@ class ShapeEntry:
 
     def __post_init__(self) -> None:
         first, shape = self.types[0], self.shape
-        self.key, self.channels = shape.acknowledged, shape.channels
+        self.channels = once(shape.channels)
+        self.types, self.tested_types = once(self.types), once(self.tested_types)
+        self.shard, self.topic = once(self.shard), once(self.topic)
         self.filters = isinstance(shape, FilterShape)
         self.bag = self.filters and not shape.outputs
-        self.needed = _needed(shape, self.types, self.tested_types)
         self.plain = first is not None and isinstance(shape, Shape) and is_plain(shape, first.coded)
         self.texts = ValueTexts(self.text_type)
-        self.topic_text = json_text(self.topic)
+        self.topic_text = once(json_text(self.topic))
         if self.bag:
             self.rows = RowTexts([type_ for type_ in self.types if type_ is not None])
             return
@@ -102,6 +109,16 @@ class ShapeEntry:
         self.plan = _LAYOUTS.get(shape.outputs[0].function, AggregateLayout)(ranged, self.types)
         self.counts = [channel.kind for channel in self.plan.channels] == ["rows"] and len(self.types) == 1
         self.texts = ValueTexts(self.text_type)
+
+    @property
+    def key(self) -> str:
+        """The shape as acknowledgements show it. Cost: 1 us."""
+        return self.shape.acknowledged
+
+    @property
+    def needed(self) -> dict[str, ColumnType]:
+        """The columns that a filter compares, shows or sums up. Cost: 2 us."""
+        return _needed(self.shape, self.types, self.tested_types)
 
     @property
     def text_type(self) -> ColumnType:

@@ -16,10 +16,9 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from itertools import chain, pairwise
 from typing import NamedTuple
 
-import msgspec
 import numpy as np
 
-from operators.reply import Digest, Refused, Reply, Rows, Same, decode_row
+from operators.reply import Digest, Refused, Reply, Rows, Same, decode_rows
 from overlay.delivery.bag_delivery import BAG_SAME, bag_snapshot, bag_snapshot_none, bag_whole, bag_whole_look
 from overlay.delivery.delivery import Position
 from overlay.delivery.long_delivery import added_in_parts
@@ -52,12 +51,16 @@ class BagSnapshots:
         """Return what replies say to slots of bags, in their order, without those that are no answer to their slot."""
         answers: dict[int, BagAnswer | None] = {}
         by_list: dict[Hashable, dict[int, Rows]] = {}
-        for slot, reply in replies.items():
+        alike: dict[tuple[int, bool], dict[int, Rows]] = {}
+        for (slot, reply), kind in zip(replies.items(), self._kinds(list(replies)), strict=True):
             answers[slot] = None
             if isinstance(reply, Rows):
-                entry, keyed = self._store.shape_of(slot), self._keyed(slot)
-                kind = entry.shown_list, entry.types, entry.keys if keyed else ()
-                by_list.setdefault(kind, {})[slot] = reply
+                mine = alike.get(kind)
+                if mine is None:
+                    entry = self._store.shape_of(slot)
+                    shown = entry.shown_list, entry.types, entry.keys if kind[1] else ()
+                    mine = alike[kind] = by_list.setdefault(shown, {})
+                mine[slot] = reply
             elif isinstance(reply, Digest):
                 answers[slot] = BagAnswer(row_digest.Digest(reply.count, reply.low, reply.high), None)
             elif isinstance(reply, Same) and bool(self._store.slots.n[slot]):
@@ -68,9 +71,8 @@ class BagSnapshots:
             answers |= self._rows(mine)
         return {slot: answer for slot, answer in answers.items() if answer is not None}
 
-    def started(self, slot: int, answer: BagAnswer, make: Make) -> list[bytes]:
-        """Return the records that say that a waiting slot is live."""
-        key = self._key(slot)
+    def started(self, answer: BagAnswer, key: tuple[int, ...], make: Make) -> list[bytes]:
+        """Return the records that say that a waiting slot is live; `key` as `keys_of` gives it."""
         if answer.rows is None:
             return [make(bag_snapshot_none(key))]
         return added_in_parts(lambda rows: make(bag_snapshot(rows, key)), answer.rows)
@@ -117,20 +119,19 @@ class BagSnapshots:
         """
         first = next(iter(replies))
         entry, keyed = self._store.shape_of(first), self._keyed(first)
-        places: dict[bytes, int] = {}
-        wholes = {slot: reply.rows for slot, reply in replies.items() if reply.last}
-        which = {slot: [places.setdefault(row, len(places)) for row in rows] for slot, rows in wholes.items()}
-        rows = [_values(row, len(entry.types)) for row in places]
-        if None in rows:
-            which = {slot: mine for slot, mine in which.items() if all(rows[place] is not None for place in mine)}
-        sound = [place for place, row in enumerate(rows) if row is not None]
-        ends = np.cumsum([0, *map(len, which.values())])
-        if not ends[-1]:
+        which = {slot: reply.rows for slot, reply in replies.items() if reply.last}
+        rows = list(chain.from_iterable(which.values()))
+        if not rows:
             return {slot: BagAnswer(row_digest.Digest(), []) for slot in which}
-        number = np.full(len(rows), -1)
-        number[sound] = np.arange(len(sound))
-        place = number[np.fromiter(chain.from_iterable(which.values()), np.int64, int(ends[-1]))]
-        read = [row for row in rows if row is not None]
+        places = {row: place for place, row in enumerate(dict.fromkeys(rows))}
+        values = decode_rows(list(places), len(entry.types))
+        read = [row for row in values if row is not None]
+        if len(read) < len(values):
+            sound = {row for row, one in zip(places, values, strict=True) if one is not None}
+            left = {slot: reply for slot, reply in replies.items() if sound.issuperset(reply.rows)}
+            return self._rows(left) if left else {}
+        ends = np.cumsum([0, *map(len, which.values())])
+        place = np.fromiter(map(places.__getitem__, rows), np.int64, len(rows))
         texts, lanes = entry.rows.of_values(read), self._projector.hashed(entry, keyed, read)
         sums = [_sums(lane[place], ends) for lane in lanes]
         digests = zip(np.diff(ends).tolist(), *sums, strict=True)
@@ -141,20 +142,22 @@ class BagSnapshots:
             for slot, digest, (start, end) in zip(which, digests, bounds, strict=True)
         }
 
+    def keys_of(self, slots: Sequence[int]) -> list[tuple[int, ...]]:
+        """Return where the primary key stands in the rows of each slot, () for those whose rows do not go by it."""
+        kinds = self._kinds(slots)
+        keys = {kind: self._store.shapes[kind[0]].keys if kind[1] else () for kind in set(kinds)}
+        return [keys[kind] for kind in kinds]
+
+    def _kinds(self, slots: Sequence[int]) -> list[tuple[int, bool]]:
+        """Return the shape of each slot by number, and whether its rows go by the primary key."""
+        table, which = self._store.slots, np.array(slots, np.int64)
+        return list(zip(table.shape[which].tolist(), table.terms.by_key(which).tolist(), strict=True))
+
     def _keyed(self, slot: int) -> bool:
         return self._store.slots.terms.of(slot).by_key
 
     def _key(self, slot: int) -> tuple[int, ...]:
         return self._store.shape_of(slot).keys if self._keyed(slot) else ()
-
-
-def _values(row: bytes, width: int) -> list[int | str | None] | None:
-    """Return a row, None where it is none of `width` columns."""
-    try:
-        values = decode_row(row)
-    except msgspec.DecodeError:
-        return None
-    return values if len(values) == width else None
 
 
 def _sums(lane: U64, ends: I64) -> list[int]:

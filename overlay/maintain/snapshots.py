@@ -173,9 +173,11 @@ class Snapshots:
         table, slots = self._store.slots, np.array(list(answers), np.int64)
         keys = self._replace(slots)
         names, sqls = json_names(keys), table.json_sqls(slots)
-        for (slot, answer), key, name, sql in zip(answers.items(), keys, names, sqls, strict=True):
-            made = partial(_made, name, "snapshot", int(table.version[slot]), 1, at.text, sql)
-            self._outbox.deliver_parts(key, self._bags.started(slot, answer, made), table.terms.of(slot).deliver)
+        versions, forms, text = table.version[slots].tolist(), table.terms.forms(slots).tolist(), at.text
+        rows = zip(answers.values(), self._bags.keys_of(list(answers)), keys, names, versions, forms, sqls, strict=True)
+        for answer, by_key, key, name, version, form, sql in rows:
+            made = partial(_made, name, "snapshot", version, 1, text, sql)
+            self._outbox.deliver_parts(key, self._bags.started(answer, by_key, made), FORMS[form])
         self._say_live(slots, keys, names, sqls, at)
         self._bags.keep(answers, [1] * len(answers))
 

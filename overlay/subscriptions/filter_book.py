@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -107,8 +108,11 @@ class FilterBook:
             return
         self._inside = widened(self._inside, int(slots.max()) + 1)
         of_tables: dict[str, list[_Slots]] = {}
-        for entry, mine in self._by_shape(slots):
-            of_tables.setdefault(entry.shape.relation, []).append((entry, mine, self._slots.filters.constants(mine)))
+        parts = list(self._by_shape(slots))
+        constants = iter(self._slots.filters.constants(np.concatenate([mine for _, mine in parts])))
+        for entry, mine in parts:
+            its = entry, mine, list(islice(constants, len(mine)))
+            of_tables.setdefault(entry.shape.relation, []).append(its)
         for relation, shapes in of_tables.items():
             self._tables.setdefault(relation, _TableFilters()).insert(shapes)
         self._inside[slots] = True
@@ -144,9 +148,11 @@ class FilterBook:
         return {name: table.figures() for name, table in sorted(self._tables.items())}
 
     def _by_shape(self, slots: I64) -> Iterator[tuple[ShapeEntry, I64]]:
-        shapes = self._slots.shape[slots]
-        for number in np.unique(shapes).tolist():
-            yield self._shapes[number], slots[shapes == number]
+        order = np.argsort(self._slots.shape[slots], kind="stable")
+        numbers, starts = np.unique(self._slots.shape[slots[order]], return_index=True)
+        bounds = pairwise([*starts.tolist(), len(slots)])
+        for number, (start, end) in zip(numbers.tolist(), bounds, strict=True):
+            yield self._shapes[number], slots[order[start:end]]
 
     def check(self) -> None:
         """Check the invariants of the module's header. Raises AssertionError."""
@@ -187,18 +193,22 @@ class _TableFilters:
 
     def insert(self, shapes: Sequence[_Slots]) -> None:
         """Put slots of shapes in: all at once where their constants are order codes, the others one by one."""
+        interests = []
         for entry, slots, _ in shapes:
-            self._number(entry)
+            needed = entry.needed
+            self._number(needed)
             if isinstance(entry.shape, FilterShape):
                 self._bucket = entry.shape.bucket
-            self._wanted.update(dict.fromkeys(entry.needed, len(slots)))
+            for name in needed:
+                self._wanted[name] += len(slots)
+            interests.append(interest_of(self._interest(needed)))
         slots = np.concatenate([slots for _, slots, _ in shapes])
         constants = [text for _, _, texts in shapes for text in texts]
         shape = np.repeat(np.arange(len(shapes)), [len(mine) for _, mine, _ in shapes])
         numbers = np.full((len(shapes), max(len(entry.tested) for entry, _, _ in shapes) + 1), -1, np.int64)
         for i, (entry, _, _) in enumerate(shapes):
             numbers[i, : len(entry.tested)] = [self._numbers[name] for name in entry.tested]
-        interest = np.array([interest_of(self._interest(entry)) for entry, _, _ in shapes], np.uint64)
+        interest = np.array(interests, np.uint64)
         columns = TermColumns.of(constants)
         self._index.insert_all(columns.numbered(slots, interest[shape], numbers, shape))
         left = (~columns.taken).nonzero()[0].tolist()
@@ -209,13 +219,13 @@ class _TableFilters:
         """Put slots in that compare texts or wide decimals, each with its shape and constants."""
         boxes = [_boxes_of(entry, text) for entry, _, text in filters]
         self._bound(boxes)
-        coded = [(slot, [self._coded(box) for box in its], self._interest(entry))
+        coded = [(slot, [self._coded(box) for box in its], self._interest(entry.needed))
                  for (entry, slot, _), its in zip(filters, boxes, strict=True)]  # fmt: skip
         self._index.insert_all(FilterColumns.of(coded))
 
-    def _interest(self, entry: ShapeEntry) -> list[int]:
+    def _interest(self, needed: Iterable[str]) -> list[int]:
         """Return the numbers of the columns that a shape needs; of some one if none: whoever is in wants to hear."""
-        return [self._numbers[name] for name in entry.needed] or [0]
+        return [self._numbers[name] for name in needed] or [0]
 
     def remove(self, entry: ShapeEntry, slots: I64, constants: Sequence[bytes]) -> None:
         """Take out slots of a shape that are in."""
@@ -250,10 +260,10 @@ class _TableFilters:
             few = len(change) * 2 < _HITS_AT_ONCE
             step = min(step * 2, _LARGEST_STEP) if few else max(step // 2, 1)
 
-    def _number(self, entry: ShapeEntry) -> None:
+    def _number(self, needed: dict[str, ColumnType]) -> None:
         """Number the columns that a shape needs."""
-        self._types |= entry.needed
-        for name in entry.needed:
+        self._types |= needed
+        for name in needed:
             self._numbers.setdefault(name, len(self._numbers))
         if len(self._numbers) > self._index.columns:
             self._index.widen(len(self._numbers))

@@ -11,15 +11,16 @@ its slots; 3 what is to be registered awaits a snapshot.
 from __future__ import annotations
 
 from collections import Counter
+from functools import lru_cache
 
 import numpy as np
 
 from catalog.query.filter_shape import FilterShape
-from catalog.query.shape import shape_from_key
+from catalog.query.shape import AnyShape, shape_from_key
 from catalog.types.column_type import ColumnType, Kind
 from overlay.answers.answer import Answer
 from overlay.answers.answer_table import AnswerTable
-from overlay.answers.shape_table import ShapeEntry, ShapeTable
+from overlay.answers.shape_table import ShapeEntry, ShapeTable, once
 from overlay.index.range_index import RangeIndex
 from overlay.subscriptions.edge_state import (
     Delta,
@@ -288,15 +289,30 @@ def _shape_state(entry: ShapeEntry) -> ShapeState:
 
 
 def _shape_entry(state: ShapeState) -> ShapeEntry:
-    shape, types = shape_from_key(state.key), tuple(_type(type_) for type_ in state.types)
+    shape, types = _shared(shape_from_key(state.key)), tuple(_type(type_) for type_ in state.types)
     own = len(types) - len(shape.tested) if isinstance(shape, FilterShape) else len(types)
     names = (state.born, state.shard, state.topic)
     return ShapeEntry(state.number, shape, *names, types[:own], _type(state.range_type), types[own:])
+
+
+def _shared(shape: AnyShape) -> AnyShape:
+    """Return a shape that was read, with what it has in common with other filters' there once."""
+    if not isinstance(shape, FilterShape):
+        return shape
+    return FilterShape(
+        relation=once(shape.relation),
+        shown=once(shape.shown),
+        outputs=once(shape.outputs),
+        tested=tuple(map(once, shape.tested)),
+        bucket=once(shape.bucket),
+        keys=once(shape.keys),
+    )
 
 
 def _type_state(type_: ColumnType | None) -> TypeState | None:
     return None if type_ is None else (type_.kind.value, type_.precision, type_.scale)
 
 
+@lru_cache(1_024)
 def _type(state: TypeState | None) -> ColumnType | None:
     return None if state is None else ColumnType(Kind(state[0]), *state[1:])

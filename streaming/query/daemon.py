@@ -30,6 +30,8 @@ KERNELS = (
     "connectors.json.format", "connectors.formats.bucket",
 )  # fmt: skip
 _LOOK_SECONDS = 0.5
+_NEW_OBJECTS = 50_000
+"""So many new objects of a worker are gone through together (as in `overlay/process/lasting_objects.py`)."""
 
 
 def preload(modules: Sequence[str] = MODULES, kernels: Sequence[str] = KERNELS) -> list[str]:
@@ -71,4 +73,5 @@ if __name__ == "__main__":
         for message in preload():
             print(message, file=sys.stderr)
     gc.freeze()
+    gc.set_threshold(_NEW_OBJECTS)
     manager()

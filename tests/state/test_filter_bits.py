@@ -38,7 +38,7 @@ def test_bits_come_and_go() -> None:
     bits.check(boxes, THESE)
 
 
-@pytest.mark.parametrize("name", ["_zone", "_upper", "_lines", "_alive"])
+@pytest.mark.parametrize("name", ["_zone", "_upper", "_lines", "_alive", "_asked", "_asked_upper"])
 def test_a_bit_too_few_is_found(name: str) -> None:
     bits, boxes = filled(100)
     column = getattr(bits, name)

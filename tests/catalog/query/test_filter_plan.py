@@ -1,18 +1,25 @@
 """Shapes of filters: what of a statement is its shape, and what the constants of a region."""
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from catalog.query.compiler import Compiler
-from catalog.query.filter_plan import MAX_SHOWN
+from catalog.query.filter_plan import MAX_SHOWN, FilterPlan
 from catalog.query.filter_shape import FilterShape
-from catalog.query.filter_terms import decode_terms
+from catalog.query.filter_terms import decode_terms, encode_terms
 from catalog.query.output import Output
+from catalog.query.plan import make_plan
+from catalog.query.question import read_question
 from catalog.query.shape import NO_GROUP, Region, group_key
 from catalog.query.value_set import ValueSet
 from catalog.schema.ddl import apply_ddl
 from catalog.schema.relation import Catalog
 from catalog.sql.errors import SubscriptionError
+from catalog.sql.statement_text import StatementText
+from catalog.types.literal import ConstantRefused, LiteralKind
 from tests.catalog.sample import CATALOG, compiler, region
+from tests.effort import examples
 
 STOCK = CATALOG.relations["stock"]
 
@@ -101,3 +108,47 @@ def test_patterns_are_for_texts() -> None:
         with pytest.raises(SubscriptionError, match="takes texts") as caught:
             region(condition, "symbol")
         assert caught.value.code == "type_mismatch"
+
+
+constants = st.sampled_from(
+    [
+        "0",
+        "-1",
+        "5",
+        "5.5",
+        "1e400",
+        "-1e400",
+        "99999999999999999999",
+        "NULL",
+        "'a'",
+        "TRUE",
+        "DATE '2026-03-01'",
+        "1e-9",
+    ]
+)
+conditions = st.one_of(
+    st.builds("{} {} {}".format, st.sampled_from(["volume", "price", "risk", "ratio", "small", "open", "day", "wide"]),
+              st.sampled_from(["=", "<", "<=", ">", ">="]), constants),
+    st.builds("{} BETWEEN {} AND {}".format, st.sampled_from(["volume", "price", "risk"]), constants, constants),
+)  # fmt: skip
+
+
+@given(st.lists(conditions, min_size=1, max_size=4))
+@settings(deadline=None, max_examples=examples(800))
+def test_ranges_alone_are_the_box_that_any_condition_would_be(some) -> None:
+    """Written in numbers, or as a set for each column: the same terms, and the same refusal."""
+    text = StatementText("SELECT symbol FROM stock WHERE " + " AND ".join(some), SubscriptionError)
+    question = read_question(text)
+    plan = make_plan(CATALOG, question, text)
+    assert isinstance(plan, FilterPlan)
+    assert (plan.ranges is None) is any("wide" in each for each in some)
+    kinds, texts = [o.kind or LiteralKind.NULL for o in question.operands], [o.text for o in question.operands]
+    try:
+        boxes = plan.form.boxes(kinds, texts)
+    except ConstantRefused as refused:
+        with pytest.raises(ConstantRefused) as caught:
+            plan.region(kinds, texts)
+        assert (str(caught.value), caught.value.column) == (str(refused), refused.column)
+    else:
+        found = plan.region(kinds, texts)
+        assert (found.terms, found.empty) == (encode_terms(boxes), not boxes)

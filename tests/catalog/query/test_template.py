@@ -14,6 +14,7 @@ def shortcut_taken(sql: str) -> bool:
 
     c = compiler()
     c.compile(sql)
+    c.compile(sql)
     return isinstance(c._shortcuts.get(split(sql)[0]), Shortcut)
 
 

@@ -7,7 +7,7 @@ import weakref
 
 import pytest
 
-from overlay.process.lasting_objects import settle
+from overlay.process.lasting_objects import NEW_OBJECTS, settle
 
 
 class Node:
@@ -19,8 +19,10 @@ class Node:
 
 @pytest.fixture(autouse=True)
 def _thawed() -> object:
+    before = gc.get_threshold()
     yield
     gc.unfreeze()
+    gc.set_threshold(*before)
 
 
 def test_what_is_there_is_passed_over() -> None:
@@ -36,3 +38,11 @@ def test_what_comes_later_is_collected() -> None:
     later = weakref.ref(Node())
     gc.collect()
     assert later() is None
+
+
+def test_few_new_objects_are_not_gone_through() -> None:
+    settle()
+    times = gc.get_stats()[0]["collections"]
+    kept = [[] for _ in range(NEW_OBJECTS // 2)]
+    assert gc.get_stats()[0]["collections"] <= times + 1
+    assert len(kept) == NEW_OBJECTS // 2
