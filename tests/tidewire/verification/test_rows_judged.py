@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.effort import examples
+from tests.effort import deep_examples, examples
 from tests.tidewire.verification.asked_rows import AskedRows, random_rows
 from tests.tidewire.verification.simulated_engine import SimulatedEngine, home
 from tidewire.verification.compare.report import Report
@@ -45,7 +45,8 @@ def simulate(seed: int) -> SimulatedEngine:
     return engine
 
 
-@settings(max_examples=examples(60), deadline=None)
+@pytest.mark.deep
+@settings(max_examples=deep_examples(60), deadline=None)
 @given(st.integers(0, 10**9))
 def test_right_deliveries_are_clean(seed: int) -> None:
     report = verify(simulate(seed).journal())
