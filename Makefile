@@ -45,9 +45,9 @@ test-slow: setup
 thorough: setup
 	$(BIN)/python -m pytest $(FAST) -n $(WORKERS) --dist worksteal --hypothesis-profile=thorough
 
-# Which lines and branches the fast tests reach; htmlcov/index.html shows them.
+# Which lines and branches the fast tests reach, the deep ones as deeply as in `make test`; htmlcov/index.html shows them.
 coverage: setup
-	$(BIN)/python -m pytest $(FAST) -n $(WORKERS) --dist worksteal --cov --cov-report=term:skip-covered --cov-report=html
+	$(BIN)/python -m pytest $(FAST) -n $(WORKERS) --dist worksteal --hypothesis-profile=deep --cov --cov-report=term:skip-covered --cov-report=html
 
 # Every parser of outside bytes, for MINUTES each; a finding is shown in its smallest form.
 fuzz: MINUTES ?= 5
