@@ -7,7 +7,8 @@
 | thorough | `make thorough` | n | n | anew in each run |
 
 What CI runs draws the same each time, so that what fails there fails again, and what fails after a change fails for it.
-A search that is random belongs to the thorough runs; what one finds becomes a test of its own.
+The same selection of tests is meant: Hypothesis also draws constants of the modules that are loaded. A search that is
+random belongs to the thorough runs; what one finds becomes a test of its own.
 """
 
 from __future__ import annotations
