@@ -29,7 +29,7 @@ demo: setup
 
 test: test-fast test-deep test-slow
 
-# No JVM: about a minute on two cores. Of the dear property tests, marked `deep`, a few examples.
+# No JVM: the quick tier. Of the dear property tests, marked `deep`, a few examples.
 test-fast: setup
 	$(BIN)/python -m pytest $(FAST) -n $(WORKERS) --dist worksteal
 
