@@ -4,6 +4,7 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 
 FAST := -m 'not broker and not spark and not stack and not cdc'
+DEEP := -m 'deep and not broker and not spark and not stack and not cdc' --hypothesis-profile=deep
 SLOW := -m 'broker or spark or stack or cdc' --durations=20 \
 	--ignore=tests/stack/test_crashes.py --ignore=tests/stack/test_random_chain.py --ignore=tests/stack/test_cdc_killed.py \
 	--ignore=tests/stack/test_steady.py
@@ -12,7 +13,7 @@ WORKERS ?= 2
 # Tests start some hundred Python processes: they share bytecode, whatever the caller's environment says.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup demo test test-fast test-slow thorough coverage fuzz cdc ordeal soak check bench peers clean
+.PHONY: setup demo test test-fast test-deep test-slow thorough coverage fuzz cdc ordeal soak check bench peers clean
 
 setup: $(STAMP)
 
@@ -26,23 +27,27 @@ $(STAMP): pyproject.toml constraints.txt
 demo: setup
 	$(BIN)/tidewire demo flights
 
-test: test-fast test-slow
+test: test-fast test-deep test-slow
 
-# No JVM: less than a minute on two cores.
+# No JVM: the quick tier. Of the dear property tests, marked `deep`, a few examples.
 test-fast: setup
 	$(BIN)/python -m pytest $(FAST) -n $(WORKERS) --dist worksteal
+
+# The dear property tests, marked `deep`, with as many examples as the others have: machines and chains against their twins.
+test-deep: setup
+	$(BIN)/python -m pytest $(DEEP) -n $(WORKERS) --dist worksteal
 
 # What starts a broker, Spark, a whole stack, or PostgreSQL with Debezium where that is installed.
 test-slow: setup
 	$(BIN)/python -m pytest $(SLOW)
 
-# The fast tests with all the examples of the property tests: about twice the time.
+# The fast tests with all the examples of the property tests, drawn anew in each run.
 thorough: setup
 	$(BIN)/python -m pytest $(FAST) -n $(WORKERS) --dist worksteal --hypothesis-profile=thorough
 
-# Which lines and branches the fast tests reach; htmlcov/index.html shows them.
+# Which lines and branches the fast tests reach, the deep ones as deeply as in `make test`; htmlcov/index.html shows them.
 coverage: setup
-	$(BIN)/python -m pytest $(FAST) -n $(WORKERS) --dist worksteal --cov --cov-report=term:skip-covered --cov-report=html
+	$(BIN)/python -m pytest $(FAST) -n $(WORKERS) --dist worksteal --hypothesis-profile=deep --cov --cov-report=term:skip-covered --cov-report=html
 
 # Every parser of outside bytes, for MINUTES each; a finding is shown in its smallest form.
 fuzz: MINUTES ?= 5

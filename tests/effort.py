@@ -1,23 +1,38 @@
-"""How many examples a property test draws: a quarter of them in everyday runs, all of them in thorough ones.
+"""How many examples a property test draws, and which: three profiles of Hypothesis.
 
-`make thorough` (or `pytest --hypothesis-profile=thorough`) draws as many as the test's text says. Examples are drawn
-anew in each run: what a thorough run sees at once, everyday runs see one after another.
+| profile | run by | `examples(n)` | `deep_examples(n)` | drawn |
+| --- | --- | --- | --- | --- |
+| quick | `make test-fast`, plain `pytest` | a quarter of n | a fortieth of n | the same in each run |
+| deep | `make test-deep`, only tests marked `deep` | a quarter of n | a quarter of n | the same in each run |
+| thorough | `make thorough` | n | n | anew in each run |
+
+What CI runs draws the same each time, so that what fails there fails again, and what fails after a change fails for it.
+The same selection of tests is meant: Hypothesis also draws constants of the modules that are loaded. A search that is
+random belongs to the thorough runs; what one finds becomes a test of its own.
 """
 
 from __future__ import annotations
 
+from random import Random
+
 from hypothesis import settings
 
-QUICK, THOROUGH = "quick", "thorough"
+QUICK, DEEP, THOROUGH = "quick", "deep", "thorough"
 _PART = 4
 _FEWEST = 10
+_FEW_PART = 40
+_FEW = 3
 _UNSAID = 100
 
 
 def register() -> None:
-    """Make both profiles known to Hypothesis, the quick one chosen; `--hypothesis-profile` is read later and wins."""
-    settings.register_profile(THOROUGH, deadline=None, print_blob=True, max_examples=_UNSAID)
-    settings.register_profile(QUICK, deadline=None, print_blob=True, max_examples=_UNSAID // _PART)
+    """Make the profiles known to Hypothesis, the quick one chosen; `--hypothesis-profile` is read later and wins."""
+    settings.register_profile(THOROUGH, deadline=None, print_blob=True, max_examples=_UNSAID, derandomize=False)
+    for name in (QUICK, DEEP):
+        part = _UNSAID // _PART
+        settings.register_profile(
+            name, deadline=None, print_blob=True, max_examples=part, derandomize=True, database=None
+        )
     settings.load_profile(QUICK)
 
 
@@ -26,3 +41,15 @@ def examples(all_of_them: int) -> int:
     if settings.get_current_profile_name() == THOROUGH:
         return all_of_them
     return min(all_of_them, max(_FEWEST, all_of_them // _PART))
+
+
+def deep_examples(all_of_them: int) -> int:
+    """Return the same for a test that is marked `deep`, as its examples are dear: in quick runs a fortieth, but 3."""
+    if settings.get_current_profile_name() == QUICK:
+        return min(all_of_them, max(_FEW, all_of_them // _FEW_PART))
+    return examples(all_of_them)
+
+
+def drawn_from() -> Random:
+    """Return where a test that draws without Hypothesis draws from: the same in each run, but in thorough ones anew."""
+    return Random() if settings.get_current_profile_name() == THOROUGH else Random(0)

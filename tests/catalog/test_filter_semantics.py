@@ -18,7 +18,7 @@ from catalog.query.like_pattern import beyond_prefix
 from catalog.types.order_key import order_key
 from catalog.types.value import code_of, decimal_text
 from tests.catalog.sample import CATALOG, compiler
-from tests.effort import examples
+from tests.effort import deep_examples, drawn_from
 
 STOCK = CATALOG.relations["stock"]
 LAST = chr(0x10FFFF)
@@ -126,14 +126,15 @@ def selected(connection, some: list[str]) -> list[list[int]]:
     return [[i for i, row in enumerate(answer) if row[k]] for k in range(len(some))]
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("depth", [0, 1, 2, 3])
 def test_boxes_hold_the_rows_that_the_sql_selects(database, depth) -> None:
     connection, rows = database
     warm = compiler()
-    source = random.Random()
+    source = drawn_from()
     seed = source.getrandbits(32)
     source.seed(seed)
-    for _ in range(examples(3_200) // 40):
+    for _ in range(deep_examples(3_200) // 40):
         some = [tree(source, depth) for _ in range(40)]
         for text, theirs in zip(some, selected(connection, some), strict=True):
             region = warm.compile(f"SELECT symbol FROM stock WHERE {text}").region

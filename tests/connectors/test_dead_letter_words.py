@@ -16,7 +16,7 @@ from tests.connectors import proto_files
 from tests.connectors.debezium_source import COLUMNS, INLINE, UNITS
 from tests.connectors.formats.test_avro_datum import CUTS, damaged
 from tests.connectors.relations import records
-from tests.effort import examples
+from tests.effort import deep_examples
 from tests.tidewire.verification.input.test_proto_older import DDL as OLDER
 from tests.tidewire.verification.input.test_proto_older import ROW as OLDER_ROW
 
@@ -68,8 +68,9 @@ def words_of(name: str, key: bytes | None, value: bytes | None) -> list[str]:
     return [letter.message for letter in first]
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("name", TABLES)
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=deep_examples(200), deadline=None)
 @given(st.data())
 def test_no_word_is_pythons(name: str, data: st.DataObject) -> None:
     row = TABLES[name][1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,7 +16,7 @@ from catalog.query.value_set import ValueSet
 from operators.first_rows import FirstRows, columns_of
 from operators.region_fit import RegionFit
 from operators.reply import PLAINLY, Asked
-from tests.effort import examples
+from tests.effort import deep_examples
 from tests.fuzz.mutation import damaged
 from tests.operators.filter_rows import REGIONS, store_of
 from tests.operators.watched import RELATION
@@ -42,8 +43,9 @@ def regions(draw: st.DrawFn) -> Region:
     return Region(shape, draw(st.sampled_from([b"[]", b"[]", b"[1]", b""])), empty=draw(st.booleans()), terms=terms)
 
 
+@pytest.mark.deep
 @given(st.lists(regions(), min_size=1, max_size=4))
-@settings(max_examples=examples(400), deadline=None)
+@settings(max_examples=deep_examples(400), deadline=None)
 def test_what_fits_is_answered_and_what_does_not_says_why(asked: list[Region]) -> None:
     fit = RegionFit(RELATION)
     reasons = [fit.why_not(region) for region in asked]

@@ -16,7 +16,7 @@ from operators.first_rows import FirstRows, channels_of, columns_of
 from operators.reply import PLAINLY, Asked, Digest, Refused, Rows, Same, decode_row
 from state.row_digest import Digest as Told
 from state.row_digest import hashes
-from tests.effort import examples
+from tests.effort import deep_examples
 from tests.operators.filter_rows import CHANGES, OUTPUTS, REGIONS, store_of
 from tests.operators.watched import RELATION
 from tests.oracle.naive_first_rows import Row, bag_of, meets, totals_of
@@ -60,8 +60,9 @@ def check(region: Region, asked: Asked, answer: object, rows: list[Row]) -> None
         assert Counter(told) == bag_of(RELATION, region, rows)
 
 
+@pytest.mark.deep
 @given(changes=CHANGES, regions=st.lists(REGIONS, max_size=5), data=st.data())
-@settings(max_examples=examples(300), deadline=None)
+@settings(max_examples=deep_examples(300), deadline=None)
 def test_each_filter_is_answered_as_it_is_asked(changes, regions, data):
     store, rows = store_of(changes)
     asked = []

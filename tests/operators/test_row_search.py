@@ -7,14 +7,15 @@ from hypothesis import strategies as st
 
 from operators.coded_terms import CodedRows
 from operators.row_search import _by_number, search
-from tests.effort import examples
+from tests.effort import deep_examples
 from tests.operators.filter_rows import CHANGES, REGIONS, store_of
 from tests.operators.watched import RELATION
 from tests.oracle.naive_first_rows import meets
 
 
+@pytest.mark.deep
 @given(changes=CHANGES, regions=st.lists(REGIONS, max_size=5), ranked=st.sets(st.sampled_from([1, 5, 6])))
-@settings(max_examples=examples(300), deadline=None)
+@settings(max_examples=deep_examples(300), deadline=None)
 def test_a_scan_and_an_index_find_the_rows_that_meet_a_filter(changes, regions, ranked):
     store, rows = store_of(changes)
     store.rank({column: column == 6 for column in ranked})

@@ -7,6 +7,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 import msgspec
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
@@ -16,7 +17,7 @@ from catalog.sql.notify import Notify
 from catalog.types.order_key import after, order_key
 from overlay.subscriptions.bag_looks import LookedRows
 from state.order_code import INT64_MAX, INT64_MIN
-from tests.effort import examples
+from tests.effort import deep_examples
 from tests.oracle.naive_channels import DOMAIN, TEXTS, WIDE, Publication, full_row
 from tests.oracle.naive_edge import Wanted
 from tests.overlay.edge_world import TYPES, EdgeWorld, table
@@ -340,7 +341,7 @@ def _brief(ack: dict) -> tuple:
     return ack["version"], ack["status"], None
 
 
-TestEdgeMachine = EdgeMachine.TestCase
+TestEdgeMachine = pytest.mark.deep(EdgeMachine.TestCase)
 TestEdgeMachine.settings = settings(
-    max_examples=examples(60), stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=deep_examples(60), stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
 )

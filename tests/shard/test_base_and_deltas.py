@@ -12,6 +12,7 @@ from random import Random
 from typing import Any
 
 import msgspec
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -22,7 +23,7 @@ from shard.order import Ordered, order
 from shard.pipeline import process_group, process_member
 from shard.state import ShardState
 from state.blob import read_blob, write_blob
-from tests.effort import examples
+from tests.effort import deep_examples
 from tests.shard.test_members import EDGES, MEMBERS, SHAPES, TOPICS, Members, ids, shapes, small, tables, texts
 
 MAGIC = b"TWTESTS\x00"
@@ -122,7 +123,8 @@ def group_of(name: str, base: bytes, deltas: list[bytes]) -> bytes:
     return write_blob(b"tw-shard", 3, name, {"members": msgspec.json.encode([name]), **sections, **since})
 
 
-@settings(max_examples=examples(240), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@pytest.mark.deep
+@settings(max_examples=deep_examples(240), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.lists(st.tuples(st.lists(EVENTS, min_size=1, max_size=8), st.sampled_from([0.5, 1.0])), min_size=2, max_size=8)
 )

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -29,7 +30,7 @@ from state.best_tree import STAY
 from state.boxes import Boxes, hashes_of
 from state.causes import Causes
 from state.order_code import INT64_MAX, INT64_MIN
-from tests.effort import examples
+from tests.effort import deep_examples
 from tests.operators.watched import RELATION, TEXTS, WIDES, batch_of
 from tests.oracle.naive_best import first_of
 from tests.oracle.naive_best_list import BestMessage
@@ -239,8 +240,9 @@ STEPS = st.lists(
 )
 
 
+@pytest.mark.deep
 @given(first=regions(), steps=STEPS)
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=deep_examples(200), deadline=None)
 def test_messages_applied_to_first_rows_give_what_sorting_gives_after_every_cause(first, steps):
     world = World()
     world.register(0, first)

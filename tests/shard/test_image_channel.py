@@ -36,7 +36,7 @@ from shard.state import ShardState
 from state.boxes import Boxes, hashes_of
 from state.causes import Causes
 from state.row_digest import Digest as Told
-from tests.effort import examples
+from tests.effort import deep_examples
 from tests.operators.filter_rows import REGIONS, ROW
 from tests.operators.test_first_rows import KEY, digest_of
 from tests.operators.watched import RELATION, Change, batch_of
@@ -251,8 +251,9 @@ STEPS = st.lists(
 )
 
 
+@pytest.mark.deep
 @given(steps=STEPS, most=st.sampled_from([1, 10_000_000]))
-@settings(max_examples=examples(250), deadline=None)
+@settings(max_examples=deep_examples(250), deadline=None)
 def test_images_applied_to_first_rows_give_what_each_where_finds_after_every_cause(steps, most):
     world = World()
     with pytest.MonkeyPatch.context() as patch:

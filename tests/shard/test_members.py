@@ -11,6 +11,7 @@ from random import Random
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
@@ -24,7 +25,7 @@ from operators.control import Withdraw, encode_control
 from operators.packed import Header, pack_registrations
 from shard.group import Group
 from shard.pipeline import GroupResult, GroupSpec, process_group
-from tests.effort import examples
+from tests.effort import deep_examples
 
 TOPICS = Topics()
 EDGES = 3
@@ -199,5 +200,5 @@ class Members(RuleBasedStateMachine):
             assert Group(name, [pair[name]]).dump() == Group(name, [one[name]]).dump()
 
 
-Members.TestCase.settings = settings(max_examples=examples(80), stateful_step_count=30, deadline=None)
-TestMembers = Members.TestCase
+Members.TestCase.settings = settings(max_examples=deep_examples(80), stateful_step_count=30, deadline=None)
+TestMembers = pytest.mark.deep(Members.TestCase)

@@ -20,7 +20,7 @@ from state.boxes import Boxes, hashes_of
 from state.change_batch import ChangeBatch
 from state.errors import StateError
 from state.order_code import INT64_MAX, INT64_MIN
-from tests.effort import examples
+from tests.effort import deep_examples, examples
 from tests.fuzz.mutation import damaged
 from tests.operators.test_packed import rewritten
 
@@ -314,8 +314,9 @@ REGIONS = st.builds(Region, SHAPES, GROUPS, BOUND, BOUND, st.booleans())
 ASKED = st.lists(REGIONS, min_size=1, max_size=4).map(lambda regions: mixed(*regions))
 
 
+@pytest.mark.deep
 @given(st.lists(st.one_of(ASKED, damaged(ASKED)), min_size=1, max_size=4))
-@settings(max_examples=examples(400), deadline=None)
+@settings(max_examples=deep_examples(400), deadline=None)
 def test_whatever_stands_in_registrations_the_batch_ends_and_good_ones_are_answered(values):
     taken, results = records(mixed(GOOD), *values, mixed(GOOD, ve=1)), []
     for _ in range(2):

@@ -13,7 +13,7 @@ from state import filter_kernels as kernels
 from state.filter_columns import FilterColumns
 from state.filter_index import FilterIndex, warm
 from state.order_code import INT64_MAX, INT64_MIN
-from tests.effort import examples
+from tests.effort import deep_examples
 from tests.oracle.naive_filters import NaiveFilters, images
 
 ENDS = [INT64_MIN, INT64_MIN + 1, -1, 0, 1, 2, 3, INT64_MAX - 1, INT64_MAX]
@@ -130,8 +130,8 @@ class Filters(RuleBasedStateMachine):
                 assert self.index.boxes(slot) == [sorted(box) for box in kept]
 
 
-Filters.TestCase.settings = settings(max_examples=examples(100), stateful_step_count=20, deadline=None)
-TestFilters = Filters.TestCase
+Filters.TestCase.settings = settings(max_examples=deep_examples(100), stateful_step_count=20, deadline=None)
+TestFilters = pytest.mark.deep(Filters.TestCase)
 
 
 def filled(columns: int, filters: list, segment: int = 64) -> tuple[FilterIndex, NaiveFilters]:
@@ -290,7 +290,8 @@ def test_a_cleared_index_is_empty_and_takes_filters_again() -> None:
     assert index.nbytes > 0
 
 
-@settings(max_examples=examples(20), deadline=None)
+@pytest.mark.deep
+@settings(max_examples=deep_examples(20), deadline=None)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([3, 6, 20]), st.sampled_from([2, 9, 300]))
 def test_thousands_of_filters_of_every_kind(seed: int, columns: int, values: int) -> None:
     source = np.random.default_rng(seed)

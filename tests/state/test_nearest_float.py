@@ -9,10 +9,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from state.nearest_float import nearest_double, nearest_real, real_of
-from tests.effort import examples
+from tests.effort import deep_examples, examples
 from tests.oracle.naive_float import hard_texts, naive_nearest, naive_real
 
 
+@pytest.mark.deep
 @given(hard_texts() | hard_texts(small=True))
 @example("1.0000000596046447753906250001")
 @example("-1.0000000596046447753906249999")
@@ -22,7 +23,7 @@ from tests.oracle.naive_float import hard_texts, naive_nearest, naive_real
 @example(
     "7.00649232162408535461864791644958065640130970938257885878534141944895541342930300743319094181060791015625e-46"
 )
-@settings(deadline=None, max_examples=examples(1000))
+@settings(deadline=None, max_examples=deep_examples(1000))
 def test_a_text_is_rounded_once(text: str) -> None:
     assert nearest_real(text) == naive_real(text)
     assert nearest_double(text) == naive_nearest(text, 64)

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from functools import cmp_to_key
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.effort import examples
+from tests.effort import deep_examples
 from tests.tidewire.row_chain import WIDE, Row, RowChain, changes
 
 DDL = (
@@ -126,8 +127,9 @@ class Chain(RowChain):
             assert self.held[f"q{i}"] == truth, (best.sql, self.held[f"q{i}"], truth, self.rows)
 
 
+@pytest.mark.deep
 @given(asked=st.lists(questions, min_size=1, max_size=4), steps=st.lists(events, max_size=8))
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=deep_examples(200), deadline=None)
 def test_a_subscriber_holds_the_first_rows(asked: list[Best], steps: list[tuple[str, Any]]) -> None:
     chain = Chain()
     for best in asked:

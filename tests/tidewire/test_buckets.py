@@ -9,12 +9,13 @@ from decimal import Decimal
 from typing import Any
 
 import msgspec
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from connectors.json.writer import encode_key, encode_row
 from overlay.subscriptions.summaries import Patience
-from tests.effort import examples
+from tests.effort import deep_examples
 from tests.oracle.naive_database import Question
 from tests.tidewire.test_pure_pipeline import BOUNDS, TEXTS, WIDE, aggregates, numbers
 from tidewire.pure_pipeline import PurePipeline
@@ -101,7 +102,8 @@ def deliveries(by: str, steps: list[tuple[str, Any]]) -> dict[bytes, list[bytes]
     return dict(told)
 
 
-@settings(max_examples=examples(30), deadline=None)
+@pytest.mark.deep
+@settings(max_examples=deep_examples(30), deadline=None)
 @given(st.data())
 def test_the_same_is_told_however_the_table_is_parted(data: st.DataObject) -> None:
     by = data.draw(st.sampled_from([by for by in PARTED if by]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
@@ -15,7 +16,7 @@ from operators.control import decode_control
 from operators.packed import is_packed, unpack
 from operators.record_error import RecordError
 from overlay.subscriptions.summaries import Patience
-from tests.effort import examples
+from tests.effort import deep_examples
 from tests.fuzz.mutation import damaged
 from tests.oracle.naive_database import NaiveDatabase, Question, shown
 from tests.tidewire.test_pure_pipeline import DDL, EDGES, ids, in_order, ranges, rows
@@ -147,5 +148,5 @@ class DamagedChain(RuleBasedStateMachine):
             self.look()
 
 
-TestDamagedChain = DamagedChain.TestCase
-TestDamagedChain.settings = settings(max_examples=examples(60), stateful_step_count=15, deadline=None)
+TestDamagedChain = pytest.mark.deep(DamagedChain.TestCase)
+TestDamagedChain.settings = settings(max_examples=deep_examples(60), stateful_step_count=15, deadline=None)

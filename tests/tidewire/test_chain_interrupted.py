@@ -7,6 +7,7 @@ epochs begin, edges come back from `edge-state` in the middle of a batch, summar
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
@@ -16,7 +17,7 @@ from connectors.json.writer import encode_key, encode_row
 from overlay.subscriptions.summaries import Patience
 from shard.group import alone
 from state.boxes import hashes_of
-from tests.effort import examples
+from tests.effort import deep_examples
 from tests.tidewire.test_pure_pipeline import DDL, NAMES, ids, requests, rows
 from tidewire.pure_pipeline import PurePipeline
 from tidewire.verification.records.journal import Journal, Record, TopicLog
@@ -118,5 +119,5 @@ class InterruptedChain(RuleBasedStateMachine):
             assert report.clean and report.unjudged == 0, report.faults
 
 
-TestInterruptedChain = InterruptedChain.TestCase
-TestInterruptedChain.settings = settings(max_examples=examples(25), stateful_step_count=25, deadline=None)
+TestInterruptedChain = pytest.mark.deep(InterruptedChain.TestCase)
+TestInterruptedChain.settings = settings(max_examples=deep_examples(25), stateful_step_count=25, deadline=None)

@@ -6,13 +6,14 @@ from collections import Counter
 from typing import Any
 
 import msgspec
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from catalog.sql.notify import PUSH
 from overlay.subscriptions.bag_looks import LookedRows
 from state.order_code import code_of_double
-from tests.effort import examples
+from tests.effort import deep_examples
 from tests.oracle.naive_answer import Naive, Row
 from tests.oracle.naive_edge import Wanted
 from tests.oracle.naive_filter import row_json, shown
@@ -104,7 +105,8 @@ class Chain(RowChain):
             assert Counter(tuple(msgspec.json.decode(row)) for row in seen.rows) == rows
 
 
-@settings(max_examples=examples(60), deadline=None)
+@pytest.mark.deep
+@settings(max_examples=deep_examples(60), deadline=None)
 @given(st.lists(events, min_size=3, max_size=9))
 def test_subscribers_hold_what_their_where_selects(happens: list[Any]) -> None:
     chain = Chain()

@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 import msgspec
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -13,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from connectors.json.writer import encode_key, encode_row
 from connectors.kafka.partitioner import home_partition
 from overlay.subscriptions.summaries import Patience
-from tests.effort import examples
+from tests.effort import deep_examples
 from tests.oracle.naive_database import NaiveDatabase, Order, Output, Question, Row, RowsQuestion, shown
 from tidewire.client.delivery_reader import DeliveryReader
 from tidewire.pure_pipeline import PurePipeline
@@ -308,5 +309,5 @@ class Chain(RuleBasedStateMachine):
             assert not self.pipeline.logs[self.pipeline.topics.dead_letters]
 
 
-TestChain = Chain.TestCase
-TestChain.settings = settings(max_examples=examples(40), stateful_step_count=15, deadline=None)
+TestChain = pytest.mark.deep(Chain.TestCase)
+TestChain.settings = settings(max_examples=deep_examples(40), stateful_step_count=15, deadline=None)

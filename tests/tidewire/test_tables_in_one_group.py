@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
@@ -16,7 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 from catalog.schema.relation import Catalog
 from connectors.placement import Member, Placement
 from overlay.subscriptions.summaries import Patience
-from tests.effort import examples
+from tests.effort import deep_examples
 from tidewire.pure_pipeline import PurePipeline
 
 EDGES = 2
@@ -106,8 +107,8 @@ class OneGroup(RuleBasedStateMachine):
             self.settle()
 
 
-OneGroup.TestCase.settings = settings(max_examples=examples(80), stateful_step_count=30, deadline=None)
-TestOneGroup = OneGroup.TestCase
+OneGroup.TestCase.settings = settings(max_examples=deep_examples(80), stateful_step_count=30, deadline=None)
+TestOneGroup = pytest.mark.deep(OneGroup.TestCase)
 
 
 def test_a_table_that_is_dropped_amid_a_group_leaves_the_other_as_it_is() -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from catalog.query.filter_terms import MAX_BOXES, MAX_COLUMNS, MAX_INTERVALS, Box, decode_terms, encode_terms
 from catalog.query.value_set import ValueSet
 from state.order_code import INT64_MAX, INT64_MIN
-from tests.effort import examples
+from tests.effort import deep_examples, examples
 
 ints = st.integers(INT64_MIN, INT64_MAX)
 keys = st.binary(max_size=3)
@@ -19,8 +19,9 @@ sets = st.one_of(
 boxes = st.lists(st.dictionaries(st.integers(0, 40), sets, max_size=5), max_size=6)
 
 
+@pytest.mark.deep
 @given(boxes)
-@settings(deadline=None, max_examples=examples(500))
+@settings(deadline=None, max_examples=deep_examples(500))
 def test_boxes_survive_their_bytes(some: list[Box]) -> None:
     read = decode_terms(encode_terms(some))
     assert sorted(map(repr, map(sorted_box, read))) == sorted(map(repr, map(sorted_box, some)))

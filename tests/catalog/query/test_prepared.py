@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from catalog.query.compiler import Compiled, Compiler
 from catalog.sql.errors import SubscriptionError
 from tests.catalog.sample import CATALOG, compiler
-from tests.effort import examples
+from tests.effort import deep_examples, examples
 
 BASE = "SELECT MIN(price) FROM stock WHERE "
 COLUMNS = ["volume", "price", "risk", "exchange", "open", "day", "at", "ratio", "wide", "small", '"Lot Size"']
@@ -174,8 +174,9 @@ asked = st.builds(
 )
 
 
+@pytest.mark.deep
 @given(asked, st.data())
-@settings(deadline=None, max_examples=examples(600))
+@settings(deadline=None, max_examples=deep_examples(600))
 def test_the_sql_that_is_shown_asks_the_same(template, data) -> None:
     shared = Compiler(CATALOG)
     wanted = len(re.sub(r"/\*.*?\*/", "", template).split("?")) - 1

@@ -1,12 +1,13 @@
 """Value sets against sets of Python."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from catalog.query.value_set import NOTHING, ONLY_NULL, ValueSet, everything
 from state.order_code import INT64_MAX, INT64_MIN
 from tests.catalog.sample import of
-from tests.effort import examples
+from tests.effort import deep_examples, examples
 
 CODES = range(-1, 9)
 KEYS = [b"", b"\0", b"a", b"a\0", b"a\0\0", b"aa", b"b", b"c"]
@@ -23,8 +24,9 @@ def members(values: ValueSet, domain) -> set:
     return {value for value in (*domain, None) if values.holds(value)}
 
 
+@pytest.mark.deep
 @given(pairs)
-@settings(deadline=None, max_examples=examples(2_000))
+@settings(deadline=None, max_examples=deep_examples(2_000))
 def test_sets_are_united_cut_and_complemented(drawn) -> None:
     one, other, (domain, whole) = drawn
     a, b = members(one, domain), members(other, domain)

@@ -10,7 +10,7 @@ from catalog.sql.errors import CatalogError
 from catalog.types.column_type import ColumnType, Kind
 from tests.catalog import odd_texts, refusals
 from tests.catalog.sample import CATALOG, of
-from tests.effort import examples
+from tests.effort import deep_examples, examples
 
 STOCK = """
 -- what is traded
@@ -164,7 +164,8 @@ def test_no_text_raises_anything_else(data) -> None:
         apply_ddl(CATALOG, sql, 1)
 
 
-@settings(max_examples=examples(200), deadline=None)
+@pytest.mark.deep
+@settings(max_examples=deep_examples(200), deadline=None)
 @given(odd_texts.texts)
 @example("CREATE TABLE t (id INT PRIMARY KEY, x INT" + "[]" * 30_000 + ")")
 @example('CREATE TABLE t (id INT PRIMARY KEY, x """int")')

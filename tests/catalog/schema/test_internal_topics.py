@@ -12,6 +12,7 @@ from catalog.schema.relation import Catalog
 from catalog.sql.errors import CatalogError
 from connectors.kafka.catalog_versions import CatalogFold
 from connectors.topics import Topics
+from tests.tidewire.verification.scratch import SCRATCH
 from tidewire.pure_pipeline import PurePipeline
 from tidewire.verification.input.declared import Declared
 from tidewire.verification.records.journal import Record
@@ -54,7 +55,7 @@ def test_a_folded_catalog_keeps_all_else_and_the_verification_agrees(prefix, ste
         texts.append(f"CREATE TABLE t{number} (a INTEGER PRIMARY KEY); {on(topic, f'x{number}')}")
         texts += [f"DROP TABLE x{number}; CREATE TABLE u{number} (a INTEGER PRIMARY KEY)"] if dropped else []
     fold = CatalogFold(prefix).add_all((i, text.encode()) for i, text in enumerate(texts))
-    declared = Declared([Record(0, i, 0, None, text.encode()) for i, text in enumerate(texts)], prefix)
+    declared = Declared([Record(0, i, 0, None, text.encode()) for i, text in enumerate(texts)], prefix, SCRATCH)
     for version in range(len(texts)):
         found = fold.at(version)
         assert {name: r.topic for name, r in found.relations.items()} == {

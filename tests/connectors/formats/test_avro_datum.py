@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.connectors.avro_samples import Sample, samples
-from tests.effort import examples
+from tests.effort import deep_examples
 from tests.tidewire.verification.two_readers import TwoReaders
 
 
@@ -32,7 +32,8 @@ def says_what_was_written(sample: Sample) -> None:
         assert said(text, expected) == expected
 
 
-@settings(max_examples=examples(300), deadline=None)
+@pytest.mark.deep
+@settings(max_examples=deep_examples(300), deadline=None)
 @given(samples())
 def test_a_datum_says_what_was_written(sample: Sample) -> None:
     says_what_was_written(sample)
@@ -62,7 +63,8 @@ def both_read_alike(drawn: tuple[Sample, list[tuple[float, int, bytes]]]) -> Non
 DAMAGED = st.tuples(samples(), CUTS)
 
 
-@settings(max_examples=examples(400), deadline=None)
+@pytest.mark.deep
+@settings(max_examples=deep_examples(400), deadline=None)
 @given(DAMAGED)
 def test_damaged_datums_are_read_alike(drawn: tuple[Sample, list[tuple[float, int, bytes]]]) -> None:
     both_read_alike(drawn)

@@ -16,6 +16,7 @@ from connectors.formats.debezium_record import DebeziumChange, DebeziumRecordDec
 from connectors.json.scalar import scalar_text
 from tests.connectors.debezium_source import COLUMNS, INLINE, UNITS, VALUE_SCHEMA
 from tests.effort import examples
+from tests.tidewire.verification.scratch import SCRATCH
 from tidewire.verification.input import debezium
 from tidewire.verification.input.declared import Declared, Table
 from tidewire.verification.input.decoding import Bad
@@ -55,7 +56,7 @@ KEYS = st.one_of(
 
 @cache
 def declared(text: str) -> Table:
-    return Declared([Record(0, 0, 0, None, text.encode())]).at(0)["t"]
+    return Declared([Record(0, 0, 0, None, text.encode())], scratch=SCRATCH).at(0)["t"]
 
 
 @cache

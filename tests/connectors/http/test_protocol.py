@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import socket
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
@@ -38,8 +40,8 @@ async def _large(request: Request) -> Response:
 
 
 async def _health(request: Request) -> Response:
-    if "slow" in request.query_params:
-        await asyncio.sleep(60)
+    while "slow" in request.query_params and not await request.is_disconnected():
+        await asyncio.sleep(0.02)
     return PlainTextResponse("well")
 
 
@@ -112,33 +114,43 @@ def until_closed(server: HttpServer, seconds: float = 20.0) -> float:
     return time.monotonic() - began
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
-        b"",
-        b"G",
-        b"GET / HTTP/1.1\r\nHost: x\r\nx: ",
-        HEADERS,
-        HEADERS + b"x" * 999,
-        b"POST /body HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab",
-        b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n",
-        b"GET /health HTTP/1.1\r\nHost: x\r\n\r\nGET /hea",
-        b"GET /health HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n",
-        HANDSHAKE.replace(b"Host", b"Content-Length: 7\r\nHost"),
-        b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n" * 1_000,
-        b"GET /large HTTP/1.1\r\nHost: x\r\n\r\n",
-        b"GET /large HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
-        b"GET /large HTTP/1.1\r\nHost: x\r\n\r\n" * 5,
-        b"GET /health?slow HTTP/1.1\r\nHost: x\r\n\r\n",
-        b"GET /health HTTP/1.1\r\nHost: x\r\n\r\nGET /large HTTP/1.1\r\nConnection: close\r\nHost: x\r\n\r\n",
-    ],
-)
-def test_whoever_does_not_go_on_is_closed(server: HttpServer, said: bytes) -> None:
-    """Also if it does not read what it is answered."""
-    one = connect(server, said, received=4_096)
+UNFINISHED = [
+    b"",
+    b"G",
+    b"GET / HTTP/1.1\r\nHost: x\r\nx: ",
+    HEADERS,
+    HEADERS + b"x" * 999,
+    b"POST /body HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab",
+    b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n",
+    b"GET /health HTTP/1.1\r\nHost: x\r\n\r\nGET /hea",
+    b"GET /health HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n",
+    HANDSHAKE.replace(b"Host", b"Content-Length: 7\r\nHost"),
+    b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n" * 1_000,
+    b"GET /large HTTP/1.1\r\nHost: x\r\n\r\n",
+    b"GET /large HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
+    b"GET /large HTTP/1.1\r\nHost: x\r\n\r\n" * 5,
+    b"GET /health?slow HTTP/1.1\r\nHost: x\r\n\r\n",
+    b"GET /health HTTP/1.1\r\nHost: x\r\n\r\nGET /large HTTP/1.1\r\nConnection: close\r\nHost: x\r\n\r\n",
+]
+
+
+@pytest.fixture(scope="module")
+def waiting() -> Iterator[dict[bytes, HttpServer]]:
+    """A server for each of `UNFINISHED` and a connection that said it: they wait for their ends at the same time."""
+    servers = {said: HttpServer(APP, rules=HttpRules(request_seconds=SECONDS)) for said in UNFINISHED}
+    connections = [connect(server, said, received=4_096) for said, server in servers.items()]
     time.sleep(0.1)
-    until_closed(server)
-    one.close()
+    yield servers
+    for one in connections:
+        one.close()
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(HttpServer.close, servers.values()))
+
+
+@pytest.mark.parametrize("said", UNFINISHED)
+def test_whoever_does_not_go_on_is_closed(waiting: dict[bytes, HttpServer], said: bytes) -> None:
+    """Also if it does not read what it is answered."""
+    until_closed(waiting[said])
 
 
 @pytest.mark.parametrize("begun", [b"GET / HTTP/1.1\r\nx: ", HEADERS])
@@ -231,14 +243,11 @@ FRAME = b"\x82\xff" + (10_000_000).to_bytes(8, "big") + b"abcd"
 def test_what_others_do_leaves_no_trace(server: HttpServer, said: bytes, caplog: pytest.LogCaptureFixture) -> None:
     """Nor more than a line each, if they reset the connection then."""
     with caplog.at_level(logging.DEBUG):
-        for pause in (0.0, 0.05, 0.5):
-            one = connect(server)
-            try:
-                one.sendall(said)
-                time.sleep(pause)
+        some = [connect(server, said) for _ in range(3)]
+        for one, pause in zip(some, (0.0, 0.05, 0.35), strict=True):
+            time.sleep(pause)
+            with contextlib.suppress(OSError):
                 one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
-            except OSError:
-                pass
             one.close()
         until_closed(server)
     loud = [record for record in caplog.records if record.levelno >= logging.WARNING]

@@ -240,6 +240,8 @@ def test_a_tenant_has_so_many_streams_and_another_one_has_its_own() -> None:
     while (again := status(ask("acme", "t"))) != 200:
         assert again == 503
         assert time.monotonic() < until
+    for one in held + others:
+        one.close()
     server.close()
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from connectors.json import reader as json_reader
 from connectors.json.reader import MAX_BYTES, MAX_DIGITS, JsonReader, UnreadableJson, read_json, read_number
 from tests.connectors.json_texts import documents
-from tests.effort import examples
+from tests.effort import deep_examples
 
 
 def outcome(data: bytes, read: Callable[[bytes], Any] = read_json) -> Any:
@@ -43,7 +43,8 @@ class Form(msgspec.Struct, forbid_unknown_fields=True):
 FORM = JsonReader(Form)
 
 
-@settings(max_examples=examples(1_000), deadline=None)
+@pytest.mark.deep
+@settings(max_examples=deep_examples(1_000), deadline=None)
 @given(documents)
 @example(b'{"a":1.0}')
 @example(b'{"a":1e2}')
@@ -57,7 +58,8 @@ def test_a_form_is_read_alike_by_both_ways(data: bytes) -> None:
     assert outcome(data, FORM.read) == the_long_way(data, FORM.read)
 
 
-@settings(max_examples=examples(2_000), deadline=None)
+@pytest.mark.deep
+@settings(max_examples=deep_examples(2_000), deadline=None)
 @given(st.one_of(documents, st.binary(max_size=12)))
 @example(b'{"a":1e1000000000000000000}')
 @example(b"[" * 30_000 + b"]" * 30_000)

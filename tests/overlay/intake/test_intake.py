@@ -18,7 +18,7 @@ from overlay.intake import admission
 from overlay.intake.intake import Intake
 from overlay.machine.virtual_edge import VirtualEdge
 from overlay.subscriptions.held_records import Held
-from tests.effort import examples
+from tests.effort import deep_examples, examples
 from tests.overlay.edge_bench import ASK, CATALOGS, TOPICS, Bench
 from tests.overlay.views import views
 
@@ -127,7 +127,8 @@ events = st.lists(
 )  # fmt: skip
 
 
-@settings(max_examples=examples(200), deadline=None)
+@pytest.mark.deep
+@settings(max_examples=deep_examples(200), deadline=None)
 @given(events, st.booleans())
 def test_what_was_held_back_is_admitted_in_bulk_as_one_by_one(history: list, begun: bool) -> None:
     """Records come before their catalog, are replaced, unsubscribed and settled while they wait; edges restart."""

@@ -22,7 +22,7 @@ from overlay.subscriptions.edge_state import Delta, EdgeStateError, ShapeState, 
 from overlay.subscriptions.held_records import Held
 from overlay.subscriptions.subscription_store import SubscriptionStore
 from overlay.table.slot_rows import ROW, Slots
-from tests.effort import examples
+from tests.effort import deep_examples
 from tests.fuzz.mutation import damaged
 from tests.overlay.edge_bench import CATALOGS, Bench
 
@@ -105,8 +105,9 @@ def test_what_is_missing_altogether_is_told_of_all() -> None:
     assert refused.value.record is None or refused.value.record < len(without)
 
 
+@pytest.mark.deep
 @given(place=st.integers(0, len(STORED) - 1), data=st.data())
-@settings(max_examples=examples(600), deadline=None)
+@settings(max_examples=deep_examples(600), deadline=None)
 def test_damaged_state_is_restored_or_refused(place: int, data: st.DataObject) -> None:
     value = data.draw(damaged(st.just(STORED[place])))
     with contextlib.suppress(EdgeStateError, CatalogBehind):

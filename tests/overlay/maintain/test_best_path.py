@@ -23,7 +23,7 @@ from overlay.subscriptions.filter_book import MissingColumnError
 from overlay.subscriptions.subscription_store import SubscriptionStore
 from state.best_tree import OUT
 from state.order_code import INT64_MAX, INT64_MIN
-from tests.effort import examples
+from tests.effort import deep_examples
 from tests.oracle.naive_best_list import BestMessage
 from tests.overlay.arrivals import newcomers
 from tests.overlay.edge_world import table
@@ -106,9 +106,10 @@ class Bench:
         return PackedBest(Header("best", 0, "t/0", channels=[self.channel]), at, at, at, made)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("column", ["x", "s"])
 @given(asked=st.lists(ranges, min_size=1, max_size=6), told=st.lists(messages(), min_size=1, max_size=5))
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=deep_examples(200), deadline=None)
 def test_they_hear_what_the_twin_says(column, asked, told):
     bench = Bench(column, asked)
     packed = bench.packed(told)

@@ -13,7 +13,7 @@ from operators.answer import Members, Parts, Tally
 from operators.control import EpochBegins, Progress, RegisterAll
 from overlay.subscriptions.endings import Endings
 from state.change_batch import I64
-from tests.effort import examples
+from tests.effort import deep_examples
 from tests.overlay.edge_bench import Bench
 from tests.overlay.views import views
 
@@ -116,7 +116,8 @@ def one_by_one(self: Endings, slots: I64, reason: str) -> None:
         ONE_BY_ONE(self, np.array([slot]), reason)
 
 
-@settings(max_examples=examples(200), deadline=None)
+@pytest.mark.deep
+@settings(max_examples=deep_examples(200), deadline=None)
 @given(history, last)
 def test_in_bulk_is_the_same_as_one_by_one(steps: list[tuple], how: str) -> None:
     bulk, alone = Run(), Run()

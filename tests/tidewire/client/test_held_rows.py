@@ -7,11 +7,12 @@ from collections import Counter
 from typing import Any
 
 import msgspec
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from overlay.push.message import Missed, read_all
-from tests.effort import examples
+from tests.effort import deep_examples
 from tidewire.client.delivery_reader import DeliveryReader
 from tidewire.client.held_answer import HeldAnswer
 from tidewire.client.records import Delivery
@@ -53,7 +54,8 @@ def told(pipeline: PurePipeline) -> list[Delivery]:
     return [one for one in found if isinstance(one, Delivery)]
 
 
-@settings(max_examples=examples(100), deadline=None)
+@pytest.mark.deep
+@settings(max_examples=deep_examples(100), deadline=None)
 @given(
     batches, batches, st.sampled_from(sorted(WHERES)), st.sampled_from(sorted(SHOWN)),
     st.sampled_from(["EVERY CHANGE", "LATEST"]), st.sampled_from(["records", "packed"]),

@@ -15,7 +15,7 @@ from connectors.log.cut import Place
 from connectors.log.publication_log import PublicationLog
 from operators.control import Progress
 from tests.connectors.small_log import Published, SmallLog, small_log
-from tests.effort import examples
+from tests.effort import deep_examples
 from tests.oracle.naive_database import NaiveDatabase, Question
 from tidewire.history.backtest import Backtest, cuts_of, relation_of
 
@@ -66,7 +66,8 @@ VERSIONS = st.lists(
 )
 
 
-@settings(max_examples=examples(25), deadline=None)
+@pytest.mark.deep
+@settings(max_examples=deep_examples(25), deadline=None)
 @given(VERSIONS, st.sampled_from(QUESTIONS))
 def test_every_version_and_every_delivery_against_recomputation(
     tmp_path_factory: pytest.TempPathFactory, versions: list[list[Change]], question: Question

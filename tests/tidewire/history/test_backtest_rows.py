@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from connectors.log.publication_log import PublicationLog
 from operators.answer_quota import AnswerQuota
 from shard.bounds import Bounds
-from tests.effort import examples
+from tests.effort import deep_examples
 from tests.tidewire.history.test_backtest import RELATION, VERSIONS, Change, filled
 from tidewire.client.delivery_reader import DeliveryReader
 from tidewire.client.records import Delivery, Refused
@@ -62,7 +62,8 @@ class Live:
         self.pipeline.settle()
 
 
-@settings(max_examples=examples(100), deadline=None)
+@pytest.mark.deep
+@settings(max_examples=deep_examples(100), deadline=None)
 @given(VERSIONS, questions(), st.integers(0, 3))
 def test_the_past_is_told_as_it_would_have_been(
     tmp_path_factory: pytest.TempPathFactory, versions: list[list[Change]], asked: tuple[str, str], begin: int

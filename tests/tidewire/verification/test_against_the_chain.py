@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from connectors.json.writer import encode_key, encode_row
 from connectors.kafka.partitioner import home_partition
 from operators.packed import PackedSummary, unpack
-from tests.effort import examples
+from tests.effort import deep_examples
 from tests.oracle.naive_condition import random_condition
 from tests.tidewire.verification.records.test_question import VALUES
 from tidewire.pure_pipeline import PurePipeline
@@ -181,14 +181,16 @@ def drive(seed: int, losses: bool = False) -> Judged:
     return chain
 
 
-@settings(max_examples=examples(15), deadline=None)
+@pytest.mark.deep
+@settings(max_examples=deep_examples(15), deadline=None)
 @given(st.integers(0, 10**9))
 def test_the_chain_is_clean(seed: int) -> None:
     report = verify(drive(seed).journal())
     assert report.clean and report.unjudged == 0, report.faults
 
 
-@settings(max_examples=examples(15), deadline=None)
+@pytest.mark.deep
+@settings(max_examples=deep_examples(15), deadline=None)
 @given(st.integers(0, 10**9))
 def test_what_was_lost_on_the_way_to_an_edge_is_made_up_for_by_resyncs(seed: int) -> None:
     report = verify(drive(seed, losses=True).journal())
@@ -244,7 +246,8 @@ def drive_buckets(seed: int) -> Skewed:
     return chain
 
 
-@settings(max_examples=examples(15), deadline=None)
+@pytest.mark.deep
+@settings(max_examples=deep_examples(15), deadline=None)
 @given(st.integers(0, 10**9))
 def test_a_table_in_buckets_is_clean(seed: int) -> None:
     report = verify(drive_buckets(seed).journal())

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.connectors.debezium_source import COLUMNS, INLINE, UNITS, Pair, Source
-from tests.effort import examples
+from tests.effort import deep_examples
 from tests.tidewire.verification.test_against_the_chain import EDGES, Judged
 from tidewire.verification.records.journal import TopicLog
 from tidewire.verification.verify import verify
@@ -121,8 +121,9 @@ def drive(seed: int, partitions: int) -> tuple[Judged, Source]:
     return chain, source
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("partitions", [1, 2])
-@settings(max_examples=examples(5), deadline=None)
+@settings(max_examples=deep_examples(5), deadline=None)
 @given(seed=st.integers(0, 10**9))
 def test_the_chain_is_clean(seed: int, partitions: int) -> None:
     chain, _ = drive(seed, partitions)
@@ -132,7 +133,8 @@ def test_the_chain_is_clean(seed: int, partitions: int) -> None:
     assert report.clean and report.unjudged == 0, report.faults
 
 
-@settings(max_examples=examples(8), deadline=None)
+@pytest.mark.deep
+@settings(max_examples=deep_examples(8), deadline=None)
 @given(seed=st.integers(0, 10**9))
 def test_a_subscriber_holds_what_the_database_has(seed: int) -> None:
     choose = random.Random(seed)

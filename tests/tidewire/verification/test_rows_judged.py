@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.effort import examples
+from tests.effort import deep_examples
 from tests.tidewire.verification.asked_rows import AskedRows, random_rows
 from tests.tidewire.verification.simulated_engine import SimulatedEngine, home
 from tidewire.verification.compare.report import Report
@@ -45,7 +45,8 @@ def simulate(seed: int) -> SimulatedEngine:
     return engine
 
 
-@settings(max_examples=examples(60), deadline=None)
+@pytest.mark.deep
+@settings(max_examples=deep_examples(60), deadline=None)
 @given(st.integers(0, 10**9))
 def test_right_deliveries_are_clean(seed: int) -> None:
     report = verify(simulate(seed).journal())
@@ -180,6 +181,7 @@ def deliveries(engine: SimulatedEngine, partition: int) -> list[Told]:
     return [json.loads(record.value or b"") for record in records if record.key != b"@progress"]
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("fault", FAULTS)
 def test_each_fault_is_found(fault: str) -> None:
     tried = 0
@@ -195,7 +197,7 @@ def test_each_fault_is_found(fault: str) -> None:
         assert judged(engine, partition, told).clean
         assert not judged(engine, partition, made).clean, (seed, told[i])
         tried += 1
-        if tried == examples(24):
+        if tried == deep_examples(24):
             break
     assert tried
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.effort import examples
+from tests.effort import deep_examples
 from tests.tidewire.verification.asked_rows import random_rows
 from tests.tidewire.verification.simulated_engine import Asked, SimulatedEngine, home
 from tidewire.verification.compare.report import Report, rows_of
@@ -64,7 +64,8 @@ def simulate(seed: int, steps: int = 60) -> SimulatedEngine:
     return engine
 
 
-@settings(max_examples=examples(40), deadline=None)
+@pytest.mark.deep
+@settings(max_examples=deep_examples(40), deadline=None)
 @given(st.integers(0, 10**9))
 def test_a_right_engine_is_clean(seed: int) -> None:
     journal = simulate(seed).journal()
@@ -75,7 +76,8 @@ def test_a_right_engine_is_clean(seed: int) -> None:
     assert report.unjudged == 0 and not report.limits
 
 
-@settings(max_examples=examples(40), deadline=None)
+@pytest.mark.deep
+@settings(max_examples=deep_examples(40), deadline=None)
 @given(st.integers(0, 10**9), st.data())
 def test_a_delivery_that_is_changed_lost_or_repeated_is_found(seed: int, data: st.DataObject) -> None:
     engine = simulate(seed, 40)
@@ -558,7 +560,8 @@ def test_the_last_batch_without_a_range_is_not_judged_yet(engine: SimulatedEngin
     assert report.clean and (report.right, report.unjudged, report.horizon) == (3, 1, (3, 1))
 
 
-@settings(max_examples=examples(20), deadline=None)
+@pytest.mark.deep
+@settings(max_examples=deep_examples(20), deadline=None)
 @given(st.integers(0, 10**9), st.sampled_from([0.0, 0.3, 0.6, 1.0]))
 def test_a_sample_is_judged_as_in_the_whole_and_the_rest_is_not(seed: int, share: float) -> None:
     whole, sample = simulate(seed, 40).journal(), Sample(share)

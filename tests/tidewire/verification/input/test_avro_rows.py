@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.effort import examples
+from tests.effort import deep_examples
 from tests.tidewire.verification.two_readers import two_readers
 
 LONGS = st.one_of(st.integers(-(2**63), 2**63 - 1), st.sampled_from([0, 1, 20_000, 1_772_409_599_000, 2**31, -(2**31)]))
@@ -113,7 +113,8 @@ def cases(draw: st.DrawFn) -> tuple[str, bytes | None, bytes | None]:
     return ddl(draw(st.sampled_from(TYPES)), options + absent), draw(st.sampled_from(keys)), body
 
 
-@settings(max_examples=examples(200), deadline=None)
+@pytest.mark.deep
+@settings(max_examples=deep_examples(200), deadline=None)
 @given(cases(), st.booleans())
 def test_datums_are_read_as_the_product_reads_them(case: tuple[str, bytes | None, bytes | None], keyless: bool) -> None:
     text, key, value = case

@@ -7,6 +7,7 @@ from catalog.schema.ddl import to_ddl
 from connectors.formats.bucket import Buckets
 from tests.connectors.documents import Publisher, relation_of
 from tests.connectors.formats.test_bucket import bucketed
+from tests.tidewire.verification.scratch import SCRATCH
 from tidewire.verification.input.bucket import bucket_of
 from tidewire.verification.input.declared import Declared
 from tidewire.verification.records.journal import Record
@@ -19,7 +20,7 @@ def test_both_tell_the_same_bucket() -> None:
         relation = bucketed(relation_of(rng), rng)
         relation = dataclasses.replace(relation, key=tuple(c.name for c in relation.columns if c.name in relation.key))
         record = Record(0, 0, 0, None, to_ddl(relation).encode())
-        tables = Declared([record]).at(0)
+        tables = Declared([record], scratch=SCRATCH).at(0)
         if not tables:
             continue  # names that differ in case only: two columns for us, one for DuckDB
         [table] = tables.values()

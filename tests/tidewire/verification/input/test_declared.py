@@ -12,6 +12,7 @@ from catalog.sql.errors import CatalogError
 from state.errors import TidewireError
 from tests.catalog import odd_texts
 from tests.effort import examples
+from tests.tidewire.verification.scratch import SCRATCH
 from tidewire.verification.input.declared import Column, Declared
 from tidewire.verification.records.journal import Record
 
@@ -19,7 +20,7 @@ STOCK = "CREATE TABLE stock (symbol VARCHAR PRIMARY KEY, price DECIMAL(12,2))"
 
 
 def declared(*texts: str) -> Declared:
-    return Declared([Record(0, i, 0, None, text.encode()) for i, text in enumerate(texts)])
+    return Declared([Record(0, i, 0, None, text.encode()) for i, text in enumerate(texts)], scratch=SCRATCH)
 
 
 def test_columns_key_and_options() -> None:

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.catalog.types.test_value_messages import own
-from tests.effort import examples
+from tests.effort import deep_examples
 from tests.tidewire.verification.two_readers import two_readers
 from tidewire.verification.input.decoding import Row
 from tidewire.verification.schemas.proto_schemas import proto_schema, small_files
@@ -225,8 +225,9 @@ def pairs(
     return draw(st.sampled_from(keys)), body
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=examples(40) // 2, deadline=None)  # every day 5 tables of each kind
+@settings(max_examples=deep_examples(40) // 2, deadline=None)  # of tables of each kind
 @given(st.data(), st.booleans())
 def test_messages_are_read_as_the_product_reads_them(kind: str, data: st.DataObject, keyless: bool) -> None:
     text, records = data.draw(cases(kind))

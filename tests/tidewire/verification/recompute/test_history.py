@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+from tests.tidewire.verification.scratch import SCRATCH
 from tidewire.verification.input.declared import Declared
 from tidewire.verification.input.ordering import Sequence
 from tidewire.verification.input.rows import Rows
@@ -14,7 +15,7 @@ KEEP = DDL.replace("'odd')", "'odd', 'absent'='keep')")
 
 
 def history(rows: list[dict[str, Any] | int | str], ddl: str = DDL, measures: tuple[str, ...] = ("m",)) -> History:
-    [table] = Declared([Record(0, 0, 0, None, ddl.encode())]).at(0).values()
+    [table] = Declared([Record(0, 0, 0, None, ddl.encode())], scratch=SCRATCH).at(0).values()
     sequence = Sequence(1, table)
     records = []
     for offset, row in enumerate(rows):

@@ -3,10 +3,11 @@
 import random
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.effort import examples
+from tests.effort import deep_examples
 from tests.oracle.naive_database import NaiveDatabase, Order, RowsQuestion
 from tests.tidewire.verification.recompute.test_history import history
 from tidewire.verification.compare.same_value import led_to
@@ -45,7 +46,8 @@ def answers_of(rows: list[tuple[int, Any]], order: str, limit: int) -> list[tupl
     return [(step.seq, [list(one) for one in made.shown(step.after)]) for step in made.steps(0, 99)]
 
 
-@settings(max_examples=examples(60), deadline=None)
+@pytest.mark.deep
+@settings(max_examples=deep_examples(60), deadline=None)
 @given(st.integers(0, 10**9))
 def test_every_list_is_what_sorting_gives(seed: int) -> None:
     choose = random.Random(seed)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import random
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.effort import examples
+from tests.effort import deep_examples
 from tests.oracle.naive_condition import random_condition
 from tidewire.verification.recompute.history import connect
 from tidewire.verification.records.question import Query, parse
@@ -49,7 +50,8 @@ def duckdb_holds(rows: list[dict[str, Any]], condition: str) -> list[int]:
     return sorted(place for _, _, place in found)
 
 
-@settings(max_examples=examples(200), deadline=None)
+@pytest.mark.deep
+@settings(max_examples=deep_examples(200), deadline=None)
 @given(st.integers(0, 10**9))
 def test_the_same_rows_meet_a_condition(seed: int) -> None:
     choose = random.Random(seed)

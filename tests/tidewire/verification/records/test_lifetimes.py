@@ -5,10 +5,11 @@ import random
 from contextlib import suppress
 
 import duckdb
+import pytest
 from hypothesis import example, given, settings
 
 from overlay.intake.subscription_request import Request, read_request
-from tests.effort import examples
+from tests.effort import deep_examples
 from tests.overlay import odd_records
 from tests.tidewire.verification.simulated_engine import Asked, SimulatedEngine
 from tidewire.verification.records.journal import Record, TopicLog
@@ -79,7 +80,8 @@ def check(value: bytes) -> None:
             parse(DATABASE, query, set())
 
 
-@settings(max_examples=examples(500), deadline=None)
+@pytest.mark.deep
+@settings(max_examples=deep_examples(500), deadline=None)
 @given(odd_records.records)
 @example(b'{"template":"?","params":[1e99999999999999999999]}')
 @example(b'{"sql":"x","x":' + b"[" * 30_000)
