@@ -55,13 +55,13 @@ class ImageValues:
         place = np.append(np.cumsum(used) - 1, 0)
         return ImageValues(np.where(known, place[values], 0), known, narrowed(self.texts, used))
 
-    def plain(self) -> list[int | str | None]:
-        """Return the values as an answer has them: order codes, texts, None for NULL."""
-        values: list[int | str | None] = self.values.tolist()
-        if self.texts is not None:
-            texts = self.texts
-            values = [texts[i] if texts else None for i in self.values.tolist()]
-        return [value if there else None for value, there in zip(values, self.known.tolist(), strict=True)]
+    def some(self, which: I64 | slice) -> list[int | str | None]:
+        """Return some values as an answer has them: order codes, texts, None for NULL."""
+        numbers, known, texts = self.values[which].tolist(), self.known[which], self.texts
+        values: list[int | str | None] = numbers if texts is None else [texts[i] if texts else None for i in numbers]
+        if known.all():
+            return values
+        return [value if there else None for value, there in zip(values, known.tolist(), strict=True)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from operators.operator import Answers
 from operators.packed import Header, pack_snapshot
 from overlay.index.subscription_index import warm as warm_index
 from overlay.machine.virtual_edge import VirtualEdge
+from overlay.maintain.list_kernels import warm as warm_lists
 from state.filter_index import warm as warm_filters
 from state.row_digest import warm as warm_digests
 
@@ -31,6 +32,7 @@ def warm() -> None:
     warm_index()
     warm_terms()
     warm_filters()
+    warm_lists()
     warm_digests()
     catalog = apply_ddl(Catalog(), _DDL, 0)
     edge, again = (VirtualEdge(0, 1, Topics(), lambda _: catalog) for _ in range(2))

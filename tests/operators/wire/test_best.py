@@ -70,7 +70,7 @@ def messages_of(drawn: list[dict], cause: list[int]) -> BestMessages:
 
 def said(messages: BestMessages) -> list[tuple]:
     """Return what each message says, whatever the numbers of what it names."""
-    rows = list(zip(*(column.plain() for column in messages.images.values()), strict=True))
+    rows = list(zip(*(column.some(slice(None)) for column in messages.images.values()), strict=True))
     told, bound, cand = [], 0, 0
     for i in range(len(messages)):
         channel = messages.channels[messages.channel[i]]
