@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
+import msgspec
 import numpy as np
 
 from overlay.answers.answer import ListAnswer
@@ -27,8 +28,10 @@ from overlay.answers.list_layout import ListLayout
 from overlay.answers.row_table import RowTable
 from overlay.arena.growable_column import widened
 from state.change_batch import I32, I64, Bool
+from state.distinct_numbers import distinct_numbers
 
 NONE = -1
+_encode = msgspec.msgpack.Encoder().encode
 
 
 class ListTable:
@@ -103,27 +106,27 @@ class ListTable:
 
     def note(self, slots: I64) -> None:
         """Note that the lists of slots have changed."""
-        self._note(np.unique(slots))
+        self._note(slots)
 
     def changed(self) -> Iterator[tuple[int, list[bytes]]]:
-        """Return what has changed since the last call, by slot."""
+        """Return what has changed since the last call, by slot: rows as msgpack (`answer_table.list_records`)."""
         slots = np.array(sorted(self._dirty), np.int64)
         self._dirty = set()
-        return self._images(slots)
+        return self._packed(slots)
 
     def all(self) -> Iterator[tuple[int, list[bytes]]]:
-        """Return all lists, by slot."""
-        return self._images(self.slots())
+        """Return all lists, by slot, as `changed`."""
+        return self._packed(self.slots())
 
     def slots(self) -> I64:
         """Return the slots that have lists, ascending."""
         return np.flatnonzero(self.first != NONE)
 
-    def _images(self, slots: I64) -> Iterator[tuple[int, list[bytes]]]:
+    def _packed(self, slots: I64) -> Iterator[tuple[int, list[bytes]]]:
         numbers, counts = self.flat(slots)
-        distinct, place = np.unique(numbers, return_inverse=True)
-        images, ends = self.rows.images(distinct), np.cumsum(counts).tolist()
-        rows = [images[i] for i in place.tolist()]
+        distinct, place = distinct_numbers(numbers)
+        packed, ends = list(map(_encode, self.rows.images(distinct))), np.cumsum(counts).tolist()
+        rows = [packed[i] for i in place.tolist()]
         for slot, end, count in zip(slots.tolist(), ends, counts.tolist(), strict=True):
             yield slot, rows[end - count : end]
 

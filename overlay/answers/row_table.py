@@ -15,7 +15,6 @@ Cost: 40 bytes a row beside its image; 0.5 us to enter a row again, 1.5 us a new
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import groupby
 from struct import Struct
 from typing import NamedTuple
 
@@ -27,6 +26,7 @@ from overlay.arena.interner import Interned
 from overlay.arena.key_interner import NumberedKeys
 from overlay.delivery.row_text import RowTexts
 from state.change_batch import I64
+from state.distinct_numbers import distinct_numbers
 
 _PREFIX = Struct("<I")
 _REMEMBERED = 65_536
@@ -85,10 +85,10 @@ class RowTable:
 
     def texts(self, numbers: I64) -> dict[int, str]:
         """Return rows as they are shown, each once, by number."""
-        asked = np.unique(numbers).tolist()
-        found = {number: text for number in asked if (text := self._texts.get(number)) is not None}
-        missing = [number for number in asked if number not in found]
-        if missing:
+        asked, known = distinct_numbers(numbers)[0].tolist(), self._texts
+        found = {number: known[number] for number in asked if number in known}
+        if len(found) < len(asked):
+            missing = [number for number in asked if number not in found]
             made = self._written(missing)
             if len(self._texts) + len(made) > _REMEMBERED:
                 self._texts.clear()
@@ -98,14 +98,14 @@ class RowTable:
 
     def _written(self, numbers: list[int]) -> dict[int, str]:
         """Return the texts of rows, written projection by projection."""
-        keys = self._rows.keys(np.array(numbers, np.int64))
-        rows = sorted(zip([_PREFIX.unpack_from(key)[0] for key in keys], numbers, keys, strict=True))
+        by_projection: dict[bytes, list[tuple[int, bytes]]] = {}
+        for number, key in zip(numbers, self._rows.keys(np.array(numbers, np.int64)), strict=True):
+            by_projection.setdefault(key[: _PREFIX.size], []).append((number, key[_PREFIX.size :]))
         made: dict[int, str] = {}
-        for projection, mine in groupby(rows, lambda row: row[0]):
-            some = list(mine)
-            writer = self._writer(self.projections.value(projection))
-            shown = [decode_row(key[_PREFIX.size :])[: writer.width] for _, _, key in some]
-            made |= zip([number for _, number, _ in some], writer.of_values(shown), strict=True)
+        for prefix, rows in by_projection.items():
+            writer = self._writer(self.projections.value(_PREFIX.unpack(prefix)[0]))
+            shown = [decode_row(image)[: writer.width] for _, image in rows]
+            made |= zip([number for number, _ in rows], writer.of_values(shown), strict=True)
         return made
 
     def _writer(self, projection: Projection) -> RowTexts:

@@ -46,14 +46,15 @@ class NumberedKeys:
 
     def more(self, numbers: I64) -> None:
         """Count each number, which is in use, once more each time it stands there."""
-        np.add.at(self._counts, numbers, 1)
+        distinct, times = np.unique(numbers, return_counts=True)
+        self._counts[distinct] += times.astype(np.int32)
 
     def leave(self, numbers: I64) -> I64:
         """Count each number down once each time it stands there; return those that are gone."""
         if not len(numbers):
             return numbers
-        np.subtract.at(self._counts, numbers, 1)
-        gone = np.unique(numbers)
+        gone, times = np.unique(numbers, return_counts=True)
+        self._counts[gone] -= times.astype(np.int32)
         gone = gone[self._counts[gone] == 0]
         self._table.remove(gone)
         self._arena.drop(gone)

@@ -29,6 +29,7 @@ from overlay.maintain.mode import Mode, Modes
 from overlay.subscriptions.edge_counters import EdgeCounters
 from overlay.subscriptions.subscription_store import SubscriptionStore
 from state.change_batch import I64, Bool
+from state.distinct_numbers import distinct_numbers
 
 Cause = tuple[str, int]
 """A shard, and the number of a record that changes many rows among those that the shard took in the batch."""
@@ -135,7 +136,7 @@ class ListChanges:
 
     def _blocks(self, pairs: Pairs) -> Iterator[tuple[Pairs, bool]]:
         """Yield pairs of a bounded number of projections, and whether these show the key; where not, each list once."""
-        projections, place = np.unique(self._store.lists.projection[pairs.slot], return_inverse=True)
+        projections, place = distinct_numbers(self._store.lists.projection[pairs.slot].astype(np.int64))
         kept = self._store.lists.rows.projections
         shows = np.array([kept.value(one).keyed for one in projections.tolist()], np.bool_)[place]
         block = place // MOST_PROJECTIONS
@@ -173,17 +174,15 @@ class ListChanges:
         if not len(loud.loud):
             return
         slots, table = loud.pairs.slot, self._store.slots
-        distinct, who = np.unique(slots, return_inverse=True)
+        distinct, who = distinct_numbers(slots)
         ids, heads = table.change_heads(distinct)
         numbers = self._store.number(slots)
         self._counters.deliveries += len(slots)
-        texts = loud.texts
-        at = ats.of(loud.pairs.message)
-        moves = zip(*loud.moves.out.tolist(), *loud.moves.put.tolist(), strict=True)
+        removed, added = (_members(side, loud.texts) for side in loud.moves)
+        rows = zip(who.tolist(), numbers.tolist(), removed, added, ats.of(loud.pairs.message), strict=True)
         values = [
-            f'{heads[one]},"n":{n},"removed":{_member(out, texts, gone)},"added":{_member(put, texts, came)},'
-            f'"at":{where}}}'.encode()
-            for one, n, where, (out, gone, put, came) in zip(who.tolist(), numbers.tolist(), at, moves, strict=True)
+            f'{heads[one]},"n":{n},"removed":{gone},"added":{came},"at":{at}}}'.encode()
+            for one, n, gone, came, at in rows
         ]
         self._outbox.deliver_all([ids[one] for one in who.tolist()], values, table.terms.forms(slots))
 
@@ -248,7 +247,7 @@ class _Ats:
 
     def of(self, messages: I64) -> list[str]:
         """Return that of each message."""
-        distinct, place = np.unique(messages, return_inverse=True)
+        distinct, place = distinct_numbers(messages)
         rows = zip(self._packed.partition[distinct].tolist(), self._packed.offset[distinct].tolist(), strict=True)
         made = [row_at(self._start, partition, offset) for partition, offset in rows]
         return [made[i] for i in place.tolist()]
@@ -259,8 +258,10 @@ def _named(moves: Moves) -> I64:
     return np.concatenate([side[ROW][side[PLACE] >= 0] for side in moves])
 
 
-def _member(place: int, texts: dict[int, str], row: int) -> str:
-    return f"[[{place},{texts[row]}]]" if place >= 0 else "[]"
+def _members(side: I64, texts: dict[int, str]) -> list[str]:
+    """Return what a delivery says was taken out, or put in, by each pair."""
+    rows = zip(side[PLACE].tolist(), side[ROW].tolist(), strict=True)
+    return [f"[[{place},{texts[row]}]]" if place >= 0 else "[]" for place, row in rows]
 
 
 def _each_once(pairs: Pairs) -> Iterator[Pairs]:

@@ -17,11 +17,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from operators.best_messages import BestMessages
-from operators.reply import encode_row
+from operators.reply import encode_rows
 from overlay.answers.list_table import ListTable
 from overlay.maintain import list_kernels as kernels
 from overlay.maintain.list_kernels import NONE, PLACE, ROW
 from state.change_batch import I64
+from state.distinct_numbers import distinct_numbers
 
 MOST_PROJECTIONS = 64
 """So many are taken at a time: a column of references has an entry for each of them and each image."""
@@ -79,8 +80,7 @@ class Record:
 
     def encoded(self, names: Sequence[str], which: I64) -> list[bytes]:
         """Return some images in some columns, as bytes. Cost: 0.3 us each."""
-        columns = [self.messages.images[name].some(which) for name in names]
-        return [encode_row(row) for row in zip(*columns, strict=True)]
+        return encode_rows([self.messages.images[name].some(which) for name in names])
 
 
 class ListFollower:
@@ -96,8 +96,7 @@ class ListFollower:
         once it needs them no more. Raises ValueError where a list is not what its message is about.
         """
         lists = self._lists
-        projections, shown = np.unique(lists.projection[pairs.slot], return_inverse=True)
-        shown = shown.astype(np.int64)
+        projections, shown = distinct_numbers(lists.projection[pairs.slot].astype(np.int64))
         refs, new = self._refs(record, pairs, projections.tolist(), shown)
         moves = Moves(np.full((2, len(shown)), NONE), np.full((2, len(shown)), NONE))
         wrong = kernels.follow(
@@ -145,7 +144,7 @@ class ListFollower:
         if not len(fresh):
             return
         number = np.full(len(new), NONE, np.int64)
-        used, place = np.unique(-2 - came[fresh], return_inverse=True)
+        used, place = distinct_numbers(-2 - came[fresh], len(new))
         times = np.bincount(place)
         by_projection: dict[int, list[int]] = {}
         for i, row in enumerate(used.tolist()):

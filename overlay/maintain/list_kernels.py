@@ -18,7 +18,7 @@ plain arrays:
     cand       int64[candidates]   their images
     refs       int64[projections, images]   the row of an image: its number, or -2 - i where it is in no list yet
     first, count, room, cells      int32, as in `answers/list_table.py`
-    out, put   int64[2, pairs]     PLACE and ROW that was taken out, and that was put in; -1: none
+    out, put   int64[2, pairs]     PLACE and ROW that was taken out, and that was put in; -1: none, as it is at first
 """
 
 from __future__ import annotations
@@ -82,10 +82,15 @@ def follow(
         start, n = first[s], count[s]
         old = refs[shown[p], heads[OLD, m]] if heads[OLD, m] >= 0 else NONE
         at = n if heads[KIND, m] == IN else _find(cells, start, n, old)
-        inside = 0
+        behind = max(n - 1 - at, 0)
+        inside, up = 0, NONE  # the candidates inside, until the one that comes behind the rest
         for q in range(cands[m], cands[m + 1]):
-            inside += xs[CAND_LOW, q] >= lo[p] and xs[CAND_HIGH, q] <= hi[p]
-        if heads[KIND, m] == IN or (heads[KIND, m] != OUT and at == n and inside == 0):
+            if xs[CAND_LOW, q] >= lo[p] and xs[CAND_HIGH, q] <= hi[p]:
+                if inside == behind:
+                    up = cand[q]
+                    break
+                inside += 1
+        if heads[KIND, m] == IN or (heads[KIND, m] != OUT and at == n and up == NONE):
             if place[p] > n:
                 return p
             full = n == room[s]
@@ -96,16 +101,14 @@ def follow(
             continue
         if at == n or at < place[p] or (heads[KIND, m] == OUT and at != place[p]):
             return p
-        behind = n - 1 - at
         out[PLACE, p], out[ROW, p] = at, old
-        if heads[KIND, m] == OUT or (at == place[p] and inside > behind):
+        if heads[KIND, m] == OUT or (at == place[p] and up != NONE):
             _shift(cells, start, at, n - 1)
-            up = NONE
-            if inside > behind:
-                up = refs[shown[p], _inside(behind, lo[p], hi[p], cands[m], xs, cand)]
-                cells[start + n - 1] = up
-            put[PLACE, p], put[ROW, p] = (n - 1, up) if inside > behind else (NONE, NONE)
-            count[s] = n if inside > behind else n - 1
+            if up == NONE:
+                count[s] = n - 1
+            else:
+                cells[start + n - 1] = put[ROW, p] = refs[shown[p], up]
+                put[PLACE, p] = n - 1
             continue
         target = place[p] if at != place[p] else at + inside
         _shift(cells, start, at, target)
@@ -140,17 +143,6 @@ def _shift(cells: I32, start: int, source: int, target: int) -> None:
     for place in range(source, target, step):
         cells[start + place] = cells[start + place + step]
     cells[start + target] = row
-
-
-@numba.njit(cache=True)
-def _inside(nth: int, lo: int, hi: int, q: int, xs: I64, cand: I64) -> int:
-    """Return the image of the nth candidate from q on that is inside a range; there are more than so many."""
-    while True:
-        if xs[CAND_LOW, q] >= lo and xs[CAND_HIGH, q] <= hi:
-            if nth == 0:
-                return cand[q]
-            nth -= 1
-        q += 1
 
 
 ENTRIES = (places, name_images, follow, number_new)

@@ -13,7 +13,7 @@ def test_lists_become_live_follow_and_are_restored() -> None:
     assert chain.edge.counts["live"] == 60
     with Follows() as follows:
         us, hears, written = chain.timed(2)
-    assert us > 0 and hears > 0 and written > 0 and follows.pairs > 0 and follows.seconds > 0
+    assert us > 0 and hears > 0 and written > 0 and follows.pairs > 0 and min(follows.each().values()) > 0
     stored, _, taken = restored(chain.edge)
     assert stored > 0 and taken > 0
     chain.edge.check()
