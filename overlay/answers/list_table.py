@@ -17,21 +17,20 @@ Cost: 14 bytes a slot and 4 a row that there is room for; 0.5 us a row that is e
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from itertools import chain
 
-import msgspec
 import numpy as np
 
 from overlay.answers.answer import ListAnswer
+from overlay.answers.answer_table import MAX_MEMBER_BYTES, Bounds, list_records
 from overlay.answers.list_layout import ListLayout
+from overlay.answers.list_record_kernels import FEW_ROWS
 from overlay.answers.row_table import RowTable
 from overlay.arena.growable_column import widened
 from state.change_batch import I32, I64, Bool
-from state.distinct_numbers import distinct_numbers
 
 NONE = -1
-_encode = msgspec.msgpack.Encoder().encode
 
 
 class ListTable:
@@ -108,27 +107,30 @@ class ListTable:
         """Note that the lists of slots have changed."""
         self._note(slots)
 
-    def changed(self) -> Iterator[tuple[int, list[bytes]]]:
-        """Return what has changed since the last call, by slot: rows as msgpack (`answer_table.list_records`)."""
+    def changed(self) -> I64:
+        """Return the slots of lists that have changed since the last call, ascending."""
         slots = np.array(sorted(self._dirty), np.int64)
         self._dirty = set()
-        return self._packed(slots)
+        return slots
 
-    def all(self) -> Iterator[tuple[int, list[bytes]]]:
-        """Return all lists, by slot, as `changed`."""
-        return self._packed(self.slots())
+    def records(self, slots: I64, bounds: Callable[[int], Bounds | None]) -> list[tuple[int, bytes]]:
+        """Return lists as they are stored; `bounds` gives those of a slot. Cost: 0.4 us each, 6 us with bounds."""
+        counts = self.count[slots]
+        plain = np.array([bounds(slot) is None for slot in slots.tolist()], np.bool_)
+        short = slots[plain & (counts < FEW_ROWS)]
+        records = self.rows.records(*self.flat(short), MAX_MEMBER_BYTES)
+        if len(short) == len(slots) and all(records):
+            return list(zip(slots.tolist(), records, strict=True))
+        made = dict(zip(short.tolist(), records, strict=True))
+        return [
+            (slot, record)
+            for slot in slots.tolist()
+            for record in ([made[slot]] if made.get(slot) else list_records(bounds(slot), self.answer(slot)))
+        ]
 
     def slots(self) -> I64:
         """Return the slots that have lists, ascending."""
         return np.flatnonzero(self.first != NONE)
-
-    def _packed(self, slots: I64) -> Iterator[tuple[int, list[bytes]]]:
-        numbers, counts = self.flat(slots)
-        distinct, place = distinct_numbers(numbers)
-        packed, ends = list(map(_encode, self.rows.images(distinct))), np.cumsum(counts).tolist()
-        rows = [packed[i] for i in place.tolist()]
-        for slot, end, count in zip(slots.tolist(), ends, counts.tolist(), strict=True):
-            yield slot, rows[end - count : end]
 
     def _note(self, slots: I64) -> None:
         self._dirty.update(slots.tolist())

@@ -22,8 +22,10 @@ import numpy as np
 
 from catalog.types.column_type import ColumnType
 from operators.reply import decode_row
+from overlay.answers import list_record_kernels as kernels
 from overlay.arena.interner import Interned
 from overlay.arena.key_interner import NumberedKeys
+from overlay.arena.text_arena import cut
 from overlay.delivery.row_text import RowTexts
 from state.change_batch import I64
 from state.distinct_numbers import distinct_numbers
@@ -78,6 +80,22 @@ class RowTable:
         """Count rows down once each time they stand in `numbers`."""
         for gone in self._rows.leave(numbers).tolist():
             self._texts.pop(gone, None)
+
+    def records(self, numbers: I64, counts: I64, most: int) -> list[bytes]:
+        """Return lists of less than `FEW_ROWS` rows as they are stored (`answers/list_record_kernels.py`).
+
+        numbers: rows of all lists, end to end; counts: of each. b"" where a record takes more than `most`.
+        Cost: 0.2 us each.
+        """
+        arena, size = self._rows.arena, np.empty(len(counts), np.int64)
+        kernels.sizes(numbers, counts, arena.lengths, _PREFIX.size, size)
+        if (size > most).any():
+            short = size <= most
+            following = iter(self.records(numbers[np.repeat(short, counts)], counts[short], most))
+            return [next(following) if fits else b"" for fits in short.tolist()]
+        out = np.empty(int(size.sum()), np.uint8)
+        kernels.write(numbers, counts, arena.data, arena.starts, arena.lengths, _PREFIX.size, out)
+        return cut(out.tobytes(), size)
 
     def images(self, numbers: I64) -> list[bytes]:
         """Return the images of rows. Cost: 0.1 us each."""

@@ -61,6 +61,11 @@ class NumberedKeys:
         self._free += gone.tolist()
         return gone
 
+    @property
+    def arena(self) -> TextArena:
+        """The strings by number, for kernels that read them."""
+        return self._arena
+
     def key(self, number: int) -> bytes:
         """Return the string of a number."""
         return self._arena.text(number)

@@ -11,7 +11,7 @@ its slots; 3 what is to be registered awaits a snapshot.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from operator import itemgetter
 
 import numpy as np
@@ -20,7 +20,7 @@ from catalog.query.filter_shape import FilterShape
 from catalog.query.shape import shape_from_key
 from catalog.types.column_type import ColumnType, Kind
 from overlay.answers.answer import Answer
-from overlay.answers.answer_table import AnswerTable, list_records
+from overlay.answers.answer_table import AnswerTable
 from overlay.answers.list_layout import ListLayout
 from overlay.answers.list_table import ListTable
 from overlay.answers.shape_table import ShapeEntry, ShapeTable
@@ -225,16 +225,14 @@ class SubscriptionStore:
         shapes = sorted(self.shapes, key=lambda entry: entry.number)
         slots = stored_slots(self.slots, self.slots.used()) if len(self.slots) else Slots()
         answers = [(slot, record) for slot, record in self.answers.all() if slot not in self.lists]
-        answers += self._list_records(self.lists.all())
+        answers += self.lists.records(self.lists.slots(), self.answers.bounds)
         answers.sort(key=itemgetter(0))
         return Delta(shapes=[_shape_state(entry) for entry in shapes], slots=slots, answers=answers)
 
     def _answer_records(self) -> list[tuple[int, bytes]]:
         """Return the records of answers that have changed, by slot; bounds stand before the list that has them."""
-        return sorted([*self.answers.changed(), *self._list_records(self.lists.changed())], key=itemgetter(0))
-
-    def _list_records(self, lists: Iterable[tuple[int, list[bytes]]]) -> Iterator[tuple[int, bytes]]:
-        return ((slot, record) for slot, rows in lists for record in list_records(self.answers.bounds(slot), rows))
+        lists = self.lists.records(self.lists.changed(), self.answers.bounds)
+        return sorted([*self.answers.changed(), *lists], key=itemgetter(0))
 
     def apply(self, delta: Delta) -> None:
         """Take in a stored delta; after the last one call `rebuild`. Raises errors of any kind if it cannot be."""

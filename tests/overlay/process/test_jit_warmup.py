@@ -5,6 +5,7 @@ from __future__ import annotations
 from catalog.bulk import statement_kernels, term_kernels
 from catalog.query.shape import Output, Shape
 from operators.control import Progress
+from overlay.answers import list_record_kernels
 from overlay.arena import key_kernels
 from overlay.index import index_kernels
 from overlay.maintain import list_kernels
@@ -21,7 +22,7 @@ RISKY = Shape("stock", (Output("min", "price"),), (), "risk")
 def signatures() -> list[int]:
     modules = (
         index_kernels, key_kernels, literal_kernels, statement_kernels, term_kernels, filter_kernels, row_digest,
-        box_layout, list_kernels,
+        box_layout, list_kernels, list_record_kernels,
     )  # fmt: skip
     return [len(kernel.signatures) for module in modules for kernel in module.ENTRIES]
 
@@ -65,4 +66,5 @@ def test_no_kernel_is_compiled_for_lists() -> None:
     warm()
     before, bench = signatures(), ListBench([(0, 3, 1, "k", "")], {"a": (1, 1), "b": (1, 2)})
     assert len(bench.batch([[("a", None)], [("c", (2, 0)), ("a", (2, 1))]])) == 2
+    assert bench.store.changes().answers
     assert signatures() == before
