@@ -7,9 +7,8 @@ are in. Of the changes 55 % change y, 15 % delete the row (it comes back when it
 15 % do both. A virtual edge has as many lists as 16 virtual edges of a million have each; the shard is in this process
 (`benchmarks/edge_chain.py`). Processor times of its one thread, the least of several batches of 1,000 changes.
 
-`bestk_edge_us_1m`   at one virtual edge: a message with all that it leads to, records read and written; and a pair of a
-                     message and a list that hears it, with its delivery and state: what is beyond the same messages
-                     where ranges are a quarter as wide
+`bestk_edge_us_1m`   `message`: a message at one virtual edge with all that it leads to: the record read, lists followed,
+                     deliveries and state written
 `bestk_edge_pair_ns` of a pair the list alone: `kernel` moves numbers of rows; `rows`, which messages have in common, are
                      found by their bytes, numbered and counted
 `bestk_edge_pairs`   how many lists hear a message
@@ -60,19 +59,17 @@ def measure(lists: int = 62_500) -> dict[str, Any]:
     once.timed(1)
     del once
     settle()
-    wide, narrow = BestChain(), BestChain()
-    wide.stages.seconds.clear()
-    wide.subscribe(lists)
-    live = wide.stages.each(lists)
-    assert wide.edge.counts["live"] == lists
-    narrow.subscribe(lists, IN_RANGE // 4)
-    stored, bytes_each, restore = restored(wide.edge)
-    runs = [(wide.timed(1), narrow.timed(1)) for _ in range(TURNS)]
+    chain = BestChain()
+    chain.stages.seconds.clear()
+    chain.subscribe(lists)
+    live = chain.stages.each(lists)
+    assert chain.edge.counts["live"] == lists
+    stored, bytes_each, restore = restored(chain.edge)
+    us, hears, written = chain.timed(TURNS)
     with Follows() as follows:
-        wide.timed(TURNS)
-    (us, hears, written), (less_us, less_hears, _) = (_least(side) for side in zip(*runs, strict=True))
+        chain.timed(TURNS)
     return {
-        "bestk_edge_us_1m": {"message": round(us, 2), "pair": round((us - less_us) / (hears - less_hears), 2)},
+        "bestk_edge_us_1m": {"message": round(us, 2)},
         "bestk_edge_pair_ns": follows.each(),
         "bestk_edge_pairs": round(hears, 2),
         "bestk_live_s_1m": round(sum(live.values()), 1),
@@ -185,12 +182,6 @@ def restored(edge: VirtualEdge) -> tuple[int, int, float]:
     again.take()
     grown = resident() - before
     return round(sum(map(len, stored)) / live), round(grown / live), taken / live * 1e6
-
-
-def _least(runs: Any) -> list[float]:
-    """Return the least time of runs, and the means of the rest."""
-    us, *others = zip(*runs, strict=True)
-    return [min(us), *(sum(column) / len(column) for column in others)]
 
 
 if __name__ == "__main__":

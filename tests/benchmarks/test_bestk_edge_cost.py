@@ -20,7 +20,7 @@ def test_lists_become_live_follow_and_are_restored() -> None:
     x, y, live = chain._x, chain._y, chain._live
     for i, sql in enumerate(chain.statements(60, 100)):
         words = sql.split()
-        lo, hi, limit = int(words[7]), int(words[9]), int(words[-1])
+        lo, hi, limit = int(words[8]), int(words[10]), int(words[-1])
         rows = sorted((y[k], k) for k in range(400) if live[k] and lo <= x[k] <= hi)[:limit]
         view = chain.edge.find(b"subscriber-%07d" % i)
         assert view is not None and view.answer == [[k, value] for value, k in rows]
