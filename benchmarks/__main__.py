@@ -23,6 +23,7 @@ from rich.console import Console
 
 from benchmarks import (
     bestk_cost,
+    bestk_edge_cost,
     decode_cost,
     deliveries,
     edge_cost,
@@ -53,7 +54,7 @@ PARTS: dict[str, Callable[[Bench], Mapping[str, Any]]] = {
     "edge": lambda bench: edge_cost.measure(),
     "filters": lambda bench: filter_index_cost.measure(bench.sizes.filters, bench.sizes.filters_against_numpy),
     "filter_chain": lambda bench: filter_cost.measure(bench.sizes.filters),
-    "bestk": lambda bench: bestk_cost.measure(),
+    "bestk": lambda bench: bestk_cost.measure() | bestk_edge_cost.measure(bench.sizes.filters),
     "deliveries": deliveries.measure,
     "shard": lambda bench: shard_cost.measure(bench.sizes.rows, bench.sizes.subscriptions, bench.sizes.batch),
     "summaries": lambda bench: summaries.measure(),

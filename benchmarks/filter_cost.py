@@ -31,8 +31,9 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.edge_chain import TOPICS
 from benchmarks.edge_memory import VIRTUAL_EDGES
-from benchmarks.filter_chain import CATALOG, ROWS, TOPICS, Chain
+from benchmarks.filter_chain import CATALOG, ROWS, Chain
 from benchmarks.filter_workload import Conjunctions, draw_filters
 from benchmarks.image_cost import image_us
 from overlay.machine.virtual_edge import VirtualEdge

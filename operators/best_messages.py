@@ -67,13 +67,15 @@ class ImageValues:
             return [self.texts[i].decode() for i in range(len(self.texts))]
         return self.texts or []
 
-    def plain(self) -> list[int | str | None]:
-        """Return the values as an answer has them: order codes, texts, None for NULL."""
-        values: list[int | str | None] = self.values.tolist()
+    def some(self, which: I64 | slice) -> list[int | str | None]:
+        """Return some values as an answer has them: order codes, texts, None for NULL."""
+        numbers, known, texts = self.values[which].tolist(), self.known[which], self.listed
+        values: list[int | str | None] = numbers
         if self.texts is not None:
-            texts = self.listed
-            values = [texts[i] if texts else None for i in self.values.tolist()]
-        return [value if there else None for value, there in zip(values, self.known.tolist(), strict=True)]
+            values = [texts[i] if texts else None for i in numbers]
+        if known.all():
+            return values
+        return [value if there else None for value, there in zip(values, known.tolist(), strict=True)]
 
 
 @dataclass(frozen=True, slots=True)

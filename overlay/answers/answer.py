@@ -1,4 +1,4 @@
-"""Answers that an edge keeps one by one, by kind, each kind a type of its own.
+"""Answers that are more than an order code or a count, by kind, each kind a type of its own.
 
     kind        SELECT                        in memory                                    parts (operators/answer.py)
     aggregate   COUNT(*), AVG(price)          a tuple: ((7, 0), (6, 6150))                  Tally, Tally
@@ -7,12 +7,14 @@
     set         DISTINCT exchange             SetAnswer: {"LSE", "NYSE"}                   Members
     list        symbol ORDER BY .. LIMIT 3    ListAnswer: images of rows, best first       none
 
-An edge keeps the parts, not the outputs: a part takes every message exactly (totals are integers of any size). In
-memory a part is its bare content: an `Extremum` its value, a `Tally` the pair (count, total). Aggregates are a bare
-tuple, which its own type tells apart: a class of ours in its place costs a fifth more time a hit. Plain answers and
-counts are kept in the columns of slots, unless their policy is MIN CHANGE (`overlay/maintain/mode.py`).
+Lists are kept in columns (`answers/list_table.py`), and are of this type where one is looked at or stored; all others
+are kept one by one. An edge keeps the parts, not the outputs: a part takes every message exactly (totals are integers
+of any size). In memory a part is its bare content: an `Extremum` its value, a `Tally` the pair (count, total).
+Aggregates are a bare tuple, which its own type tells apart: a class of ours in its place costs a fifth more time a hit.
+Plain answers and counts are kept in the columns of slots, unless their policy is MIN CHANGE
+(`overlay/maintain/mode.py`).
 
-A new kind is a type here, a layout that writes it (`answers/shape_table.py` names them), and a maintainer
+A new kind is a type here, a layout that writes it (`answers/shape_table.py` names them), and a maintainer, or columns
 (`overlay/maintain/maintainers.py`).
 """
 

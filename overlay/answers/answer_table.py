@@ -13,14 +13,15 @@ delta, `all()` for a snapshot; on restore `put` them **in the order in which the
 record of a large DISTINCT says only which values came and went (and one of more than `MAX_MEMBER_BYTES` is made of
 several), and reading a record twice is harmless. A delta's freed slots are dropped before its records are put.
 
-A list of rows is stored whole with each change, a long one in several records, which say where their rows begin.
+Lists of rows are kept elsewhere (`answers/list_table.py`) and only read here: a list is stored whole with each change,
+a long one in several records, which say where their rows begin.
 
-Cost: about 200 bytes a slot that is here, and 70 a member of a DISTINCT; 8 a row of a list, and each image once.
+Cost: about 200 bytes a slot that is here, and 70 a member of a DISTINCT.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -167,6 +168,15 @@ class AnswerTable:
             raise ValueError(f"slot {slot} has rows from place {read.begin} on, but not those before")
         rows[read.begin :] = read.rows or ()
 
+    def taken_lists(self) -> dict[int, ListAnswer]:
+        """Return the lists of rows that `put` has read, and keep only the bounds of their slots."""
+        lists = {slot: one.answer for slot, one in self._stored.items() if isinstance(one.answer, ListAnswer)}
+        for slot in lists:
+            self._stored[slot].answer = None
+            if self._stored[slot].bounds is None:
+                del self._stored[slot]
+        return lists
+
     def all(self) -> Iterator[tuple[int, bytes]]:
         """Give everything, by slot. Cost: O(everything)."""
         for slot in sorted(self._stored):
@@ -176,9 +186,6 @@ class AnswerTable:
     def _records(self, slot: int) -> Iterator[bytes]:
         """Yield all of a slot: one record, or where members are many, one with the first and others with the rest."""
         stored = self._stored[slot]
-        if isinstance(stored.answer, ListAnswer):
-            yield from _of_list(stored.bounds, stored.answer)
-            return
         first, *rest = (None,) if stored.answer is None else apart(parts_of(stored.answer), MAX_MEMBER_BYTES)
         told = None if stored.last_told is None else part_of(stored.last_told)
         yield msgspec.msgpack.encode(_Stored(True, stored.bounds, first, told, stored.untold_changes))
@@ -188,8 +195,8 @@ class AnswerTable:
                     yield msgspec.msgpack.encode(_Stored(False, came=more.values))
 
 
-def _of_list(bounds: Bounds | None, rows: ListAnswer) -> Iterator[bytes]:
-    """Yield a list of rows, in records of at most `MAX_MEMBER_BYTES`, or one row more."""
+def list_records(bounds: Bounds | None, rows: Sequence[bytes]) -> Iterator[bytes]:
+    """Yield a list of rows as `AnswerTable.put` takes it, in records of at most `MAX_MEMBER_BYTES`, or one row more."""
     sizes = [len(row) + _BYTES_A_ROW for row in rows]
     for run in list(byte_runs(sizes, MAX_MEMBER_BYTES)) or [slice(0, 0)]:
         whole = run.start == 0

@@ -16,6 +16,7 @@ from catalog.types.column_type import ColumnType
 from operators.reply import decode_row
 from overlay.answers.answer import ListAnswer
 from overlay.answers.answer_layout import AnswerLayout
+from overlay.answers.row_table import Projection
 from overlay.delivery.list_delivery import LIST_SAME, list_ended, list_snapshot, list_whole
 from overlay.delivery.row_text import RowTexts
 
@@ -29,8 +30,10 @@ class ListLayout(AnswerLayout[ListAnswer]):
         super().__init__(shape, ())
         self.limit = shape.limit
         self.images = shape.images
+        shown = tuple(type_ for type_ in types if type_ is not None)
+        self.projection = Projection(shape.images, shown, bool(shape.keys))
         self._shown = len(shape.shown)
-        self._rows = RowTexts([type_ for type_ in types if type_ is not None])
+        self._rows = RowTexts(self.projection.types)
         self._written: Recent[bytes, str] = Recent(_REMEMBERED)
 
     def differ(self, old: ListAnswer, new: ListAnswer) -> bool:

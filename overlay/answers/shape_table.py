@@ -66,7 +66,7 @@ class ShapeEntry:
     A *filter* has the columns `needed` compared, shown or summed, and its types are those of what is shown or of its
     outputs; `tested_types` of what is compared. One that shows rows is a *bag*: its rows are not kept, `rows` writes
     them, and it has no `plan`. One that sums is answered as if its rows were those of a range.
-    A *list* is kept one by one: of rows it needs the columns `shown_images`.
+    A *list* is kept in columns of its own (`answers/list_table.py`): of rows it needs the columns `shown_images`.
     """
 
     number: int

@@ -33,23 +33,38 @@ class NumberedKeys:
         """Return the number of each of `keys`, which are distinct, where it has a place; count it once for each."""
         if not len(keys):
             return np.empty(0, np.int64)
-        numbers = self._table.find(keys)[:, 0].astype(np.int64)
+        numbers = self.find(keys)
         missing = (numbers < 0).nonzero()[0]
         if len(missing):
             numbers[missing] = self._make([keys[i] for i in missing.tolist()])
         self._counts[numbers] += np.bincount(places, minlength=len(keys)).astype(np.int32)
         return numbers[places]
 
-    def leave(self, numbers: I64) -> None:
-        """Count each number down once each time it stands there."""
+    def find(self, keys: Sequence[bytes]) -> I64:
+        """Return the number of each of `keys`, -1 where it is not there; nothing is counted. Cost: 0.1 us each."""
+        return self._table.find(keys)[:, 0].astype(np.int64)
+
+    def more(self, numbers: I64) -> None:
+        """Count each number, which is in use, once more each time it stands there."""
+        distinct, times = np.unique(numbers, return_counts=True)
+        self._counts[distinct] += times.astype(np.int32)
+
+    def leave(self, numbers: I64) -> I64:
+        """Count each number down once each time it stands there; return those that are gone."""
         if not len(numbers):
-            return
-        np.subtract.at(self._counts, numbers, 1)
-        gone = np.unique(numbers)
+            return numbers
+        gone, times = np.unique(numbers, return_counts=True)
+        self._counts[gone] -= times.astype(np.int32)
         gone = gone[self._counts[gone] == 0]
         self._table.remove(gone)
         self._arena.drop(gone)
         self._free += gone.tolist()
+        return gone
+
+    @property
+    def arena(self) -> TextArena:
+        """The strings by number, for kernels that read them."""
+        return self._arena
 
     def key(self, number: int) -> bytes:
         """Return the string of a number."""

@@ -45,6 +45,11 @@ class RowTexts:
         self._coded = [type_.coded for type_ in types]
         self._of_code = [ValueTexts(type_) for type_ in types]
 
+    @property
+    def width(self) -> int:
+        """How many columns a row has."""
+        return len(self._coded)
+
     def texts(self, columns: Sequence[RowColumn]) -> list[str]:
         """Return the text of each row. `columns`: one for each of the types, all of one length."""
         return _joined([self._column(place, column) for place, column in enumerate(columns)])

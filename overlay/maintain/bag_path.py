@@ -191,16 +191,8 @@ class BagPath:
 
     def _numbered(self, slots: I64) -> I64:
         """Count a delivery of slots each time they stand there, and return its number."""
-        table = self._store.slots
-        order = np.argsort(slots, kind="stable")
-        run = slots[order]
-        starts = np.flatnonzero(np.append(True, run[1:] != run[:-1]))
-        times = np.diff(starts, append=len(run))
-        n = np.empty(len(slots), np.int64)
-        n[order] = table.n[run] + np.arange(len(run)) - np.repeat(starts, times) + 1
-        table.n[run[starts]] += times
         self._counters.deliveries += len(slots)
-        return n
+        return self._store.number(slots)
 
     # -- told later -----------------------------------------------------------------------------------------------
 

@@ -17,6 +17,7 @@ from overlay.maintain.batch_buffer import CommittedBatch
 from overlay.maintain.best_path import BestPath
 from overlay.maintain.conflated_path import LatestAnswers
 from overlay.maintain.image_path import ImagePath
+from overlay.maintain.list_changes import ListChanges
 from overlay.maintain.mode import Mode, Modes
 from overlay.maintain.multi_row_causes import Cause, Sweep, causes, runs
 from overlay.maintain.object_path import SingleAnswers
@@ -54,7 +55,8 @@ class BatchApplier:
         self._sweep = Sweep(store, outbox, counters, self._modes, self._latest)
         self._bags = BagPath(store, outbox, counters, self._modes, projector)
         self._images = ImagePath(store, counters, self._modes, self._bags, self._singles, self._counted)
-        self._best = BestPath(store, counters, self._singles)
+        self._lists = ListChanges(store, outbox, counters, self._modes)
+        self._best = BestPath(store, counters, self._lists)
 
     def apply(self, batch: CommittedBatch, position: Position) -> list[int]:
         """Apply `batch`, which ends at `position`; return slots over their quota, which the caller must end.
@@ -76,6 +78,7 @@ class BatchApplier:
         self._singles.end()
         self._latest.end(position)
         self._bags.end()
+        self._lists.end()
         return [*self._snapshots.given_up(), *self._singles.given_up()]
 
     def check_whole(self, batch: CommittedBatch) -> None:

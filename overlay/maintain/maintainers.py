@@ -10,18 +10,16 @@ from __future__ import annotations
 from typing import Any
 
 from overlay.answers.aggregate_layout import AggregateLayout
-from overlay.answers.answer import ListAnswer, SetAnswer
+from overlay.answers.answer import SetAnswer
 from overlay.answers.answer_layout import AnswerLayout
 from overlay.answers.answer_table import StoredAnswer
 from overlay.answers.conflation import Threshold
-from overlay.answers.list_layout import ListLayout
 from overlay.answers.set_layout import SetLayout
 from overlay.maintain.aggregate import AggregateMaintainer
-from overlay.maintain.best_list import ListMaintainer
 from overlay.maintain.distinct import SetMaintainer
 from overlay.maintain.notifier import Notifier
 
-Maintainer = AggregateMaintainer | SetMaintainer | ListMaintainer
+Maintainer = AggregateMaintainer | SetMaintainer
 
 
 def maintainer_of(
@@ -38,7 +36,5 @@ def maintainer_of(
             return AggregateMaintainer(slot, stored, answer, aggregates, notifier, latest, threshold)
         case SetLayout() as members, SetAnswer() as values:
             return SetMaintainer(slot, values, members, notifier, latest)
-        case ListLayout() as rows, ListAnswer() as images:
-            return ListMaintainer(slot, images, rows, notifier, latest)
         case other, kept:
             raise ValueError(f"slot {slot} keeps {type(kept).__name__}, expected what {type(other).__name__} reads")

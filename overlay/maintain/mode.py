@@ -8,7 +8,8 @@ A mode says where the answer is kept and how its changes are told:
     LATEST   with PLAIN or COUNT: told at the end of a batch
     PACKED   with PLAIN or COUNT, every change told: deliveries are packed
     PUSHED   the same: deliveries are pushed only, none is written
-    BAG      rows, of which count and digest are kept (`overlay/maintain/bag_path.py`); with any of the last three, or:
+    LIST     rows in an order (`overlay/maintain/best_path.py`); with LATEST, or every change is told
+    BAG      rows, of which count and digest are kept (`overlay/maintain/bag_path.py`); with LATEST, PACKED, PUSHED, or:
     TRANSITIONS   rows that enter or leave are told
     ENTER         rows that enter are told
 
@@ -39,6 +40,7 @@ class Mode(IntFlag):
     LATEST = auto()
     PACKED = auto()
     PUSHED = auto()
+    LIST = auto()
     BAG = auto()
     TRANSITIONS = auto()
     ENTER = auto()
@@ -84,6 +86,8 @@ class Modes:
         if self._store.keeps_singly(slot):
             return Mode.SINGLE
         terms = self._store.slots.terms.of(slot)
+        if self._store.shape_of(slot).shown_images:
+            return Mode.LIST | _POLICIES.get(terms.notify.kind, Mode.UNKNOWN)
         if self._store.shape_of(slot).bag:
             return Mode.BAG | _POLICIES.get(terms.notify.kind, Mode.UNKNOWN) | _FORMS[terms.deliver]
         kept = Mode.COUNT if self._store.shape_of(slot).counts else Mode.PLAIN

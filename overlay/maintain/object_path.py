@@ -13,7 +13,6 @@ Cost: 0.5 us a hit, and what the maintainers say (`overlay/maintain/maintainers.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -24,7 +23,6 @@ from overlay.answers.conflation import Threshold
 from overlay.answers.shape_table import ShapeEntry
 from overlay.delivery.delivery import Position, change_head, json_text, row_at, row_start
 from overlay.delivery.outbox import Outbox
-from overlay.maintain.best_list import ListChange
 from overlay.maintain.maintainers import Maintainer, maintainer_of
 from overlay.maintain.notifier import Notifier
 from overlay.maintain.part_change import PartChange, part_change
@@ -32,8 +30,6 @@ from overlay.subscriptions.edge_counters import EdgeCounters
 from overlay.subscriptions.subscription_store import SubscriptionStore
 from state.change_batch import I64
 
-Change = PartChange | ListChange
-"""What a message does to an answer: each maintainer takes those that its shape's messages make."""
 _THRESHOLDS = 1_024
 """So many thresholds are remembered: users choose their amounts, and made anew one takes 0.5 us."""
 
@@ -50,7 +46,7 @@ class SingleAnswers:
         self._outbox = outbox
         self._counters = counters
         self._waiting_slots: I64 = np.zeros(0, np.int64)
-        self._waiting: list[Change] = []
+        self._waiting: list[PartChange] = []
         self._maintainers: dict[int, Maintainer] = {}
         self._exceeded: set[int] = set()
         self._thresholds: Recent[tuple[str, int, Notify], Threshold] = Recent(_THRESHOLDS)
@@ -60,7 +56,7 @@ class SingleAnswers:
         made = self._instructions(packed, np.unique(hit).tolist(), position)
         self.take(slots, [made[message] for message in hit.tolist()])
 
-    def take(self, slots: I64, instructions: Sequence[Change]) -> None:
+    def take(self, slots: I64, instructions: Sequence[PartChange]) -> None:
         """Take what messages do to slots, at least one, in causal order, and apply all but those of the last cause."""
         last, end = instructions[-1].at, len(instructions)
         while end and instructions[end - 1].at == last:
@@ -108,14 +104,14 @@ class SingleAnswers:
             made[i] = part_change(messages, i, at, entry.plan.type_of(messages.channels[number]))
         return made
 
-    def _apply(self, slots: I64, instructions: Sequence[Change]) -> None:
+    def _apply(self, slots: I64, instructions: Sequence[PartChange]) -> None:
         """Apply whole causes, subscription by subscription."""
         if not instructions:
             return
         order = np.argsort(slots, kind="stable")
         run = slots[order]
         starts = np.flatnonzero(np.append(True, run[1:] != run[:-1]))
-        mine: list[Any] = [instructions[i] for i in order.tolist()]
+        mine = [instructions[i] for i in order.tolist()]
         answers = self._store.answers
         ends = [*starts[1:].tolist(), len(mine)]
         for slot, start, end in zip(run[starts].tolist(), starts.tolist(), ends, strict=True):

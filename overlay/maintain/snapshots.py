@@ -67,7 +67,7 @@ class Snapshots:
             if bags:
                 some = {slot: answer for slot, answer in bags.items() if bool(self._store.slots.n[slot]) == begun}
                 (self._resync_bags if begun else self._start_bags)(some, at)
-            mine = (is_live == begun) & (modes & (Mode.SINGLE | Mode.BAG) == 0)
+            mine = (is_live == begun) & (modes & (Mode.SINGLE | Mode.BAG | Mode.LIST) == 0)
             if mine.any():
                 value, known = _columns(packed, rows[mine], modes[mine])
                 (self._resync_plain if begun else self._start_plain)(slots[mine], value, known, at)
@@ -184,8 +184,11 @@ class Snapshots:
     def _keep_singles(self, wholes: dict[int, Answer], n: I64) -> None:
         slots, zeros = np.array(list(wholes), np.int64), np.zeros(len(wholes), np.int64)
         self._store.sync(slots, zeros, zeros > 0, n)
+        lists = {slot: whole for slot, whole in wholes.items() if isinstance(whole, ListAnswer)}
+        self._store.start_lists(lists)
         for slot, whole in wholes.items():
-            self._store.answers.start(slot, whole)
+            if slot not in lists:
+                self._store.answers.start(slot, whole)
 
     def _told(self, slot: int) -> Answer:
         """Return what the subscriber of a live slot was told last: under MIN CHANGE not always its answer."""

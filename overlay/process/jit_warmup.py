@@ -15,8 +15,10 @@ from connectors.topics import Topics
 from operators.control import EpochBegins, Progress, RegisterAll, encode_control
 from operators.operator import Answers
 from operators.packed import Header, pack_snapshot
+from overlay.answers.list_record_kernels import warm as warm_list_records
 from overlay.index.subscription_index import warm as warm_index
 from overlay.machine.virtual_edge import VirtualEdge
+from overlay.maintain.list_kernels import warm as warm_lists
 from state.filter_index import warm as warm_filters
 from state.row_digest import warm as warm_digests
 
@@ -31,6 +33,8 @@ def warm() -> None:
     warm_index()
     warm_terms()
     warm_filters()
+    warm_lists()
+    warm_list_records()
     warm_digests()
     catalog = apply_ddl(Catalog(), _DDL, 0)
     edge, again = (VirtualEdge(0, 1, Topics(), lambda _: catalog) for _ in range(2))

@@ -70,8 +70,8 @@ class Endings:
         for i in table.filters.are(slots).nonzero()[0].tolist():
             if store.shape_of(int(slots[i])).bag:
                 bodies[i] = BAG_ENDED
-        if len(store.answers):
+        if len(store.answers) or len(store.lists):
             for i, slot in enumerate(slots.tolist()):
-                if store.answers.answer(slot) is not None:
+                if store.answers.answer(slot) is not None or slot in store.lists:
                     bodies[i] = store.shape_of(slot).plan.body(store.answer(slot), None)
         return bodies

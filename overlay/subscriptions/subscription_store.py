@@ -11,7 +11,9 @@ its slots; 3 what is to be registered awaits a snapshot.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from operator import itemgetter
 
 import numpy as np
 
@@ -20,6 +22,8 @@ from catalog.query.shape import AnyShape, shape_from_key
 from catalog.types.column_type import ColumnType, Kind
 from overlay.answers.answer import Answer
 from overlay.answers.answer_table import AnswerTable
+from overlay.answers.list_layout import ListLayout
+from overlay.answers.list_table import ListTable
 from overlay.answers.shape_table import ShapeEntry, ShapeTable, once
 from overlay.index.range_index import RangeIndex
 from overlay.subscriptions.edge_state import (
@@ -52,6 +56,7 @@ class SubscriptionStore:
         self.slots = SlotTable()
         self.shapes = ShapeTable()
         self.answers = AnswerTable()
+        self.lists = ListTable()
         self.index = RangeIndex(self.answers)
         self.filters = FilterBook(self.slots, self.shapes)
         self.summaries = Summaries(self.slots, self.shapes, patience)
@@ -67,15 +72,15 @@ class SubscriptionStore:
         return self.shapes[int(self.slots.shape[slot])]
 
     def keeps_singly(self, slot: int) -> bool:
-        """Whether a slot's answer is kept in `answers`, not in the columns: composite, or told by MIN CHANGE."""
+        """Whether a slot's answer is kept in `answers`: composite, or told by MIN CHANGE, and no list."""
         entry = self.shape_of(slot)
-        if entry.bag:
+        if entry.bag or entry.shown_images:
             return False
         return not (entry.plain or entry.counts) or self.slots.terms.of(slot).notify.kind == "min_change"
 
     def answer(self, slot: int) -> Answer:
         """Return the exact answer of a live slot that is no bag, wherever it is kept."""
-        answer = self.answers.answer(slot)
+        answer = self.lists.answer(slot) if slot in self.lists else self.answers.answer(slot)
         if answer is not None:
             return answer
         value = int(self.slots.value[slot])
@@ -107,6 +112,7 @@ class SubscriptionStore:
         if len(self.answers):
             for slot in slots.tolist():
                 self.answers.drop(slot)
+        self.lists.drop(slots)
         self.slots.free(slots)
         self._freed.update(slots.tolist())
 
@@ -123,6 +129,30 @@ class SubscriptionStore:
     def touch(self, slots: I64) -> None:
         """Note that slots changed in something beside their answers."""
         self._touched.append(slots)
+
+    def start_lists(self, lists: Mapping[int, Sequence[bytes]]) -> None:
+        """Write the lists of slots, as images of rows."""
+        slots = np.array(list(lists), np.int64)
+        self.lists.start([self._list_layout(slot) for slot in lists], slots, list(lists.values()))
+
+    def _list_layout(self, slot: int) -> ListLayout:
+        """Return how the rows of a slot's list are kept. Raises ValueError where its question asks for none."""
+        layout = None if self.shape_of(slot).bag else self.shape_of(slot).plan
+        if not isinstance(layout, ListLayout):
+            raise ValueError(f"slot {slot} has a list of rows, but does not ask for one")
+        return layout
+
+    def number(self, slots: I64) -> I64:
+        """Count a delivery of synced slots each time they stand there, and return its number."""
+        order = np.argsort(slots, kind="stable")
+        run = slots[order]
+        starts = np.flatnonzero(np.append(True, run[1:] != run[:-1]))
+        times = np.diff(starts, append=len(run))
+        n = np.empty(len(slots), np.int64)
+        n[order] = self.slots.n[run] + np.arange(len(run)) - np.repeat(starts, times) + 1
+        self.slots.n[run[starts]] += times
+        self._moved.append(run[starts])
+        return n
 
     def moved(self, slots: I64) -> None:
         """Note that answers of synced slots changed."""
@@ -184,7 +214,7 @@ class SubscriptionStore:
             freed=sorted(self._freed),
             slots=stored_slots(table, kept) if len(kept) else Slots(),
             values=self._values(moved),
-            answers=self.answers.changed(),
+            answers=self._answer_records(),
             digests=self._digests(moved),
         )
         self._touched, self._moved = [], []
@@ -195,7 +225,15 @@ class SubscriptionStore:
         """Return all there is (without a head). Cost: O(slots)."""
         shapes = sorted(self.shapes, key=lambda entry: entry.number)
         slots = stored_slots(self.slots, self.slots.used()) if len(self.slots) else Slots()
-        return Delta(shapes=[_shape_state(entry) for entry in shapes], slots=slots, answers=list(self.answers.all()))
+        answers = [(slot, record) for slot, record in self.answers.all() if slot not in self.lists]
+        answers += self.lists.records(self.lists.slots(), self.answers.bounds)
+        answers.sort(key=itemgetter(0))
+        return Delta(shapes=[_shape_state(entry) for entry in shapes], slots=slots, answers=answers)
+
+    def _answer_records(self) -> list[tuple[int, bytes]]:
+        """Return the records of answers that have changed, by slot; bounds stand before the list that has them."""
+        lists = self.lists.records(self.lists.changed(), self.answers.bounds)
+        return sorted([*self.answers.changed(), *lists], key=itemgetter(0))
 
     def apply(self, delta: Delta) -> None:
         """Take in a stored delta; after the last one call `rebuild`. Raises errors of any kind if it cannot be."""
@@ -229,8 +267,19 @@ class SubscriptionStore:
         used = self.slots.used()
         for number, count in Counter(self.slots.shape[used].tolist()).items():
             self.shapes[number].count = count
+        self._restore_lists()
         self.enlist(used[self.slots.eras[used] == era])
         self._moved.clear()
+
+    def _restore_lists(self) -> None:
+        """Take the lists out of what was stored. Raises ValueError where somebody who asks for one has none."""
+        lists = self.answers.taken_lists()
+        slots = np.array(list(lists), np.int64)
+        self.lists.restore([self._list_layout(slot) for slot in lists], slots, list(lists.values()))
+        asking = self.slots.with_shapes([entry.number for entry in self.shapes if entry.shown_images])
+        begun = asking[self.slots.n[asking] > 0]
+        if not self.lists.are(begun).all():
+            raise ValueError(f"slots {begun[~self.lists.are(begun)][:5].tolist()} have no list of rows")
 
     def _shapes(self, accepted: AcceptedBatch) -> I64:
         """Return the numbers of the shapes of subscriptions, which are counted."""
@@ -272,6 +321,7 @@ class SubscriptionStore:
         table = self.slots
         used = table.used()
         self.filters.check()
+        self.lists.check()
         listed = used[(table.eras[used] == table.era) & ~table.empty[used]]
         are_filters = np.isin(table.shape[listed], self.shapes.filters)
         assert (are_filters == table.filters.are(listed)).all(), (1, listed)

@@ -82,7 +82,7 @@ def message_of(packed: PackedBest, i: int, shape: BestShape) -> BestMessage:
     """Return a message as a subscriber of `shape` reads it."""
     m = packed.messages
     bound, cand = int((m.lefts + m.rights)[:i].sum()), int(m.cands[:i].sum())
-    rows = list(zip(*(m.images[name].plain() for name in shape.images), strict=True))
+    rows = list(zip(*(m.images[name].some(slice(None)) for name in shape.images), strict=True))
     ends = bound + int(m.lefts[i]), bound + int(m.lefts[i] + m.rights[i])
     left, right = m.bounds[bound : ends[0]].tolist(), m.bounds[ends[0] : ends[1]].tolist()
     xs = m.cand_x[cand : cand + int(m.cands[i])].tolist()

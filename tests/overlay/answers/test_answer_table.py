@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from overlay.answers.answer import ListAnswer, SetAnswer
-from overlay.answers.answer_table import MAX_MEMBER_BYTES, AnswerTable
+from overlay.answers.answer_table import MAX_MEMBER_BYTES, AnswerTable, list_records
 
 
 def again(records: list[tuple[int, bytes]], dropped: tuple[int, ...] = ()) -> AnswerTable:
@@ -71,14 +71,15 @@ def test_differences_of_members_add_up(steps: list[tuple[int | None, bool]]) -> 
     assert list(again([*records, *records[-1:]]).all()) == list(table.all())
 
 
+def records_of(rows: list[bytes], bounds: tuple[bytes, bytes] | None = None) -> list[tuple[int, bytes]]:
+    return [(7, record) for record in list_records(bounds, rows)]
+
+
 def test_a_long_list_is_kept_in_several_records_of_which_none_is_too_long() -> None:
-    table = AnswerTable()
-    table.bound(7, b"a", b"b")
-    rows = ListAnswer([b"%03d" % i + bytes(30_000) for i in range(100)])
-    table.start(7, rows)
-    records = table.changed()
+    rows = [b"%03d" % i + bytes(30_000) for i in range(100)]
+    records = records_of(rows, (b"a", b"b"))
     assert len(records) == 4 and all(len(record) <= MAX_MEMBER_BYTES + 100 for _, record in records)
-    for read in (records, [*records, *records], list(table.all()), [*records, records[-1]]):
+    for read in (records, [*records, *records], [*records, records[-1]]):
         kept = again(read).of(7)
         assert kept.answer == rows and isinstance(kept.answer, ListAnswer) and kept.bounds == (b"a", b"b")
     with pytest.raises(ValueError, match="rows from place"):
@@ -86,15 +87,26 @@ def test_a_long_list_is_kept_in_several_records_of_which_none_is_too_long() -> N
 
 
 def test_a_list_that_has_become_shorter_leaves_nothing_of_what_it_was() -> None:
-    table = AnswerTable()
-    rows = ListAnswer([bytes(30_000)] * 100)
-    table.start(7, rows)
-    records = table.changed()
-    del rows[1:]
-    table.touch(7)
-    records += table.changed()
+    records = records_of([bytes(30_000)] * 100) + records_of([bytes(30_000)])
     assert again(records).answer(7) == [bytes(30_000)]
-    rows.clear()
-    table.touch(7)
-    records += table.changed()
+    records += records_of([])
     assert again(records).answer(7) == [] and isinstance(again(records).answer(7), ListAnswer)
+
+
+def test_lists_that_were_read_are_taken_and_only_bounds_stay() -> None:
+    table = again([*records_of([b"a"], (b"x", b"y")), (8, records_of([])[0][1])])
+    assert table.taken_lists() == {7: [b"a"], 8: []}
+    assert table.taken_lists() == {} and 8 not in table and table.bounds(7) == (b"x", b"y")
+
+
+def test_lists_are_stored_as_they_were_when_they_were_kept_one_by_one() -> None:
+    rows, bounds = [b"\x92\x01\xa1a", b"\x92\xc0\xa1b"], (b"a", b"b\x00")
+    with_bounds = (
+        b"\x99\xc3\x92\xc4\x01a\xc4\x02b\x00\xc0\xc0\x00\x90\x90\x92\xc4\x04\x92\x01\xa1a\xc4\x04\x92\xc0\xa1b\x00"
+    )
+    without = b"\x99\xc3\xc0\xc0\xc0\x00\x90\x90\x91\xc4\x02\x91\x05\x00"
+    assert list(list_records(bounds, rows)) == [with_bounds]
+    assert list(list_records(None, [b"\x91\x05"])) == [without]
+    assert list(list_records(None, [])) == [b"\x99\xc3\xc0\xc0\xc0\x00\x90\x90\x90\x00"]
+    read = again([(7, with_bounds), (8, without)])
+    assert (read.bounds(7), read.answer(7), read.answer(8)) == (bounds, rows, [b"\x91\x05"])

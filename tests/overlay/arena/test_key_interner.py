@@ -32,6 +32,15 @@ def test_numbers_hold_as_long_as_somebody_has_them(steps: list[tuple[list[bytes]
     assert len(shared) == len({key for _, key in held})
 
 
+def test_what_is_only_looked_for_is_not_counted() -> None:
+    shared = NumberedKeys()
+    one, other = shared.enter([b"[1]", b"[2]"], np.array([0, 1])).tolist()
+    assert shared.find([b"[2]", b"[3]", b"[1]"]).tolist() == [other, -1, one]
+    shared.more(np.array([one, one]))
+    assert shared.leave(np.array([one, other])).tolist() == [other]
+    shared.check(np.array([one, one]))
+
+
 def test_one_number_and_its_string() -> None:
     shared = NumberedKeys()
     numbers = shared.enter([b"[1]", b"[22]"], np.array([0, 1, 0]))

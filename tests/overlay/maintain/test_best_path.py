@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,11 +11,10 @@ from catalog.query.compiler import Compiler
 from catalog.schema.relation import Catalog
 from operators.best_messages import HEADS, BestMessages, ImageValues
 from operators.packed import Header, PackedBest
-from operators.reply import encode_row
-from overlay.answers.answer import ListAnswer
 from overlay.delivery.delivery import Position
-from overlay.maintain.best_list import ListChange
 from overlay.maintain.best_path import BestPath
+from overlay.maintain.list_follower import Pairs, Record
+from overlay.maintain.list_kernels import CAND_HIGH, CAND_LOW
 from overlay.subscriptions.edge_counters import EdgeCounters
 from overlay.subscriptions.filter_book import MissingColumnError
 from overlay.subscriptions.subscription_store import SubscriptionStore
@@ -50,13 +47,16 @@ def messages(draw: st.DrawFn) -> BestMessage:
 
 
 class Heard:
-    """Takes what is told to single answers."""
+    """Takes the pairs that lists would follow."""
 
     def __init__(self) -> None:
-        self.changes: list[tuple[int, ListChange]] = []
+        self.pairs: list[tuple[int, int, int, list[int]]] = []
 
-    def take(self, slots: Any, changes: list[ListChange]) -> None:
-        self.changes += zip(slots.tolist(), changes, strict=True)
+    def take(self, packed: PackedBest, record: Record, pairs: Pairs, position: Position) -> None:
+        for message, slot, lo, hi, place in zip(*(column.tolist() for column in pairs), strict=True):
+            cands = range(record.cands[message], record.cands[message + 1])
+            inside = [q for q in cands if record.xs[CAND_LOW, q] >= lo and record.xs[CAND_HIGH, q] <= hi]
+            self.pairs.append((message, slot, place, record.cand[inside].tolist()))
 
 
 class Bench:
@@ -79,7 +79,7 @@ class Bench:
         if live:
             zero = array(0)
             self.store.sync(array(slot), zero, zero > 0, zero + 1)
-            self.store.answers.start(slot, ListAnswer())
+            self.store.start_lists({slot: []})
 
     def packed(self, told: list[BestMessage]) -> PackedBest:
         """Return a record as a shard makes it."""
@@ -115,14 +115,14 @@ def test_they_hear_what_the_twin_says(column, asked, told):
     packed = bench.packed(told)
     bench.path.check_told(packed)
     bench.path.apply(packed, Position(0, 1))
-    found = sorted((int(c.at.split(":")[-1].strip("}")), slot, c.place, [*c.inside]) for slot, c in bench.heard.changes)
+    found = sorted(bench.heard.pairs)
     expected = []
     for i, message in enumerate(told):
         for slot, (lo, hi, limit) in enumerate(asked):
             place = message.place(lo, hi, limit) if lo <= hi else -1
             if place >= 0:
                 rows = [row for low, high, row in message.cands if lo <= low and high <= hi]
-                expected.append((i, slot, place, [encode_row([row * 5, KEYS[row]]) for row in rows]))
+                expected.append((i, slot, place, rows))
     assert found == expected
     assert bench.counters.messages == len(told)
 

@@ -28,6 +28,8 @@ from tests.overlay.edge_bench import Bench
         ("SELECT price FROM stock WHERE risk <> 1 NOTIFY LATEST DELIVER PACKED", Mode.BAG | Mode.LATEST | Mode.PACKED),
         ("SELECT symbol FROM stock NOTIFY ENTER DELIVER PUSH", Mode.BAG | Mode.ENTER | Mode.PUSHED),
         ("SELECT * FROM stock NOTIFY TRANSITIONS", Mode.BAG | Mode.TRANSITIONS),
+        ("SELECT price FROM stock ORDER BY symbol LIMIT 3", Mode.LIST),
+        ("SELECT price FROM stock ORDER BY symbol LIMIT 3 NOTIFY LATEST DELIVER PUSH", Mode.LIST | Mode.LATEST),
         ("SELECT COUNT(*) FROM stock WHERE risk <> 1", Mode.COUNT),
         ("SELECT SUM(price) FROM stock WHERE risk <> 1", Mode.SINGLE),
     ],

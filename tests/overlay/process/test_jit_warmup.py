@@ -5,13 +5,16 @@ from __future__ import annotations
 from catalog.bulk import statement_kernels, term_kernels
 from catalog.query.shape import Output, Shape
 from operators.control import Progress
+from overlay.answers import list_record_kernels
 from overlay.arena import key_kernels
 from overlay.index import index_kernels
+from overlay.maintain import list_kernels
 from overlay.process.jit_warmup import warm
 from overlay.table import literal_kernels
 from state import box_layout, filter_kernels, row_digest
 from tests.overlay.edge_bench import ASK, Bench
 from tests.overlay.filter_bench import FilterBench, rows_of, stock
+from tests.overlay.list_bench import ListBench
 
 RISKY = Shape("stock", (Output("min", "price"),), (), "risk")
 
@@ -19,7 +22,7 @@ RISKY = Shape("stock", (Output("min", "price"),), (), "risk")
 def signatures() -> list[int]:
     modules = (
         index_kernels, key_kernels, literal_kernels, statement_kernels, term_kernels, filter_kernels, row_digest,
-        box_layout,
+        box_layout, list_kernels, list_record_kernels,
     )  # fmt: skip
     return [len(kernel.signatures) for module in modules for kernel in module.ENTRIES]
 
@@ -56,4 +59,12 @@ def test_no_kernel_is_compiled_for_filters() -> None:
     bench.edge.subscription(9, b"many", None)
     bench.take()
     bench.again()
+    assert signatures() == before
+
+
+def test_no_kernel_is_compiled_for_lists() -> None:
+    warm()
+    before, bench = signatures(), ListBench([(0, 3, 1, "k", "")], {"a": (1, 1), "b": (1, 2)})
+    assert len(bench.batch([[("a", None)], [("c", (2, 0)), ("a", (2, 1))]])) == 2
+    assert bench.store.changes().answers
     assert signatures() == before
