@@ -129,7 +129,7 @@ class Judgement:
         ended = next((d for d in delivered if d.kind == "ended"), None)
         last = Ending()
         anchors = list(self._anchors.of(life, delivered))
-        for anchor, following in zip(anchors, [*anchors[1:], None], strict=True):
+        for anchor, following in zip(anchors, [*anchors[1:], None], strict=False):
             try:
                 recomputed = self._recompute(life, anchor.at)
             except Unreadable as reason:
