@@ -155,9 +155,8 @@ class _Reader:
         self._read_table(tree, False)
         items = tuple([Item(function, None if node is None else self._names.column(node)) for function, node in read])
         condition = self._condition(tree)
-        beyond = beyond_range(condition)
-        if beyond is not None and not self._functions <= set(SUMS):
-            raise refuse_beyond_range(self._text, beyond.node, self._functions)
+        if not self._functions <= set(SUMS):
+            self._refuse_beyond_range(condition)
         return Question(items, (), self._table, condition, tuple(self._conditions.operands))
 
     def _rows(self, tree: exp.Select, known: tuple[str, ...]) -> Question:
@@ -171,6 +170,7 @@ class _Reader:
             return Question((), shown, self._table, condition, tuple(self._conditions.operands))
         if order is None or limit is None:
             raise refuse_order(self._text, order, limit)
+        self._refuse_beyond_range(condition)
         ordered = tuple([self._ordered(each) for each in order.expressions])
         refuse_extras(self._text, limit, ("expression",))
         most = self._constants.read(limit.expression.unnest(), limit)
@@ -200,6 +200,12 @@ class _Reader:
     def _condition(self, tree: exp.Select) -> Tree | None:
         where = tree.args.get("where")
         return None if where is None else self._conditions.read(where.this)
+
+    def _refuse_beyond_range(self, condition: Tree | None) -> None:
+        """Refuse what is no range, for those who take no other condition: first rows, and functions of one range."""
+        beyond = beyond_range(condition)
+        if beyond is not None:
+            raise refuse_beyond_range(self._text, beyond.node, self._functions)
 
     def _distinct(self, tree: exp.Select) -> list[tuple[str, exp.Column | None]]:
         """Return the column of SELECT DISTINCT."""

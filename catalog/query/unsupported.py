@@ -80,7 +80,7 @@ _BEYOND_RANGE: dict[type[exp.Expr], tuple[str, str | None]] = {
     exp.Escape: ("LIKE", None),
     exp.StartsWith: ("starts_with", None),
 }
-_ANY_WHERE = "COUNT, SUM, AVG and SELECT of columns take any condition."
+_ANY_WHERE = "COUNT, SUM, AVG and SELECT of columns, without ORDER BY, take any condition."
 """What is said beside a refusal of a condition that only some questions take."""
 
 _BETTER = {

@@ -142,6 +142,11 @@ class ShapeEntry:
         return self.shape.shown if isinstance(self.shape, FilterShape) else ()
 
     @property
+    def row_columns(self) -> tuple[str, ...]:
+        """The SELECT list of a bag or a list."""
+        return () if isinstance(self.shape, Shape) else self.shape.shown
+
+    @property
     def shown_images(self) -> tuple[str, ...]:
         """The columns of rows that a list needs; none of other shapes."""
         return self.shape.images if isinstance(self.shape, BestShape) else ()

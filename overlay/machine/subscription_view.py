@@ -72,7 +72,7 @@ class SubscriptionViews:
         slots = self._store.slots
         entry, terms, n = self._store.shape_of(slot), slots.terms.of(slot), int(slots.n[slot])
         named = (slots.key(slot).decode(), int(slots.version[slot]), "live" if n else "accepted", slots.sql(slot), n)
-        form = (entry.form, entry.shown_list, entry.keys if terms.by_key else ())
+        form = (entry.form, entry.row_columns, entry.keys if terms.by_key else ())
         if not n:
             return SubscriptionView(*named, NULL, None, None, None, None, *form)
         at = self._memory.followed(int(slots.eras[slot]))
@@ -80,4 +80,4 @@ class SubscriptionViews:
             snapshot = terms.snapshot if terms.snapshot == NONE else None
             return SubscriptionView(*named, NULL, at, replaced_by, int(slots.filters.rows[slot]), snapshot, *form)
         text = entry.plan.text(self._store.answer(slot))
-        return SubscriptionView(*named, text, at, replaced_by)
+        return SubscriptionView(*named, text, at, replaced_by, None, None, *form)

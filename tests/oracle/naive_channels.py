@@ -1,7 +1,7 @@
 """A shard by brute force: for every channel, the plane of ranges is cut at the domain's values and every cell is asked.
 
 What a real shard finds with trees this one finds by looking at all rows of a cell before and after each publication.
-Filters are answered, and images of rows told, by `naive_filter.py`.
+Filters are answered, and images of rows told, by `naive_filter.py`; first rows by `naive_best_messages.py`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from catalog.query.channel import Channel, ImageChannel
+from catalog.query.best_shape import BestShape
+from catalog.query.channel import BestChannel, Channel, ImageChannel
 from catalog.query.filter_shape import FilterShape
 from catalog.query.shape import BEYOND_KEYS, LOWEST_KEY, Output, Region, Shape, group_key
 from catalog.schema.relation import Relation
@@ -20,12 +21,13 @@ from operators.answer import Extremum, Members, Part, Parts, Tally
 from operators.channel_kinds import is_plain
 from operators.exact_units import unit_of
 from operators.operator import Answers, Messages
-from operators.packed import Header, pack_images, pack_messages, pack_snapshot
+from operators.packed import Header, pack_best, pack_images, pack_messages, pack_snapshot
 from operators.reply import Asked, Later, Reply
 from operators.reply import Rows as RowsReply
 from state.causes import Causes
 from state.order_code import INT64_MAX, INT64_MIN, code_of_double
 from tests.oracle.naive_answer import Naive, Row, Rows, Stored
+from tests.oracle.naive_best_messages import BestSaid, BestTeller
 from tests.oracle.naive_filter import FilterAnswers, Image, ImageTeller, needed_by
 
 DOMAIN = range(3)
@@ -116,8 +118,9 @@ class NaiveChannels:
     def batch(
         self, number: int, registered: list[Registered], publications: list[Publication], rows_a_chunk: int
     ) -> tuple[list[bytes], Taken]:
-        """Take registrations, then publications."""
+        """Take registrations, the oldest versions first and looks last, then publications."""
         taken = Taken(self.naive)
+        registered = sorted(registered, key=lambda one: (one[0] < 0, max(one[0], 0)))
         listening = [region for version, region, _ in registered if version >= 0]
         wanted = dict.fromkeys(channel for region in listening for channel in region.shape.channels)
         self.channels += [channel for channel in wanted if channel not in self.channels]
@@ -127,6 +130,7 @@ class NaiveChannels:
         taken.replies = self._replies(registered)
         said: list[Said] = []
         images: list[Image] = []
+        best: list[BestSaid] = []
         for cause, publication in enumerate(publications):
             first = self.rows
             for key, row in ((publication.key, publication.row), *publication.more):
@@ -137,17 +141,20 @@ class NaiveChannels:
                     self.rows[key] = row | {"k": key}
                 said += self._say(cause, key, before, self.rows)
                 images += self._images(cause, key, before, self.rows)
+                best += self._best(cause, key, before, self.rows)
             taken.steps.append((publication, first, self.rows))
-        return self._chunks(number, taken, said, images, rows_a_chunk), taken
+        return self._chunks(number, taken, [said, images, best], rows_a_chunk), taken
 
     def _replies(self, registered: list[Registered]) -> dict[int, Reply]:
-        """Return the answers to filters that are rows."""
-        answers = FilterAnswers(self.naive, self.most)
-        bags = [one for one in registered if isinstance(one[1].shape, FilterShape) and one[1].shape.shown]
-        replies: dict[int, Reply] = {
-            version: answers.reply(region, asked, self.rows) for version, region, asked in bags
-        }
-        replies |= {version: Later() for version, _, _ in bags[len(bags) - self.later :]} if self.later else {}
+        """Return the answers that are rows."""
+        answers, best = FilterAnswers(self.naive, self.most), BestTeller(self.naive, self.needed)
+        asked_rows = [one for one in registered if _is_of_rows(one[1])]
+        replies: dict[int, Reply] = {}
+        for version, region, asked in asked_rows:
+            first = isinstance(region.shape, BestShape)
+            replies[version] = best.reply(region, self.rows) if first else answers.reply(region, asked, self.rows)
+        later = asked_rows[len(asked_rows) - self.later :] if self.later else []
+        replies |= {version: Later() for version, _, _ in later}
         self.later = 0
         return replies
 
@@ -162,11 +169,9 @@ class NaiveChannels:
     def _say(self, cause: int, touched_key: str, before: Rows, after: Rows) -> Iterator[Said]:
         touched = [rows[touched_key] for rows in (before, after) if touched_key in rows]
         for channel in self.channels:
-            if isinstance(channel, ImageChannel):
+            if isinstance(channel, ImageChannel | BestChannel):
                 continue
-            keys = (tuple(row[column] for column in channel.equal) for row in touched)
-            groups = dict.fromkeys(group_key(key) for key in keys if None not in key)  # type: ignore[arg-type]
-            for group in groups:
+            for group in _groups(channel, touched):
                 for region, bounds in self._cells(channel, group):
                     for rows, old, new in self._effects(channel, region, touched_key, before, after):
                         yield Said(
@@ -174,6 +179,15 @@ class NaiveChannels:
                             old[0] if old else None, new[0] if new else None,
                             bool(old and old[0] is not None), bool(new and new[0] is not None), bounds,
                         )  # fmt: skip
+
+    def _best(self, cause: int, touched_key: str, before: Rows, after: Rows) -> Iterator[BestSaid]:
+        touched = [rows[touched_key] for rows in (before, after) if touched_key in rows]
+        teller = BestTeller(self.naive, self.needed)
+        for channel in self.channels:
+            if isinstance(channel, BestChannel):
+                for group in _groups(channel, touched):
+                    for cell in self._cells(channel, group):
+                        yield from teller.says(channel, group, cell, cause, touched_key, before, after)
 
     def _cells(self, channel: Channel, group: bytes) -> Iterator[tuple[Region, tuple[int | str | None, ...]]]:
         """Yield a region for each cell of the plane, and the cell's bounds."""
@@ -221,13 +235,16 @@ class NaiveChannels:
 
     # -- chunks ---------------------------------------------------------------------------------------------------
 
-    def _chunks(self, number: int, taken: Taken, said: list[Said], images: list[Image], size: int) -> list[bytes]:
-        """Return chunks; rows of filters are told apart, each by itself, where chunks are small."""
+    def _chunks(self, number: int, taken: Taken, told: Sequence[Sequence[Any]], size: int) -> list[bytes]:
+        """Return chunks; rows are told apart, each by itself, where chunks are small."""
         answers = [one for snapshot in taken.snapshots for one in self._apart(*snapshot, taken.replies, size)]
         parts: list[tuple[str, Any]] = [("snapshot", answers[i : i + size]) for i in range(0, len(answers), size)]
-        parts += [("messages", said[i : i + size]) for i in range(0, len(said), size)]
-        parts += [("images", images[i : i + size]) for i in range(0, len(images), size)]
-        pack = {"snapshot": self._pack_snapshot, "messages": self._pack, "images": self._pack_images}
+        for kind, said in zip(("messages", "images", "best"), told, strict=True):
+            parts += [(kind, said[i : i + size]) for i in range(0, len(said), size)]
+        pack = {"snapshot": self._pack_snapshot, "messages": self._pack} | {
+            "images": self._pack_images,
+            "best": self._pack_best,
+        }
         headers = [
             Header(kind, self.epoch, self.relation.shard, number, chunk=i, of=len(parts))
             for i, (kind, _) in enumerate(parts)
@@ -248,7 +265,7 @@ class NaiveChannels:
     def _pack_snapshot(self, header: Header, part: list[tuple[int, Region, Rows, Reply | None]]) -> bytes:
         new, known, parts = [], [], {}
         for i, (_, region, rows, _) in enumerate(part):
-            if isinstance(region.shape, FilterShape):
+            if isinstance(region.shape, FilterShape | BestShape):
                 new.append(0)
                 known.append(False)
                 if region.shape.outputs:
@@ -271,6 +288,12 @@ class NaiveChannels:
         seq = np.arange(self.seq, self.seq + len(part))
         self.seq += len(part)
         return pack_images(header, ImageChannel(self.relation.name), images, seq, *self._causes())
+
+    def _pack_best(self, header: Header, part: Sequence[BestSaid]) -> bytes:
+        messages = BestTeller(self.naive, self.needed).messages(part)
+        seq = np.arange(self.seq, self.seq + len(part))
+        self.seq += len(part)
+        return pack_best(header, messages, seq, *self._causes())
 
     def _causes(self) -> tuple[Causes, np.ndarray]:
         """Return the causes of the batch, and which of them change several rows."""
@@ -305,6 +328,16 @@ class NaiveChannels:
         seq = np.arange(self.seq, self.seq + len(part))
         self.seq += len(part)
         return pack_messages(header, messages, seq, *self._causes())
+
+
+def _is_of_rows(region: Region) -> bool:
+    return isinstance(region.shape, BestShape) or (isinstance(region.shape, FilterShape) and bool(region.shape.shown))
+
+
+def _groups(channel: Channel, touched: Sequence[Row]) -> Iterable[bytes]:
+    """Return the groups of a channel that have some of these rows."""
+    keys = (tuple(row[column] for column in channel.equal) for row in touched)
+    return dict.fromkeys(group_key(key) for key in keys if None not in key)  # type: ignore[arg-type]
 
 
 def messages_of(part: Sequence[Said]) -> Messages:

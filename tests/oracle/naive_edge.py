@@ -13,18 +13,22 @@ from typing import Any
 
 import msgspec
 
+from catalog.query.best_shape import BestShape
 from catalog.query.filter_shape import FilterShape
 from catalog.query.shape import Region
 from catalog.schema.relation import Catalog
 from catalog.sql.notify import Notify
 from operators.reply import Later, Refused, Same
 from tests.oracle.naive_answer import Exact, Naive, Rows
+from tests.oracle.naive_best import first_of
 from tests.oracle.naive_channels import Taken
 from tests.oracle.naive_filter import Where, row_json, shown
 
 Bag = dict[str, tuple[Any, ...]]
 """Rows as they are told, by primary key."""
-Answer = tuple[Exact, ...] | Bag
+Listed = list[tuple[Any, ...]]
+"""First rows in order, each with all columns that tell rows apart."""
+Answer = tuple[Exact, ...] | Bag | Listed
 
 
 @dataclass(frozen=True)
@@ -67,6 +71,10 @@ class Subscription:
         return isinstance(self.region.shape, FilterShape) and bool(self.region.shape.shown)
 
     @property
+    def is_list(self) -> bool:
+        return isinstance(self.region.shape, BestShape)
+
+    @property
     def by_key(self) -> bool:
         return self.wanted.notify.kind in ("transitions", "enter")
 
@@ -79,6 +87,8 @@ class Subscription:
         """What is written of an answer, in a form that is compared: rows that one is told of by key are those keys."""
         if answer is None:
             return ()
+        if isinstance(answer, list):
+            return [list(row[: len(self.region.shape.shown)]) for row in answer]
         if isinstance(answer, dict):
             return set(answer) if self.by_key else Counter(answer.values())
         return self.naive.json(self.region.shape, answer)
@@ -86,6 +96,9 @@ class Subscription:
     def answer(self, rows: Rows) -> Answer:
         """Return the exact answer, from all rows of the table."""
         shape, where = self.region.shape, self.wanted.where
+        if isinstance(shape, BestShape):
+            found = first_of(self.naive.relation, self.region, rows.values())
+            return [tuple(map(self.naive.stored_json, shape.images, row)) for row in found]
         if where is None or not isinstance(shape, FilterShape):
             return self.naive.answer(self.region, rows)
         met = {key: row for key, row in rows.items() if where.truth(self.naive, row)}
@@ -312,9 +325,11 @@ def _body(one: Subscription, kind: str) -> dict[str, Any]:
     """Return what is said of what was told last, and of the answer; at the end it is nothing."""
     if one.is_bag:
         return _bag_body(one, kind)
+    if one.is_list:
+        return _list_body(one, kind)
     shape, naive = one.region.shape, one.naive
     old, new = (one.value, None) if kind == "ended" else (one.told, one.value)
-    assert not isinstance(old, dict) and not isinstance(new, dict)
+    assert not isinstance(old, dict | list) and not isinstance(new, dict | list)
     function, column = shape.outputs[0].function, shape.outputs[0].column
     if function == "distinct":
         before, after = (frozenset() if answer is None else answer[0] for answer in (old, new))
@@ -349,6 +364,19 @@ def _bag_body(one: Subscription, kind: str) -> dict[str, Any]:
         said = {"snapshot": "none"} if kind == "snapshot" else {"whole": "look"}
         return {"form": "bag"} | said | key | nothing
     return {"form": "bag"} | ({"whole": True} if kind == "resync" else {}) | key | body
+
+
+def _list_body(one: Subscription, kind: str) -> dict[str, Any]:
+    """Return what is said of first rows; of a change, the list to which it leads."""
+    rows = one.shown(one.value)
+    placed = [[place, row] for place, row in enumerate(rows)]
+    if kind == "ended":
+        return {"removed": placed[::-1], "added": []}
+    if kind == "change":
+        return {"holds": rows}
+    if kind == "resync" and rows == one.shown(one.told):
+        return {"same": True, "removed": [], "added": []}
+    return {"form": "list"} | ({"whole": True} if kind == "resync" else {}) | {"removed": [], "added": placed}
 
 
 def _sorted(rows: list[tuple[Any, ...]]) -> list[list[Any]]:

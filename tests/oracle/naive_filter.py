@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from catalog.query.best_shape import BestShape
 from catalog.query.filter_shape import FilterShape
 from catalog.query.filter_terms import decode_terms
 from catalog.query.shape import Output, Region
@@ -198,9 +199,11 @@ class ImageTeller:
 
 
 def needed_by(regions: Sequence[Region]) -> set[str]:
-    """Return the columns that filters compare, show or sum."""
+    """Return the columns that filters compare, show or sum, and that first rows have images of."""
     shapes = [region.shape for region in regions if isinstance(region.shape, FilterShape)]
     columns = {column for shape in shapes for column in (*shape.shown, *shape.tested)}
+    best = [region.shape for region in regions if isinstance(region.shape, BestShape)]
+    columns |= {column for shape in best for column in shape.images}
     return columns | {output.column for shape in shapes for output in shape.outputs if output.column is not None}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from catalog.query.channel import ImageChannel
+from catalog.query.channel import BestChannel, ImageChannel
 from catalog.schema.relation import Catalog, Column, Relation
 from catalog.types.column_type import ColumnType, Kind
 from connectors.record import OutRecord
@@ -159,8 +159,9 @@ class EdgeWorld:
         """Take which columns are still needed."""
         shard = self.shards.get(name.split("/")[0])
         if packed.header.epoch == self.epoch and shard is not None and packed.header.catalog >= shard.relation.born:
-            for channel, needed in zip(packed.header.channels, packed.needed, strict=True):
-                shard.needed = set(needed) if isinstance(channel, ImageChannel) else shard.needed
+            pairs = zip(packed.header.channels, packed.needed, strict=True)
+            needed = [names for channel, names in pairs if isinstance(channel, ImageChannel | BestChannel)]
+            shard.needed = {name for names in needed for name in names} if needed else shard.needed
 
     def _withdraw(self, name: str, record: Control) -> None:
         assert isinstance(record, Withdraw)

@@ -227,8 +227,8 @@ def _difference(told: Delivery | Told) -> str:
     """Return what a delivery says of the answer; of many rows that come or go at once the first."""
     if told.added is None:
         return f"{_shown(told.old)} -> {_shown(told.new)}"
-    if isinstance(told, Delivery) and (told.same or told.whole == "look" or told.snapshot):
-        return "the same rows" if told.same else "rows to be looked up"
+    if told.snapshot or (isinstance(told, Delivery) and (told.same or told.whole == "look")):
+        return "the same rows" if isinstance(told, Delivery) and told.same else "rows to be looked up"
     members = [f"+{_shown(v)}" for v in told.added] + [f"-{_shown(v)}" for v in told.removed or ()]
     rows = isinstance(next(iter(told.added or told.removed or ()), None), tuple)
     if rows and len(members) > _SHOWN_ROWS:

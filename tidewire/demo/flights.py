@@ -37,6 +37,7 @@ _ORIGINS = ("EWR", "JFK", "LGA", None)
 _PLACES = ("ATL", "BOS", "CLT", "DCA", "DEN", "FLL", "LAX", "MCO", "MIA", "ORD", "SEA", "SFO", "SLC", "TPA")
 _CARRIERS = ("AA", "B6", "DL", "EV", "UA")
 _LATE = (0, 15, 30, 60, 120)
+_WORST = (1, 3, 5, 10)
 _SEED = 2013
 _FARTHEST = 5_000
 
@@ -99,14 +100,27 @@ def _extreme(function: str, name: str) -> Callable[[random.Random], tuple[str, s
     """The highest or lowest delay, by origin or from all three, by distance range."""
 
     def ask(choose: random.Random) -> tuple[str, str]:
-        origin = choose.choice(_ORIGINS)
-        low = choose.randrange(90, 2_600, 10)
-        high = min(low + choose.randrange(50, 1_500, 10), _FARTHEST)
-        where = "" if origin is None else f"origin = '{origin}' AND "
-        sql = f"SELECT {function}(delay) FROM flight WHERE {where}distance BETWEEN {low} AND {high}"
-        return f"{name} {origin or 'all'} {low}-{high}", sql
+        place, where = _some_distances(choose)
+        return f"{name} {place}", f"SELECT {function}(delay) FROM flight WHERE {where}"
 
     return ask
+
+
+def _some_distances(choose: random.Random) -> tuple[str, str]:
+    """Return flights from one origin or all three, in a distance range: how they are called, and the condition."""
+    origin = choose.choice(_ORIGINS)
+    low = choose.randrange(90, 2_600, 10)
+    high = min(low + choose.randrange(50, 1_500, 10), _FARTHEST)
+    where = "" if origin is None else f"origin = '{origin}' AND "
+    return f"{origin or 'all'} {low}-{high}", f"{where}distance BETWEEN {low} AND {high}"
+
+
+def _latest(choose: random.Random) -> tuple[str, str]:
+    """The k flights that are the latest, by origin or from all three, by distance range: a list that rows move in."""
+    place, where = _some_distances(choose)
+    count = choose.choice(_WORST)
+    sql = f"SELECT id, dest, delay FROM flight WHERE {where} ORDER BY delay DESC, id LIMIT {count}"
+    return f"{count} latest {place}", sql
 
 
 def _late_flights(choose: random.Random) -> tuple[str, str]:
@@ -130,6 +144,7 @@ FAMILIES: tuple[Callable[[random.Random], tuple[str, str]], ...] = (
     _late_flights,
     _extreme("MIN", "lowest"),
     _lateness,
+    _latest,
 )
 """What is asked: each makes the name and the SQL of one more subscription."""
 

@@ -72,7 +72,7 @@ def _sentence(delivery: Delivery) -> str:
 
 
 def _was_and_is(delivery: Delivery) -> tuple[str, str]:
-    """Return what went and what came: of a bag its rows, one of which stands for all."""
+    """Return what went and what came: of rows one, which stands for all."""
     if delivery.added is None:
         return _value(delivery.old), _value(delivery.new)
     return _rows(delivery.removed or []), _rows(delivery.added)
@@ -81,9 +81,18 @@ def _was_and_is(delivery: Delivery) -> tuple[str, str]:
 def _rows(rows: list[Member]) -> str:
     if not rows:
         return "-"
-    first = rows[0]
-    shown = ", ".join(map(str, first)) if isinstance(first, tuple | list) else str(first)
+    shown = _row(rows[0])
     return shown if len(rows) == 1 else f"{shown} and {len(rows) - 1} more"
+
+
+def _row(member: Member) -> str:
+    """Return a row of a bag, or one of a list with its place, which people count from 1."""
+    if not isinstance(member, tuple | list):
+        return str(member)
+    if isinstance(member[-1], tuple | list):
+        place, row = member
+        return f"{int(str(place)) + 1}. {_row(row)}"
+    return ", ".join(map(str, member))
 
 
 def _value(value: Answer) -> str:

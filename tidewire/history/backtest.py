@@ -36,7 +36,7 @@ from tidewire.pure_pipeline import PurePipeline
 
 _ID = b"backtest"
 _BOUNDS = Bounds()
-_FACTS = ("n", "kind", "old", "new", "removed", "added", "changes", "form", "key")
+_FACTS = ("n", "kind", "old", "new", "removed", "added", "changes", "form", "key", "snapshot")
 
 
 class Told(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -59,6 +59,7 @@ class Told(msgspec.Struct, frozen=True, omit_defaults=True):
     time: str | None = None
     form: str | None = None
     key: tuple[int, ...] | None = None
+    snapshot: str | None = None
 
 
 def relation_of(catalog: Catalog, value: bytes) -> Relation:
@@ -115,6 +116,12 @@ class Backtest:
     def answer(self) -> object:
         """The answer at the point that has been reached: of rows what was told, as an edge keeps none of a bag."""
         return self._pipeline.answer(_ID.decode()) if self._held.form is None else self._held.answer
+
+    @property
+    def rows(self) -> int | None:
+        """How many rows a bag has at the point that has been reached; None of another answer."""
+        view = self._pipeline.edges[0].find(_ID)
+        return None if view is None else view.rows
 
     def run(self) -> Iterator[Told]:
         """Yield the snapshot, then every delivery."""

@@ -1,4 +1,4 @@
-"""First rows: their order, their limit, and the range that they are of. The compiler refuses them so far."""
+"""First rows: their order, their limit, and the range that they are of."""
 
 import pytest
 
@@ -114,3 +114,17 @@ def test_the_compiler_takes_them() -> None:
     for parameter in (101, -1, 2.5, "5", None, True):
         with pytest.raises(SubscriptionError, match="LIMIT"):
             warm.compile_template(template, ["x", 1, parameter])
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "price <> 1", "symbol LIKE 'A%'", "symbol NOT LIKE 'A%'", "price IN (1)", "price NOT IN (1, 2)",
+        "NOT price = 1", "price IS NULL", "price IS NOT NULL", "price = 1 OR price = 2", "price NOT BETWEEN 1 AND 2",
+        "exchange = 'N' AND (risk > 1 OR risk < 0)",
+    ],
+)  # fmt: skip
+def test_a_condition_that_is_no_range_is_refused(condition: str) -> None:
+    with pytest.raises(SubscriptionError, match="is not supported") as caught:
+        Compiler(CATALOG).compile(f"SELECT symbol FROM stock WHERE {condition} ORDER BY price, symbol LIMIT 3")
+    assert caught.value.code == "unsupported" and "without ORDER BY, take any condition" in str(caught.value)

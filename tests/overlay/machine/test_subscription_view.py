@@ -38,3 +38,18 @@ def test_rows_have_names_from_the_beginning_and_their_number_once_they_are_live(
     live, none = bench.edge.find(b"a"), bench.edge.find(b"b")
     assert live is not None and (live.status, live.rows, live.snapshot, live.key) == ("live", 2, None, (1,))
     assert none is not None and (none.rows, none.snapshot, none.columns, none.key) == (7, "none", ("symbol",), ())
+
+
+def test_a_list_has_its_form_and_names_from_the_beginning_too() -> None:
+    bench = FilterBench()
+    bench.ask(0, "a", "SELECT price, symbol FROM stock ORDER BY price, symbol LIMIT 2")
+    accepted = bench.edge.find(b"a")
+    assert accepted is not None and (accepted.form, accepted.columns) == ("list", ("price", "symbol"))
+    bench.take()
+    bench.answer(0, [(0, rows_of((800, "A")))])
+    bench.end(0)
+    live = bench.edge.find(b"a")
+    assert live is not None and (live.status, live.form, live.columns, live.key) == (
+        "live", "list", ("price", "symbol"), (),
+    )  # fmt: skip
+    assert (live.rows, live.answer) == (None, [["8.00", "A"]])

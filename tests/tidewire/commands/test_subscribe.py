@@ -38,3 +38,8 @@ def test_of_many_rows_the_first_are_shown() -> None:
     assert "more" not in line(removed=[], added=list(range(100)))
     told = describe_told(Told(2, "change", removed=[], added=many[:1]))
     assert told == "would have been told: change 2: +[0]"
+
+
+def test_rows_of_the_past_that_are_not_told_are_to_be_looked_up() -> None:
+    told = describe_told(Told(1, "snapshot", removed=[], added=[], form="bag", snapshot="none"))
+    assert told == "would have been told: snapshot 1: rows to be looked up"

@@ -47,7 +47,8 @@ def test_rows_fit_the_table_and_questions_compile() -> None:
     compiler = Compiler(catalog)
     shapes = {compiler.compile(sql).region.shape for sql in asked.values()}
     kinds = Counter(type(shape).__name__ for shape in shapes)
-    assert kinds == {"Shape": 4, "FilterShape": 2}, "lowest and highest, with and without origin; rows; sums"
+    sorts = {"Shape": 4, "FilterShape": 2, "BestShape": 8}
+    assert kinds == sorts, "lowest and highest, with and without origin; rows; sums; four limits, with and without"
 
 
 def test_days_without_flights_are_named() -> None:

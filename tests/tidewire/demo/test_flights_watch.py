@@ -79,3 +79,14 @@ def test_rows_and_sums_are_readable() -> None:
     with View(Console(file=plain, width=200)) as view:
         view.show("2013-07-08 10:00", seen)
     assert "rows: UA 1 EWR 2013-07-08, LAX, 45 -> -" in plain.getvalue()
+
+
+def test_rows_of_a_list_have_their_place() -> None:
+    seen = watch()
+    at = At(1, 0, "demo.flight", 0, 0)
+    went, came = (2, ("UA 1 EWR 2013-07-08", "LAX", 45)), (0, ("DL 2 JFK 2013-07-08", "SEA", 70))
+    seen.told(0, Delivery("latest", "change", 0, 2, at, removed=[went], added=[came]))
+    plain = io.StringIO()
+    with View(Console(file=plain, width=200)) as view:
+        view.show("2013-07-08 10:00", seen)
+    assert "latest: 3. UA 1 EWR 2013-07-08, LAX, 45 -> 1. DL 2 JFK 2013-07-08, SEA, 70" in plain.getvalue()

@@ -1,4 +1,4 @@
-"""Filters on the past: a back-test tells the very deliveries that the chain of shards and edges tells live."""
+"""Filters and first rows on the past: a back-test tells the very deliveries that shards and edges tell live."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tidewire.history.backtest import Backtest, Told
 from tidewire.pure_pipeline import PurePipeline
 
 DDL = "CREATE TABLE stock (id BIGINT PRIMARY KEY, price BIGINT)"
-FACTS = ("n", "kind", "old", "new", "removed", "added", "changes", "form", "key")
+FACTS = ("n", "kind", "old", "new", "removed", "added", "changes", "form", "key", "snapshot")
 CONDITIONS: dict[str, Callable[[int, int], bool]] = {
     "price IN (1, 3) OR id = 2": lambda id, price: price in (1, 3) or id == 2,
     "NOT price BETWEEN 1 AND 2": lambda id, price: not 1 <= price <= 2,
@@ -36,12 +36,24 @@ ENDS = ["", " NOTIFY LATEST", " NOTIFY TRANSITIONS", " NOTIFY ENTER", " SNAPSHOT
 
 
 @st.composite
-def questions(draw: st.DrawFn) -> tuple[str, str]:
-    """A statement, and its condition."""
+def firsts(draw: st.DrawFn) -> tuple[str, str]:
+    """A statement for first rows, which has no condition of these."""
+    items, where = draw(st.sampled_from(ITEMS[:4])), draw(st.sampled_from(["", " WHERE id >= 2", " WHERE price = 1"]))
+    order = draw(st.sampled_from(["price, id", "price DESC, id DESC", "id", "price NULLS FIRST, id"]))
+    limit, end = draw(st.integers(0, 4)), draw(st.sampled_from([*ENDS[:2], ENDS[-1]]))
+    return f"SELECT {items} FROM stock{where} ORDER BY {order} LIMIT {limit}{end}", ""
+
+
+@st.composite
+def filters(draw: st.DrawFn) -> tuple[str, str]:
+    """A statement of any condition, and that."""
     items, condition = draw(st.sampled_from(ITEMS)), draw(st.sampled_from([*CONDITIONS]))
     rows, keys = "(" not in items, items in ("id, price", "*")
     ends = [end for end in ENDS if (rows or "SNAPSHOT" not in end) and (keys or end not in ENDS[2:4])]
     return f"SELECT {items} FROM stock WHERE {condition}{draw(st.sampled_from(ends))}", condition
+
+
+questions = filters() | firsts()
 
 
 class Live:
@@ -64,7 +76,7 @@ class Live:
 
 @pytest.mark.deep
 @settings(max_examples=deep_examples(100), deadline=None)
-@given(VERSIONS, questions(), st.integers(0, 3))
+@given(VERSIONS, questions, st.integers(0, 3))
 def test_the_past_is_told_as_it_would_have_been(
     tmp_path_factory: pytest.TempPathFactory, versions: list[list[Change]], asked: tuple[str, str], begin: int
 ) -> None:
@@ -80,8 +92,8 @@ def test_the_past_is_told_as_it_would_have_been(
         opened, RELATION, msgspec.json.encode({"sql": sql}), opened.at_version(begin), opened.newest.cut, []
     )
     told = list(past.run())
-    meant = [[key, price] for key, price in sorted(rows.items()) if CONDITIONS[condition](key, price)]
-    if sql.startswith(("SELECT id, price", "SELECT *")) and "NONE" not in sql:
+    meant = [[key, price] for key, price in sorted(rows.items()) if condition and CONDITIONS[condition](key, price)]
+    if condition and sql.startswith(("SELECT id, price", "SELECT *")) and "NONE" not in sql:
         assert sorted(map(list, told[0].added or ())) == meant  # type: ignore[arg-type]
     for version in versions[begin + 1 :]:
         live.publish(version)

@@ -21,7 +21,7 @@ from tidewire.scenario.run import run_scenario
 from tidewire.scenario.script import read_scenario
 from tidewire.scenario.stack import SharedStack, StackEngine, embedded_engines
 
-FILE = Path(__file__).parents[2] / "scenarios" / "policies.jsonl"
+FILES = [Path(__file__).parents[2] / "scenarios" / name for name in ("policies.jsonl", "filter_mixed.jsonl")]
 ASKED = "SELECT MIN(y) FROM t"
 
 
@@ -53,8 +53,9 @@ def test_scenarios_share_a_stack_and_know_nothing_of_each_other() -> None:
             second.restart()
             second.delete("t", [{"id": 2}])
             assert rows_of(second, "a") == [9, None]
-        with make() as third:
-            assert run_scenario(FILE, read_scenario(FILE), third) is None
+        for path in FILES:
+            with make() as next_one:
+                assert run_scenario(path, read_scenario(path), next_one) is None
 
 
 STEPS = ["publish t", "publish u", "subscribe a", "subscribe b", "latest c", "refused d"]

@@ -19,7 +19,8 @@ from tidewire.verification.records.lifetimes import Life, Lives
 class Anchor:
     """Where a life begins in an epoch; `delivery` is None where it is known from elsewhere.
 
-    `is_broken`: a resync of the same epoch makes up for what is lost behind the last of its changes.
+    `is_broken`: a resync of the same epoch, or one of the next that says so, makes up for what is lost behind the last
+    of its changes.
     """
 
     at: Position

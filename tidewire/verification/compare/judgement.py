@@ -31,7 +31,7 @@ from tidewire.verification.recompute.answers import Answers
 from tidewire.verification.recompute.bag_answers import BagAnswers
 from tidewire.verification.records.batches import Batches, Position
 from tidewire.verification.records.endings import uncalled
-from tidewire.verification.records.expiry import wrong_end
+from tidewire.verification.records.expiry import was_followed, wrong_end
 from tidewire.verification.records.forms import Delivery
 from tidewire.verification.records.lifetimes import Life, Lives
 from tidewire.verification.records.policy import EVERY_CHANGE, Policy, Step, told_steps
@@ -133,7 +133,8 @@ class Judgement:
         judge_numbers(life, delivered, self._findings)  # 3
         ended = next((d for d in delivered if d.kind == "ended"), None)
         last = Ending()
-        for anchor in self._anchors.of(life, delivered):
+        anchors = list(self._anchors.of(life, delivered))
+        for anchor, following in zip(anchors, [*anchors[1:], None], strict=False):
             try:
                 recomputed = self._recompute(life, anchor.at)
             except Unreadable as reason:
@@ -142,6 +143,8 @@ class Judgement:
                 report.fault("unreadable", name(life), str(reason))
                 return
             until = anchor.known_until if anchor.is_broken else self._until(life, anchor.at.epoch, ended)
+            if following is not None and not anchor.is_broken:
+                until = self._lost_from(life, anchor, recomputed, until, following)
             last = self._judge_epoch(life, anchor, recomputed, until, last, ended)
             last.table = recomputed.sequence.table
         if last.policy is not None:
@@ -160,6 +163,36 @@ class Judgement:
             if end is not None and end.epoch == epoch:
                 until = min(until, end.batch)
         return until
+
+    def _lost_from(self, life: Life, anchor: Anchor, recomputed: Recomputed, until: int, following: Anchor) -> int:
+        """Return the last batch of an epoch that was told, where the next one's resync admits that others were lost.
+
+        Changes behind are no fault then, and are counted as not judged.
+        """
+        answers, known = recomputed.answers, anchor.known_until
+        if answers is None or following.delivery is None or known >= until or recomputed.policy.kind == "least":
+            return until
+        ends = [recomputed.sequence.end_of(batch) for batch in (known, until)]
+        lost = len(list(answers.steps(*ends)))
+        if not lost or not self._admits(life, following, *[answers.shown(answers.at(end)) for end in ends]):
+            return until
+        anchor.is_broken = True
+        self._findings.report.unjudged += lost
+        return known
+
+    def _admits(self, life: Life, resync: Anchor, told: Any, made: Any) -> bool:
+        """Whether a resync says that `told` was told last, and not what changes have `made` of it since."""
+        try:
+            anew = self._recompute(life, resync.at)
+        except Unreadable:
+            return False
+        answers, d = anew.answers, resync.delivery
+        if answers is None or d is None:
+            return False
+        now = answers.shown(answers.at(anew.sequence.end_of(resync.at.batch)))
+        return says(d, answers.between(told, now), answers, told) and not says(
+            d, answers.between(made, now), answers, made
+        )
 
     def _judge_form(self, life: Life, delivered: list[Delivery], policy: Policy) -> None:
         """7: judge that deliveries are packed if and only if that was asked for."""
@@ -287,7 +320,14 @@ class Judgement:
             self._findings.count(life, ended, gone in (None, []), "an end that leaves something", {"new": None})
             return
         said = last.answers.last(last.exact)
-        self._findings.count(life, ended, says(ended, said, last.answers, last.exact), "the last value", said)
+        right = says(ended, said, last.answers, last.exact)
+        if right and ended.reason == "expired" and not self._was_followed(life, ended):
+            self._findings.report.unjudged += 1
+            return
+        self._findings.count(life, ended, right, "the last value", said)
+
+    def _was_followed(self, life: Life, ended: Delivery) -> bool:
+        return was_followed(self._lives.ticks.get(life.partition, []), ended.log_offset, ended.at.position)
 
     def _stands(self, table: Table | None) -> bool | None:
         """Whether a table is declared still; None where there is none to ask of."""

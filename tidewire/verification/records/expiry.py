@@ -46,8 +46,8 @@ def wrong_end(
 ) -> str | None:
     """Say what is wrong with an end by TTL that stands at `ended_offset` of its edge's deliveries; None if nothing.
 
-    `whole`: the deliveries are there from their beginning on. The end's position may be of an earlier epoch than the
-    progress behind it, if it came before its resync.
+    `whole`: the deliveries are there from their beginning on. The end's position may be before the progress behind it:
+    of an earlier epoch, if it came before its resync, or where something was lost, up to where it was followed.
     """
     ttl, expires, snapshot_offset = promise
     if ttl is None:
@@ -55,11 +55,17 @@ def wrong_end(
     place = _behind(ticks, ended_offset)
     if place == len(ticks):
         return None
-    if ticks[place].at != ended_at and ticks[place].at.epoch == ended_at.epoch:
+    if ended_at > ticks[place].at:
         return f"its position is not that of the progress behind it, {tuple(ticks[place].at)}"
     if whole and ticks[place].time < ticks[0].time + ttl:
         return f"no more than {ticks[place].time - ticks[0].time} s of {ttl} s were over"
     return None if expires is None else _broken(ticks, whole, ttl, expires, snapshot_offset, place)
+
+
+def was_followed(ticks: Sequence[Tick], ended_offset: int, ended_at: Position) -> bool:
+    """Whether an end stands at the position of the progress behind it, or in an earlier epoch."""
+    place = _behind(ticks, ended_offset)
+    return place == len(ticks) or ticks[place].at == ended_at or ticks[place].at.epoch != ended_at.epoch
 
 
 def _broken(ticks: Sequence[Tick], whole: bool, ttl: int, expires: int, snapshot_offset: int, place: int) -> str | None:

@@ -1,7 +1,7 @@
 """When a time to live may and must be over, from progress alone."""
 
 from tidewire.verification.records.batches import Position
-from tidewire.verification.records.expiry import Promise, Tick, overdue, seconds, wrong_end
+from tidewire.verification.records.expiry import Promise, Tick, overdue, seconds, was_followed, wrong_end
 
 TICKS = [Tick(offset, Position(1, batch), time) for offset, batch, time in ((2, 0, 100), (5, 1, 110), (9, 2, 130))]
 
@@ -21,10 +21,16 @@ def test_an_end_may_not_come_too_early() -> None:
     assert wrong(True, Promise(30), 8, Position(1, 2)) == ""
     assert "no more than 30 s of 31 s" in wrong(True, Promise(31), 8, Position(1, 2))
     assert wrong(False, Promise(31), 8, Position(1, 2)) == ""
-    assert "position" in wrong(True, Promise(30), 8, Position(1, 1))
+    assert "position" in wrong(True, Promise(30), 8, Position(1, 3))
+    assert wrong(True, Promise(30), 8, Position(1, 1)) == ""
     assert wrong(True, Promise(30), 8, Position(0, 7)) == ""
     assert wrong(True, Promise(30), 10, Position(1, 2)) == ""
     assert wrong(True, Promise(None), 8, Position(1, 2)) == "it has no TTL"
+
+
+def test_an_end_amid_a_loss_was_not_followed_to_its_progress() -> None:
+    assert not was_followed(TICKS, 8, Position(1, 1))
+    assert all(was_followed(TICKS, *end) for end in ((8, Position(1, 2)), (8, Position(0, 7)), (10, Position(1, 1))))
 
 
 def test_an_end_comes_when_the_ack_said() -> None:
