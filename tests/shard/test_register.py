@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from catalog.query.shape import BEYOND_KEYS, LOWEST_KEY, Output, Region, Shape, group_key
@@ -316,7 +316,7 @@ ASKED = st.lists(REGIONS, min_size=1, max_size=4).map(lambda regions: mixed(*reg
 
 @pytest.mark.deep
 @given(st.lists(st.one_of(ASKED, damaged(ASKED)), min_size=1, max_size=4))
-@settings(max_examples=deep_examples(400), deadline=None)
+@settings(max_examples=deep_examples(400), deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
 def test_whatever_stands_in_registrations_the_batch_ends_and_good_ones_are_answered(values):
     taken, results = records(mixed(GOOD), *values, mixed(GOOD, ve=1)), []
     for _ in range(2):

@@ -19,6 +19,12 @@ from tidewire.verification.reading import verify_kafka
 pytestmark = [pytest.mark.stack, pytest.mark.timeout(1200)]
 DDL = "CREATE TABLE stock (id BIGINT PRIMARY KEY, price BIGINT)"
 QUESTION = "SELECT MIN(price) FROM stock WHERE id BETWEEN 1 AND 3"
+ROWS = [
+    "SELECT id, price FROM stock WHERE price > 50 OR id IN (1, 2)",
+    "SELECT id, price FROM stock WHERE id <> 0 NOTIFY TRANSITIONS",
+    "SELECT SUM(price), COUNT(*) FROM stock WHERE NOT (id = 3 AND price > 20)",
+    "SELECT id, price FROM stock WHERE id > 0 ORDER BY price DESC, id LIMIT 2",
+]
 Ask = Callable[..., list[dict[str, Any]]]
 
 
@@ -71,6 +77,11 @@ def test_the_past_joins_the_present(stack: LiveStack, ask: Ask) -> None:
     assert ack["status"] == "live"
     assert [one["told"] for one in history] == [one["told"] for one in told[:-1]]
     assert end["summary"] == summary["summary"]
+    for number, sql in enumerate(ROWS):
+        told = ask("backtest", sql, "--as-of", "0")
+        ack, *history, end = ask("subscribe", f"rows{number}", sql, "--as-of", "0", "--timeout", "240")
+        assert (ack["status"], end["summary"]) == ("live", told[-1]["summary"])
+        assert [one["told"] for one in history] == [one["told"] for one in told[:-1]] and len(history) > 2
     with Client(stack.settings.address) as client:
         client.publish("stock", [{"id": 2, "price": -1}])
     eventually(lambda: not any(table.lag for table in stack.look().tables), "the last row")

@@ -95,8 +95,9 @@ def _take(sequence: Sequence, table: Table, batch: Batch, log: TopicLog, first: 
     partitions = max(ends, default=0) + 1
     for partition, end in ends.items():
         start = batch.start.get((table.topic, partition), 0)
-        if first and batch.at.batch > 0 and start > 0:
-            # the topic `batches` begins here: all that was read before counts as one batch before it
+        if first and start > 0 and (batch.at.batch > 0 or log.begin.get(partition, 0) < start):
+            # The topic `batches` begins here, or the epoch began with a state made from the log of publications: it
+            # passed over records that are there. All that was read before counts as one batch before it.
             _limit(sequence, log, partition, 0, start)
             sequence.add(batch.at.batch - 1, table, slice_of(log, partition, 0, start), partitions)
         _limit(sequence, log, partition, start, end)

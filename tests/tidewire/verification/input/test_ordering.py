@@ -50,6 +50,18 @@ def test_seqs_positions_and_places() -> None:
     assert (sequence.seq_of(0, 3), sequence.seq_of(0, 5), sequence.limit) == (4, None, None)
 
 
+def test_an_epoch_that_passes_over_records_began_with_what_they_made() -> None:
+    [sequence] = sequences(DECLARED, batches(5, 6, start=3), {"points": log(7)}, Told()).values()
+    assert [sequence.end_of(b) for b in (-2, -1, 0, 1)] == [0, 3, 5, 6]
+    assert sequence.limit is None
+
+
+def test_an_epoch_that_begins_where_the_topic_does_began_empty() -> None:
+    [sequence] = sequences(DECLARED, batches(5, 6, start=3), {"points": log(7, begin=3)}, Told()).values()
+    assert [sequence.end_of(b) for b in (-1, 0, 1)] == [0, 2, 3]
+    assert sequence.limit is None
+
+
 def test_how_many_partitions_the_topic_had_is_known_by_batch() -> None:
     bodies = [{"epoch": 1, "batch": i, "catalog": 0, "start": {}, "end": {"points": end}}
               for i, end in enumerate([{"0": 1}, {"0": 2, "1": 0}])]  # fmt: skip
