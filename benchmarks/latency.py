@@ -108,7 +108,7 @@ def wait_of(
         thread = threading.Thread(target=listener.run, daemon=True)
         thread.start()
         publisher.send(asked(topics))
-        _await(lambda: listener.snapshots >= subscriptions, "the subscriptions to be live")
+        _await(lambda: listener.snapshots >= subscriptions, f"{subscriptions:,} subscriptions to be live")
         say(f"publishing {sizes.latency_rate:,} a second")
         changes = market.changes(int(sizes.latency_rate * sizes.latency_seconds))
         sent = publish_steadily(publisher, changes, sizes.latency_rate)
