@@ -3,7 +3,8 @@
 Trades change, move and go; quotes are kept in three buckets. Nearly every question is about so small a region that a
 publication changes about `AFFECTED` answers, however many questions there are; one in 500 is about a hundredth of the
 trades, and told at most once a batch. Families and policies are those of the crash test. As from applications, the same
-few SELECT lists are asked about ever new regions; so are rows, and sums, under conditions beyond one range.
+few SELECT lists are asked about ever new regions; so are rows, and sums, under conditions beyond one range; first rows,
+in few orders.
 """
 
 from __future__ import annotations
@@ -38,6 +39,8 @@ ROWS = [
     ("sector, risk", ["", "LATEST"]),
 ]
 """What is shown of rows, and the policies that it allows."""
+FIRST = [("id, price", "price DESC, id"), ("id, qty", "qty, id"), ("sector, price", "price, id")]
+"""What is shown of first rows, and their order."""
 ONE_NUMBER = {"MIN(price)", "COUNT(*)", "MIN(bid)"}
 
 
@@ -112,6 +115,8 @@ class Asker(Questions):
             return self._question("trade", self._asked("trade"), where, True)
         if choose.random() < 0.3:
             return self._beyond_a_range()
+        if choose.random() < 0.1:
+            return self._first_rows()
         if choose.random() < 0.2:
             return self._question("quote", self._asked("quote"), self._about_quotes(), False)
         return self._question("trade", self._asked("trade"), self._about_trades(), False)
@@ -137,6 +142,14 @@ class Asker(Questions):
         policy = choose.choice(policies)
         sql = f"SELECT {shown} FROM trade WHERE {where}" + (policy and f" NOTIFY {policy}")
         return {"sql": sql + choose.choice(["", "", "", " SNAPSHOT NONE"])} | choose.choice([{}] * 9 + [{"ttl": 90}])
+
+    def _first_rows(self) -> Row:
+        """Ask for the best few trades of a range of risk, in one of three orders."""
+        choose = self._choose
+        shown, order = choose.choice(FIRST)
+        where = f"sector = '{choose.choice(SECTORS)}' AND {self._between('risk', RISK, 6 * self._part)}"
+        sql = f"SELECT {shown} FROM trade WHERE {where} ORDER BY {order} LIMIT {choose.randrange(1, 6)}"
+        return {"sql": sql + choose.choice(["", "", " NOTIFY LATEST"])} | choose.choice([{}] * 9 + [{"ttl": 90}])
 
     def _asked(self, table: str) -> tuple[str, bool]:
         items = self._choose.choice(LISTS[table])

@@ -22,7 +22,7 @@ def test_questions_have_every_family_and_policy() -> None:
     asker = Asker(1, Topics(), 1000)
     asked = [json.dumps(asker.ask()) for _ in range(3000)]
     words = ["MIN(", "MAX(", "COUNT(", "SUM(", "AVG(", "DISTINCT", "LATEST", "MIN CHANGE", "EVERY CHANGE", "quote"]
-    for word in [*words, "SELECT *", "TRANSITIONS", "ENTER", "SNAPSHOT NONE", " OR ", "NOT ("]:
+    for word in [*words, "SELECT *", "TRANSITIONS", "ENTER", "SNAPSHOT NONE", " OR ", "NOT (", "LIMIT"]:
         assert any(word in text for text in asked), word
     assert any(ttl_of(json.loads(text)) for text in asked)
 
