@@ -20,8 +20,9 @@ from typing import Any
 import numpy as np
 
 from state.a2b_tree import A2BTree
-from state.best_tree import ABSENT, BestTree
+from state.best_tree import BestTree
 from state.change_batch import I64
+from state.minima import ABSENT
 from state.ordering import Layout
 
 ROWS = 50_000

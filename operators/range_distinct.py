@@ -29,8 +29,8 @@ from operators.channel_binding import ChannelBinding, OrderingKey
 from operators.channel_kind import RangeKind, of_a_column
 from operators.delta import Delta
 from operators.range_extremum import run_tree
-from state.a2b_tree import ABSENT
 from state.change_batch import I64, Bool
+from state.minima import ABSENT
 
 
 def find(view: BatchView, bound: ChannelBinding) -> Iterator[Delta]:

@@ -16,8 +16,9 @@ from operators.batch_view import BatchView, Places
 from operators.channel_binding import ChannelBinding
 from operators.channel_kind import RangeKind, its_own_ordering, of_a_column
 from operators.delta import Delta
-from state.a2b_tree import ABSENT, FIELDS, A2BTree
+from state.a2b_tree import FIELDS, A2BTree
 from state.change_batch import I64, Bool
+from state.minima import ABSENT
 from state.order_code import restore_top, spare_top
 from state.ordering import Layout
 from state.row_store import Replay

@@ -56,10 +56,10 @@ import numba
 import numpy as np
 
 from state.change_batch import I64
+from state.minima import ABSENT, check_minima, minima
 from state.order_code import INT64_MAX, INT64_MIN
 from state.ordering import Layout
 
-ABSENT = INT64_MAX
 FIELDS = 7
 """Rows of the messages' array: cause, group, new, lo_min, lo_max, hi_min, hi_max."""
 
@@ -383,10 +383,8 @@ class A2BTree:
     def __init__(self, layout: Layout, leaves: I64) -> None:
         """Build over `layout`; `leaves` is y a slot, ABSENT where none. Cost: O(n)."""
         self._layout = layout
-        self._size = 1 << max(len(leaves) - 1, 0).bit_length()
-        self._nodes = np.full(2 * self._size, ABSENT)
-        self._nodes[self._size : self._size + len(leaves)] = leaves
-        mend(self._nodes)
+        self._nodes = minima(leaves)
+        self._size = len(self._nodes) // 2
 
     def replay(self, cause: I64, slot_old: I64, y_old: I64, slot_new: I64, y_new: I64) -> I64:
         """Run changes through the tree, in order; return their k messages, int64[FIELDS, k], causally ordered.
@@ -414,17 +412,4 @@ class A2BTree:
 
     def check(self, leaves: I64) -> None:
         """Assert the invariants of the module's header; `leaves` is what the owner says stands in them. Cost: O(n)."""
-        size, nodes, mended = self._size, self._nodes, self._nodes.copy()
-        assert (nodes[size + len(leaves) :] == ABSENT).all(), f"1: rows beyond the slots in {nodes[size:]}"
-        mend(mended)
-        assert np.array_equal(nodes[1:], mended[1:]), f"1: minima {nodes}, should be {mended}"
-        assert np.array_equal(nodes[size : size + len(leaves)], leaves), f"2: {nodes[size:]}, owner says {leaves}"
-
-
-def mend(nodes: I64) -> None:
-    """Set the minima above the leaves of a heap, which are its second half. Cost: O(n)."""
-    level = len(nodes) // 2
-    while level > 1:
-        children = nodes[level : 2 * level]
-        np.minimum(children[::2], children[1::2], out=nodes[level // 2 : level])
-        level //= 2
+        check_minima(self._nodes, leaves)

@@ -58,12 +58,11 @@ from dataclasses import dataclass
 import numba
 import numpy as np
 
-from state.a2b_tree import mend
 from state.change_batch import I64
+from state.minima import ABSENT, check_minima, minima
 from state.order_code import INT64_MAX, INT64_MIN
 from state.ordering import Layout
 
-ABSENT = INT64_MAX
 OUT, IN, STAY = 1, 2, 3
 """The row leaves the ranges of a message, comes into them, or is in them before and after."""
 FIELDS = 13
@@ -508,10 +507,8 @@ class BestTree:
     def __init__(self, layout: Layout, leaves: I64) -> None:
         """Build over `layout`; `leaves` is the rank in each slot, ABSENT where there is no row. Cost: O(n)."""
         self._layout = layout
-        self._size = 1 << max(len(leaves) - 1, 0).bit_length()
-        self._nodes = np.full(2 * self._size, ABSENT)
-        self._nodes[self._size : self._size + len(leaves)] = leaves
-        mend(self._nodes)
+        self._nodes = minima(leaves)
+        self._size = len(self._nodes) // 2
 
     def replay(self, changes: I64, most: int) -> BestFound:
         """Run changes through the tree, in order; return their messages for all k <= most.
@@ -540,11 +537,7 @@ class BestTree:
 
     def check(self, leaves: I64) -> None:
         """Assert the invariants of the module's header; `leaves` is what the owner says stands in them. Cost: O(n)."""
-        size, nodes, mended = self._size, self._nodes, self._nodes.copy()
-        assert (nodes[size + len(leaves) :] == ABSENT).all(), f"1: rows beyond the slots in {nodes[size:]}"
-        mend(mended)
-        assert np.array_equal(nodes[1:], mended[1:]), f"1: minima {nodes}, should be {mended}"
-        assert np.array_equal(nodes[size : size + len(leaves)], leaves), f"2: {nodes[size:]}, owner says {leaves}"
+        check_minima(self._nodes, leaves)
 
     def _room(self, changes: int, most: int) -> list[I64]:
         """Return arrays for the heads, bounds and candidates of so many changes, if they say what is usual.

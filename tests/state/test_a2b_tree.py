@@ -10,8 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from state import a2b_tree
-from state.a2b_tree import ABSENT, A2BTree
+from state.a2b_tree import A2BTree
 from state.change_batch import I64
+from state.minima import ABSENT
 from state.order_code import INT64_MAX, INT64_MIN
 from state.ordering import Layout
 from tests.effort import examples
@@ -141,12 +142,3 @@ def test_a_tree_without_slots() -> None:
     tree.check(empty)
     answers = tree.answers(np.array([-1]), np.array([INT64_MIN]), np.array([INT64_MAX]))
     assert answers.tolist() == [ABSENT]
-
-
-def test_a_damaged_tree_stays_damaged_when_it_is_checked() -> None:
-    slots, leaves = np.arange(2), np.array([3, 5])
-    tree = A2BTree(Layout(slots, slots, slots * 0, np.array([0, 2]), slots, 0), leaves)
-    tree._nodes[1] = 4
-    for _ in range(2):
-        with pytest.raises(AssertionError, match="1: minima"):
-            tree.check(leaves)

@@ -10,7 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from state import best_tree
-from state.best_tree import ABSENT, IN, OUT, BestFound, BestTree
+from state.best_tree import IN, OUT, BestFound, BestTree
+from state.minima import ABSENT
 from state.order_code import INT64_MAX, INT64_MIN
 from state.ordering import Layout
 from tests.effort import examples
@@ -206,12 +207,3 @@ def test_a_tree_without_slots() -> None:
     tree.check(empty)
     slots, count = tree.first(np.array([-1]), np.array([INT64_MIN]), np.array([INT64_MAX]), np.array([3]))
     assert (slots.tolist(), count.tolist()) == ([], [0])
-
-
-def test_a_damaged_tree_stays_damaged_when_it_is_checked() -> None:
-    slots, leaves = np.arange(2), np.array([3, 5])
-    tree = BestTree(Layout(slots, slots, slots * 0, np.array([0, 2]), slots, 0), leaves)
-    tree._nodes[1] = 4
-    for _ in range(2):
-        with pytest.raises(AssertionError, match="1: minima"):
-            tree.check(leaves)
