@@ -89,10 +89,15 @@ class ListTable:
 
     def flat(self, slots: I64) -> tuple[I64, I64]:
         """Return the numbers of the rows of lists, end to end, and how many each has."""
+        at, counts = self._cells_of(slots)
+        return self.cells[at].astype(np.int64), counts
+
+    def _cells_of(self, slots: I64) -> tuple[I64, I64]:
+        """Return where the rows of lists stand in the cells, list by list, and how many each has."""
         counts = self.count[slots].astype(np.int64)
         ends = np.cumsum(counts)
-        at = np.arange(int(ends[-1]) if len(ends) else 0) + np.repeat(self.first[slots] - (ends - counts), counts)
-        return self.cells[at].astype(np.int64), counts
+        at: I64 = np.arange(int(counts.sum())) + np.repeat(self.first[slots] - (ends - counts), counts)
+        return at, counts
 
     def numbers(self, slot: int) -> I64:
         """Return the numbers of the rows of one list."""
@@ -153,15 +158,9 @@ class ListTable:
             by_projection.setdefault(projection, []).append(i)
         for projection, which in by_projection.items():
             numbers = self.rows.enter_all(projection, list(chain.from_iterable(lists[i] for i in which)))
-            self._write(slots[which], numbers)
+            at, _ = self._cells_of(slots[which])
+            self.cells[at] = numbers
         return slots
-
-    def _write(self, slots: I64, numbers: I64) -> None:
-        """Write the numbers of the rows of lists, whose counts are there already."""
-        counts = self.count[slots].astype(np.int64)
-        ends = np.cumsum(counts)
-        at = np.arange(len(numbers)) + np.repeat(self.first[slots] - (ends - counts), counts)
-        self.cells[at] = numbers
 
     def _place(self, room: int) -> int:
         """Return where a list finds room."""

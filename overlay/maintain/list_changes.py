@@ -30,6 +30,7 @@ from overlay.subscriptions.edge_counters import EdgeCounters
 from overlay.subscriptions.subscription_store import SubscriptionStore
 from state.change_batch import I64, Bool
 from state.distinct_numbers import distinct_numbers
+from state.occurrences import occurrences
 
 Cause = tuple[str, int]
 """A shard, and the number of a record that changes many rows among those that the shard took in the batch."""
@@ -266,11 +267,7 @@ def _members(side: I64, texts: dict[int, str]) -> list[str]:
 
 def _each_once(pairs: Pairs) -> Iterator[Pairs]:
     """Yield pairs so that none has a list twice, those of one list in their order."""
-    order = np.argsort(pairs.slot, kind="stable")
-    run = pairs.slot[order]
-    starts = np.flatnonzero(np.append(True, run[1:] != run[:-1]))
-    nth = np.empty(len(run), np.int64)
-    nth[order] = np.arange(len(run)) - np.repeat(starts, np.diff(starts, append=len(run)))
+    nth, _, _ = occurrences(pairs.slot)
     for number in range(int(nth.max()) + 1):
         yield pairs.of(nth == number)
 

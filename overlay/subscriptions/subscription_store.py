@@ -45,6 +45,7 @@ from overlay.table.slot_rows import Slots
 from overlay.table.slot_storage import put_slots, stored_slots
 from overlay.table.slot_table import NONE, SlotTable
 from state.change_batch import I64, Bool
+from state.occurrences import occurrences
 
 _NONE = np.empty(0, np.int64)
 
@@ -144,14 +145,10 @@ class SubscriptionStore:
 
     def number(self, slots: I64) -> I64:
         """Count a delivery of synced slots each time they stand there, and return its number."""
-        order = np.argsort(slots, kind="stable")
-        run = slots[order]
-        starts = np.flatnonzero(np.append(True, run[1:] != run[:-1]))
-        times = np.diff(starts, append=len(run))
-        n = np.empty(len(slots), np.int64)
-        n[order] = self.slots.n[run] + np.arange(len(run)) - np.repeat(starts, times) + 1
-        self.slots.n[run[starts]] += times
-        self._moved.append(run[starts])
+        nth, distinct, times = occurrences(slots)
+        n: I64 = self.slots.n[slots] + nth + 1
+        self.slots.n[distinct] += times
+        self._moved.append(distinct)
         return n
 
     def moved(self, slots: I64) -> None:
