@@ -34,9 +34,10 @@ from operators.channel_binding import ChannelBinding
 from operators.channel_kind import ChannelKind, its_own_ordering
 from operators.projection import Projection
 from operators.reply import Rows
-from state.best_tree import ABSENT, BestFound, BestTree
+from state.best_tree import BestFound, BestTree
 from state.change_batch import I64, Bool
 from state.distinct_numbers import distinct_numbers
+from state.minima import ABSENT
 from state.order_code import INT64_MAX, INT64_MIN
 from state.rank_order import RankKey
 
@@ -183,11 +184,7 @@ class _Merge:
         values = ImageValues(np.where(known, replay.codes[number][versions], 0), known)
         if self._view.relation.columns[number].type.coded:
             return values
-        strings = self._view.rows.strings_of(number)
-        used, places = distinct_numbers(values.values[known], len(strings))
-        full = np.zeros(len(versions), np.int64)
-        full[known] = places
-        return replace(values, values=full, texts=strings.take(used))
+        return replace(values, texts=self._view.rows.strings_of(number)).take(np.arange(len(versions)))
 
 
 def _lacks(channel: Channel, relation: Relation) -> str:

@@ -25,9 +25,8 @@ from catalog.bulk.statement_kernels import AT_LEAST, AT_MOST, DOUBLE, EQUAL, EXA
 from catalog.query.best_plan import BestPlan
 from catalog.query.best_shape import BestShape
 from catalog.query.compiler import MAX_CHARACTERS, Compiled, Compiler, Shortcut
-from catalog.query.condition_set import ConditionSet
-from catalog.query.filter_plan import FilterPlan
-from catalog.query.filter_terms import MAX_COLUMNS, box_of_intervals, encode_terms
+from catalog.query.filter_plan import FilterPlan, Ranges
+from catalog.query.filter_terms import box_of_intervals, encode_terms
 from catalog.query.range_plan import ColumnTests, RangePlan
 from catalog.query.shape import NO_GROUP, Region
 from catalog.query.template import split
@@ -177,8 +176,8 @@ class _Regions:
     def fill_filters(self, plan: FilterPlan) -> None:
         """Find the regions of filters: in numbers where numbers alone are compared, all of them, else one by one."""
         self.bounds[:] = INT64_MIN, INT64_MAX
-        columns = self._conjunction(plan)
-        left = self._in_numbers(columns) if columns else np.arange(len(self._rows))
+        ranges = self._of_numbers(plan)
+        left = self._in_numbers(ranges) if ranges else np.arange(len(self._rows))
         groups = {group: i for i, group in enumerate(self.groups)}
         terms = {text: i for i, text in enumerate(self.terms)}
         for place, row in zip(left.tolist(), self._rows[left].tolist(), strict=True):
@@ -189,21 +188,17 @@ class _Regions:
                 self.empty[place] = region.empty
         self.groups, self.terms = list(groups), list(terms)
 
-    def _conjunction(self, plan: FilterPlan) -> dict[int, list[ConditionSet]] | None:
-        """Return the conditions of each column where `ranges` can read all of them and every one is to be met."""
-        columns = None if plan.bucket else plan.form.conjunction
-        if columns is None or len(columns) > MAX_COLUMNS:
-            return None
-        for one in (one for sets in columns.values() for one in sets):
+    def _of_numbers(self, plan: FilterPlan) -> Ranges | None:
+        """Return the plan's ranges where the kernel `ranges` can read all of their constants."""
+        for one in (one for _, sets in plan.ranges or () for one in sets):
             kinds = [self._shortcut.kinds[i] for i, _ in one.operands]
-            if one.operator not in _CODES or one.type.kind not in _KINDS or not one.type.coded:
+            if one.type.kind not in _KINDS or any(kind is not LiteralKind.NUMBER for kind in kinds):
                 return None
-            if any(kind is not LiteralKind.NUMBER for kind in kinds):
-                return None
-        return columns
+        return plan.ranges
 
-    def _in_numbers(self, columns: dict[int, list[ConditionSet]]) -> I64:
+    def _in_numbers(self, of_columns: Ranges) -> I64:
         """Write the terms of rows whose constants `ranges` can read; return the places of all others."""
+        columns = dict(of_columns)
         shape, places = (len(self._rows), len(columns)), sorted(columns)
         low, high, far = np.empty(shape, np.int64), np.empty(shape, np.int64), np.zeros(shape[0], np.bool_)
         for j, place in enumerate(places):

@@ -44,7 +44,7 @@ Ranges = tuple[tuple[int, tuple[ConditionSet, ...]], ...]
 class FilterPlan:
     """What all filters of one template share: shape, types of what is shown, tests of the bucket columns, condition.
 
-    ranges: the condition, where it is intervals of codes alone.
+    ranges: the condition, where it is intervals of codes alone, and no column chooses a bucket.
     """
 
     shape: FilterShape
@@ -55,14 +55,14 @@ class FilterPlan:
     ranges: Ranges | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "ranges", _ranges(self.form.conjunction))
+        object.__setattr__(self, "ranges", None if self.bucket else _ranges(self.form.conjunction))
 
     def region(self, kinds: Sequence[LiteralKind], texts: Sequence[str]) -> Region:
         """Return the region for these constants, numbered in the order of the text.
 
         Cost: 4 us and 1-3 us a constant, where the condition is one box. Raises ConstantRefused.
         """
-        if self.ranges is not None and not self.bucket:
+        if self.ranges is not None:
             return self._of_ranges(self.ranges, kinds, texts)
         boxes = self.form.boxes(kinds, texts)
         group = self._group(kinds, texts) if self.bucket else NO_GROUP
