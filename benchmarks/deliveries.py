@@ -21,7 +21,7 @@ import numpy as np
 
 from benchmarks.bench import Bench
 from benchmarks.edge_cost import CHANNEL, STOCK, TOPICS, control
-from catalog.schema.relation import Catalog
+from catalog.schema.catalog import Catalog
 from connectors.kafka.admin import Admin, Place
 from connectors.kafka.group import GroupConsumer
 from connectors.kafka.producer import TransactionalProducer

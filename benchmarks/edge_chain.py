@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from benchmarks.edge_memory import Stages
-from catalog.schema.relation import Catalog
+from catalog.schema.catalog import Catalog
 from connectors.record import OutRecord, RawRecords
 from connectors.topics import Topics
 from operators.control import EpochBegins, Progress, RegisterAll, encode_control

@@ -22,7 +22,8 @@ from typing import NamedTuple
 import numpy as np
 
 from catalog.query.channel import channel_of
-from catalog.schema.relation import Catalog, Column, Relation
+from catalog.schema.catalog import Catalog
+from catalog.schema.relation import Column, Relation
 from catalog.types.column_type import ColumnType, Kind
 from connectors.kafka.partitioner import home_partition
 from connectors.topics import Topics

@@ -88,7 +88,7 @@ def _rates(bench: Bench, spark: SparkSession, publisher: Publisher) -> dict[str,
 
 
 def _nothing() -> Any:
-    from catalog.schema.relation import Catalog
+    from catalog.schema.catalog import Catalog
 
     return Catalog()
 

@@ -28,7 +28,7 @@ from pyspark.sql.streaming import StreamingQuery
 from benchmarks.bench import Bench, Publisher
 from benchmarks.floor import Pipe, start_copy, start_floor
 from benchmarks.stock_workload import Audience, Market, catalog_of
-from catalog.schema.relation import Catalog
+from catalog.schema.catalog import Catalog
 from connectors.kafka.reader import Reader
 from connectors.topics import Topics
 from operators.packed import PackedMessages, is_packed, unpack

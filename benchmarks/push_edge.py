@@ -27,7 +27,8 @@ import numpy as np
 import psutil
 
 from catalog.query.channel import channel_of
-from catalog.schema.relation import Catalog, Column, Relation
+from catalog.schema.catalog import Catalog
+from catalog.schema.relation import Column, Relation
 from catalog.types.column_type import ColumnType, Kind
 from connectors.http.app import Edge, edge_app
 from connectors.http.rules import HttpRules

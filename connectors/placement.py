@@ -21,7 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from catalog.schema.relation import Catalog, Relation
+from catalog.schema.catalog import Catalog
+from catalog.schema.relation import Relation
 from connectors.formats.bucket import buckets_of
 from state.arrow_strings import ArrowStrings
 from state.change_batch import I64

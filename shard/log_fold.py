@@ -10,7 +10,8 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 
-from catalog.schema.relation import Catalog, Relation
+from catalog.schema.catalog import Catalog
+from catalog.schema.relation import Relation
 from connectors.log.cut import Cut
 from connectors.log.publication_log import Chunk, PublicationLog
 from connectors.placement import Placement

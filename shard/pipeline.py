@@ -16,7 +16,8 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from catalog.schema.relation import Catalog, Relation
+from catalog.schema.catalog import Catalog
+from catalog.schema.relation import Relation
 from connectors.formats.record_format import Decoded, format_of
 from connectors.record import OutRecord, RawRecords
 from connectors.topics import Topics

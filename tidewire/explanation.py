@@ -10,7 +10,7 @@ from catalog.query.compiler import Compiled
 from catalog.query.explanation import Explanation
 from catalog.query.explanation import explain as explain_region
 from catalog.query.filter_shape import FilterShape
-from catalog.schema.relation import Catalog
+from catalog.schema.catalog import Catalog
 from catalog.types.column_type import JsonValue
 from connectors.formats.bucket import shard_of
 from connectors.kafka.partitioner import home_partition

@@ -17,8 +17,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from catalog.schema.catalog import Catalog
 from catalog.schema.ddl import apply_ddl
-from catalog.schema.relation import Catalog
 from connectors.kafka.partitioner import home_partition
 from connectors.placement import Placement
 from connectors.record import OutRecord, RawRecords

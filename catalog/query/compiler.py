@@ -26,7 +26,7 @@ from catalog.query.shape import COUNTS, AnyShape, Region
 from catalog.query.template import Key, Pieces, content, guarded, is_template, split
 from catalog.query.template_parts import TemplateParts
 from catalog.query.unsupported import SUPPORTED
-from catalog.schema.relation import Catalog
+from catalog.schema.catalog import Catalog
 from catalog.sql.errors import SqlError, SubscriptionError
 from catalog.sql.notify import EVERY_CHANGE, RECORDS, ROWS, Notify, OptionRefused, Options, read_options, read_tail
 from catalog.sql.statement_text import StatementText

@@ -10,7 +10,8 @@ from catalog.query.filter_shape import FilterShape
 from catalog.query.filter_terms import decode_terms
 from catalog.query.shape import BEYOND_KEYS, LOWEST_KEY, Output, Region, Shape
 from catalog.query.value_set import ValueSet
-from catalog.schema.relation import Catalog, Relation
+from catalog.schema.catalog import Catalog
+from catalog.schema.relation import Relation
 from catalog.sql.names import quoted
 from catalog.types.column_type import ColumnType, JsonValue, Kind
 from catalog.types.order_key import after, text_of_key

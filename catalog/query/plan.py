@@ -18,7 +18,7 @@ from catalog.query.output import SUMS
 from catalog.query.question import Question
 from catalog.query.range_plan import RangePlan, make_range_plan
 from catalog.query.resolution import relation_of
-from catalog.schema.relation import Catalog
+from catalog.schema.catalog import Catalog
 from catalog.sql.statement_text import StatementText
 
 Plan = RangePlan | FilterPlan | BestPlan

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from catalog.query.statement_names import Name
-from catalog.schema.relation import Catalog, Column, Relation
+from catalog.schema.catalog import Catalog
+from catalog.schema.relation import Column, Relation
 from catalog.sql.errors import suggestion
 from catalog.sql.names import quoted
 from catalog.sql.statement_text import StatementText

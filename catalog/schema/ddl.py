@@ -20,11 +20,12 @@ from types import MappingProxyType
 
 from sqlglot import exp
 
+from catalog.schema.catalog import Catalog
 from catalog.schema.ddl_mistakes import SUPPORTED, explained_ddl
 from catalog.schema.declaration import Declaration, read_table, read_table_name
 from catalog.schema.evolution import evolve
 from catalog.schema.internal_topics import owner_of
-from catalog.schema.relation import Catalog, Column, Relation
+from catalog.schema.relation import Column, Relation
 from catalog.schema.schema_columns import unreadable
 from catalog.sql.errors import CatalogError, suggestion
 from catalog.sql.names import quoted

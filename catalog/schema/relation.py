@@ -1,12 +1,9 @@
-"""Relations and catalogs: what `CREATE TABLE` declares, as immutable values."""
+"""Relations: what `CREATE TABLE` declares, as immutable values."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from types import MappingProxyType
+from dataclasses import dataclass
 
-from catalog.schema.internal_topics import DEFAULT_PREFIX
 from catalog.types.column_type import ColumnType
 
 
@@ -27,6 +24,7 @@ class Relation:
     another relation, and its shard begins empty. `absent` says what an absent member of a row means:
     `null`, `error` or `keep` (the stored value). `options` are those of its format, as sorted (name, value).
 
+    `home` is the cell that serves it, where it is a join (`join.py`): no topic feeds it, and nobody stores its rows.
     Its rows are kept in `buckets` shards, parted by the columns `bucket_by` of the primary key, in DDL order; without
     these there is one shard.
     """
@@ -41,6 +39,7 @@ class Relation:
     options: tuple[tuple[str, str], ...] = ()
     buckets: int = 1
     bucket_by: tuple[str, ...] = ()
+    home: str = ""
 
     def column(self, name: str) -> Column:
         """Return the column called `name`. Raises KeyError."""
@@ -56,31 +55,9 @@ class Relation:
     @property
     def shards(self) -> tuple[str, ...]:
         """Names of the shards, by bucket: group keys in Spark, and Kafka keys of what shards read and write."""
-        return tuple(f"{self.name}/{bucket}" for bucket in range(self.buckets))
+        return (self.home,) if self.home else tuple(f"{self.name}/{bucket}" for bucket in range(self.buckets))
 
     @property
     def shard(self) -> str:
         """Name of the first shard, the only one where there are no buckets."""
-        return f"{self.name}/0"
-
-
-@dataclass(frozen=True, slots=True)
-class Catalog:
-    """All relations that one version of the catalog declares. `version` = offset of its newest record; -1 = none.
-
-    `prefix` is that of the installation's own topics. `aside` has the tables that an earlier version of tidewire let be
-    declared on such a topic, or on one of Kafka's: nobody reads them, and they can be dropped.
-    """
-
-    version: int = -1
-    relations: Mapping[str, Relation] = field(default_factory=lambda: MappingProxyType({}))
-    prefix: str = DEFAULT_PREFIX
-    aside: Mapping[str, Relation] = field(default_factory=lambda: MappingProxyType({}))
-
-    def relation_of(self, shard: str) -> Relation | None:
-        """Return the relation that has a shard of this name, None where there is none."""
-        name, _, bucket = shard.rpartition("/")
-        relation = self.relations.get(name)
-        if relation is None or not bucket.isdecimal() or int(bucket) >= relation.buckets:
-            return None
-        return relation if shard == f"{name}/{int(bucket)}" else None
+        return self.home or f"{self.name}/0"

@@ -13,7 +13,8 @@ from catalog.query.best_shape import BestShape
 from catalog.query.channel import Channel
 from catalog.query.filter_shape import FilterShape
 from catalog.query.shape import AnyShape, Shape
-from catalog.schema.relation import Catalog, Relation
+from catalog.schema.catalog import Catalog
+from catalog.schema.relation import Relation
 from catalog.types.column_type import ColumnType, Kind
 from operators.channel_kinds import is_plain
 from overlay.answers.aggregate_layout import AggregateLayout

@@ -18,7 +18,7 @@ import numpy as np
 from catalog.bulk.bulk_compiler import FEW, Alike, compile_all
 from catalog.query.compiler import MAX_TEMPLATES, Compiled, Compiler, check_policy
 from catalog.query.recent import Recent
-from catalog.schema.relation import Catalog
+from catalog.schema.catalog import Catalog
 from catalog.sql.errors import SubscriptionError
 from catalog.sql.notify import EVERY_CHANGE, RECORDS, read_policy
 from overlay.delivery.ack import Refusal

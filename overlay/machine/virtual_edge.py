@@ -27,7 +27,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from catalog.schema.relation import Catalog
+from catalog.schema.catalog import Catalog
 from connectors.record import OutRecord
 from connectors.topics import Topics
 from operators.control import EpochBegins, Progress, RegisterAll

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from catalog.schema.relation import Catalog
+from catalog.schema.catalog import Catalog
 from connectors.kafka.admin import Place
 from connectors.kafka.partitioner import home_partition
 from connectors.kafka.record import KafkaRecord

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from catalog.query.channel import Channel
-from catalog.schema.relation import Catalog
+from catalog.schema.catalog import Catalog
 from catalog.sql.notify import NONE
 from connectors.record import OutRecord
 from operators.control import Withdraw, encode_control

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from catalog.schema.relation import Catalog
+from catalog.schema.catalog import Catalog
 from connectors.formats.bucket import shard_of
 from overlay.answers.shape_table import ShapeTable
 from overlay.table.slot_table import SlotTable

@@ -29,7 +29,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from catalog.query.channel import Channel
-from catalog.schema.relation import Catalog
+from catalog.schema.catalog import Catalog
 from connectors.record import OutRecord
 from operators.packed import Header, pack_summary
 from overlay.answers.shape_table import ShapeEntry, ShapeTable

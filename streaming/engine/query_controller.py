@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from catalog.schema.relation import Catalog
+from catalog.schema.catalog import Catalog
 from connectors.kafka.failure import KafkaFailure
 from connectors.record import OutRecord
 from connectors.topics import Topics

@@ -15,7 +15,7 @@ import secrets
 from collections import Counter
 from collections.abc import Callable
 
-from catalog.schema.relation import Catalog
+from catalog.schema.catalog import Catalog
 from connectors.log.cut import Cut
 from connectors.log.publication_log import PublicationLog
 from connectors.placement import Placement

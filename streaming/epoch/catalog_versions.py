@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from catalog.schema.relation import Catalog
+from catalog.schema.catalog import Catalog
 from connectors.kafka.catalog_versions import CatalogFold
 from connectors.topics import Topics
 from streaming.checkpoint.checkpoint import CatalogFrom, Sidecar

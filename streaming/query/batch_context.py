@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from pyspark import TaskContext
 
-from catalog.schema.relation import Catalog
+from catalog.schema.catalog import Catalog
 from connectors.placement import Placement
 
 T = TypeVar("T")

@@ -20,7 +20,7 @@ from pyspark.sql import functions as F  # noqa: N812 (the name everyone knows)
 from pyspark.sql.streaming import StreamingQuery
 from pyspark.sql.streaming.state import GroupStateTimeout
 
-from catalog.schema.relation import Catalog
+from catalog.schema.catalog import Catalog
 from connectors.kafka.producer import MESSAGE_MAX_BYTES
 from connectors.placement import Placement
 from connectors.schemas.schema_registry import Registry

@@ -2,8 +2,8 @@
 
 from catalog.query.compiler import Compiler
 from catalog.query.shape import Region
+from catalog.schema.catalog import Catalog
 from catalog.schema.ddl import apply_ddl
-from catalog.schema.relation import Catalog
 from catalog.types.column_type import ColumnType, Kind
 
 DDL = """

@@ -7,8 +7,9 @@ from zlib import crc32
 import pyarrow as pa
 import pytest
 
+from catalog.schema.catalog import Catalog
 from catalog.schema.ddl import apply_ddl
-from catalog.schema.relation import Catalog, Relation
+from catalog.schema.relation import Relation
 from connectors.dead_letter import RecordFault
 from connectors.formats.bucket import NOWHERE
 from connectors.json.canonical_key import CanonicalKey

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from catalog.query.compiler import Compiler
 from catalog.schema.avro_references import inlined
+from catalog.schema.catalog import Catalog
 from catalog.schema.ddl import apply_ddl, to_ddl
 from catalog.schema.proto_schema import ProtoSchema, ProtoSchemaError
-from catalog.schema.relation import Catalog
 from catalog.sql.errors import CatalogError, SubscriptionError
 from connectors.formats.record_format import format_of
 from overlay.intake.subscription_request import read_request

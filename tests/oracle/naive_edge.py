@@ -16,7 +16,7 @@ import msgspec
 from catalog.query.best_shape import BestShape
 from catalog.query.filter_shape import FilterShape
 from catalog.query.shape import Region
-from catalog.schema.relation import Catalog
+from catalog.schema.catalog import Catalog
 from catalog.sql.notify import Notify
 from operators.reply import Later, Refused, Same
 from tests.oracle.naive_answer import Exact, Naive, Rows

@@ -8,7 +8,8 @@ import msgspec
 import numpy as np
 
 from catalog.query.shape import Output, Shape
-from catalog.schema.relation import Catalog, Column, Relation
+from catalog.schema.catalog import Catalog
+from catalog.schema.relation import Column, Relation
 from catalog.types.column_type import ColumnType, Kind
 from connectors.record import OutRecord
 from connectors.topics import Topics

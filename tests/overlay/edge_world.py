@@ -5,7 +5,8 @@ from __future__ import annotations
 import msgspec
 
 from catalog.query.channel import BestChannel, ImageChannel
-from catalog.schema.relation import Catalog, Column, Relation
+from catalog.schema.catalog import Catalog
+from catalog.schema.relation import Column, Relation
 from catalog.types.column_type import ColumnType, Kind
 from connectors.record import OutRecord
 from connectors.topics import Topics

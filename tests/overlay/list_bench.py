@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 
 from catalog.query.compiler import Compiler
-from catalog.schema.relation import Catalog
+from catalog.schema.catalog import Catalog
 from connectors.topics import Topics
 from operators.best_messages import HEADS, BestMessages, ImageValues
 from operators.packed import Header, PackedBest

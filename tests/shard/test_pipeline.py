@@ -8,8 +8,8 @@ from catalog.query.filter_shape import FilterShape
 from catalog.query.filter_terms import encode_terms
 from catalog.query.shape import Output, Region, Shape, group_key
 from catalog.query.value_set import ValueSet
+from catalog.schema.catalog import Catalog
 from catalog.schema.ddl import apply_ddl
-from catalog.schema.relation import Catalog
 from connectors.record import RawRecords
 from connectors.topics import Topics
 from operators.control import Withdraw, encode_control

@@ -3,8 +3,8 @@ from __future__ import annotations
 import json
 
 from catalog.query.compiler import Compiler
+from catalog.schema.catalog import Catalog
 from catalog.schema.ddl import apply_ddl
-from catalog.schema.relation import Catalog
 from connectors.topics import Topics
 from tests.soak.market import AFFECTED, QUOTE, TRADE, Asker, Market
 from tests.soak.population import ttl_of

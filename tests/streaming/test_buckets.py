@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from catalog.query.compiler import Compiler
+from catalog.schema.catalog import Catalog
 from catalog.schema.ddl import apply_ddl
-from catalog.schema.relation import Catalog
 from connectors.formats.bucket import shard_of
 from connectors.record import OutRecord
 from operators.control import RegisterAll

@@ -1,8 +1,8 @@
 """What `explain` says of a subscription."""
 
 from catalog.query.compiler import Compiler
+from catalog.schema.catalog import Catalog
 from catalog.schema.ddl import apply_ddl
-from catalog.schema.relation import Catalog
 from tidewire.explanation import explain, lines_of
 
 CATALOG = apply_ddl(

@@ -14,7 +14,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
-from catalog.schema.relation import Catalog
+from catalog.schema.catalog import Catalog
 from connectors.placement import Member, Placement
 from overlay.subscriptions.summaries import Patience
 from tests.effort import deep_examples

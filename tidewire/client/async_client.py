@@ -20,7 +20,8 @@ from functools import partial
 from itertools import islice
 from typing import ParamSpec, TypeVar
 
-from catalog.schema.relation import Catalog, Relation
+from catalog.schema.catalog import Catalog
+from catalog.schema.relation import Relation
 from catalog.types.column_type import JsonValue
 from connectors.kafka.record import KafkaRecord
 from connectors.topics import Topics

@@ -5,8 +5,9 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+from catalog.schema.catalog import Catalog
 from catalog.schema.ddl import apply_ddl
-from catalog.schema.relation import Catalog, Relation
+from catalog.schema.relation import Relation
 from connectors.kafka.catalog_versions import CatalogFold
 from connectors.kafka.light import LightKafka
 from connectors.kafka.reader import Reader

@@ -17,7 +17,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from catalog.schema.relation import Catalog, Relation
+from catalog.schema.catalog import Catalog
+from catalog.schema.relation import Relation
 from catalog.types.column_type import JsonValue
 from connectors.json.writer import encode_key, encode_row
 from connectors.kafka.light import LightKafka, LightReader

@@ -17,8 +17,9 @@ import msgspec
 import numpy as np
 
 from catalog.query.compiler import Compiled, Compiler
+from catalog.schema.catalog import Catalog
 from catalog.schema.ddl import to_ddl
-from catalog.schema.relation import Catalog, Relation
+from catalog.schema.relation import Relation
 from catalog.sql.errors import SubscriptionError
 from connectors.log.cut import Cut, Place, earlier
 from connectors.log.publication_log import Chunk, PublicationLog

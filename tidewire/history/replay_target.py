@@ -13,8 +13,8 @@ from dataclasses import replace
 
 import msgspec
 
+from catalog.schema.catalog import Catalog
 from catalog.schema.ddl import fold_ddl, to_ddl
-from catalog.schema.relation import Catalog
 from connectors.kafka.producer import Producer
 from connectors.kafka.properties import KafkaProperties
 from connectors.kafka.reader import Reader

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
+from catalog.schema.catalog import Catalog
 from catalog.schema.ddl import apply_ddl, to_ddl
-from catalog.schema.relation import Catalog
 from catalog.sql.names import quoted
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import msgspec
 
+from catalog.schema.catalog import Catalog
 from catalog.schema.ddl import apply_ddl
-from catalog.schema.relation import Catalog
 from state.errors import TidewireError
 from tidewire.scenario.engine import ScenarioEngine
 from tidewire.scenario.same_answer import Same, columns_of, same_bag, same_list

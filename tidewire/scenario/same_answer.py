@@ -21,7 +21,7 @@ from decimal import Decimal
 
 from catalog.query.compiler import Compiler
 from catalog.query.shape import COUNTS
-from catalog.schema.relation import Catalog
+from catalog.schema.catalog import Catalog
 from catalog.types.column_type import ColumnType, Kind
 from state.errors import UserError
 from state.nearest_float import nearest_real

@@ -20,7 +20,8 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from catalog.schema.relation import Catalog, Relation
+from catalog.schema.catalog import Catalog
+from catalog.schema.relation import Relation
 from connectors.http.address import parse_address
 from connectors.kafka.catalog_versions import CatalogFold
 from connectors.kafka.failure import KafkaFailure, TopicUnknown

@@ -5,7 +5,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator
 
-from catalog.schema.relation import Catalog, Relation
+from catalog.schema.catalog import Catalog
+from catalog.schema.relation import Relation
 from catalog.sql.names import quoted
 from operators.counters import ShardCounters
 from tidewire.client.table_topic import uncertain_order

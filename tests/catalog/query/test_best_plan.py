@@ -9,8 +9,8 @@ from catalog.query.compiler import Compiler
 from catalog.query.question import read_question
 from catalog.query.shape import Region, group_key
 from catalog.query.template import split
+from catalog.schema.catalog import Catalog
 from catalog.schema.ddl import apply_ddl
-from catalog.schema.relation import Catalog
 from catalog.sql.errors import SubscriptionError
 from catalog.sql.statement_text import StatementText
 from state.order_code import code_of_double

@@ -13,8 +13,8 @@ from catalog.query.plan import make_plan
 from catalog.query.question import read_question
 from catalog.query.shape import NO_GROUP, Region, group_key
 from catalog.query.value_set import ValueSet
+from catalog.schema.catalog import Catalog
 from catalog.schema.ddl import apply_ddl
-from catalog.schema.relation import Catalog
 from catalog.sql.errors import SubscriptionError
 from catalog.sql.statement_text import StatementText
 from catalog.types.literal import ConstantRefused, LiteralKind

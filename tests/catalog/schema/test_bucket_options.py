@@ -1,8 +1,9 @@
 import pytest
 
 from catalog.query.compiler import Compiler
+from catalog.schema.catalog import Catalog
 from catalog.schema.ddl import apply_ddl, to_ddl
-from catalog.schema.relation import Catalog, Relation
+from catalog.schema.relation import Relation
 from catalog.sql.errors import CatalogError, SubscriptionError
 
 COLUMNS = 'a INT, "B c" VARCHAR, d INT, PRIMARY KEY (a, "B c")'

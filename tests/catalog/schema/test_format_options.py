@@ -1,8 +1,9 @@
 import pytest
 
+from catalog.schema.catalog import Catalog
 from catalog.schema.ddl import apply_ddl, to_ddl
 from catalog.schema.format_options import unit_of
-from catalog.schema.relation import Catalog, Relation
+from catalog.schema.relation import Relation
 from catalog.sql.errors import CatalogError
 
 COLUMNS = "id BIGINT PRIMARY KEY, at TIMESTAMP, day DATE, price DECIMAL(12,2)"

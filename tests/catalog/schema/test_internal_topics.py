@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from catalog.schema.catalog import Catalog
 from catalog.schema.ddl import apply_ddl, fold_ddl
 from catalog.schema.internal_topics import NAMES, owner_of
-from catalog.schema.relation import Catalog
 from catalog.sql.errors import CatalogError
 from connectors.kafka.catalog_versions import CatalogFold
 from connectors.topics import Topics

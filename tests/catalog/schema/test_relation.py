@@ -2,7 +2,7 @@ import dataclasses
 
 import pytest
 
-from catalog.schema.relation import Catalog
+from catalog.schema.catalog import Catalog
 from tests.catalog.sample import CATALOG
 
 

@@ -1,7 +1,8 @@
 import pytest
 
+from catalog.schema.catalog import Catalog
 from catalog.schema.ddl import apply_ddl
-from catalog.schema.relation import Catalog, Relation
+from catalog.schema.relation import Relation
 from catalog.sql.errors import CatalogError
 
 

@@ -1,7 +1,7 @@
 import pytest
 
+from catalog.schema.catalog import Catalog
 from catalog.schema.ddl import apply_ddl
-from catalog.schema.relation import Catalog
 from catalog.sql.errors import CatalogError
 
 

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
+from catalog.schema.catalog import Catalog
 from catalog.schema.ddl import apply_ddl
-from catalog.schema.relation import Catalog
 from catalog.sql.errors import CatalogError
 from catalog.types import foreign_types
 

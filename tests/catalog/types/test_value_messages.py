@@ -3,9 +3,9 @@ import base64
 import pytest
 from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorProto, FileDescriptorSet
 
+from catalog.schema.catalog import Catalog
 from catalog.schema.ddl import apply_ddl
 from catalog.schema.proto_schema import ProtoSchema, ProtoSchemaError
-from catalog.schema.relation import Catalog
 from catalog.types.value_messages import FIELDS, WRAPPERS
 from state.errors import TidewireError
 

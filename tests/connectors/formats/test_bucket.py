@@ -8,8 +8,9 @@ from zlib import crc32
 import pytest
 
 from catalog.query.compiler import Compiler
+from catalog.schema.catalog import Catalog
 from catalog.schema.ddl import apply_ddl
-from catalog.schema.relation import Catalog, Relation
+from catalog.schema.relation import Relation
 from connectors.dead_letter import RecordFault
 from connectors.formats.bucket import NOWHERE, Buckets, checksums
 from connectors.json.byte_layout import ByteLayout

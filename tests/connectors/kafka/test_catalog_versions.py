@@ -7,7 +7,7 @@ from typing import cast
 
 import pytest
 
-from catalog.schema.relation import Catalog
+from catalog.schema.catalog import Catalog
 from connectors.kafka import catalog_versions
 from connectors.kafka.catalog_versions import CatalogBehind, CatalogFold, CatalogNewer, CatalogVersions
 from connectors.kafka.producer import Producer

@@ -6,7 +6,8 @@ import numpy as np
 
 from catalog.query.channel import channel_of
 from catalog.query.shape import Output, Shape
-from catalog.schema.relation import Catalog, Column, Relation
+from catalog.schema.catalog import Catalog
+from catalog.schema.relation import Column, Relation
 from catalog.types.column_type import ColumnType, Kind
 from overlay.answers.shape_table import ShapeTable
 

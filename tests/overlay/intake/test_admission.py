@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from catalog.bulk import bulk_compiler
 from catalog.query.compiler import Compiled, Compiler
 from catalog.query.shape import Region
-from catalog.schema.relation import Catalog, Column, Relation
+from catalog.schema.catalog import Catalog
+from catalog.schema.relation import Column, Relation
 from catalog.types.column_type import ColumnType, Kind
 from overlay.delivery.ack import Refusal
 from overlay.intake.admission import Admission

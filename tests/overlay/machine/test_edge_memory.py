@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from catalog.schema.relation import Catalog
+from catalog.schema.catalog import Catalog
 from connectors.kafka.catalog_versions import CatalogBehind
 from connectors.topics import Topics
 from operators.answer import Extremum, Members

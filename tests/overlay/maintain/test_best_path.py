@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from catalog.query.compiler import Compiler
-from catalog.schema.relation import Catalog
+from catalog.schema.catalog import Catalog
 from operators.best_messages import HEADS, BestMessages, ImageValues
 from operators.packed import Header, PackedBest
 from overlay.delivery.delivery import Position

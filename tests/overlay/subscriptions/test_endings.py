@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from catalog.schema.relation import Catalog
+from catalog.schema.catalog import Catalog
 from operators.answer import Members, Parts, Tally
 from operators.control import EpochBegins, Progress, RegisterAll
 from overlay.subscriptions.endings import Endings

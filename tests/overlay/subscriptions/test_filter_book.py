@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from catalog.query.channel import ImageChannel
 from catalog.query.compiler import Compiler
-from catalog.schema.relation import Catalog
+from catalog.schema.catalog import Catalog
 from operators.packed import Header, PackedImages
 from overlay.subscriptions.filter_book import MissingColumnError
 from overlay.subscriptions.subscription_store import SubscriptionStore

@@ -7,7 +7,8 @@ import numpy as np
 from catalog.query.channel import channel_of
 from catalog.query.compiler import Compiled
 from catalog.query.shape import Output, Region, Shape, group_key
-from catalog.schema.relation import Catalog, Column, Relation
+from catalog.schema.catalog import Catalog
+from catalog.schema.relation import Column, Relation
 from catalog.types.column_type import ColumnType, Kind
 from operators.control import EpochBegins, RegisterAll, Withdraw, decode_control
 from operators.packed import MAX_REGISTRATIONS, Header, PackedRegistrations, is_packed, unpack

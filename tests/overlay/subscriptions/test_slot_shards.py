@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 
 from catalog.query.compiler import Compiler
+from catalog.schema.catalog import Catalog
 from catalog.schema.ddl import apply_ddl
-from catalog.schema.relation import Catalog
 from connectors.formats.bucket import shard_of
 from overlay.subscriptions.slot_shards import SlotShards
 from overlay.subscriptions.subscription_store import SubscriptionStore

@@ -9,7 +9,8 @@ from catalog.query.compiler import Compiled
 from catalog.query.filter_shape import FilterShape
 from catalog.query.filter_terms import encode_terms
 from catalog.query.shape import Output, Region, Shape, group_key
-from catalog.schema.relation import Catalog, Column, Relation
+from catalog.schema.catalog import Catalog
+from catalog.schema.relation import Column, Relation
 from catalog.types.column_type import ColumnType, Kind
 from operators.packed import Header, PackedSummary, is_packed, unpack
 from overlay.subscriptions.subscription_store import SubscriptionStore

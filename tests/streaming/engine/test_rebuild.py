@@ -9,8 +9,8 @@ from typing import cast
 import pytest
 from pyspark.sql import SparkSession
 
+from catalog.schema.catalog import Catalog
 from catalog.schema.ddl import apply_ddl
-from catalog.schema.relation import Catalog
 from connectors.log.publication_log import PublicationLog
 from connectors.placement import Member, Placement
 from connectors.record import OutRecord

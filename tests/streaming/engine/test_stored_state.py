@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 from pyspark.sql import SparkSession
 
+from catalog.schema.catalog import Catalog
 from catalog.schema.ddl import apply_ddl
-from catalog.schema.relation import Catalog
 from operators.stored_rows import stored_rows
 from shard.pipeline import process_group
 from state.errors import StateError

@@ -9,7 +9,8 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from catalog.schema.relation import Catalog, Relation
+from catalog.schema.catalog import Catalog
+from catalog.schema.relation import Relation
 from connectors.placement import Member, Placement
 from connectors.record import RawRecords
 from connectors.schemas.schema_registry import Registry, registry_in_use

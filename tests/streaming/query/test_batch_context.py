@@ -1,6 +1,6 @@
 import pytest
 
-from catalog.schema.relation import Catalog
+from catalog.schema.catalog import Catalog
 from connectors.placement import Placement
 from streaming.query.batch_context import catalog_at, current_batch, placement_at
 

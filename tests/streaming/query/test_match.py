@@ -6,7 +6,8 @@ from types import MappingProxyType
 import pytest
 from pyspark.sql import SparkSession
 
-from catalog.schema.relation import Catalog, Relation
+from catalog.schema.catalog import Catalog
+from catalog.schema.relation import Relation
 from connectors.topics import Topics
 from streaming.query.match import numbered, subscribe_pattern, topics_read
 

@@ -9,8 +9,8 @@ from importlib.util import find_spec
 import pytest
 
 from catalog.query.compiler import Compiler
+from catalog.schema.catalog import Catalog
 from catalog.schema.ddl import apply_ddl
-from catalog.schema.relation import Catalog
 from connectors.json.writer import encode_row
 from tidewire.demo.flights import DDL, DataMissing, Event, events, questions
 

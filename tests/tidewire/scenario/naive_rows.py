@@ -11,8 +11,9 @@ from typing import Any
 import duckdb
 import msgspec
 
+from catalog.schema.catalog import Catalog
 from catalog.schema.ddl import apply_ddl
-from catalog.schema.relation import Catalog, Relation
+from catalog.schema.relation import Relation
 from catalog.types.value import from_json
 from overlay.delivery.bag_delivery import BAG_ENDED, bag_change, bag_snapshot
 from overlay.delivery.delivery import delivery, json_text, moved

@@ -5,9 +5,9 @@ import contextlib
 import pytest
 from hypothesis import given, settings
 
+from catalog.schema.catalog import Catalog
 from catalog.schema.ddl import apply_ddl, fold_ddl
 from catalog.schema.format_options import unit_of
-from catalog.schema.relation import Catalog
 from catalog.sql.errors import CatalogError
 from state.errors import TidewireError
 from tests.catalog import odd_texts

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from catalog.query.compiler import Compiler
 from catalog.query.shape import Region
+from catalog.schema.catalog import Catalog
 from catalog.schema.ddl import apply_ddl
-from catalog.schema.relation import Catalog
 from catalog.sql.errors import SubscriptionError
 from catalog.types.column_type import ColumnType, Kind
 from catalog.types.order_key import order_key

@@ -1,0 +1,55 @@
+"""The catalog: all that one version of it declares, as an immutable value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from catalog.schema.cell import Cell
+from catalog.schema.internal_topics import DEFAULT_PREFIX
+from catalog.schema.join import join_of_name, relation_of_join
+from catalog.schema.relation import Relation
+
+
+@dataclass(frozen=True, slots=True)
+class Catalog:
+    """All relations that one version of the catalog declares. `version` = offset of its newest record; -1 = none.
+
+    `prefix` is that of the installation's own topics. `aside` has the tables that an earlier version of tidewire let be
+    declared on such a topic, or on one of Kafka's: nobody reads them, and they can be dropped.
+
+    `cells` are by name. `unserved` has the sets of tables for which the engine will make none, by the name that the
+    cell would have, and why.
+    """
+
+    version: int = -1
+    relations: Mapping[str, Relation] = field(default_factory=lambda: MappingProxyType({}))
+    prefix: str = DEFAULT_PREFIX
+    aside: Mapping[str, Relation] = field(default_factory=lambda: MappingProxyType({}))
+    cells: Mapping[str, Cell] = field(default_factory=lambda: MappingProxyType({}))
+    unserved: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    _joins: dict[str, Relation] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def relation(self, name: str) -> Relation | None:
+        """Return the table of this name, or the join that a cell serves (`join.py`); None where there is neither.
+
+        Cost: a join is made when it is first asked for.
+        """
+        found = self.relations.get(name) or self._joins.get(name)
+        join = join_of_name(name) if found is None else None
+        cell = None if join is None else self.cells.get(join.cell)
+        if join is None or cell is None:
+            return found
+        try:
+            return self._joins.setdefault(name, relation_of_join(join, cell, self.relations.__getitem__))
+        except KeyError:
+            return None
+
+    def relation_of(self, shard: str) -> Relation | None:
+        """Return the relation that has a shard of this name, None where there is none."""
+        name, _, bucket = shard.rpartition("/")
+        relation = self.relations.get(name)
+        if relation is None or not bucket.isdecimal() or int(bucket) >= relation.buckets:
+            return None
+        return relation if shard == f"{name}/{int(bucket)}" else None

@@ -1,0 +1,77 @@
+"""What a cell sends a virtual edge of a batch: the rows that its joins may need, and the changes that touch them.
+
+Rows are versions: each image that a row had during the batch, with the changes at which it was born and died. The edge
+rebuilds each join from them, one change after the other, and keeps nothing.
+
+    change t    0: quote 7 is new    1: filing 3 changes    2: quote 7 goes
+    quote 7     born 0, died 2                               there after change t:    born <= t < died
+    filing 3    born -1, died 1      born 1, died NEVER      there before change t:   born < t <= died
+
+A join needs a row where the row changed, or may stand beside one that did. The keys of a row are numbers: two rows of a
+timeline are equal in the columns of a class if and only if they have one number there, whatever the types are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from state.change_batch import I64, Bool
+
+STORED = -1
+"""When what was there before the batch was born."""
+NEVER = 2**31 - 1
+"""When what the batch leaves dies."""
+
+KeyName = tuple[str, int, int]
+"""Name of a join, number of one of its classes, position of the table in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class SentColumn:
+    """One column of k row versions: order codes, or places in `texts` where the column has none; 0 where not known."""
+
+    codes: I64
+    known: Bool
+    texts: list[str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SentRows:
+    """k versions of rows of one table.
+
+    born, died: int64[k], numbers of changes in the batch.  columns: by name, those that somebody needs.
+    keys: int64[k] each, the number of the row's values in the columns of a class; -1 where one is NULL, or where two of
+    its columns that must be equal differ.
+    """
+
+    table: str
+    born: I64
+    died: I64
+    keys: dict[KeyName, I64]
+    columns: dict[str, SentColumn]
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """The rows of each table, and m changes in causal order, those of one cause adjacent.
+
+    rows: by the cell's tables, in their order.  number: int64[m], of each change in the batch, ascending: some that no
+    join needs are left out.  table: place in `rows`.  before, after: the version that the change found and left, -1
+    where there is none, or none that was sent.  cause: its number, ascending.  topic: place in `topics`.  partition,
+    offset: where its cause stands.  seq: in the numbering of the cell.
+    """
+
+    rows: tuple[SentRows, ...]
+    number: I64
+    table: I64
+    before: I64
+    after: I64
+    cause: I64
+    seq: I64
+    topics: list[str]
+    topic: I64
+    partition: I64
+    offset: I64
+
+    def __len__(self) -> int:
+        return len(self.number)
