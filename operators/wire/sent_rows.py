@@ -21,6 +21,7 @@ from catalog.schema.cell import tables_of_cell
 from operators.timeline import NEVER, STORED, KeyName, SentColumn, SentRows
 from operators.wire.columns import Columns, nullable, text_list, write
 from operators.wire.header import Header
+from state.byte_table import Strings
 from state.change_batch import I64
 
 _BYTES_A_ROW = 8
@@ -59,8 +60,9 @@ def pack_rows(header: Header, rows: SentRows, first: int) -> bytes:
     for i, column in enumerate(rows.columns.values()):
         value, known = nullable("value", column.codes, column.known).values()
         numbers |= {f"value/{i}": value, f"null/{i}": 1 - known}
-        if column.texts is not None:
-            others[f"texts/{i}"] = text_list(column.texts, len(rows))
+        texts = column.strings if column.texts is None else column.texts
+        if texts is not None:
+            others[f"texts/{i}"] = text_list(texts, len(rows))
     header = msgspec.structs.replace(
         header, kind="rows", table=rows.table, first=first, count=len(rows), needed=[list(rows.columns)],
         channels=[ImageChannel(name) for name in joins], keys=keys,
@@ -92,9 +94,9 @@ def row_sizes(rows: SentRows) -> I64:
     sizes = np.full(len(rows), width, np.int64)
     for column in rows.columns.values():
         sizes += 1 + _width(column.codes[column.known])
-        if column.texts:
-            lengths = np.array([len(text.encode()) + _BYTES_A_TEXT for text in column.texts], np.int64)
-            sizes += np.where(column.known, lengths[column.codes], 0)
+        texts = Strings.of(column.texts) if column.texts else column.strings
+        if texts is not None and len(texts):
+            sizes += np.where(column.known, texts.lengths[column.codes] + _BYTES_A_TEXT, 0)
     return sizes
 
 
