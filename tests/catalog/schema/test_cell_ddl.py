@@ -126,7 +126,7 @@ def test_tables_that_stand_aside_are_joined_by_nobody() -> None:
 def test_names_of_cells_and_joins_are_kept(name: str) -> None:
     assert is_kept_name(name)
     quoted = '"' + name.replace('"', '""') + '"'
-    text = f"CREATE TABLE {quoted} (k INT PRIMARY KEY)"
+    text = f"CREATE TABLE {quoted} (k INT PRIMARY KEY) WITH ('topic'='t')"
     with pytest.raises(CatalogError, match="kept"):
         apply_ddl(BARE, text, 1)
     old = fold_ddl(BARE, text, 1)
