@@ -168,6 +168,8 @@ def read_cell_statement(tokens: Sequence[Token], source: StatementText) -> CellS
 
 def _unexpected(verb: str, left: Sequence[Token], before: Token, source: StatementText) -> SqlError:
     hint = f"Write {_FORMS[verb]}."
+    if any(token.token_type is TokenType.EXISTS for token in left):
+        hint += " CREATE JOIN does nothing where there is one already." * (verb == "CREATE")
     if not left:
         shown = source.sql[before.start : before.end + 1]
         return source.refusal("syntax", f"something is missing after `{shown}`", before, hint)
