@@ -98,7 +98,7 @@ def add_best(chunks: Chunks, best: OutgoingBest, routed: Route) -> None:
 
 
 def timeline_chunks(told: Iterable[tuple[Timeline, Sequence[int]]]) -> Chunks:
-    """Return the chunks of each virtual edge that a cell sends a timeline; those that get the same have the very same."""
+    """Return the chunks of the virtual edges that a cell sends timelines; who get the same have the very same."""
     chunks: Chunks = {}
     for timeline, edges in told:
         parts: list[_Part] = list(split(timeline))
