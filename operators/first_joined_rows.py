@@ -159,10 +159,9 @@ class FirstJoinedRows:
         """Return what boxes say of the table at a position, each once."""
         found: dict[object, CodedBox] = {}
         for box in boxes:
-            mine = [(self._none.side(c), intervals, null) for c, intervals, null in box]
-            its = [(side.column, tuple(map(tuple, intervals)), null) for side, intervals, null in mine if
-                   side.position == position]  # fmt: skip
-            found[tuple(its)] = its
+            mine = [(self._none.side(column), intervals, null) for column, intervals, null in box]
+            its = [(side.column, intervals, null) for side, intervals, null in mine if side.position == position]
+            found[repr(its)] = its
         return list(found.values())
 
     def _large(self, region: Region, asked: Asked, rows: Sequence[I64], most: int, exact: bool) -> Reply | Parts:

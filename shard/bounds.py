@@ -63,7 +63,7 @@ def held_by_cell(cell: CellState, bounds: Bounds) -> dict[str, tuple[int, int]]:
     return {
         "shard_channels": (len(cell.interests.joins()), bounds.channels),
         "shard_orderings": (orderings, bounds.orderings),
-        "shard_state_mb": (cell.bytes, bounds.state_bytes),
+        "shard_state_mb": (cell.size, bounds.state_bytes),
     }
 
 
@@ -78,7 +78,7 @@ class CellRoom:
         self._bounds = bounds
         self._joins = {join.name: join for join in cell.interests.joins()}
         self._orderings = {found for join in self._joins.values() for found in sought(join)}
-        self._size = cell.bytes
+        self._size = cell.size
 
     def why_not(self, join: Join) -> Refused | None:
         """Return why there is no room for a join, None where there is."""

@@ -69,14 +69,14 @@ class CellState:
         return state
 
     @property
-    def bytes(self) -> int:
-        """What the tables took before the batch."""
-        return sum(copy.bytes for copy in self.copies.values())
-
-    @property
     def rows(self) -> int:
         """How many rows the copies have."""
         return sum(copy.table.rows for copy in self.copies.values())
+
+    @property
+    def size(self) -> int:
+        """The bytes that the tables took before the batch."""
+        return sum(copy.bytes for copy in self.copies.values())
 
     def begin(self) -> None:
         """Begin a batch. Cost: O(rows) where another one went before."""

@@ -124,9 +124,7 @@ class _Taken:
         if relation is None or relation.home != self.cell.cell.name:
             return [f"`{name}` is no join of these tables"] * len(regions)
         fit = self.fits.setdefault(name, RegionFit(relation))
-        return [
-            reason or _why_no_rows(each, relation) for each, reason in zip(regions, fit.reasons(regions), strict=True)
-        ]
+        return [said or _why_no_rows(each, name) for each, said in zip(regions, fit.reasons(regions), strict=True)]
 
     def _housed(self, join: Join, registered: Sequence[_Registered], asked: Questions) -> list[tuple[int, Region]]:
         """Return the regions that the cell has room for; the others are refused, but for those that have begun."""

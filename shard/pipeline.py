@@ -245,7 +245,7 @@ def report_cell(spec: GroupSpec, batch: int, state: CellState) -> OutRecord:
         shard=state.cell.name,
         batch=batch,
         rows=state.rows,
-        bytes=state.bytes,
+        bytes=state.size,
         held=held_by_cell(state, spec.bounds),
         needed=[f"{table}.{column}" for table in state.cell.tables for column in state.interests.told(table)],
         answer_rows=spec.bounds.whole.rows,

@@ -68,6 +68,7 @@ class Table:
         self._ranks: dict[RankKey, RankOrder] = {}
         self._bindings: dict[Channel, ChannelBinding] = {}
         self._besides: set[OrderingKey] = set()
+        self._net: Net | None = None
         self.begin()
 
     @property
@@ -162,7 +163,7 @@ class Table:
 
     def begin(self) -> None:
         """Begin a batch: `delta` says what happens from now on, any number of `listen` and then at most one `apply`."""
-        self._net: Net | None = None
+        self._net = None
         self._sorted: set[int] = set()
 
     def delta(self) -> Sections:

@@ -135,7 +135,7 @@ class PurePipeline:
         They keep their partitions, offsets and times. `several` are the topics that have several partitions.
         """
         placement = self._place(self.catalog)
-        results = {}
+        results: dict[str, Result] = {}
         for groups, places in placement.of_records(records.topic, records.keys):
             part = records if places is None else records.take(places)
             results |= {group: self._result(placement, group, [part], several) for group in groups}
