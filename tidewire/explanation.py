@@ -19,6 +19,8 @@ COSTS = {
     "reformulated": "one message of a shard tells all subscriptions of this shape that a change concerns; "
     "rows never come to the edge",
     "row changes": "every row of the range that comes, goes or changes is told to the edge, which counts and adds",
+    "joined changes": "every change of a row that may be in the join is told to the edge once, with the rows that it "
+    "is joined with, and the edge makes the join's rows and finds whom they concern",
     "table changes": "every change of the table's rows is told to the edge once, whatever is asked, and the edge finds "
     "whom it concerns",
 }
@@ -55,6 +57,8 @@ def explain(compiled: Compiled, catalog: Catalog, id: str | None, virtual_edges:
     """Return what `compiled`, of `catalog`, means; with an `id`, where it lives among `virtual_edges`."""
     facts: dict[str, Any] = msgspec.structs.asdict(explain_region(catalog, compiled.region, compiled.cost))
     shape = compiled.region.shape
+    relation = catalog.relation(shape.relation)
+    assert relation is not None, "it was compiled with this catalog"
     edge = None if id is None else home_partition(id.encode(), virtual_edges)
     return Place(
         **facts,
@@ -64,7 +68,7 @@ def explain(compiled: Compiled, catalog: Catalog, id: str | None, virtual_edges:
         deliver=compiled.deliver,
         snapshot=compiled.snapshot,
         shape=shape.key,
-        shard=shard_of(catalog.relations[shape.relation], shape.grouped, compiled.region.group),
+        shard=shard_of(relation, shape.grouped, compiled.region.group),
         id=id,
         virtual_edge=edge,
         told=TOLD[compiled.notify.kind] if isinstance(shape, FilterShape) and shape.shown else None,

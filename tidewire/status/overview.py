@@ -201,7 +201,7 @@ class Observer:
             headroom=self._headroom(progress, found.log),
             processes=next(filter(None, (processes_in(edge.health) for edge in edges)), []),
             cells=_cells(catalog, {record.offset: record.timestamp for record in records}, tables, counters),
-            wanted_cells=_wanted(edges),
+            wanted_cells=wanted_of(edges),
         )
 
     def engine(self) -> EngineState:
@@ -322,7 +322,8 @@ def _cells(
     ]
 
 
-def _wanted(edges: Iterable[EdgeState]) -> list[WantedCell]:
+def wanted_of(edges: Iterable[EdgeState]) -> list[WantedCell]:
+    """Return for which cells edges hold subscriptions back, and which edges."""
     by_tables: dict[tuple[str, ...], list[str]] = {}
     for edge in edges:
         for tables in cells_wanted_in(edge.health):

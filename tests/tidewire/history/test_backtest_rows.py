@@ -89,7 +89,7 @@ def test_the_past_is_told_as_it_would_have_been(
             rows.pop(key, None) if price is None else rows.update({key: price})
     live.ask(sql)
     past = Backtest(
-        opened, RELATION, msgspec.json.encode({"sql": sql}), opened.at_version(begin), opened.newest.cut, []
+        opened, [RELATION], msgspec.json.encode({"sql": sql}), opened.at_version(begin), opened.newest.cut, []
     )
     told = list(past.run())
     meant = [[key, price] for key, price in sorted(rows.items()) if condition and CONDITIONS[condition](key, price)]
