@@ -9,7 +9,14 @@ from catalog.schema.ddl import apply_ddl, fold_ddl
 from operators.counters import ShardCounters
 from tidewire.stack.process_state import ProcessState, Restart
 from tidewire.status.overview import (
-    CellState, EdgeState, EngineState, LogState, Overview, TableState, Trimmed, WantedCell,
+    CellState,
+    EdgeState,
+    EngineState,
+    LogState,
+    Overview,
+    TableState,
+    Trimmed,
+    WantedCell,
 )  # fmt: skip
 from tidewire.status.overview_warnings import warnings_of
 from tidewire.status.retention_headroom import Headroom
