@@ -125,17 +125,21 @@ class PurePipeline:
         """Let a group begin with `state`."""
         self.groups[group] = state
 
-    def feed(self, records: RawRecords, several: frozenset[str] = frozenset()) -> None:
-        """Run one batch over records of a relation's topic that come from elsewhere, and let the edges take it.
+    def feed(self, records: Sequence[RawRecords], several: frozenset[str] = frozenset()) -> None:
+        """Run one batch over records of relations' topics that come from elsewhere, and let the edges take it.
 
         They keep their partitions, offsets and times. `several` are the topics that have several partitions.
         """
-        shard = next(r.shard for r in self.catalog.relations.values() if r.topic == records.topic)
         placement = self._place(self.catalog)
-        group = placement.of_registration(shard.encode()) or shard
-        self.groups[group], out = self._result(placement, group, [records], several)
+        taken: dict[str, list[RawRecords]] = defaultdict(list)
+        for part in records:
+            for groups, places in placement.of_records(part.topic, part.keys):
+                for group in groups:
+                    taken[group].append(part if places is None else part.take(places))
+        for group, parts in sorted(taken.items()):
+            self.groups[group], out = self._result(placement, group, parts, several)
+            self._write(out)
         self._batch += 1
-        self._write(out)
         self.tell_progress()
         self.settle()
 
