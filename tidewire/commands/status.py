@@ -130,7 +130,7 @@ def _cell_row(one: CellState) -> tuple[object, ...]:
     tables, counters = ", ".join(one.tables), one.counters
     if counters is None:
         return tables, one.since, "", "", one.lag, "", ""
-    sent = f"{counters.routed / counters.messages:.1f}" if counters.messages else ""
+    sent = f"{counters.shipped / counters.messages:.1f}" if counters.messages else ""
     return tables, one.since, counters.rows, round(counters.bytes / 1000), one.lag, counters.messages, sent
 
 

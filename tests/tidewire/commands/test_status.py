@@ -79,7 +79,7 @@ def test_filters_are_counted_beside_all_live_ones_and_shown_by_table() -> None:
 
 
 def test_what_serves_joins_is_shown_where_there_is_any() -> None:
-    counted = ShardCounters(epoch=0, shard="cell/t+u/0", batch=1, rows=9, bytes=4_000, messages=4, routed=10)
+    counted = ShardCounters(epoch=0, shard="cell/t+u/0", batch=1, rows=9, bytes=4_000, messages=4, shipped=10)
     cells = [CellState(("t", "u"), 2, "2026-01-01T00:00:00+00:00", 3, counted), CellState(("t",), 5, "later", 0)]
     filters = {'[["t","u"],[[[0,"k"],[1,"k"]]]]': {"filters": 3, "bytes": 0, "candidates_per_hit": 1.0}}
     edges = [EdgeState("a:1", [0], {"state": "running", "virtual_edges": {"0": {"filters": filters}}})]
