@@ -10,6 +10,7 @@ from catalog.query.compiler import Compiled
 from catalog.query.explanation import Explanation
 from catalog.query.explanation import explain as explain_region
 from catalog.query.filter_shape import FilterShape
+from catalog.query.join_explanation import JoinedTable
 from catalog.schema.catalog import Catalog
 from catalog.types.column_type import JsonValue
 from connectors.formats.bucket import shard_of
@@ -88,6 +89,9 @@ def lines_of(place: Place) -> list[tuple[str, Any]]:
         ("deliver", place.deliver),
         ("cost class", f"{place.cost}: {COSTS.get(place.cost, place.cost)}"),
     ]
+    if place.join is not None:
+        equal = " and ".join(" = ".join(each) for each in place.join.equal)
+        rows[2:2] = [("joined where", equal), *((f"of `{one.table}`", _asked(one)) for one in place.join.tables)]
     if place.limit is not None:
         rows.insert(3, ("first", f"{place.limit} by {', '.join(place.order)}"))
     if place.snapshot == "none":
@@ -101,6 +105,12 @@ def lines_of(place: Place) -> list[tuple[str, Any]]:
 
 def _output(output: str, type_: str | None) -> str:
     return output if type_ is None else f"{output}, {type_}"
+
+
+def _asked(table: JoinedTable) -> str:
+    """Return what rows of a table of a join are asked for."""
+    said = [f"{name}: {values}" for name, values in (table.equal | table.ranges).items()]
+    return "; ".join([*said, *([_where(table.rest)] if table.rest else [])]) or "every row"
 
 
 def _where(boxes: list[dict[str, str]]) -> str:

@@ -85,3 +85,5 @@ def test_a_join_is_served_by_the_cell_of_its_tables() -> None:
     facts = dict(lines_of(explain(compiled, catalog, None, 16)))
     assert facts["shard"] == "cell/a+b/0"
     assert str(facts["cost class"]).startswith("joined changes: every change of a row")
+    assert facts["joined where"] == "a.k = b.k"
+    assert (facts["of `a`"], facts["of `b`"]) == ("v: from 4", "every row")
