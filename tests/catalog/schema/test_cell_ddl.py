@@ -116,6 +116,16 @@ def test_only_so_many() -> None:
     assert len(after(f"DROP JOIN t0; CREATE JOIN {tables[-1]}", catalog=full).cells) == MAX_CELLS
 
 
+def test_one_too_many_that_stands_in_the_catalog_is_refused_there() -> None:
+    tables = [f"t{i}" for i in range(MAX_CELLS + 1)]
+    catalog = after(*(f"CREATE TABLE {t} (k INT PRIMARY KEY)" for t in tables), catalog=Catalog())
+    full = after(*(f"CREATE JOIN {t}" for t in tables[:-1]), catalog=catalog)
+    more = fold_ddl(full, f"CREATE JOIN {tables[-1]}; DROP TABLE t0", full.version + 1)
+    assert len(more.cells) == MAX_CELLS - 1 and "no more are taken" in more.unserved[cell_name([tables[-1]])]
+    room = fold_ddl(more, f"CREATE JOIN {tables[-1]}", more.version + 1)
+    assert len(room.cells) == MAX_CELLS and not room.unserved
+
+
 def test_tables_that_stand_aside_are_joined_by_nobody() -> None:
     old = fold_ddl(Catalog(), "CREATE TABLE bad (k INT PRIMARY KEY) WITH ('topic'='tw.acks')", 0)
     with pytest.raises(CatalogError, match="there is no table `bad`"):
