@@ -3,7 +3,7 @@
 import pytest
 
 from catalog.schema.catalog import Catalog
-from catalog.schema.cell import Cell
+from catalog.schema.cell import Cell, cell_name
 from catalog.schema.cell_ddl import MAX_CELLS, is_kept_name
 from catalog.schema.ddl import apply_ddl, fold_ddl, to_ddl
 from catalog.sql.errors import CatalogError
