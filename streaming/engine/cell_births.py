@@ -32,7 +32,6 @@ from catalog.sql.names import quoted
 from connectors.record import OutRecord
 from connectors.topics import Topics
 from operators.control import Withdraw, encode_control
-from state.errors import StateError
 from streaming.checkpoint.checkpoint import CellSeed, Checkpoint, Sidecar
 from streaming.engine.stored_state import StoredGroup
 from streaming.epoch.catalog_versions import CatalogTopic, created_cells
@@ -83,11 +82,13 @@ class CellBirths:
         rebuilt does, and has to take what there was.
         """
         states: dict[str, StoredGroup] = {}
+        read: set[str] = set()
         most = sys.maxsize if before is None else MOST_BYTES
         while cells := self._to_seed(before, version):
             catalog = self.catalogs.at(version)
-            unread = {shard for cell in cells for shard in _shards(cell, catalog)} - states.keys()
+            unread = {shard for cell in cells for shard in _shards(cell, catalog)} - read
             states |= self.read_groups(unread, most) if unread else {}
+            read |= unread
             refusals = list(_refusals(cells, catalog, states, most))
             if not refusals:
                 self._seed(cells, catalog, states)
@@ -134,15 +135,12 @@ class CellBirths:
             self.sidecar.cells[cell.name] = CellSeed(cell.born)
             _LOG.info("cell of %s: begins with %.1f MB", ", ".join(cell.tables), len(seed) / 1e6)
 
-    def _refuse(self, refusals: Sequence[tuple[Cell, str]]) -> None:
-        """2. Write the statements and read them back. Raises StateError if the catalog does not take one."""
-        for _, statement in refusals:
+    def _refuse(self, statements: Sequence[str]) -> None:
+        """2. Write the statements and read them back."""
+        for statement in statements:
             _LOG.warning("%s", statement)
-        self.cluster.append([OutRecord(self.topics.catalog, 0, None, text.encode()) for _, text in refusals])
+        self.cluster.append([OutRecord(self.topics.catalog, 0, None, text.encode()) for text in statements])
         self.catalogs.poll()
-        for cell, statement in refusals:
-            if self.catalogs.newest.cells.get(cell.name) == cell:
-                raise StateError(f"the catalog did not take `{statement}`: drop this join by `tidewire apply`.")
 
     def _reached(self) -> int:
         """Return how far committed batches have read partition 0 of `registrations`."""
@@ -155,10 +153,8 @@ def _shards(cell: Cell, catalog: Catalog) -> list[str]:
     return [shard for table in cell.tables for shard in catalog.relations[table].shards]
 
 
-def _refusals(
-    cells: Iterable[Cell], catalog: Catalog, states: Mapping[str, StoredGroup], most: int
-) -> Iterator[tuple[Cell, str]]:
-    """Yield each cell whose tables hold more than `most` bytes, with the statement that refuses it."""
+def _refusals(cells: Iterable[Cell], catalog: Catalog, states: Mapping[str, StoredGroup], most: int) -> Iterator[str]:
+    """Yield the statement that refuses a cell, for each whose tables hold more than `most` bytes."""
     for cell in cells:
         sizes = {
             table: sum(states[shard].size for shard in catalog.relations[table].shards if shard in states)
@@ -167,4 +163,4 @@ def _refusals(
         if sum(sizes.values()) > most:
             held = ", ".join(f"`{table}` {size / 1e6:.1f} MB" for table, size in sizes.items())
             why = f"its tables hold more than {most / 1e6:.0f} MB of state: {held}".replace("'", "''")
-            yield cell, f"REFUSE JOIN {', '.join(map(quoted, cell.tables))} BECAUSE '{why}'"
+            yield f"REFUSE JOIN {', '.join(map(quoted, cell.tables))} BECAUSE '{why}'"

@@ -12,7 +12,6 @@ from catalog.schema.cell import Cell, cell_name
 from connectors.record import OutRecord
 from connectors.topics import Topics
 from operators.control import Withdraw
-from state.errors import StateError
 from streaming.checkpoint.checkpoint import CellSeed, Checkpoint, Sidecar
 from streaming.checkpoint.files import LocalFiles
 from streaming.engine import cell_births
@@ -165,15 +164,6 @@ def test_cells_that_are_too_large_are_refused_in_the_catalog(world: World, monke
     assert world.catalogs.newest.unserved == {PAIR: why}
     assert list(world.sidecar.cells) == [cell_name(["a", "c"])]
     assert world.asked == [{"a/0", "b/0", "c/0"}], "once"
-
-
-def test_a_catalog_that_does_not_take_a_refusal_ends_the_engine(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cell_births, "MOST_BYTES", 1)
-    monkeypatch.setattr(cell_births, "quoted", lambda name: f"{name} no SQL")
-    world.commit(0, 0)
-    version = world.declare("CREATE JOIN a, b")
-    with pytest.raises(StateError, match="the catalog did not take `REFUSE JOIN a no SQL"):
-        world.births.prepare(world.catalogs.at(0), version)
 
 
 def test_while_a_batch_is_under_way_versions_up_to_the_first_with_a_new_cell_are_entered(world: World) -> None:
