@@ -116,7 +116,7 @@ def facts(told: Told | Delivery) -> list[object]:
 def test_what_a_shard_would_have_refused_is_refused(tmp_path: Path) -> None:
     opened = PublicationLog(filled(tmp_path, [[(1, 5), (2, 5)], [(3, 1)]]).uri)
     value = msgspec.json.encode({"sql": "SELECT id FROM stock WHERE price <> 1"})
-    past = partial(Backtest, opened, RELATION, value, opened.at_version(0), opened.newest.cut, [])
+    past = partial(Backtest, opened, [RELATION], value, opened.at_version(0), opened.newest.cut, [])
     assert len(list(past().run())) == 1
     with pytest.raises(Refused, match=r"2 rows of .* meet it, expected at most 1") as caught:
         past(bounds=Bounds(whole=AnswerQuota(rows=1)))
