@@ -223,9 +223,9 @@ def _batches(chunk: Chunk, topics: Iterable[str]) -> Iterator[dict[str, RawRecor
 def _told(delivery: Delivery, batch: Mapping[str, RawRecords]) -> Told:
     at = delivery.at
     facts = {name: getattr(delivery, name) for name in _FACTS}
-    if at.topic not in batch or at.offset is None:
+    records = None if at.topic is None else batch.get(at.topic)
+    if records is None or at.offset is None:
         return Told(**facts)
-    records = batch[at.topic]
     row = int(np.flatnonzero((records.partition == at.partition) & (records.offset == at.offset))[0])
     stamp = datetime.fromtimestamp(int(records.timestamp[row]) / 1e6, UTC)
     time = stamp.isoformat(timespec="milliseconds").replace("+00:00", "Z")
