@@ -182,7 +182,7 @@ class OwnedEdges:
 
     def cells_wanted(self) -> set[tuple[str, ...]]:
         """Return the sets of tables for whose cells subscriptions are held back."""
-        return {tables for owned in self._owned.values() for tables in owned.edge.cells_wanted}
+        return {tables for owned in self._owned.values() for tables in owned.edge.cells_wanted()}
 
     def step(self) -> Step:
         """Return what to write now; what was fed in before belongs to it."""
