@@ -1,0 +1,82 @@
+"""Which tables are joined together, as the catalog topic says: the cells, of which each has copies of its tables.
+
+CREATE JOIN quote, filing        again and in another order, too: there is one cell for a set of tables
+DROP JOIN filing, quote          DROP TABLE drops those of its table as well
+REFUSE JOIN filing, quote BECAUSE '…'        of the engine: there is none from here on
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+
+NAME = r"(?:\"(?:[^\"]|\"\")*\"|\w+)"
+_STATEMENT = re.compile(
+    rf"(create|drop|refuse)\s+join\s+({NAME}(?:\s*,\s*{NAME})*)(?:\s+because\s+'(?:[^']|'')*')?\s*$",
+    re.IGNORECASE | re.DOTALL,
+)
+_MOST_TABLES = 4
+_MOST_CELLS = 32
+
+
+class NoCell(Exception):
+    """A statement about joins that does not apply."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """The cell of some tables, by lower-case name. `born` is the offset of the record that created it."""
+
+    tables: tuple[str, ...]
+    born: int
+
+    @property
+    def name(self) -> str:
+        """What it is called where tables are called by their names."""
+        return f"JOIN {', '.join(self.tables)}"
+
+
+Cells = dict[tuple[str, ...], Cell]
+"""By their tables, sorted."""
+
+
+def apply_to_cells(cells: Cells, statement: str, tables: Collection[str], version: int) -> bool:
+    """Apply a statement about joins to `cells`; False if it is none. Raises NoCell if it does not apply.
+
+    `tables` are those that are declared, by lower-case name; `statement` has its words in lower case.
+    """
+    found = _STATEMENT.match(statement)
+    if found is None:
+        return False
+    named = tuple(sorted({unquoted(name).lower() for name in re.findall(NAME, found[2])}))
+    verb = found[1].lower()
+    if verb == "create":
+        _create(cells, named, tables, version)
+    elif verb == "refuse":
+        cells.pop(named, None)
+    elif cells.pop(named, None) is None:
+        raise NoCell(f"no join of {', '.join(named)}")
+    return True
+
+
+def drop_cells_of(cells: Cells, table: str) -> None:
+    """Drop the cells that have a table."""
+    for named in [named for named in cells if table in named]:
+        del cells[named]
+
+
+def unquoted(name: str) -> str:
+    """Return a name without its quotes."""
+    return name[1:-1].replace('""', '"') if name.startswith('"') else name
+
+
+def _create(cells: Cells, named: tuple[str, ...], tables: Collection[str], version: int) -> None:
+    missing = [name for name in named if name not in tables]
+    if missing or len(named) > _MOST_TABLES:
+        raise NoCell(f"no table {missing}" if missing else f"{len(named)} tables")
+    if named in cells:
+        return
+    if len(cells) == _MOST_CELLS:
+        raise NoCell(f"more than {_MOST_CELLS} joins")
+    cells[named] = Cell(named, version)
