@@ -198,7 +198,9 @@ class Declared:
 
 def _subjects(version: tuple[int, Tables, Cells]) -> set[tuple[str, int]]:
     _, tables, cells = version
-    return {(name, table.born) for name, table in tables.items()} | {(c.name, c.born) for c in cells.values()}
+    return {(name, table.born) for name, table in tables.items()} | {
+        (c.name, c.born) for c in cells.values() if c is not None
+    }
 
 
 def _apply(

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 NAME = r"(?:\"(?:[^\"]|\"\")*\"|\w+)"
 _STATEMENT = re.compile(
-    rf"(create|drop|refuse)\s+join\s+({NAME}(?:\s*,\s*{NAME})*)(?:\s+because\s+'(?:[^']|'')*')?\s*$",
+    rf"(create|drop|refuse)\s+join\s+({NAME}(?:\s*,\s*{NAME})*)(\s+because\s+'(?:[^']|'')+')?\s*$",
     re.IGNORECASE | re.DOTALL,
 )
 _MOST_TABLES = 4
@@ -37,8 +37,8 @@ class Cell:
         return f"JOIN {', '.join(self.tables)}"
 
 
-Cells = dict[tuple[str, ...], Cell]
-"""By their tables, sorted."""
+Cells = dict[tuple[str, ...], Cell | None]
+"""By their tables, sorted; None where the engine has refused to make one."""
 
 
 def apply_to_cells(cells: Cells, statement: str, tables: Collection[str], version: int) -> bool:
@@ -50,13 +50,18 @@ def apply_to_cells(cells: Cells, statement: str, tables: Collection[str], versio
     if found is None:
         return False
     named = tuple(sorted({unquoted(name).lower() for name in re.findall(NAME, found[2])}))
-    verb = found[1].lower()
+    verb, why = found[1].lower(), found[3]
+    missing = [name for name in named if name not in tables]
+    if missing or len(named) > _MOST_TABLES or (verb == "refuse") == (why is None):
+        raise NoCell(statement)
     if verb == "create":
-        _create(cells, named, tables, version)
+        _create(cells, named, version)
     elif verb == "refuse":
-        cells.pop(named, None)
-    elif cells.pop(named, None) is None:
-        raise NoCell(f"no join of {', '.join(named)}")
+        cells[named] = None
+    elif named in cells:
+        del cells[named]
+    else:
+        raise NoCell(statement)
     return True
 
 
@@ -71,12 +76,9 @@ def unquoted(name: str) -> str:
     return name[1:-1].replace('""', '"') if name.startswith('"') else name
 
 
-def _create(cells: Cells, named: tuple[str, ...], tables: Collection[str], version: int) -> None:
-    missing = [name for name in named if name not in tables]
-    if missing or len(named) > _MOST_TABLES:
-        raise NoCell(f"no table {missing}" if missing else f"{len(named)} tables")
-    if named in cells:
+def _create(cells: Cells, named: tuple[str, ...], version: int) -> None:
+    if cells.get(named) is not None:
         return
-    if len(cells) == _MOST_CELLS:
+    if sum(cell is not None for cell in cells.values()) >= _MOST_CELLS:
         raise NoCell(f"more than {_MOST_CELLS} joins")
     cells[named] = Cell(named, version)

@@ -46,13 +46,12 @@ class Shown(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class JoinQuestion:
-    """`shown` over `sources`. `conditions` are nodes of DuckDB's tree, as JSON; `using` are columns of USING."""
+    """`shown` over `sources`. `conditions` are nodes of DuckDB's tree, as JSON."""
 
     shown: tuple[Shown, ...]
     sources: tuple[Source, ...]
     conditions: str
     params: tuple[Any, ...]
-    using: tuple[str, ...] = ()
     policy: Policy = EVERY_CHANGE
 
     @property
@@ -72,7 +71,7 @@ class JoinQuestion:
 
     def named(self, columns: Sequence[Sequence[str]]) -> Named:
         """Find all names among the lower-case `columns` of each source. Raises NoSuchName."""
-        names = _Names(self.sources, columns, self.using)
+        names = _Names(self.sources, columns)
         shown = tuple(place for item in self.shown for place in names.of_item(item))
         return Named(shown, tuple(_renamed(node, names) for node in json.loads(self.conditions)))
 
@@ -107,13 +106,13 @@ def join_question(node: Node, params: tuple[Any, ...], policy: Policy) -> JoinQu
     """Read the SELECT over a join. Raises ValueError, KeyError or TypeError where it is none that is known here."""
     if node["modifiers"] or not all(item["class"] in ("COLUMN_REF", "STAR") for item in node["select_list"]):
         raise ValueError("of a join only rows are asked for")
-    sources, conditions, using = list[Source](), list[Node](), list[str]()
-    _walk(node["from_table"], sources, conditions, using)
+    sources, conditions = list[Source](), list[Node]()
+    _walk(node["from_table"], sources, conditions)
     conditions += _conjuncts(node["where_clause"])
     if len({source.name for source in sources}) < len(sources):
         raise ValueError("two tables of one name")
     shown = tuple(map(_item, node["select_list"]))
-    return JoinQuestion(shown, tuple(sources), json.dumps(conditions), params, tuple(using), policy)
+    return JoinQuestion(shown, tuple(sources), json.dumps(conditions), params, policy)
 
 
 def flat(place: Place) -> str:
@@ -148,12 +147,11 @@ def columns_in(node: Any) -> Iterator[Node]:
 
 
 class _Names:
-    """Which column a name means; of those that USING has made one, the first."""
+    """Which column a name means."""
 
-    def __init__(self, sources: Sequence[Source], columns: Sequence[Sequence[str]], using: tuple[str, ...]) -> None:
+    def __init__(self, sources: Sequence[Source], columns: Sequence[Sequence[str]]) -> None:
         self._sources = sources
         self._columns = columns
-        self._using = using
 
     def of_item(self, item: Shown) -> list[Place]:
         """Return the columns that an item of the SELECT list shows."""
@@ -171,35 +169,23 @@ class _Names:
             for i, source in enumerate(self._sources)
             if qualifier in (None, source.name) and column in self._columns[i]
         ]
-        if not found or (len(found) > 1 and column not in self._using):
+        if len(found) != 1:
             raise NoSuchName(f"{len(found)} columns `{column}`")
         return found[0]
 
 
-def _walk(node: Node, sources: list[Source], conditions: list[Node], using: list[str]) -> None:
-    """Gather the sources of a FROM clause in the order of the text, and what its ON and USING say."""
+def _walk(node: Node, sources: list[Source], conditions: list[Node]) -> None:
+    """Gather the sources of a FROM clause in the order of the text, and what its ON says."""
     if node["type"] == "BASE_TABLE":
         table = node["table_name"].lower()
         sources.append(Source(table, (node["alias"] or table).lower()))
         return
-    if node["type"] != "JOIN" or node["join_type"] != "INNER" or node["ref_type"] not in ("REGULAR", "CROSS"):
-        raise ValueError(f"a join of type {node.get('join_type')}, {node.get('ref_type')}")
-    _walk(node["left"], sources, conditions, using)
-    left = len(sources)
-    _walk(node["right"], sources, conditions, using)
-    for name in node["using_columns"]:
-        using.append(name.lower())
-        conditions.append(_equal(sources[left - 1].name, sources[left].name, name))
+    kinds = node["type"], node.get("join_type"), node.get("ref_type")
+    if kinds != ("JOIN", "INNER", "REGULAR") or node["using_columns"]:
+        raise ValueError(f"a join of type {kinds}")
+    _walk(node["left"], sources, conditions)
+    _walk(node["right"], sources, conditions)
     conditions += _conjuncts(node["condition"])
-
-
-def _equal(left: str, right: str, column: str) -> Node:
-    sides = {side: {"class": "COLUMN_REF", "column_names": [name, column]} for side, name in _two(left, right)}
-    return {"class": "COMPARISON", "type": "COMPARE_EQUAL"} | sides
-
-
-def _two(left: str, right: str) -> list[tuple[str, str]]:
-    return [("left", left), ("right", right)]
 
 
 def _conjuncts(node: Node | None) -> list[Node]:
