@@ -6,7 +6,7 @@
     position 1   quote    5 <= price <= 9         equal ()       range price    boxes of (5, 9)
 
 A region is projected to each position (Joins paper, 2.3, relaxation into selections: here it prunes what the closure
-of a join finds, `semijoin_closure.py`). Of a conjunction there: each column that has to be one value is an equality,
+of a join finds, `join_closure.py`). Of a conjunction there: each column that has to be one value is an equality,
 the first other one with order codes is the range, by its hull. All else only loses precision, as what holds NULL does.
 `state/boxes.py` covers the points (lo, hi) of each kind: never a false negative.
 

@@ -32,7 +32,8 @@ from catalog.schema.catalog import Catalog
 from catalog.schema.cell import Cell
 from catalog.schema.join import Join, Place, column_name, relation_of_join
 from catalog.schema.relation import Column, Relation
-from catalog.sql.errors import suggestion
+from catalog.sql.errors import SqlError, suggestion
+from catalog.sql.mistakes import string
 from catalog.sql.names import quoted
 from catalog.sql.statement_text import StatementText
 
@@ -142,7 +143,7 @@ def _shown(name: Name | Star, names: SourceNames) -> list[Place]:
 
 def _checked(equality: KeyEquality, names: SourceNames) -> tuple[Place, Place]:
     """Return the columns of an equality. Raises where they are of one table, or of types that are never equal."""
-    left, right = names.place(equality.left), names.place(equality.right)
+    left, right = _side(equality.left, names), _side(equality.right, names)
     if left[0] == right[0]:
         raise refuse_same_table(names.text, equality.node)
     types = [names.column(place).type for place in (left, right)]
@@ -150,6 +151,18 @@ def _checked(equality: KeyEquality, names: SourceNames) -> tuple[Place, Place]:
         said = [f"`{n.said}` is {t}" for n, t in zip((equality.left, equality.right), types, strict=True)]
         raise refuse_types(names.text, " and ".join(said), equality.node)
     return left, right
+
+
+def _side(name: Name, names: SourceNames) -> Place:
+    """Return the column of one side of an equality. Raises with a hint where it may be a string without quotes."""
+    try:
+        return names.place(name)
+    except SqlError as error:
+        if name.of or name.span is None or any(c.name == name.text for table in names.tables for c in table.columns):
+            raise
+        said = string(names.text.sql[slice(*name.span)].strip('"'))
+        hint = f"{error.hint} If it is a string, write it in single quotes: {said}."
+        raise names.text.refusal(error.code, error.what, name.span, hint) from None
 
 
 def _check_connected(names: SourceNames, equal: Sequence[tuple[Place, Place]]) -> None:

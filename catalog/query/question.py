@@ -158,8 +158,7 @@ class _Reader:
             return self._joined(tree, known) if self._names.joined else self._rows(tree, known)
         if self._names.joined:
             self._from.read(tree, False)
-            word = "DISTINCT" if tree.args.get("distinct") is not None else "anything but columns"
-            raise refuse_joined(self._text, word)
+            raise self._no_rows(tree)
         read = self._distinct(tree) if tree.args.get("distinct") is not None else self._aggregates(tree)
         refuse_extras(self._text, tree, known)
         (source,), _ = self._from.read(tree, False)
@@ -183,6 +182,16 @@ class _Reader:
         condition = self._conditions.read_all(where, tree)
         operands = tuple(self._conditions.operands)
         return Question((), shown, sources[0].table, condition, operands, joined=sources, equal=(*on, *equal))
+
+    def _no_rows(self, tree: exp.Select) -> SqlError:
+        """Return the refusal of a SELECT list over a join that has anything but columns."""
+        if tree.args.get("distinct") is not None:
+            return refuse_joined(self._text, "DISTINCT")
+        item = next(item.unalias().unnest() for item in tree.expressions if not _is_column(item))
+        aggregate = _AGGREGATES.get(type(item))
+        return (
+            refuse_select_item(self._text, item) if aggregate is None else refuse_joined(self._text, aggregate.upper())
+        )
 
     def _equalities(self, tree: exp.Select) -> tuple[list[exp.Expr], list[KeyEquality]]:
         """Part the WHERE of a join into conditions and equalities of columns, all of which are to be met."""

@@ -24,7 +24,7 @@ _KINDS = {
 }
 _COMPARED = "Tables are joined by columns that are equal: ON a.k = b.k AND a.l = b.l."
 _ALONE = f"{_COMPARED} Conditions of one table stand behind WHERE."
-_ROWS_ALONE = "A join is asked for its rows: SELECT columns."
+_ROWS_ALONE = "A join is asked for its rows: SELECT columns, or *."
 _BESIDE = "Columns of two tables are compared by = alone, and only under AND, in ON or WHERE."
 
 
@@ -52,9 +52,9 @@ def _without_on(text: StatementText, join: exp.Join, before: str) -> SqlError:
     word = None if span is None else text.token_before(span[0])
     one, other = quoted(before), quoted(join.this.alias_or_name)
     hint = f"Say which columns are equal: FROM {one} JOIN {other} ON {one}.k = {other}.k."
-    what = "a JOIN without ON"
-    if word is not None and word.text == ",":
-        what = "a comma between tables"
+    if span is not None and text.sql[span[0]] == "'":
+        return unsupported(text, "a comma behind a condition", word, "Write several values as column IN ('a', 'b').")
+    what = "a comma between tables" if word is not None and word.text == "," else "a JOIN without ON"
     return unsupported(text, what, word or join, hint)
 
 

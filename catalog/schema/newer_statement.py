@@ -10,6 +10,7 @@ whatever follows is theirs. A statement about a join is of a newer version where
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 
 from sqlglot.tokenizer_core import Token
 
@@ -17,8 +18,7 @@ from catalog.schema.cell_ddl import is_about_cell, read_cell_statement, split_st
 from catalog.sql.errors import CatalogError, SqlError
 from catalog.sql.statement_text import StatementText
 
-_VERBS = ("ALTER", "CREATE", "DROP")
-_OBJECTS = ("JOIN", "VIEW")
+_NEWER = frozenset(product(("ALTER", "CREATE", "DROP"), ("JOIN", "VIEW")))
 
 
 def newer_statement(text: str) -> str:
@@ -35,13 +35,9 @@ def newer_statement(text: str) -> str:
     except SqlError:
         return ""
     for tokens in statements:
-        verb, kind = [text[token.start : token.end + 1].upper() for token in (*tokens, *tokens)[:2]]
-        if is_about_cell(tokens):
-            newer = not _is_known(tokens, source)
-        else:
-            newer = len(tokens) > 1 and verb in _VERBS and kind in _OBJECTS
-        if newer:
-            return f"{verb} {kind}"
+        words = tuple([text[token.start : token.end + 1].upper() for token in tokens[:2]])
+        if words in _NEWER if not is_about_cell(tokens) else not _is_known(tokens, source):
+            return " ".join(words)
     return ""
 
 

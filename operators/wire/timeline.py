@@ -64,15 +64,13 @@ class PackedChanges:
         return len(self.changes)
 
 
-def split(timeline: Timeline) -> Iterator[Part]:
+def split(timeline: Timeline, most: int = RECORD_BYTES - _BYTES_A_RECORD) -> Iterator[Part]:
     """Yield the chunks of a timeline in order; a table of which nothing is sent has none. Cost: O(rows and changes)."""
-    most = RECORD_BYTES - _BYTES_A_RECORD
     for rows in timeline.rows:
         for run in byte_runs(row_sizes(rows), most):
             whole = run.stop - run.start == len(rows)
             yield RowsPart(rows if whole else rows.take(np.arange(run.start, run.stop)), run.start)
-    each = _BYTES_A_CHANGE
-    for run in byte_runs(np.full(len(timeline), each), most):
+    for run in byte_runs(np.full(len(timeline), _BYTES_A_CHANGE), most):
         yield ChangesPart(_slice(timeline, run), run.start)
 
 
