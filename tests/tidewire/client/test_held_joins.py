@@ -1,4 +1,4 @@
-"""What a client holds of a join is what the rows of both tables make, and each change names the record that it is of."""
+"""What a client holds of a join is what the rows of both tables make, and changes name the record that they are of."""
 
 from __future__ import annotations
 
