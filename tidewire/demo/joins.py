@@ -64,12 +64,8 @@ def joins_story(days: int, subscriptions: int, first: dt.date) -> Story:
 
 def flight_events(days: int, first: dt.date) -> list[Event]:
     """Return what happens to flights, each with the hour in which it left."""
-    made = []
-    for event in flights.events(days, first):
-        left: dt.datetime | None = event.row and event.row["left_at"]
-        hour = left and left.replace(minute=0)
-        made.append(replace(event, row=event.row and event.row | {"hour": hour}))
-    return made
+    found = flights.events(days, first)
+    return [event if event.row is None else replace(event, row=_with_hour(event.row)) for event in found]
 
 
 def weather_events(days: int, first: dt.date) -> list[Event]:
@@ -119,6 +115,10 @@ def _hot(choose: random.Random) -> tuple[str, str, str]:
 
 FAMILIES: tuple[Callable[[random.Random], tuple[str, str, str]], ...] = (_windy, _wet, _murky, _hot)
 """What is asked: each makes the name, the SELECT list and the condition of one more subscription."""
+
+
+def _with_hour(flight: dict[str, Any]) -> dict[str, Any]:
+    return flight | {"hour": flight["left_at"].replace(minute=0)}
 
 
 def _hour(row: Any, first: dt.date) -> Iterator[Event]:

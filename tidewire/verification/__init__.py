@@ -9,7 +9,8 @@
     told_schemas what it told of the records' schemas, and of which tables it did not
     ordering     the order rule: in which sequence a shard took the records of a batch; cell_ordering: those of a join
     history      each version of each row with the interval in which it held, as a DuckDB table
-    question     a subscription's SQL, run by DuckDB as written over all versions of the rows; join_question: over tables
+    question     a subscription's SQL, run by DuckDB as written over all versions of the rows
+    join_question               one over several tables
     policy       the options behind the SQL: which changes are told
     sweep        what changes when versions begin and end
     answers      the running answer of one subscription: where it changed, from what to what

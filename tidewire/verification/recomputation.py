@@ -18,9 +18,9 @@ from tidewire.verification.recompute.answers import Answers, answers_to
 from tidewire.verification.recompute.history import History, build, build_cell, connect
 from tidewire.verification.recompute.joined_answers import joined_answers
 from tidewire.verification.records.batches import Batches, Position
-from tidewire.verification.records.join_question import JoinQuestion, Named, NoSuchName, Place
+from tidewire.verification.records.join_question import ALL, JoinQuestion, Named, NoSuchName, Place
 from tidewire.verification.records.lifetimes import Life, Lives
-from tidewire.verification.records.question import ALL, Item, Query, Question, Unreadable, parse
+from tidewire.verification.records.question import Item, Query, Question, Unreadable, parse
 from tidewire.verification.records.width import width_of
 
 TableKey = tuple[int, str, int]
@@ -146,8 +146,8 @@ class Recomputation:
     def _joined(self, life: Life, question: JoinQuestion, at: Position) -> Recomputed:
         cell = self._declared.cells_at(self._batches.catalog_at(at)).get(question.tables)
         if cell is None:
-            named = ", ".join(question.tables)
-            raise Unreadable(f"no join of {named} was declared at epoch {at.epoch}, batch {at.batch}")
+            tables = ", ".join(question.tables)
+            raise Unreadable(f"no join of {tables} was declared at epoch {at.epoch}, batch {at.batch}")
         self.subjects[life.id, life.version] = cell.name, cell.born
         sequence = self._sequence_of(cell, at)
         if sequence.limit is not None:
@@ -157,8 +157,8 @@ class Recomputation:
         place = ((at.epoch, cell.name, cell.born), life.query, named.shown)
         answers = self._answers.get(place)
         if answers is None:
-            tables = [sequence.tables[source.table].table for source in question.sources]
-            answers = joined_answers(question, named, tables, self._histories_of(question, sequence))
+            of_sources = [sequence.tables[source.table].table for source in question.sources]
+            answers = joined_answers(question, named, of_sources, self._histories_of(question, sequence))
             if self._uses[life.query] > 1:
                 self._answers[place] = answers
         return Recomputed(sequence, answers, question.policy)
@@ -194,7 +194,8 @@ class Recomputation:
         """
         born = {name: its.table.born for name, its in sequence.tables.items()}
         ways = self._declared.together([(source.table, born[source.table]) for source in question.sources])
-        width, found, why = width_of(life) if question.starred else None, None, ""
+        width, why = width_of(life) if question.starred else None, ""
+        found: Named | None = None
         for tables in ways:
             try:
                 found = question.named([[column.name.lower() for column in table.columns] for table in tables])
