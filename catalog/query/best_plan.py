@@ -14,7 +14,7 @@ from catalog.query.channel import MOSTS, Order
 from catalog.query.filter_plan import keys_in, shown_columns
 from catalog.query.question import Question
 from catalog.query.range_plan import REFORMULATED, RangePlan, refuse_ranges, roles
-from catalog.query.resolution import check_buckets, column_of
+from catalog.query.resolution import TableScope, check_buckets, column_of
 from catalog.query.shape import Region
 from catalog.query.unsupported import unsupported
 from catalog.schema.relation import Relation
@@ -71,7 +71,7 @@ def make_best_plan(relation: Relation, question: Question, text: StatementText) 
     assert question.limit is not None
     if question.limit.negative:
         raise unsupported(text, "a LIMIT with a minus", question.limit.span, f"{_LIMITS}.")
-    shown = shown_columns(relation, question, text)
+    shown = shown_columns(TableScope(relation, text), question, text)
     equal, ranges = roles(relation, question, text)
     if len(ranges) > 1:
         raise refuse_ranges(question, text, ranges, "Without ORDER BY and LIMIT any condition is taken.")

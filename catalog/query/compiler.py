@@ -15,9 +15,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from catalog.query.best_plan import LimitRefused
+from catalog.query.filter_plan import FilterPlan
 from catalog.query.filter_shape import FilterShape
 from catalog.query.operand import Operand
-from catalog.query.plan import Plan, make_plan
+from catalog.query.plan import Plan, compared_types, make_plan
 from catalog.query.prepared import Prepared
 from catalog.query.question import Question, read_question
 from catalog.query.range_plan import is_number_type
@@ -27,7 +28,9 @@ from catalog.query.template import Key, Pieces, content, guarded, is_template, s
 from catalog.query.template_parts import TemplateParts
 from catalog.query.unsupported import SUPPORTED
 from catalog.schema.catalog import Catalog
-from catalog.sql.errors import SqlError, SubscriptionError
+from catalog.schema.cell import cell_name
+from catalog.schema.join import is_join
+from catalog.sql.errors import CellMissing, SqlError, SubscriptionError
 from catalog.sql.notify import EVERY_CHANGE, RECORDS, ROWS, Notify, OptionRefused, Options, read_options, read_tail
 from catalog.sql.statement_text import StatementText
 from catalog.types.column_type import ColumnType, Kind
@@ -124,7 +127,8 @@ class Compiler:
         """Compile one SELECT.
 
         Raises SubscriptionError: `syntax`, `unknown_table`, `unknown_column`, `unsupported`, `unsupported_type`,
-        `type_mismatch`, `malformed`; nothing else, whatever the text.
+        `type_mismatch`, `malformed`; CellMissing, `no_cell`, where nothing is wrong but that no cell serves the join;
+        nothing else, whatever the text.
         """
         if len(sql) > MAX_CHARACTERS:
             raise _too_long(sql)
@@ -140,7 +144,7 @@ class Compiler:
             region = shortcut.region(pieces[1])
         except ConstantRefused:
             return self._compile_whole(sql, None, literals)
-        return _compiled(shortcut.plan, region, sql, options, pieces)
+        return _compiled(self.catalog, shortcut.plan, region, sql, options, pieces)
 
     def compile_template(self, template: str, parameters: Sequence[object]) -> Compiled:
         """Compile a SELECT in which constants are written `?`; `parameters` are JSON values in the same order.
@@ -159,7 +163,7 @@ class Compiler:
         sql = prepared.filled(literals) + template[prepared.options.end :]
         if len(sql) > MAX_CHARACTERS:
             raise _too_long(sql)
-        return _compiled(prepared.plan, region, sql, prepared.options)
+        return _compiled(self.catalog, prepared.plan, region, sql, prepared.options)
 
     def sql_of(self, template: str, parameters: Sequence[object]) -> str | None:
         """Return the SQL that a template says with its parameters.
@@ -219,7 +223,7 @@ class Compiler:
             raise _refused(text, operands, e) from None
         if key is not None:
             self._shortcuts.put(key, _shortcut(plan, kinds, question, text, key, literals) or _WholeWay())
-        return _compiled(plan, region, sql, options)
+        return _compiled(self.catalog, plan, region, sql, options)
 
     def _prepare(self, template: str) -> Prepared:
         if len(template) > MAX_CHARACTERS:
@@ -228,8 +232,7 @@ class Compiler:
         text = StatementText(template[: options.end], SubscriptionError)
         question = read_question(text, parameters=True)
         plan = make_plan(self.catalog, question, text)
-        relation = self.catalog.relations[plan.shape.relation]
-        types = [relation.column(name.text).type for name in question.compared]
+        types = compared_types(self.catalog, question, text)
         if question.limit is not None:
             types.append(_LIMIT)
         return Prepared.of(text, plan, question.constants, types, options)
@@ -261,7 +264,7 @@ def check_policy(shape: AnyShape, columns: Sequence[ColumnType | None], notify: 
     """Raise SubscriptionError, `unsupported`, where a policy is asked of an answer that it does not fit.
 
     MIN CHANGE is for one number. TRANSITIONS and ENTER are for rows of a filter that are known by their key: a row that
-    leaves is shown as it left, which is not always as it was told.
+    leaves is shown as it left, which is not always as it was told. Rows of a join have none that could be shown.
     """
     rows = isinstance(shape, FilterShape) and bool(shape.shown)
     if notify.kind == "min_change" and not _is_number(shape, columns):
@@ -273,6 +276,8 @@ def check_policy(shape: AnyShape, columns: Sequence[ColumnType | None], notify: 
         if not rows:
             what = f"NOTIFY {notify.text} of an answer that is not rows of a filter"
             hint = "It takes SELECT of columns, without ORDER BY; for all others there is NOTIFY LATEST."
+        elif is_join(shape.relation):
+            what, hint = f"NOTIFY {notify.text} of rows of a join", "A join takes NOTIFY EVERY CHANGE or LATEST."
         raise SubscriptionError("unsupported", what, hint=hint)
 
 
@@ -290,12 +295,16 @@ def _is_number(shape: AnyShape, columns: Sequence[ColumnType | None]) -> bool:
     return output.function in COUNTS or (type_ is not None and is_number_type(type_) and output.function != "distinct")
 
 
-def _compiled(plan: Plan, region: Region, sql: str, options: Options, pieces: Pieces | None = None) -> Compiled:
+def _compiled(
+    catalog: Catalog, plan: Plan, region: Region, sql: str, options: Options, pieces: Pieces | None = None
+) -> Compiled:
     notify = options.notify or EVERY_CHANGE
     if notify is not EVERY_CHANGE:
         check_policy(region.shape, plan.columns, notify)
     if options.snapshot is not None:
         check_snapshot(region.shape)
+    if isinstance(plan, FilterPlan) and plan.uncelled:
+        raise CellMissing(plan.uncelled, catalog.unserved.get(cell_name(plan.uncelled), ""))
     deliver = options.deliver or RECORDS
     snapshot = options.snapshot or ROWS
     return Compiled(region, plan.columns, plan.cost, sql, notify, options.ttl, deliver, pieces, snapshot)

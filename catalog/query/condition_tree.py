@@ -11,7 +11,7 @@ The constants stand beside the tree, numbered in the order of the text.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from sqlglot import exp
@@ -28,6 +28,7 @@ from catalog.query.unsupported import (
     refuse_side,
     unsupported,
 )
+from catalog.query.unsupported_joins import refuse_compared
 from catalog.sql.mistakes import Words
 from catalog.sql.statement_text import StatementText
 from catalog.types.literal import LiteralKind
@@ -110,6 +111,12 @@ class ConditionReader:
         self._check_foreign()
         return self._tree(node, False, 0)
 
+    def read_all(self, nodes: Sequence[exp.Expr], written: exp.Expr) -> Tree | None:
+        """Return the tree of conditions that are all to be met, None where there are none; they stand in `written`."""
+        self._check_foreign()
+        sides = [self._tree(node, False, 1) for node in nodes]
+        return And(tuple(sides), written) if len(sides) > 1 else sides[0] if sides else None
+
     def _check_foreign(self) -> None:
         words = Words(self._text.sql, self._text.tokens)
         for written, what, instead in _FOREIGN:
@@ -126,7 +133,7 @@ class ConditionReader:
             negated, node = not negated, node.this.unnest()
         if isinstance(node, exp.And | exp.Or):
             sides: list[Tree] = []
-            for side in _sides(node):
+            for side in sides_of(node):
                 tree = self._tree(side, negated, depth + 1)
                 sides.append(tree)
             return (And if isinstance(node, exp.And) is not negated else Or)(tuple(sides), written)
@@ -152,7 +159,7 @@ class ConditionReader:
     def _comparison(self, node: exp.Expr, negated: bool, written: exp.Expr) -> Condition:
         left, right, operator = node.this.unnest(), node.expression.unnest(), COMPARISONS[type(node)]
         if isinstance(left, exp.Column) and isinstance(right, exp.Column):
-            raise refuse_columns(self._text, node)
+            raise (refuse_compared if self._names.joined else refuse_columns)(self._text, node)
         if isinstance(right, exp.Column):
             left, right, operator = right, left, _MIRRORED[operator]
         if isinstance(left, exp.Column):
@@ -216,7 +223,7 @@ class ConditionReader:
         return len(self.operands) - 1
 
 
-def _sides(node: exp.Expr) -> list[exp.Expr]:
+def sides_of(node: exp.Expr) -> list[exp.Expr]:
     """Return what stands between the ANDs, or between the ORs, of a chain, in the order of the text."""
     kind, pending, sides = type(node), [node], []
     while pending:

@@ -8,14 +8,14 @@ from catalog.query.best_shape import BestShape
 from catalog.query.channel import Order
 from catalog.query.filter_shape import FilterShape
 from catalog.query.filter_terms import decode_terms
+from catalog.query.join_explanation import JoinExplanation, column_said, explain_join
 from catalog.query.shape import BEYOND_KEYS, LOWEST_KEY, Output, Region, Shape
-from catalog.query.value_set import ValueSet
+from catalog.query.value_text import held, shown, text
 from catalog.schema.catalog import Catalog
+from catalog.schema.join import Join, join_of_name, place_of
 from catalog.schema.relation import Relation
 from catalog.sql.names import quoted
-from catalog.types.column_type import ColumnType, JsonValue, Kind
-from catalog.types.order_key import after, text_of_key
-from catalog.types.value import to_json, value_of
+from catalog.types.column_type import JsonValue
 
 
 class Explanation(msgspec.Struct, frozen=True):
@@ -29,6 +29,7 @@ class Explanation(msgspec.Struct, frozen=True):
       empty: no row can ever meet it.
     where: of a filter, what each column has to be; a row has to meet all of one of them. None for all others.
     order: of first rows, the columns of the order; limit: how many rows.
+    join: of rows of a join, its cell and what each table is asked; `relation` is its name then.
     """
 
     relation: str
@@ -44,23 +45,26 @@ class Explanation(msgspec.Struct, frozen=True):
     where: list[dict[str, str]] | None
     order: list[str]
     limit: int | None
+    join: JoinExplanation | None
 
 
 def explain(catalog: Catalog, region: Region, cost: str) -> Explanation:
     """Return the facts about a region of a shape that `catalog` declares."""
     shape = region.shape
-    relation = catalog.relations[shape.relation]
+    relation = catalog.relation(shape.relation)
+    assert relation is not None, "the catalog that a region was compiled against has its relation"
+    join = join_of_name(shape.relation)
     codes = msgspec.json.decode(region.group)
     group: dict[str, JsonValue] | None = None
     if len(codes) == len(shape.grouped):
         pairs = zip(shape.grouped, codes, strict=True)
-        group = {name: _shown(relation.column(name).type, code) for name, code in pairs}
+        group = {name: shown(relation.column(name).type, code) for name, code in pairs}
     low, high = _bounds(relation, region)
     columns = [output.column for output in shape.outputs] if isinstance(shape, Shape) else _columns(shape)
     best = shape if isinstance(shape, BestShape) else None
     return Explanation(
         relation=shape.relation,
-        outputs=[written(output) for output in shape.outputs] or [quoted(name) for name in columns if name],
+        outputs=[written(output) for output in shape.outputs] or [_named(join, name) for name in columns if name],
         types=[None if name is None else str(relation.column(name).type) for name in columns],
         group=group,
         range=shape.range,
@@ -69,9 +73,10 @@ def explain(catalog: Catalog, region: Region, cost: str) -> Explanation:
         high=high,
         empty=region.empty,
         cost=cost,
-        where=_where(relation, shape.tested, region.terms) if isinstance(shape, FilterShape) else None,
+        where=_where(relation, join, shape.tested, region.terms) if isinstance(shape, FilterShape) else None,
         order=[] if best is None else [_ordered(order) for order in best.order],
         limit=None if best is None else best.limit,
+        join=None if join is None else _joined(join, relation, region),
     )
 
 
@@ -79,11 +84,20 @@ def _columns(shape: FilterShape | BestShape) -> list[str | None]:
     return [*shape.shown, *(output.column for output in shape.outputs)]
 
 
-def _where(relation: Relation, tested: tuple[str, ...], terms: bytes) -> list[dict[str, str]]:
-    boxes = [sorted(box.items()) for box in decode_terms(terms)]
-    return [
-        {tested[place]: held(relation.column(tested[place]).type, values) for place, values in box} for box in boxes
-    ]
+def _where(relation: Relation, join: Join | None, tested: tuple[str, ...], terms: bytes) -> list[dict[str, str]]:
+    said = [name if join is None else column_said(join, place_of(name)) for name in tested]
+    types = [relation.column(name).type for name in tested]
+    return [{said[i]: held(types[i], values) for i, values in sorted(box.items())} for box in decode_terms(terms)]
+
+
+def _named(join: Join | None, column: str) -> str:
+    """Return a column of the SELECT list as SQL."""
+    return quoted(column) if join is None else column_said(join, place_of(column))
+
+
+def _joined(join: Join, relation: Relation, region: Region) -> JoinExplanation:
+    assert isinstance(region.shape, FilterShape), "a join is asked for rows"
+    return explain_join(join, relation, region.shape.tested, decode_terms(region.terms))
 
 
 def _ordered(order: Order) -> str:
@@ -108,47 +122,6 @@ def written(output: Output) -> str:
             return f"{function.upper()}({name})"
 
 
-MOST_SHOWN = 10
-"""Intervals of a value set that are written out."""
-
-
-def held(type_: ColumnType, values: ValueSet) -> str:
-    """Return what a value set holds, for a person.
-
-    >>> held(ColumnType(Kind.BIGINT), ValueSet(((1, 3), (5, 5)), True))
-    '1 to 3, 5 or NULL'
-    """
-    said = [_interval(type_, *interval) for interval in values.intervals[:MOST_SHOWN]]
-    if len(values.intervals) > MOST_SHOWN:
-        said.append(f"{len(values.intervals) - MOST_SHOWN:,} more")
-    said += ["NULL"] * values.null
-    return " or ".join([", ".join(said[:-1]), said[-1]] if len(said) > 1 else said)
-
-
-def _interval(type_: ColumnType, lo: int | bytes, hi: int | bytes) -> str:
-    if isinstance(lo, int) and isinstance(hi, int):
-        if lo == hi:
-            return _json(_shown(type_, lo))
-        least, greatest = type_.reach
-        low = None if lo <= least else _json(_shown(type_, lo))
-        return _from_to(low, None if hi >= greatest else _json(_shown(type_, hi)), " to ", "up to ")
-    assert isinstance(lo, bytes) and isinstance(hi, bytes), "bounds are of one kind"
-    if hi == after(lo) if type_.kind is Kind.VARCHAR else int.from_bytes(hi) == int.from_bytes(lo) + 1:
-        return _json(_text(type_, lo))
-    low = None if lo == LOWEST_KEY else _json(_text(type_, lo))
-    return _from_to(low, None if hi == BEYOND_KEYS else _json(_text(type_, hi)), " to before ", "before ")
-
-
-def _from_to(low: str | None, high: str | None, between: str, before: str) -> str:
-    if low is None:
-        return "any value" if high is None else before + high
-    return f"from {low}" if high is None else low + between + high
-
-
-def _json(value: JsonValue) -> str:
-    return msgspec.json.encode(value).decode()
-
-
 def _bounds(relation: Relation, region: Region) -> tuple[JsonValue, JsonValue]:
     if region.shape.range is None:
         return None, None
@@ -156,18 +129,8 @@ def _bounds(relation: Relation, region: Region) -> tuple[JsonValue, JsonValue]:
     lo, hi = region.lo, region.hi
     if isinstance(lo, bytes) or isinstance(hi, bytes):
         assert isinstance(lo, bytes) and isinstance(hi, bytes), "bounds are of one kind"
-        low = None if lo == LOWEST_KEY else _text(type_, lo)
-        return low, None if hi == BEYOND_KEYS else _text(type_, hi)
+        low = None if lo == LOWEST_KEY else text(type_, lo)
+        return low, None if hi == BEYOND_KEYS else text(type_, hi)
     least, greatest = type_.reach
-    shown_low = None if not least < lo <= greatest else _shown(type_, lo)
-    return shown_low, None if not least <= hi < greatest else _shown(type_, hi)
-
-
-def _text(type_: ColumnType, key: bytes) -> str:
-    return key.decode() if type_.kind is Kind.VARCHAR else text_of_key(type_, key)
-
-
-def _shown(type_: ColumnType, code: int | str) -> JsonValue:
-    if isinstance(code, str) or type_.kind is Kind.VARCHAR:
-        return str(code)
-    return to_json(type_, value_of(type_, code))
+    shown_low = None if not least < lo <= greatest else shown(type_, lo)
+    return shown_low, None if not least <= hi < greatest else shown(type_, hi)

@@ -18,9 +18,9 @@ from catalog.query.filter_terms import MAX_COLUMNS, box_of_intervals, encode_ter
 from catalog.query.question import Question
 from catalog.query.range_plan import ColumnTests, measures, outputs_of
 from catalog.query.refusal import explained_name
-from catalog.query.resolution import check_buckets, column_of
+from catalog.query.resolution import Scope, check_buckets
 from catalog.query.shape import NO_GROUP, Region, group_key
-from catalog.query.statement_names import Name
+from catalog.query.statement_names import Name, Star
 from catalog.query.unsupported import unsupported
 from catalog.schema.relation import Column, Relation
 from catalog.sql.errors import SqlError
@@ -45,6 +45,7 @@ class FilterPlan:
     """What all filters of one template share: shape, types of what is shown, tests of the bucket columns, condition.
 
     ranges: the condition, where it is intervals of codes alone, and no column chooses a bucket.
+    uncelled: the tables of a join that no cell serves.
     """
 
     shape: FilterShape
@@ -52,6 +53,7 @@ class FilterPlan:
     bucket: tuple[ColumnTests, ...]
     form: BoxForm
     cost: str = TABLE_CHANGES
+    uncelled: tuple[str, ...] = ()
     ranges: Ranges | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
@@ -86,15 +88,16 @@ class FilterPlan:
         return NO_GROUP if len(values) < len(points) else group_key(values)
 
 
-def make_filter_plan(relation: Relation, question: Question, text: StatementText) -> FilterPlan:
+def make_filter_plan(scope: Scope, question: Question, text: StatementText) -> FilterPlan:
     """Resolve the names of a question for rows, or for totals over them.
 
     Raises SubscriptionError: `unknown_column`, `unsupported`, `unsupported_type`, `type_mismatch`.
     """
-    shown = shown_columns(relation, question, text)
+    relation = scope.relation
+    shown = shown_columns(scope, question, text)
     columns = tuple([c.type for c in shown]) if shown else measures(relation, question.items, text)
     conditions = list(conditions_of(question.condition))
-    found = {id(c): column_of(relation, c.column, text) for c in conditions}
+    found = {id(c): scope.column(c.column) for c in conditions}
     for condition in conditions:
         _check_texts(condition, found[id(condition)], text)
     compared = {column.name for column in found.values()}
@@ -104,7 +107,7 @@ def make_filter_plan(relation: Relation, question: Question, text: StatementText
     def placed(condition: Condition) -> tuple[int, ConditionSet]:
         column = found[id(condition)]
         operands = tuple([(i, question.operands[i].negative) for i in condition.operands])
-        made = ConditionSet.of(column.name, column.type, condition.operator, operands)
+        made = ConditionSet.of(condition.column.said, column.type, condition.operator, operands)
         return place[column.name], made
 
     names = tuple([column.name for column in shown])
@@ -115,23 +118,23 @@ def make_filter_plan(relation: Relation, question: Question, text: StatementText
     return FilterPlan(shape, columns, bucket, BoxForm.of(question.condition, placed))
 
 
-def shown_columns(relation: Relation, question: Question, text: StatementText) -> tuple[Column, ...]:
-    """Return the columns of a SELECT list, all of the table for `*`.
+def shown_columns(scope: Scope, question: Question, text: StatementText) -> tuple[Column, ...]:
+    """Return the columns of a SELECT list.
 
     Raises SubscriptionError: `unknown_column`, `unsupported`.
     """
     shown: list[Column] = []
     for name in question.shown:
-        shown += relation.columns if name is None else (_shown(relation, name, text),)
+        shown += scope.columns(name) if isinstance(name, Star) else (_shown(scope, name, text),)
     if len(shown) > MAX_SHOWN:
         what = f"a SELECT list of {len(shown):,} columns, where at most {MAX_SHOWN:,} are taken,"
         raise unsupported(text, what, text.keyword(("SELECT",)))
     return tuple(shown)
 
 
-def _shown(relation: Relation, name: Name, text: StatementText) -> Column:
+def _shown(scope: Scope, name: Name, text: StatementText) -> Column:
     try:
-        return column_of(relation, name, text)
+        return scope.column(name)
     except SqlError as error:
         raise explained_name(text, error) from None
 
@@ -146,7 +149,7 @@ def keys_in(relation: Relation, shown: Sequence[str]) -> tuple[int, ...]:
 def _check_texts(condition: Condition, column: Column, text: StatementText) -> None:
     function = _OF_TEXTS.get(condition.operator)
     if function is not None and column.type.kind is not Kind.VARCHAR:
-        what = f"`{column.name}` is {column.type}, and {function} takes texts"
+        what = f"`{condition.column.said}` is {column.type}, and {function} takes texts"
         hint = "Compare it by =, <>, <, <=, >, >=, BETWEEN or IN."
         raise text.refusal("type_mismatch", what, condition.column.span, hint)
 

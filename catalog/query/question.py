@@ -1,4 +1,4 @@
-"""A subscription as written: which columns or aggregates of which table, under which condition, in which order.
+"""A subscription as written: which columns or aggregates of which tables, under which condition, in which order.
 
 Only syntax: nothing here knows the catalog. The tree is read by allowing, node by node, what is known; whatever
 else it holds is refused by `catalog.query.unsupported`. Its WHERE is read by `catalog.query.condition_tree`.
@@ -10,14 +10,14 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from catalog.query.condition_tree import PLAIN, And, ConditionReader, Or, Tree, conditions_of
+from catalog.query.condition_tree import PLAIN, And, ConditionReader, Or, Tree, conditions_of, sides_of
+from catalog.query.from_clause import FromReader, KeyEquality, Source
 from catalog.query.operand import Operand, OperandReader
 from catalog.query.output import SUMS
 from catalog.query.refusal import explained
-from catalog.query.statement_names import Name, StatementNames
+from catalog.query.statement_names import Name, Star, StatementNames
 from catalog.query.unsupported import (
     ROW_CLAUSES,
-    refuse_alias,
     refuse_argument,
     refuse_beyond_range,
     refuse_extras,
@@ -26,10 +26,12 @@ from catalog.query.unsupported import (
     refuse_statement,
     unsupported,
 )
+from catalog.query.unsupported_joins import refuse_joined, refuse_many
+from catalog.schema.join import MOST_TABLES
 from catalog.sql.errors import SqlError
 from catalog.sql.statement_text import StatementText
 
-_CLAUSES = ("expressions", "from_", "where")
+_CLAUSES = ("expressions", "from_", "joins", "where")
 _AGGREGATES: dict[type[exp.Expr], str] = {
     exp.Min: "min",
     exp.Max: "max",
@@ -62,17 +64,20 @@ class Ordered:
 class Question:
     """What is asked of the rows of `table` that meet `condition`, which is None where there is no WHERE.
 
-    Either `items`, aggregates of them, or `shown`, their columns, in which None is `*`. With `limit`, only the first in
-    `order`. operands: the constants of the condition, in the order of the text.
+    Either `items`, aggregates of them, or `shown`, their columns. With `limit`, only the first in `order`. operands:
+    the constants of the condition, in the order of the text.
+    Of a join `joined` has all tables, `table` being the first, and its rows are those of which `equal` holds.
     """
 
     items: tuple[Item, ...]
-    shown: tuple[Name | None, ...]
+    shown: tuple[Name | Star, ...]
     table: Name
     condition: Tree | None
     operands: tuple[Operand, ...]
     order: tuple[Ordered, ...] = ()
     limit: Operand | None = None
+    joined: tuple[Source, ...] = ()
+    equal: tuple[KeyEquality, ...] = ()
 
     @property
     def constants(self) -> tuple[Operand, ...]:
@@ -129,54 +134,95 @@ def _read(text: StatementText, parameters: bool) -> Question:
         raise text.refusal("syntax", "the text holds no statement", hint="Write SELECT MIN(column) FROM table.")
     if len(statements) > 1:
         raise unsupported(text, "more than one statement", statements[1], "Register each as a subscription of its own.")
-    return _Reader(text, parameters).question(statements[0].unnest())
+    tree = statements[0].unnest()
+    if not isinstance(tree, exp.Select):
+        raise refuse_statement(text, tree)
+    return _Reader(text, parameters, bool(tree.args.get("joins"))).question(tree)
 
 
 class _Reader:
-    """Reads one tree. The functions of the SELECT list and the alias become known on the way."""
+    """Reads one tree. The functions of the SELECT list and what tables are called become known on the way."""
 
-    def __init__(self, text: StatementText, parameters: bool) -> None:
+    def __init__(self, text: StatementText, parameters: bool, joined: bool) -> None:
         self._text = text
         self._functions: set[str] = set()
-        self._table = Name("", None)
-        self._names = StatementNames(text)
+        self._names = StatementNames(text, joined)
+        self._from = FromReader(text, self._names)
         self._constants = OperandReader(text, parameters)
         self._conditions = ConditionReader(text, self._names, self._constants)
 
-    def question(self, tree: exp.Expr) -> Question:
-        if not isinstance(tree, exp.Select):
-            raise refuse_statement(self._text, tree)
+    def question(self, tree: exp.Select) -> Question:
         known = (*_CLAUSES, "distinct")
         refuse_extras(self._text, tree, (*known, *ROW_CLAUSES))
         if tree.args.get("distinct") is None and all(map(_is_column, self._items(tree))):
-            return self._rows(tree, known)
+            return self._joined(tree, known) if self._names.joined else self._rows(tree, known)
+        if self._names.joined:
+            self._from.read(tree, False)
+            raise self._no_rows(tree)
         read = self._distinct(tree) if tree.args.get("distinct") is not None else self._aggregates(tree)
         refuse_extras(self._text, tree, known)
-        self._read_table(tree, False)
+        (source,), _ = self._from.read(tree, False)
         items = tuple([Item(function, None if node is None else self._names.column(node)) for function, node in read])
         condition = self._condition(tree)
         if not self._functions <= set(SUMS):
             self._refuse_beyond_range(condition)
-        return Question(items, (), self._table, condition, tuple(self._conditions.operands))
+        return Question(items, (), source.table, condition, tuple(self._conditions.operands))
+
+    def _joined(self, tree: exp.Select, known: tuple[str, ...]) -> Question:
+        """Read a SELECT of columns of several tables."""
+        sources, on = self._from.read(tree, True)
+        if len(sources) > MOST_TABLES:
+            raise refuse_many(self._text, len(sources), sources[MOST_TABLES].table.span)
+        for name, clause in (("order", "ORDER BY"), ("limit", "LIMIT"), ("offset", "OFFSET")):
+            if tree.args.get(name) is not None:
+                raise refuse_joined(self._text, clause)
+        refuse_extras(self._text, tree, known)
+        shown = tuple([self._shown(item.unalias().unnest()) for item in tree.expressions])
+        where, equal = self._equalities(tree)
+        condition = self._conditions.read_all(where, tree)
+        operands = tuple(self._conditions.operands)
+        return Question((), shown, sources[0].table, condition, operands, joined=sources, equal=(*on, *equal))
+
+    def _no_rows(self, tree: exp.Select) -> SqlError:
+        """Return the refusal of a SELECT list over a join that has anything but columns."""
+        if tree.args.get("distinct") is not None:
+            return refuse_joined(self._text, "DISTINCT")
+        item = next(item.unalias().unnest() for item in tree.expressions if not _is_column(item))
+        aggregate = _AGGREGATES.get(type(item))
+        return (
+            refuse_select_item(self._text, item) if aggregate is None else refuse_joined(self._text, aggregate.upper())
+        )
+
+    def _equalities(self, tree: exp.Select) -> tuple[list[exp.Expr], list[KeyEquality]]:
+        """Part the WHERE of a join into conditions and equalities of columns, all of which are to be met."""
+        where, conditions, equal = tree.args.get("where"), list[exp.Expr](), list[KeyEquality]()
+        node = None if where is None else where.this.unnest()
+        for side in sides_of(node) if isinstance(node, exp.And) else [] if node is None else [node]:
+            equality = self._from.equality(side)
+            if equality is None:
+                conditions.append(side)
+            else:
+                equal.append(equality)
+        return conditions, equal
 
     def _rows(self, tree: exp.Select, known: tuple[str, ...]) -> Question:
-        """Read a SELECT of columns."""
+        """Read a SELECT of columns of one table."""
         refuse_extras(self._text, tree, (*known, "order", "limit"))
-        self._read_table(tree, True)
+        (source,), _ = self._from.read(tree, True)
         shown = tuple([self._shown(item.unalias().unnest()) for item in tree.expressions])
         condition = self._condition(tree)
         order, limit = tree.args.get("order"), tree.args.get("limit")
         if order is None and limit is None:
-            return Question((), shown, self._table, condition, tuple(self._conditions.operands))
+            return Question((), shown, source.table, condition, tuple(self._conditions.operands))
         if order is None or limit is None:
             raise refuse_order(self._text, order, limit)
         self._refuse_beyond_range(condition)
         ordered = tuple([self._ordered(each) for each in order.expressions])
         refuse_extras(self._text, limit, ("expression",))
         most = self._constants.read(limit.expression.unnest(), limit)
-        return Question((), shown, self._table, condition, tuple(self._conditions.operands), ordered, most)
+        return Question((), shown, source.table, condition, tuple(self._conditions.operands), ordered, most)
 
-    def _shown(self, item: exp.Expr) -> Name | None:
+    def _shown(self, item: exp.Expr) -> Name | Star:
         star = item.this if isinstance(item, exp.Column) and isinstance(item.this, exp.Star) else item
         if not isinstance(star, exp.Star):
             assert isinstance(item, exp.Column)
@@ -186,8 +232,9 @@ class _Reader:
         if isinstance(item, exp.Column):
             if item.args.get("db") is not None:
                 raise unsupported(self._text, "a schema before `*`", item, "Write * alone.")
-            self._names.check_table(item.args["table"])
-        return None
+            called = self._names.table(item.args["table"])
+            return Star(called if self._names.joined else "")
+        return Star()
 
     def _ordered(self, node: exp.Expr) -> Ordered:
         refuse_extras(self._text, node, ("this", "desc", "nulls_first"))
@@ -250,24 +297,3 @@ class _Reader:
         if item.expressions or not isinstance(column, exp.Column) or isinstance(column.this, exp.Star):
             raise refuse_argument(self._text, item, _AGGREGATES[type(item)].upper())
         return aggregate, column
-
-    def _read_table(self, tree: exp.Select, rows: bool) -> None:
-        source = tree.args.get("from_")
-        if source is None:
-            what = "a SELECT without FROM"
-            raise unsupported(self._text, what, self._text.keyword(("SELECT",)), "Say which table: FROM table.")
-        table = source.this
-        if not isinstance(table, exp.Table):
-            what = "a subquery in FROM" if isinstance(table, exp.Subquery) else "anything but a table in FROM"
-            raise unsupported(self._text, what, table if self._text.span(table) else self._text.keyword(("FROM",)))
-        if table.args.get("db") is not None:
-            raise unsupported(self._text, "a schema before the table's name", table, "Write the table's name alone.")
-        refuse_extras(self._text, table, ("this", "alias"))
-        if not isinstance(table.this, exp.Identifier):
-            raise unsupported(self._text, "a function in FROM", table, "Write the table's name alone.")
-        self._table = self._names.alias = self._names.name(table.this)
-        alias = table.args.get("alias")
-        if alias is not None:
-            refuse_extras(self._text, alias, ("this",))
-            self._names.alias = self._names.name(alias.this)
-            refuse_alias(self._text, alias.this, rows)

@@ -2,12 +2,46 @@
 
 from __future__ import annotations
 
-from catalog.query.statement_names import Name
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from catalog.query.statement_names import Name, Star
 from catalog.schema.catalog import Catalog
 from catalog.schema.relation import Column, Relation
 from catalog.sql.errors import suggestion
 from catalog.sql.names import quoted
 from catalog.sql.statement_text import StatementText
+
+
+class Scope(Protocol):
+    """What the names of columns in a statement stand for: columns of `relation`."""
+
+    @property
+    def relation(self) -> Relation:
+        """The relation whose rows are asked for."""
+
+    def column(self, name: Name) -> Column:
+        """Return the column of this name. Raises the text's error, `unknown_column`."""
+
+    def columns(self, star: Star) -> Sequence[Column]:
+        """Return what a star stands for."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableScope:
+    """The names of a statement over one table."""
+
+    relation: Relation
+    text: StatementText
+
+    def column(self, name: Name) -> Column:
+        """Return the column of this name. Raises the text's error, `unknown_column`."""
+        return column_of(self.relation, name, self.text)
+
+    def columns(self, star: Star) -> Sequence[Column]:
+        """Return all columns."""
+        return self.relation.columns
 
 
 def relation_of(catalog: Catalog, name: Name, text: StatementText) -> Relation:

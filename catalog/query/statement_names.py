@@ -1,4 +1,4 @@
-"""Names in a statement: of its table, and of columns, which may have the table's name or alias before them."""
+"""Names in a statement: of its tables, and of columns, which may have a table's name or alias before them."""
 
 from __future__ import annotations
 
@@ -13,18 +13,39 @@ from catalog.sql.statement_text import Span, StatementText
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A name of a table or column, folded to lower case unless it was quoted."""
+    """A name of a table or column, folded to lower case unless it was quoted.
+
+    of: what the table of a column is called, where the statement joins several and the column's name says so.
+    """
 
     text: str
     span: Span | None
+    of: str = ""
+
+    @property
+    def said(self) -> str:
+        """The name as a refusal shows it."""
+        return f"{self.of}.{self.text}" if self.of else self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Star:
+    """`*`, all columns; with `of`, those of the table that is called so in a join."""
+
+    of: str = ""
 
 
 class StatementNames:
-    """Reads the names of one statement. `alias` is what its table is called, known once FROM is read."""
+    """Reads the names of one statement.
 
-    def __init__(self, text: StatementText) -> None:
+    called: what its tables are called, as far as FROM is read.  joined: whether they are several, and a column's name
+    keeps which of them it is of.
+    """
+
+    def __init__(self, text: StatementText, joined: bool = False) -> None:
         self._text = text
-        self.alias = Name("", None)
+        self.called: list[str] = []
+        self.joined = joined
 
     def column(self, node: exp.Column) -> Name:
         """Return the name of a column. Raises the text's error: `unsupported`, `unknown_column`."""
@@ -33,16 +54,20 @@ class StatementNames:
         if node.name.startswith("$"):
             raise refuse_parameter(self._text, node)
         qualifier = node.args.get("table")
-        if qualifier is not None:
-            self.check_table(qualifier)
-        return self.name(node.this)
+        of = "" if qualifier is None else self.table(qualifier)
+        name = self.name(node.this)
+        return Name(name.text, name.span, of) if self.joined else name
 
-    def check_table(self, qualifier: exp.Expr) -> None:
-        """Raise the refusal of what stands before a dot, unless it is what the table is called."""
-        if self.name(qualifier).text != self.alias.text:
+    def table(self, qualifier: exp.Expr) -> str:
+        """Return what stands before a dot. Raises the text's error, `unknown_column`, unless a table is called so."""
+        name = self.name(qualifier).text
+        if name not in self.called:
             what = f"`{qualifier.name}` is no table of this subscription"
-            hint = f"Its table is called `{self.alias.text}` here."
+            hint = f"Its table is called `{self.called[0]}` here."
+            if self.joined:
+                hint = f"Its tables are called {', '.join(f'`{each}`' for each in self.called)} up to here."
             raise self._text.refusal("unknown_column", what, qualifier, hint)
+        return name
 
     def name(self, node: exp.Expr) -> Name:
         """Return a name. Raises the text's error, `unsupported`, where there is none."""

@@ -6,13 +6,16 @@
     atoms    a = #     b BETWEEN # AND #     c IN ($, $)          # a number, $ a string
     tail     NOTIFY LATEST                                        left to whoever reads options
 
+A head may join tables, and then an atom's column may say of which it is: q.a = 5.
+
 Twenty columns make millions of templates, and a hundred atoms. Three rules make of a template what the parser would
 have made of it; where one does not apply, it is for the parser.
 
 1. *Form*: head and atoms are words and literals in ASCII, without quotes, comments or parentheses but those of IN and
    of functions. So each AND but that of BETWEEN joins two atoms, and nothing in an atom binds weaker than it.
 2. *Proof*, once an atom: between two other conditions under AND it is the second of three sides, and the whole is a
-   template (`template.py`).
+   template (`template.py`). One of which the column says its table is read in a join of a table called so, and is for
+   heads alone that join one which is.
 3. *Proof*, once a head: with one condition behind WHERE it is a statement. The parser goes from left to right, and has
    read the head before it sees what follows.
 """
@@ -21,7 +24,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from catalog.query.condition_tree import And, Condition, Or, Tree
 from catalog.query.operand import Operand
@@ -44,14 +47,18 @@ _BLANKS = " \t\r\n"
 _B, _BS = f"[{_BLANKS}]", f"[{_BLANKS}]*"
 _NAME = "[a-z_][a-z0-9_]*"
 _CONSTANT = f"(?:(?:-{_BS})?{_NUMBER}|{_STRING}|(?:DATE|TIMESTAMP){_B}+{_STRING}|TRUE|FALSE|NULL)"
-_HALF_FORM = f"{_NAME}{_B}+(?:NOT{_B}+)?BETWEEN{_B}+{_CONSTANT}"
+_COLUMN = f"(?:{_NAME}\\.)?{_NAME}"
+_HALF_FORM = f"{_COLUMN}{_B}+(?:NOT{_B}+)?BETWEEN{_B}+{_CONSTANT}"
 _FORMS = (
-    f"{_NAME}{_BS}(?:=|<>|!=|<=|>=|<|>){_BS}{_CONSTANT}",
+    f"{_COLUMN}{_BS}(?:=|<>|!=|<=|>=|<|>){_BS}{_CONSTANT}",
     f"{_HALF_FORM} AND {_CONSTANT}",
-    f"{_NAME}{_B}+(?:NOT{_B}+)?IN{_BS}\\({_BS}{_CONSTANT}(?:{_BS},{_BS}{_CONSTANT})*{_BS}\\)",
-    f"{_NAME}{_B}+(?:NOT{_B}+)?LIKE{_B}+{_STRING}",
-    f"{_NAME}{_B}+IS{_B}+(?:NOT{_B}+)?NULL",
+    f"{_COLUMN}{_B}+(?:NOT{_B}+)?IN{_BS}\\({_BS}{_CONSTANT}(?:{_BS},{_BS}{_CONSTANT})*{_BS}\\)",
+    f"{_COLUMN}{_B}+(?:NOT{_B}+)?LIKE{_B}+{_STRING}",
+    f"{_COLUMN}{_B}+IS{_B}+(?:NOT{_B}+)?NULL",
 )
+_TABLE = f"{_NAME}(?:{_B}+{_NAME}){{0,2}}"
+_EQUAL = f"{_COLUMN}{_BS}={_BS}{_COLUMN}"
+_JOIN = f"{_B}+(?:INNER{_B}+)?JOIN{_B}+{_TABLE}{_B}+ON{_B}+{_EQUAL}(?:{_B}+AND{_B}+{_EQUAL})*"
 _OPTION = f"(?:{'|'.join(OPTION_WORDS)})(?![a-z0-9_])"
 
 
@@ -61,17 +68,19 @@ def _pattern(text: str) -> re.Pattern[str]:
 
 
 _WHERE, _AND = _pattern(f"{_B}WHERE{_B}"), _pattern(f"{_B}AND{_B}")
-_HEAD = _pattern(f"{_BS}SELECT{_B}[a-z0-9_.,*(){_BLANKS}]+{_B}FROM{_B}+{_NAME}(?:{_B}+{_NAME}){{0,2}}{_BS}")
+_HEAD = _pattern(f"{_BS}SELECT{_B}[a-z0-9_.,*(){_BLANKS}]+{_B}FROM{_B}+{_TABLE}(?:{_JOIN}){{0,3}}{_BS}")
 _ATOM, _HALF = _pattern("|".join(_FORMS)), _pattern(_HALF_FORM)
+_QUALIFIER = _pattern(_NAME)
 _TAIL, _HAS_OPTION = _pattern(f";|{_B}{_OPTION}"), _pattern(f"(?<![a-z0-9_]){_OPTION}")
 
 
 @dataclass(frozen=True, slots=True)
 class _Atom:
-    """A condition; the constants in `tree` are numbered from 0."""
+    """A condition; the constants in `tree` are numbered from 0. `of`: the table of a join that it says, or ''."""
 
     tree: Tree
     operands: tuple[Operand, ...]
+    of: str
 
 
 class _Half:
@@ -182,11 +191,14 @@ def _proven(marked: str) -> Question | None:
 
 
 def _read_atom(written: str) -> _Atom | None:
-    question = _proven(f"SELECT * FROM t WHERE x = 1 AND {written} AND x = 1")
+    before, dot, _ = written.partition(".")
+    of = before if dot and _QUALIFIER.fullmatch(before) else ""
+    tables = f"t AS {of} JOIN t AS {of}_ ON {of}.x = {of}_.x" if of else "t"
+    question = _proven(f"SELECT * FROM {tables} WHERE x = 1 AND {written} AND x = 1")
     sides = question.condition.sides if question is not None and isinstance(question.condition, And) else ()
     if question is None or len(sides) != 3:
         return None
-    return _Atom(_shifted(sides[1], -1), question.operands[1:-1])
+    return _Atom(_shifted(sides[1], -1), question.operands[1:-1], of.lower())
 
 
 def _shifted(tree: Tree, by: int) -> Tree:
@@ -198,7 +210,10 @@ def _shifted(tree: Tree, by: int) -> Tree:
 
 
 def _together(head: Question, atoms: Sequence[_Atom], statement: str) -> Assembled | None:
-    """Return a statement of which the parts are known, None where its functions do not take its condition."""
+    """Return a statement of which the parts are known.
+
+    None where its functions do not take its condition, or a condition names a table that it does not join.
+    """
     sides: list[Tree] = []
     operands: list[Operand] = []
     for atom in atoms:
@@ -207,7 +222,9 @@ def _together(head: Question, atoms: Sequence[_Atom], statement: str) -> Assembl
     condition = sides[0] if len(sides) == 1 else And(tuple(sides), sides[0].node)
     if not {item.function for item in head.items} <= set(SUMS) and beyond_range(condition) is not None:
         return None
-    question = Question(head.items, head.shown, head.table, condition, tuple(operands))
+    if not {atom.of for atom in atoms} <= {"", *(source.called for source in head.joined)}:
+        return None
+    question = replace(head, condition=condition, operands=tuple(operands))
     fixed = sum([operand.kind in (LiteralKind.BOOLEAN, LiteralKind.NULL) for operand in operands])
     last = max(statement.rfind(_NUMBER), statement.rfind(_STRING))
     return Assembled(question, len(operands) - fixed, len(statement) - last - 1)

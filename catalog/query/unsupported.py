@@ -21,7 +21,8 @@ SUPPORTED = (
     "columns and constants with =, <>, <, <=, >, >=, BETWEEN, IN, LIKE 'prefix%', IS [NOT] NULL, AND, OR, NOT; "
     "and SELECT MIN(m), MAX(m), COUNT(DISTINCT c), or DISTINCT c, FROM t [WHERE a = constant AND ... AND x BETWEEN low "
     "AND high], with ranges also by <, <=, >, >=, on one column, and under such a WHERE SELECT columns or *, with "
-    "ORDER BY columns, ending in the primary key, and LIMIT k."
+    "ORDER BY columns, ending in the primary key, and LIMIT k; and SELECT columns or * FROM a JOIN b ON a.k = b.k "
+    "[WHERE condition], of two to four tables, each OR in it of one table."
 )
 
 _ONE_ROW = "The answer is always one row: leave it out."
@@ -37,7 +38,7 @@ _PER_VALUE = "Register one subscription for each value: WHERE column = constant.
 
 _CLAUSES: dict[str, tuple[tuple[str, ...], str, str | None]] = {
     "with_": (("WITH",), "WITH", None),
-    "joins": (("JOIN", ","), "a join", "Each subscription asks one table."),
+    "joins": (("JOIN", ","), "a join within a table", "Write JOIN and ON behind each table: a JOIN b ON a.k = b.k."),
     "laterals": (("LATERAL",), "LATERAL", None),
     "group": (("GROUP BY",), "GROUP BY", _PER_VALUE),
     "having": (("HAVING",), "HAVING", None),

@@ -1,4 +1,4 @@
-"""The catalog's language: a text of CREATE TABLE and DROP TABLE statements turns one catalog into the next.
+"""The catalog's language: a text of statements about tables and joins turns one catalog into the next.
 
 The catalog at version v is the fold of `apply_ddl` over the records 0 to v of the catalog topic. A text is applied
 whole or not at all. What a CREATE TABLE does to a table that exists:
@@ -8,7 +8,8 @@ whole or not at all. What a CREATE TABLE does to a table that exists:
     anything else                                refused, with what differs and what to do
     CREATE TABLE IF NOT EXISTS                   nothing, as in SQL
 
-A table that was dropped and created again is another one: `born` is the version that created it.
+A table that was dropped and created again is another one: `born` is the version that created it. What CREATE JOIN and
+its like do is in `cell_ddl.py`.
 
 A table on a topic of tidewire's own or of Kafka's is refused. Earlier versions took it, and a record of the catalog
 topic must go on meaning what it meant: in `fold_ddl` such a table is set aside, and all else of the text holds.
@@ -16,11 +17,14 @@ topic must go on meaning what it meant: in `fold_ddl` such a table is set aside,
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import MappingProxyType
 
 from sqlglot import exp
 
 from catalog.schema.catalog import Catalog
+from catalog.schema.cell import Cell
+from catalog.schema.cell_ddl import Cells, CellStatement, is_kept_name, parts_of, to_cell_ddl
 from catalog.schema.ddl_mistakes import SUPPORTED, explained_ddl
 from catalog.schema.declaration import Declaration, read_table, read_table_name
 from catalog.schema.evolution import evolve
@@ -46,7 +50,8 @@ def fold_ddl(catalog: Catalog, text: str, version: int) -> Catalog:
     """Return `catalog` after a text of the catalog topic, which an earlier version may have taken.
 
     As `apply_ddl`, but a table of which no record can ever be a row stays, since the other tables of its text would be
-    lost with it, and one on a topic that is not free is set aside. Nobody can declare either any more.
+    lost with it, and one on a topic that is not free is set aside. Nobody can declare either any more. A cell for which
+    there is no room is one that the engine refuses.
     """
     return _applied(catalog, text, version, new=False)
 
@@ -65,28 +70,44 @@ def _applied(catalog: Catalog, text: str, version: int, new: bool) -> Catalog:
 
 
 def _folded(catalog: Catalog, source: StatementText, version: int, new: bool) -> Catalog:
-    if not source.statements:
+    statements = list(parts_of(source))
+    if not statements:
         raise source.refusal("syntax", "the text holds no statement", hint=SUPPORTED)
     relations = {**catalog.relations, **catalog.aside}
-    for statement in source.statements:
-        if isinstance(statement, exp.Create) and statement.kind == "TABLE":
+    cells = Cells.of(catalog)
+    for statement in statements:
+        if isinstance(statement, CellStatement):
+            cells.apply(statement, _parted(relations, catalog.prefix)[0], source, version, new)
+        elif isinstance(statement, exp.Create) and statement.kind == "TABLE":
             declaration = read_table(statement, source, version)
             if new:
                 _refuse_internal_topic(declaration, source, catalog.prefix)
+                _refuse_kept_name(declaration, relations, source)
             if _create(relations, declaration, bool(statement.args.get("exists")), source) and new:
                 _check_readable(declaration, source)
         elif isinstance(statement, exp.Drop) and statement.kind == "TABLE":
-            _drop(relations, statement, source)
+            for name in _drop(relations, statement, source):
+                cells.forget(name)
         else:
             place = source.first_token(statement)
             raise source.refusal("unsupported", "this statement is not part of a catalog", place, SUPPORTED)
-    aside = {name: r for name, r in relations.items() if owner_of(r.topic, catalog.prefix) is not None}
-    free = {name: relation for name, relation in relations.items() if name not in aside}
-    return Catalog(version, MappingProxyType(free), catalog.prefix, MappingProxyType(aside))
+    free, aside = map(MappingProxyType, _parted(relations, catalog.prefix))
+    made, refused = MappingProxyType(cells.made), MappingProxyType(cells.refused)
+    return Catalog(version, free, catalog.prefix, aside, made, refused)
 
 
-def to_ddl(relation: Relation) -> str:
-    """Return the canonical CREATE TABLE of `relation`: `apply_ddl` of it declares the same table."""
+def _parted(relations: Mapping[str, Relation], prefix: str) -> tuple[dict[str, Relation], dict[str, Relation]]:
+    """Part tables that can be read from those that stand on a topic which is not free."""
+    aside = {name: r for name, r in relations.items() if owner_of(r.topic, prefix) is not None}
+    return {name: relation for name, relation in relations.items() if name not in aside}, aside
+
+
+def to_ddl(declared: Relation | Cell) -> str:
+    """Return the canonical statement for a table or a cell: `apply_ddl` of it declares the same."""
+    return to_cell_ddl(declared) if isinstance(declared, Cell) else _table_ddl(declared)
+
+
+def _table_ddl(relation: Relation) -> str:
     lines = [_column_ddl(c, c.name in relation.key) for c in relation.columns]
     lines.append(f"PRIMARY KEY ({', '.join(quoted(name) for name in relation.key)})")
     options = {"topic": relation.topic, "format": relation.format, "absent": relation.absent}
@@ -113,6 +134,13 @@ def _refuse_internal_topic(declaration: Declaration, source: StatementText, pref
         raise source.refusal("conflict", what, declaration.topic_span, hint)
 
 
+def _refuse_kept_name(declaration: Declaration, relations: Mapping[str, Relation], source: StatementText) -> None:
+    name = declaration.relation.name
+    if is_kept_name(name) and name not in relations:
+        hint = "Choose another name; joins and what serves them are called so."
+        raise source.refusal("conflict", f"the name `{name[:60]}` is kept", declaration.name_span, hint)
+
+
 def _create(relations: dict[str, Relation], declaration: Declaration, spare: bool, source: StatementText) -> bool:
     """Enter a declaration; with `spare`, only where there is no table of its name. Return whether it was entered."""
     new = declaration.relation
@@ -136,7 +164,9 @@ def _check_readable(declaration: Declaration, source: StatementText) -> None:
         raise source.refusal(code, fault.what, place, fault.hint)
 
 
-def _drop(relations: dict[str, Relation], statement: exp.Drop, source: StatementText) -> None:
+def _drop(relations: dict[str, Relation], statement: exp.Drop, source: StatementText) -> list[str]:
+    """Take out the tables of a DROP TABLE; return those that there were."""
+    dropped = []
     for name, value in statement.args.items():
         if value and name not in ("exists", "tables", "this", "kind"):
             word = name.upper()
@@ -146,6 +176,8 @@ def _drop(relations: dict[str, Relation], statement: exp.Drop, source: Statement
         name = read_table_name(table, source)
         if name in relations:
             del relations[name]
+            dropped.append(name)
         elif not statement.args.get("exists"):
             hint = suggestion(name, relations, "table") + " DROP TABLE IF EXISTS drops nothing without complaint."
             raise source.refusal("unknown_table", f"there is no table `{name}`", table, hint)
+    return dropped

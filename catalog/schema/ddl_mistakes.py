@@ -13,7 +13,9 @@ from catalog.sql.statement_text import StatementText
 from catalog.types.declared_type import written_type
 from catalog.types.foreign_types import instead_of, is_foreign
 
-SUPPORTED = "Supported: CREATE TABLE [IF NOT EXISTS] and DROP TABLE [IF EXISTS], separated by `;`."
+SUPPORTED = (
+    "Supported: CREATE TABLE [IF NOT EXISTS], DROP TABLE [IF EXISTS], CREATE JOIN and DROP JOIN, separated by `;`."
+)
 _WORDS = ("CREATE", "DROP", "TABLE", "WITH", "PRIMARY", "KEY", "NOT", "NULL", "EXISTS")
 _BEHIND_TYPES = ("NOT", "NULL", "PRIMARY", "KEY", "AS", "DEFAULT", "UNIQUE")
 _LATER = "Write the CREATE TABLE again with nullable columns appended; to change anything else, DROP TABLE before it."

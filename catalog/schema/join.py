@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from itertools import permutations, product
+from typing import Any
 
 import msgspec
 
@@ -26,6 +27,8 @@ from catalog.schema.relation import Column, Relation
 
 Place = tuple[int, str]
 """A column of a join: the position of its table, and its name there."""
+MOST_TABLES = 4
+"""Of one join."""
 _MARK = '[["'
 """What the name of a join begins with, which no name of a table does."""
 
@@ -37,17 +40,25 @@ class Join(msgspec.Struct, frozen=True, order=True, array_like=True):
     classes: tuple[tuple[Place, ...], ...]
 
     @classmethod
-    def of(cls, tables: Iterable[str], equal: Iterable[tuple[Place, Place]]) -> tuple[Join, tuple[int, ...]]:
+    def of(
+        cls,
+        tables: Iterable[str],
+        equal: Iterable[tuple[Place, Place]],
+        written: Callable[[tuple[int, ...]], Any] = lambda positions: (),
+    ) -> tuple[Join, tuple[int, ...]]:
         """Return the canonical join of `tables` under `equal`, and the position in it that each table got.
 
-        Columns that are equal to the same column are one class. Cost: up to 24 forms are compared for four tables.
+        Columns that are equal to the same column are one class. Where a table stands twice, several positions may make
+        the same join: chosen are those for which what is `written` of it is least, in the order of `tables` if it is
+        alike. Cost: up to 24 forms are compared for four tables.
         """
         named, classes = list(tables), _classes(equal)
         forms = []
         for places in _orders(named):
             moved = tuple(sorted(tuple(sorted((places[p], column) for p, column in each)) for each in classes))
-            forms.append((cls(tuple(sorted(named)), moved), places))
-        return min(forms)
+            forms.append((cls(tuple(sorted(named)), moved), written(places), places))
+        join, _, positions = min(forms)
+        return join, positions
 
     @property
     def name(self) -> str:
@@ -60,9 +71,14 @@ class Join(msgspec.Struct, frozen=True, order=True, array_like=True):
         return cell_name(self.tables)
 
 
+def is_join(relation: str) -> bool:
+    """Whether a relation of this name is a join, not a table. New tables may not be named so (`cell_names.py`)."""
+    return relation.startswith(_MARK)
+
+
 def join_of_name(name: str) -> Join | None:
     """Return the join whose relation has this name, None if no join's has it."""
-    if not name.startswith(_MARK):
+    if not is_join(name):
         return None
     try:
         join = msgspec.json.decode(name, type=Join)

@@ -2,19 +2,23 @@
 
 A text that does not apply is skipped by everyone, so anybody may write nonsense to the catalog's topic. A statement of
 a newer version may not be skipped: whoever does not know it would answer by another catalog than all others do. So
-what later versions declare besides tables begins with words that are kept for it, and is known by them alone; whatever
-follows is theirs.
+what later versions declare besides tables and joins begins with words that are kept for it, and is known by them alone;
+whatever follows is theirs. A statement about a join is of a newer version where it has a form that is not known
+(`cell_ddl.py`).
 """
 
 from __future__ import annotations
 
-from sqlglot.errors import TokenError
+from collections.abc import Sequence
+from itertools import product
 
-from catalog.sql.mistakes import Words
-from catalog.sql.statement_text import tokens_of
+from sqlglot.tokenizer_core import Token
 
-_VERBS = ("ALTER", "CREATE", "DROP")
-_OBJECTS = ("JOIN", "VIEW")
+from catalog.schema.cell_ddl import is_about_cell, read_cell_statement, split_statements
+from catalog.sql.errors import CatalogError, SqlError
+from catalog.sql.statement_text import StatementText
+
+_NEWER = frozenset(product(("ALTER", "CREATE", "DROP"), ("JOIN", "VIEW")))
 
 
 def newer_statement(text: str) -> str:
@@ -26,11 +30,20 @@ def newer_statement(text: str) -> str:
     ('CREATE VIEW', '')
     """
     try:
-        words = Words(text, tokens_of(text))
-    except TokenError:
+        source = StatementText(text, CatalogError)
+        statements = list(split_statements(source.tokens))
+    except SqlError:
         return ""
-    for at in range(len(words)):
-        begins = at == 0 or words.word(at - 1) == ";"
-        if begins and words.word(at) in _VERBS and words.word(at + 1) in _OBJECTS:
-            return f"{words.word(at)} {words.word(at + 1)}"
+    for tokens in statements:
+        words = tuple([text[token.start : token.end + 1].upper() for token in tokens[:2]])
+        if words in _NEWER if not is_about_cell(tokens) else not _is_known(tokens, source):
+            return " ".join(words)
     return ""
+
+
+def _is_known(tokens: Sequence[Token], source: StatementText) -> bool:
+    try:
+        read_cell_statement(tokens, source)
+    except SqlError:
+        return False
+    return True

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import difflib
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
+from catalog.sql.names import quoted
 from state.errors import UserError
 
 _BEFORE, _AFTER = 60, 40
@@ -41,8 +42,26 @@ class CatalogError(SqlError):
 class SubscriptionError(SqlError):
     """A subscription is refused.
 
-    Codes: `syntax`, `unknown_table`, `unknown_column`, `unsupported`, `unsupported_type`, `type_mismatch`, `malformed`.
+    Codes: `syntax`, `unknown_table`, `unknown_column`, `unsupported`, `unsupported_type`, `type_mismatch`, `malformed`,
+    `no_cell`.
     """
+
+
+class CellMissing(SubscriptionError):
+    """A question over a join is right, but no cell serves its tables (yet); code `no_cell`.
+
+    Fields: `tables`, sorted; `reason`, why the engine makes no cell for them, or ''.
+    """
+
+    def __init__(self, tables: Sequence[str], reason: str = "") -> None:
+        self.tables = tuple(tables)
+        self.reason = reason
+        said = " and ".join(f"`{table}`" for table in self.tables)
+        what = f"nothing serves joins of {said} alone" if len(self.tables) == 1 else f"nothing serves joins of {said}"
+        hint = f"It begins with CREATE JOIN {', '.join(map(quoted, self.tables))} in the catalog."
+        if reason:
+            what, hint = f"{what}: {reason}", f"{hint} Then it is tried again."
+        super().__init__("no_cell", what, hint=hint)
 
 
 def position(sql: str, offset: int) -> tuple[int, int]:

@@ -122,7 +122,10 @@ class StatementText:
 
         Raises the text's error with code `syntax`. Cost: 0.3-0.5 ms for a subscription of 80 characters.
         """
-        tokens = self.tokens
+        return self.parsed(self.tokens)
+
+    def parsed(self, tokens: list[Token]) -> list[exp.Expr]:
+        """Return the trees of some of the text's statements, given their tokens. Raises and costs as `statements`."""
         try:
             trees = on_own_stack(lambda: _DIALECT.parser().parse(tokens, self.sql))
         except _PlacedParseError as e:
@@ -154,6 +157,12 @@ class StatementText:
     def token_before(self, offset: int) -> Token | None:
         """Return the last token that begins before `offset`."""
         return next((t for t in reversed(self.tokens) if t.start < offset), None)
+
+    def name_of(self, token: Token) -> str | None:
+        """Return the name that a token is where a name has to stand, folded unless it is quoted; None if it is none."""
+        if token.token_type is TokenType.IDENTIFIER:
+            return token.text
+        return token.text.lower() if token.token_type in _Parser.ID_VAR_TOKENS else None
 
     def keyword(self, words: Iterable[str], start: int = 0, end: int | None = None) -> Token | None:
         """Return the first unquoted token in [start, end) that is one of `words` (upper case); outer levels first."""

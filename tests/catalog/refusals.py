@@ -1,6 +1,6 @@
-"""The golden file of refusals: statements, each with the code and the message that a user sees.
+"""The golden files of refusals: statements, each with the code and the message that a user sees.
 
-The file is a list of blocks divided by lines of `====`; a block is the statement, a line `---- CODE`, and what
+Each file is a list of blocks divided by lines of `====`; a block is the statement, a line `---- CODE`, and what
 `str()` of the error says. `python -m tests.catalog.refusals` writes the answers of today; read the difference.
 """
 
@@ -12,6 +12,7 @@ from pathlib import Path
 
 from catalog.schema.ddl import apply_ddl
 from catalog.sql.errors import SqlError
+from tests.catalog import joined
 from tests.catalog.sample import CATALOG, compiler
 
 HERE = Path(__file__).parent
@@ -23,6 +24,11 @@ def refuse_subscription(sql: str) -> SqlError | None:
     return _caught(lambda: compiler().compile(sql))
 
 
+def refuse_join(sql: str) -> SqlError | None:
+    """What the compiler says against a question over several tables, or None."""
+    return _caught(lambda: joined.compiler().compile(sql))
+
+
 def refuse_catalog(sql: str) -> SqlError | None:
     """What the catalog says against `sql`, or None."""
     return _caught(lambda: apply_ddl(CATALOG, sql, 1))
@@ -30,6 +36,7 @@ def refuse_catalog(sql: str) -> SqlError | None:
 
 FILES: dict[str, Callable[[str], SqlError | None]] = {
     "refusals_subscription.txt": refuse_subscription,
+    "refusals_join.txt": refuse_join,
     "refusals_catalog.txt": refuse_catalog,
 }
 

@@ -17,6 +17,8 @@ from catalog.query.compiler import Compiled, Compiler
 from catalog.query.shape import Region
 from catalog.sql.errors import SubscriptionError
 from state.order_code import code_of_double
+from tests.catalog.joined import BARE
+from tests.catalog.joined import CATALOG as JOINED
 from tests.catalog.sample import CATALOG
 from tests.effort import examples
 from tests.oracle.naive_float import hard_texts, naive_real
@@ -178,3 +180,37 @@ def test_options_are_read_for_those_that_have_the_same() -> None:
     assert [made[i].ttl for i in range(3)] == [3600, 7200, 10800] and len(made) == 40
     twice = [f"SELECT MIN(price) FROM stock WHERE risk < {i} TTL {i} TTL 5" for i in range(1, 40)]
     assert together(twice) == {}
+
+
+JOIN = "FROM quote q JOIN filing f ON q.symbol = f.symbol"
+joined = st.tuples(
+    st.sampled_from([f"q.id {JOIN}", f"* {JOIN} AND q.day = f.day", "price FROM quote"]),
+    st.lists(
+        st.sampled_from(
+            ["q.price BETWEEN {} AND {}", "volume < {}", "f.weight >= {}", "kind = 'a'", "f.open", "id = {}"]
+        ),
+        min_size=1,
+        max_size=3,
+    ).map(" AND ".join),
+    st.lists(numbers, min_size=6, max_size=6),
+    st.sampled_from(["", " NOTIFY LATEST", " NOTIFY ENTER", " TTL 5"]),
+).map(lambda t: f"SELECT {t[0]} WHERE {t[1].format(*t[2])}{t[3]}")
+
+
+@settings(max_examples=examples(60), deadline=None)
+@given(st.lists(joined, min_size=1, max_size=4), st.integers(0, 99))
+def test_joins_together_are_as_alone(chosen: list[str], seed: int) -> None:
+    source = random.Random(seed)
+    many = [source.choice(chosen) for _ in range(20)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bulk_compiler, "FEW", 1)
+        for row, compiled in together(many, Compiler(JOINED)).items():
+            assert compiled == Compiler(JOINED).compile(many[row]), many[row]
+        uncelled = together(many, Compiler(BARE)).values()
+    assert all(compiled.region.shape.relation == "quote" for compiled in uncelled)
+
+
+def test_joins_are_compiled_together() -> None:
+    many = [f"SELECT q.id {JOIN} WHERE q.price BETWEEN {i} AND {i + 2} AND f.weight < {i}.5" for i in range(40)]
+    assert len(together(many, Compiler(JOINED))) == 40
+    assert together(many, Compiler(BARE)) == {}

@@ -7,10 +7,10 @@ from catalog.sql.errors import SubscriptionError
 from catalog.sql.statement_text import StatementText
 
 
-def column(written: str, alias: str = "t") -> Name:
+def column(written: str, *called: str) -> Name:
     text = StatementText(f"SELECT {written} FROM t", SubscriptionError)
-    names = StatementNames(text)
-    names.alias = Name(alias, None)
+    names = StatementNames(text, len(called) > 1)
+    names.called += called or ["t"]
     return names.column(text.statements[0].expressions[0])
 
 
@@ -35,3 +35,12 @@ def test_the_alias_hides_the_name() -> None:
     assert column("s.price", "s").text == "price"
     with pytest.raises(SubscriptionError, match="no table of this subscription"):
         column("t.price", "s")
+
+
+def test_a_column_of_a_join_keeps_its_table() -> None:
+    assert [(c.text, c.of, c.said) for c in (column("S.price", "s", "r"), column("price", "s", "r"))] == [
+        ("price", "s", "s.price"),
+        ("price", "", "price"),
+    ]
+    with pytest.raises(SubscriptionError, match="called `s`, `r` up to here"):
+        column("t.price", "s", "r")

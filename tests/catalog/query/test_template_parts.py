@@ -7,6 +7,8 @@ from catalog.query.compiler import Compiled, Compiler
 from catalog.query.template import split
 from catalog.query.template_parts import TemplateParts
 from catalog.sql.errors import SubscriptionError
+from tests.catalog.joined import BARE
+from tests.catalog.joined import CATALOG as JOINED
 from tests.catalog.sample import CATALOG, compiler
 from tests.effort import examples
 
@@ -51,7 +53,7 @@ spelled = st.sampled_from([str, str, str.lower])
 
 
 @st.composite
-def atoms(draw) -> str:
+def atoms(draw, names=names) -> str:
     name, gap, tight, say = draw(names), draw(blanks), draw(few), draw(spelled)
     one, other = draw(constants), draw(constants)
     negated = draw(st.sampled_from(["", "", f"NOT{draw(blanks)}"]))
@@ -77,6 +79,23 @@ def atoms(draw) -> str:
     return draw(st.sampled_from([written] * 14 + [*odd, name, f"{written} OR open", f"{name} IS UNKNOWN"]))
 
 
+PAIRED = "SELECT q.id FROM quote q JOIN filing f ON"
+joined_heads = st.sampled_from(
+    ["SELECT q.id, f.kind FROM quote q JOIN filing AS f ON q.symbol = f.symbol",
+     "SELECT * FROM quote q INNER JOIN quote r ON q.id=r.volume AND q.symbol = R.symbol",
+     "select quote.price from quote join filing on quote.symbol = filing.symbol join sector s on s.symbol = kind",
+     "SELECT q.* FROM quote AS q JOIN filing f ON q.symbol = f.symbol and q.id = nope",
+     f"{PAIRED} q.symbol = f.id", "SELECT q.id FROM quote q JOIN filing f", f"{PAIRED} (q.id = f.id)",
+     "SELECT MIN(q.id) FROM quote q JOIN filing f ON q.id = f.id", f"{PAIRED} q.id = f.id NOTIFY LATEST",
+     "SELECT q.id FROM quote q LEFT JOIN filing f ON q.id = f.id", "SELECT q.id FROM quote q, filing f",
+     "SELECT q.id FROM quote q JOIN office f ON q.symbol = f.town", "SELECT price FROM quote",
+     "SELECT q.id FROM quote t JOIN filing f ON t.id = f.id"]
+)  # fmt: skip
+joined_names = st.sampled_from(
+    ["q.volume", "q.volume", "q.price", "Q.symbol", "f.kind", "f.weight", "f.open", "quote.id", "filing.weight",
+     "price", "kind", "symbol", "r.price", "q.nope", "t.id", "x.x", "left.id", "q.q.id", "q .volume", 's."Rank"',
+     "case.id", "_.x"]
+)  # fmt: skip
 heads = st.sampled_from(
     ["SELECT symbol FROM stock", "SELECT symbol, price FROM stock", "select * from stock",
      "SELECT COUNT(*) FROM stock",
@@ -99,14 +118,15 @@ joints = st.sampled_from([" AND ", " AND ", " AND ", " and\n", "\tAND ", " OR ",
 
 
 @st.composite
-def statements(draw) -> str:
-    conditions = draw(st.lists(atoms(), min_size=1, max_size=4))
+def statements(draw, heads=heads, names=names) -> str:
+    conditions = draw(st.lists(atoms(names), min_size=1, max_size=4))
     joint = draw(joints)
     return f"{draw(heads)}{draw(blanks)}{draw(spelled)('WHERE')}{draw(blanks)}{joint.join(conditions)}{draw(tails)}"
 
 
 SHARED = Compiler(CATALOG, max_templates=64)
 """It forgets what it knows all the time."""
+SHARED_JOINED, SHARED_BARE = Compiler(JOINED, max_templates=64), Compiler(BARE, max_templates=64)
 
 
 @given(st.lists(statements(), min_size=20, max_size=20))
@@ -116,6 +136,18 @@ def test_put_together_is_as_parsed(some) -> None:
         expected = parsed(sql)
         assert told(SHARED.compile, sql) == expected
         assert told(SHARED.compile, sql) == expected
+
+
+@given(st.lists(statements(joined_heads, joined_names), min_size=20, max_size=20))
+@settings(deadline=None, max_examples=examples(300))
+def test_joins_put_together_are_as_parsed(some) -> None:
+    for sql in some:
+        expected = told(lambda text: Compiler(JOINED)._compile_whole(text, None, []), sql)
+        for _ in range(2):
+            assert told(SHARED_JOINED.compile, sql) == expected
+        missing = told(lambda text: Compiler(BARE)._compile_whole(text, None, []), sql)
+        assert told(SHARED_BARE.compile, sql) == missing
+        assert isinstance(expected, tuple) == isinstance(missing, tuple) or missing[0] == "no_cell"
 
 
 @pytest.mark.parametrize(
@@ -164,6 +196,25 @@ def test_what_is_put_together(sql) -> None:
 )
 def test_what_is_left_to_the_parser(condition) -> None:
     assert assembled(HEAD + condition) is None
+
+
+JOIN = "SELECT q.id FROM quote q JOIN filing AS f ON q.symbol = f.symbol AND f.day=q.day WHERE "
+
+
+@pytest.mark.parametrize("condition", ["q.price BETWEEN 1 AND 2 AND F.kind IN ('a', 'b')", "kind = 'a' AND Q.id >= -5"])
+def test_what_is_put_together_of_a_join(condition) -> None:
+    found = assembled(JOIN + condition)
+    assert found is not None and len(found.question.joined) == len(found.question.equal) == 2
+    assert told(Compiler(JOINED).compile, JOIN + condition) == told(
+        lambda text: Compiler(JOINED)._compile_whole(text, None, []), JOIN + condition
+    )
+
+
+@pytest.mark.parametrize(
+    "condition", ["g.price = 1", "q.id = f.id", "q.id = f.id AND q.price = 1", "q.a.b = 1", "q.left.x = 1"]
+)
+def test_what_is_left_to_the_parser_of_a_join(condition) -> None:
+    assert assembled(JOIN + condition) is None
 
 
 def test_functions_that_take_a_range_are_left_where_there_is_more() -> None:

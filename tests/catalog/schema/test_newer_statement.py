@@ -12,6 +12,10 @@ from catalog.schema.newer_statement import newer_statement
     [
         ("CREATE VIEW v AS SELECT k FROM t", "CREATE VIEW"),
         ("-- of a newer version\n create  join j ON ( ~ )", "CREATE JOIN"),
+        ("CREATE JOIN a, b WITH ('buckets'='8')", "CREATE JOIN"),
+        ("DROP JOIN a; ALTER JOIN a", "ALTER JOIN"),
+        ("REFUSE JOIN a", "REFUSE JOIN"),
+        ("CREATE JOIN a, b; DROP JOIN c; REFUSE JOIN a BECAUSE 'x'", ""),
         ("CREATE TABLE t (k BIGINT PRIMARY KEY); DROP VIEW v", "DROP VIEW"),
         ("ALTER VIEW v", "ALTER VIEW"),
         ("CREATE TABLE view (k BIGINT)", ""),
