@@ -163,7 +163,7 @@ def _take_over(view: CellView) -> None:
     """Lay the orderings out and let them take the batch over, as a table does."""
     for each in view.views:
         for key, order in each.orderings.items():
-            order.commit(each.layout(key), each.replay)
+            order.follow(each.replay)
 
 
 def _seconds(work: Callable[[], object]) -> float:

@@ -58,8 +58,7 @@ def pack_rows(header: Header, rows: SentRows, first: int) -> bytes:
         keys.append((joins.index(name), class_, position, place))
     others: dict[str, Any] = {}
     for i, column in enumerate(rows.columns.values()):
-        value, known = nullable("value", column.codes, column.known).values()
-        numbers |= {f"value/{i}": value, f"null/{i}": 1 - known}
+        numbers |= _packed(i, column)
         texts = column.strings if column.texts is None else column.texts
         if texts is not None:
             others[f"texts/{i}"] = text_list(texts, len(rows))
@@ -86,6 +85,14 @@ def read_rows(header: Header, columns: Columns) -> PackedRows:
         raise ValueError("a row that dies before it is born")
     values = {name: _value(columns, i) for i, name in enumerate(header.needed[0])}
     return PackedRows(header, SentRows(header.table, born, died, _keys(header, columns), values))
+
+
+def _packed(place: int, column: SentColumn) -> dict[str, npt.NDArray[Any] | int]:
+    """Return the columns of integers that a column of rows becomes."""
+    if column.known.all():
+        return {f"value/{place}": column.codes, f"null/{place}": 0}
+    value, known = nullable("value", column.codes, column.known).values()
+    return {f"value/{place}": value, f"null/{place}": 1 - known}
 
 
 def row_sizes(rows: SentRows) -> I64:
