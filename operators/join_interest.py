@@ -133,7 +133,7 @@ class JoinInterests:
         return sorted({*self.told(table), *(column for name, column in places if name == table)})
 
     def orderings(self, table: str, relation: Relation) -> set[OrderingKey]:
-        """Return the orderings (`state/ordering.py`) by which rows of a table are found: to be kept between batches."""
+        """Return the orderings by which rows of a table are found, to be kept from batch to batch."""
         steps = (step for join in self.joins() for step in sought(join))
         return {(tuple(relation.index(name) for name in columns), None) for name, columns in steps if name == table}
 

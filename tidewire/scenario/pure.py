@@ -83,7 +83,7 @@ class PureEngine:
 
     def _make_cells(self) -> None:
         """Declare the joins that subscriptions wait for, as an edge does."""
-        for tables in sorted({tables for edge in self._pipeline.edges for tables in edge.cells_wanted}):
+        for tables in sorted({tables for edge in self._pipeline.edges for tables in edge.cells_wanted()}):
             self._pipeline.apply(f"CREATE JOIN {', '.join(map(quoted, tables))}")
 
     def _relation(self, table: str) -> Relation:
