@@ -18,6 +18,7 @@ from operators.equality_hashes import U32, equality_hashes, text_code
 from operators.join_interest import JoinInterests, Kind
 from operators.join_keys import distinct
 from state.box_sieve import Sieve
+from state.boxes import Boxes
 from state.change_batch import I64, Bool
 from state.order_code import INT64_MAX, INT64_MIN
 
@@ -71,7 +72,10 @@ class WantedVersions:
         """Return the virtual edges that have boxes of a kind, and these."""
         if kind not in self._sieves:
             edges = sorted(ve for ve, each in self._edges.items() if kind in each.boxes)
-            self._sieves[kind] = edges, Sieve([[self._edges[ve].boxes[kind] for ve in edges]])
+            boxes = [self._edges[ve].boxes[kind] for ve in edges]
+            if not kind.equal:  # all have the one group: there is nothing to look up
+                boxes = [Boxes(each.bounds, (None,) * len(each)) for each in boxes]
+            self._sieves[kind] = edges, Sieve([boxes])
         return self._sieves[kind]
 
 
