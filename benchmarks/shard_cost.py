@@ -27,6 +27,7 @@ from connectors.record import OutRecord, RawRecords
 from connectors.topics import Topics
 from operators.packed import PackedMessages, unpack
 from shard import pipeline
+from shard.decode import decode, settle
 from shard.group import Group
 from shard.order import order
 from shard.pipeline import GroupResult, GroupSpec, process_group
@@ -112,9 +113,9 @@ def stages(dump: Dump) -> dict[str, float]:
     passed("open")
     rows = order(records, TOPICS.registrations, ["stock"]).rows["stock"]
     passed("order")
-    decoded = pipeline.decode(member, rows, spec.several)
+    decoded = decode(member, rows, spec.several)
     passed("decode")
-    resolved = pipeline.settle(member, decoded, rows)
+    resolved = settle(member, decoded, rows)
     passed("settle")
     outgoing, *_ = pipeline.apply(member, resolved)
     passed("reformulate")

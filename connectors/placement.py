@@ -1,14 +1,15 @@
 """Which groups have a record: what the shuffle, the fold of the log and the chain in one process all go by.
 
-A *group* is one key of the Spark query, and holds *members*: today a shard of a table each, alone in a group of its
-name. A record of a topic goes to every group that has a member which reads the topic: to all of them where the member
-takes the whole table, and by the bucket of its key (`formats/bucket.py`) where it takes one. A registration names a
-member and goes to that member's group.
+A *group* is one key of the Spark query, and holds *members*: a shard of a table, alone in a group of its name, or in a
+cell (`catalog/schema/cell.py`) the copies of its tables. A record of a topic goes to every group that has a member
+which reads the topic: to all of them where the member takes the whole table, and by the bucket of its key
+(`formats/bucket.py`) where it takes one. A registration names a member and goes to that member's group; copies are not
+asked, their cell is.
 
-    groups       stock/0: stock (whole)          topic stock -> all to stock/0 and pair/0
+    groups       stock/0: stock (whole)          topic stock -> all to stock/0 and the cell
                  trade/0: trade, bucket 0        topic trade -> bucket 0 to trade/0, bucket 1 to trade/1,
-                 trade/1: trade, bucket 1                       all to pair/0
-                 pair/0:  stock, trade (whole)
+                 trade/1: trade, bucket 1                       all to the cell
+                 cell/stock+trade/0: stock, trade (whole)
 
 What nobody reads goes nowhere: records of another topic, registrations that name no member.
 """
@@ -32,12 +33,13 @@ from state.change_batch import I64
 class Member:
     """What a group holds of a table: the rows of one bucket, or all of them where `bucket` is None.
 
-    `name` is what registrations give as their key.
+    `name` is what registrations give as their key; they give `cell` where it is a copy in one.
     """
 
     name: str
     relation: Relation
     bucket: int | None = None
+    cell: str = ""
 
 
 class Placement:
@@ -53,18 +55,25 @@ class Placement:
         self._relations: dict[str, Relation] = {}
         for group, members in groups.items():
             for member in members:
-                self._home[member.name.encode()] = group
+                self._home[(member.cell or member.name).encode()] = group
                 self._members.setdefault(group, {})[member.name] = member.relation.topic
                 self._relations[member.relation.topic] = member.relation
                 self._readers.setdefault(member.relation.topic, {}).setdefault(member.bucket, []).append(group)
 
     @classmethod
     def of(cls, catalog: Catalog) -> Placement:
-        """Return the placement in which each shard of each table is alone in a group of its name."""
+        """Return the placement in which each shard of each table, and each cell, is a group of its name.
+
+        A cell that lacks a table is none.
+        """
         groups: dict[str, list[Member]] = {}
         for relation in catalog.relations.values():
             for bucket, name in enumerate(relation.shards):
                 groups[name] = [Member(name, relation, bucket if relation.bucket_by else None)]
+        for cell in catalog.cells.values():
+            copied = [(table, catalog.relations[table]) for table in cell.tables if table in catalog.relations]
+            if len(copied) == len(cell.tables):
+                groups[cell.name] = [Member(cell.member(table), relation, cell=cell.name) for table, relation in copied]
         return cls(groups)
 
     def members(self, group: str) -> tuple[str, ...]:

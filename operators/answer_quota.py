@@ -33,5 +33,9 @@ class AnswerQuota:
         about = f"{rows:,} rows of {size:,} bytes meet it, expected at most {self.rows:,} of {self.bytes:,}"
         return Refused(CODE, about, _HINT)
 
+    def beyond(self, rows: int, at_least: str = "") -> Refused:
+        """Return why so many rows are not told, whatever their size; `at_least` stands before their number."""
+        return Refused(CODE, f"{at_least}{rows:,} rows meet it, expected at most {self.rows:,}", _HINT)
+
 
 QUOTA = AnswerQuota()

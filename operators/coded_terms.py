@@ -26,6 +26,7 @@ from catalog.query.value_set import ValueSet
 from catalog.schema.relation import Relation
 from catalog.types.column_type import ColumnType, Kind
 from catalog.types.order_key import text_of_key
+from operators.readable_rows import Images, Texts
 from state import text_rank
 from state.byte_table import Strings
 from state.change_batch import I64, Bool
@@ -43,12 +44,13 @@ class CodedRows:
 
     def __init__(self, relation: Relation, rows: RowStore) -> None:
         self.relation = relation
-        self.rows = rows
-        self.still = rows.still()
+        self.rows: Texts = rows
+        self.still: Images = rows.still()
+        self._count = len(rows)
         self._ranks: dict[int, tuple[I64, Strings]] = {}
 
     def __len__(self) -> int:
-        return len(self.rows)
+        return self._count
 
     def codes(self, column: int) -> tuple[I64, Bool]:
         """Return the code of each row, and where it has a value."""

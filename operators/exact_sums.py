@@ -16,9 +16,9 @@ import numpy as np
 
 from catalog.types.column_type import ColumnType, Kind
 from operators.exact_units import unit_of
+from operators.readable_rows import Texts
 from state.change_batch import I64, Bool
 from state.order_code import doubles_of_codes
-from state.row_store import RowStore
 
 _LIMB = 32
 _LOW = 2**_LIMB - 1
@@ -45,7 +45,7 @@ class ExactSums:
         return cls(np.stack([codes & _LOW, codes >> _LIMB]))
 
     @classmethod
-    def of_texts(cls, type_: ColumnType, numbers: I64, there: Bool, rows: RowStore, column: int) -> ExactSums:
+    def of_texts(cls, type_: ColumnType, numbers: I64, there: Bool, rows: Texts, column: int) -> ExactSums:
         """Return the sums of wide decimals given as dictionary numbers. Cost: 1 us for each different one, besides."""
         used, which = np.unique(numbers[there], return_inverse=True)
         units = [unit_of(type_, text) for text in rows.texts_of(column, used)]

@@ -22,7 +22,6 @@ import numpy as np
 from catalog.query.channel import Channel
 from catalog.query.filter_shape import FilterShape
 from catalog.query.shape import Region, Shape
-from catalog.schema.relation import Relation
 from operators.answer import Parts, Tally
 from operators.answer_quota import QUOTA, AnswerQuota
 from operators.coded_terms import CodedRows
@@ -30,8 +29,8 @@ from operators.exact_sums import ExactSums
 from operators.projection import Projection
 from operators.reply import Asked, Digest, Reply, Rows, Same
 from operators.row_search import MANY, Found, search
+from state.change_batch import I64
 from state.row_digest import Digest as Told
-from state.row_store import RowStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +42,14 @@ class FirstAnswers:
 
 
 class FirstRows:
-    """Answers filters over the rows of a table as they are. `key`: the 16 bytes under which rows are hashed."""
+    """Answers filters over the rows of a table or a join as they are.
 
-    def __init__(
-        self, relation: Relation, rows: RowStore, key: bytes, many: int = MANY, quota: AnswerQuota = QUOTA
-    ) -> None:
-        self._relation = relation
-        self._rows = CodedRows(relation, rows)
+    `key`: the 16 bytes under which rows are hashed.
+    """
+
+    def __init__(self, rows: CodedRows, key: bytes, many: int = MANY, quota: AnswerQuota = QUOTA) -> None:
+        self._relation = rows.relation
+        self._rows = rows
         self._key = key
         self._quota = quota
         self._many = many
@@ -65,6 +65,11 @@ class FirstRows:
                 self._enter_rows(shape, found, which, asked, answers)
         return FirstAnswers([answers[i] for i in range(len(regions))], len(found.rows))
 
+    def digest(self, region: Region, asked: Asked, rows: I64) -> Told:
+        """Return the digest of `rows`, projected to what `region` shows. Cost: what projections say."""
+        assert isinstance(region.shape, FilterShape)
+        return Told.of(*self._projection(_hashed(region.shape, asked.by_keys)).hashes(self._key, rows))
+
     def _enter_rows(
         self,
         shape: FilterShape,
@@ -76,7 +81,7 @@ class FirstRows:
         """Write the answers of the regions `which`, all of which show the rows that `shape` shows."""
         sent = [i for i in which if asked[i].told is None and not asked[i].digest_only]
         for by_keys in (False, True):
-            shown = [shape.shown[place] for place in shape.keys] if by_keys else shape.shown
+            shown = _hashed(shape, by_keys)
             summed = [i for i in which if (asked[i].told or asked[i].digest_only) and asked[i].by_keys is by_keys]
             for i, digest in zip(summed, self._digests(shown, found.only(summed)), strict=True):
                 if asked[i].told == digest:
@@ -146,6 +151,11 @@ def _by_list(regions: Sequence[Region]) -> list[tuple[FilterShape, list[int]]]:
     for i, region in enumerate(regions):
         of_shape[id(region.shape)].append(i)
     return list(lists.values())
+
+
+def _hashed(shape: FilterShape, by_keys: bool) -> Sequence[str]:
+    """Return the columns of rows that digests are over."""
+    return [shape.shown[place] for place in shape.keys] if by_keys else shape.shown
 
 
 def columns_of(shape: FilterShape) -> set[str]:

@@ -7,6 +7,8 @@ A packed record is an Arrow IPC stream whose schema metadata holds a JSON header
     messages  shard -> edge    wire/messages.py
     images    shard -> edge    wire/images.py
     best      shard -> edge    wire/best.py
+    rows      cell  -> edge    wire/sent_rows.py
+    changes   cell  -> edge    wire/timeline.py
     snapshot  shard -> edge    wire/snapshot.py
     register  edge -> shard    wire/registrations.py
     summary   edge -> shard    wire/summary.py
@@ -45,8 +47,10 @@ from operators.wire.registrations import (
     pack_registrations,
     read_registrations,
 )
+from operators.wire.sent_rows import PackedRows, read_rows
 from operators.wire.snapshot import BYTES_PER_ANSWER, PackedSnapshot, pack_snapshot, read_snapshot
 from operators.wire.summary import PackedSummary, pack_summary, read_summary
+from operators.wire.timeline import PackedChanges, read_changes
 from state.errors import StateError
 
 __all__ = [
@@ -56,10 +60,12 @@ __all__ = [
     "Header",
     "Packed",
     "PackedBest",
+    "PackedChanges",
     "PackedError",
     "PackedImages",
     "PackedMessages",
     "PackedRegistrations",
+    "PackedRows",
     "PackedSnapshot",
     "PackedSummary",
     "RegionColumns",
@@ -75,13 +81,24 @@ __all__ = [
     "unpack_sound",
 ]
 
-Packed = PackedMessages | PackedImages | PackedBest | PackedSnapshot | PackedRegistrations | PackedSummary
+Packed = (
+    PackedMessages
+    | PackedImages
+    | PackedBest
+    | PackedRows
+    | PackedChanges
+    | PackedSnapshot
+    | PackedRegistrations
+    | PackedSummary
+)
 
 _Reader = Callable[[Header, Columns], Packed]
 _READERS: dict[str, _Reader] = {
     "messages": read_messages,
     "images": read_images,
     "best": read_best,
+    "rows": read_rows,
+    "changes": read_changes,
     "snapshot": read_snapshot,
     "register": read_registrations,
     "summary": read_summary,

@@ -12,10 +12,10 @@ import msgspec
 import numpy as np
 
 from catalog.schema.relation import Relation
+from operators.readable_rows import Images, Texts
 from operators.reply import encode_rows
 from state.change_batch import I64
 from state.row_digest import U64, hashes
-from state.row_store import Replay, RowStore
 
 VALUE_BYTES = 16
 """What a value counts that is neither VARCHAR nor a wide decimal; these count the bytes of their JSON, and one."""
@@ -24,7 +24,7 @@ VALUE_BYTES = 16
 class Projection:
     """The columns `shown` of the rows of a table as they are; a column may stand twice."""
 
-    def __init__(self, relation: Relation, rows: RowStore, still: Replay, shown: Sequence[str]) -> None:
+    def __init__(self, relation: Relation, rows: Texts, still: Images, shown: Sequence[str]) -> None:
         self._rows = rows
         self._still = still
         self._columns = [relation.index(name) for name in shown]

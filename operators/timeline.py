@@ -15,6 +15,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from state.change_batch import I64, Bool
 
 STORED = -1
@@ -28,11 +30,25 @@ KeyName = tuple[str, int, int]
 
 @dataclass(frozen=True, slots=True)
 class SentColumn:
-    """One column of k row versions: order codes, or places in `texts` where the column has none; 0 where not known."""
+    """One column of k row versions: order codes, or places in `texts` where the column has none; 0 where not known.
+
+    Each text stands once.
+    """
 
     codes: I64
     known: Bool
     texts: list[str] | None = None
+
+    def take(self, rows: I64) -> SentColumn:
+        """Return the versions at `rows`, with the texts that they name, in the order of these."""
+        codes, known = self.codes[rows], self.known[rows]
+        if self.texts is None:
+            return SentColumn(codes, known)
+        used = np.zeros(len(self.texts), np.bool_)
+        used[codes[known]] = True
+        place = np.append(np.cumsum(used) - 1, 0)  # unknown values have place 0, also where there are no texts
+        texts = [self.texts[i] for i in np.flatnonzero(used).tolist()]
+        return SentColumn(np.where(known, place[codes], 0), known, texts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +57,8 @@ class SentRows:
 
     born, died: int64[k], numbers of changes in the batch.  columns: by name, those that somebody needs.
     keys: int64[k] each, the number of the row's values in the columns of a class; -1 where one is NULL, or where two of
-    its columns that must be equal differ.
+    its columns that must be equal differ. Only of joins that some row is sent for; joins by the same columns may share
+    an array.
     """
 
     table: str
@@ -49,6 +66,16 @@ class SentRows:
     died: I64
     keys: dict[KeyName, I64]
     columns: dict[str, SentColumn]
+
+    def __len__(self) -> int:
+        return len(self.born)
+
+    def take(self, rows: I64) -> SentRows:
+        """Return the versions at `rows`. Cost: O(rows) a column; keys that are shared stay so."""
+        taken = {id(key): key[rows] for key in self.keys.values()}
+        keys = {name: taken[id(key)] for name, key in self.keys.items()}
+        columns = {name: column.take(rows) for name, column in self.columns.items()}
+        return SentRows(self.table, self.born[rows], self.died[rows], keys, columns)
 
 
 @dataclass(frozen=True, slots=True)

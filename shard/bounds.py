@@ -8,14 +8,18 @@ registrations come in another order, and none that was let in before may be turn
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from catalog.query.channel import Channel
 from catalog.query.shape import AnyShape
+from catalog.schema.join import Join
 from operators.answer_quota import CODE, QUOTA, AnswerQuota
 from operators.channel_binding import OrderingKey
 from operators.channel_kinds import bind
+from operators.join_walk import sought
 from operators.reply import Refused
+from shard.cell import CellState
 from shard.state import ShardState
 from state.rank_order import RankKey
 
@@ -53,6 +57,45 @@ def held(state: ShardState, bounds: Bounds) -> dict[str, tuple[int, int]]:
     }
 
 
+def held_by_cell(cell: CellState, bounds: Bounds) -> dict[str, tuple[int, int]]:
+    """Return the same of a cell, whose channels are the joins that somebody follows."""
+    orderings = sum(copy.table.orderings for copy in cell.copies.values())
+    return {
+        "shard_channels": (len(cell.interests.joins()), bounds.channels),
+        "shard_orderings": (orderings, bounds.orderings),
+        "shard_state_mb": (cell.size, bounds.state_bytes),
+    }
+
+
+class CellRoom:
+    """How much room a cell has left for joins; counts what was taken in this batch.
+
+    Cost: O(joins of the cell) to make, which happens when a new join is asked for.
+    """
+
+    def __init__(self, cell: CellState, bounds: Bounds) -> None:
+        self._cell = cell
+        self._bounds = bounds
+        self._joins = {join.name: join for join in cell.interests.joins()}
+        self._orderings = {found for join in self._joins.values() for found in sought(join)}
+        self._size = cell.size
+
+    def why_not(self, join: Join) -> Refused | None:
+        """Return why there is no room for a join, None where there is."""
+        if join.name in self._joins:
+            return None
+        orderings = {*sought(join)} - self._orderings
+        counts = (
+            (len(self._joins), 1, self._bounds.channels, "joins", "shard_channels"),
+            (len(self._orderings), len(orderings), self._bounds.orderings, "orderings", "shard_orderings"),
+            (self._size, self._bytes(orderings), self._bounds.state_bytes, "bytes of state", "shard_state_mb"),
+        )
+        return _beyond(f"cell `{self._cell.cell.name}`", counts)
+
+    def _bytes(self, orderings: set[tuple[str, tuple[str, ...]]]) -> int:
+        return _BYTES_A_ROW * sum(self._cell.copies[table].table.rows for table, _ in orderings)
+
+
 class Room:
     """How much room a shard has left for shapes; counts what was taken in this batch.
 
@@ -82,11 +125,7 @@ class Room:
             (len(self._orderings), len(orderings), bounds.orderings, "orderings", "shard_orderings"),
             (self._size, self._bytes(orderings), bounds.state_bytes, "bytes of state", "shard_state_mb"),
         )
-        for held, more, most, what, setting in counts:
-            if more and held + more > most:
-                about = f"shard `{self._state.shard}` has {held:,} {what} and may have {most:,}"
-                return Refused(CODE, f"{about}: this subscription needs {more:,} more", _HINT.format(setting))
-        return None
+        return _beyond(f"shard `{self._state.shard}`", counts)
 
     def _more(self, shape: AnyShape) -> tuple[set[Channel], set[_Kept]]:
         channels = set(shape.channels) - self._channels
@@ -98,3 +137,12 @@ class Room:
 
     def _bytes(self, orderings: set[_Kept]) -> int:
         return _BYTES_A_ROW * self._state.table.rows * len(orderings)
+
+
+def _beyond(who: str, counts: Iterable[tuple[int, int, int, str, str]]) -> Refused | None:
+    """Return why there is no room: what is held, how much more is needed, the most, of what, and the setting of it."""
+    for held, more, most, what, setting in counts:
+        if more and held + more > most:
+            about = f"{who} has {held:,} {what} and may have {most:,}"
+            return Refused(CODE, f"{about}: this subscription needs {more:,} more", _HINT.format(setting))
+    return None

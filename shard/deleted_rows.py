@@ -18,9 +18,10 @@ Image = list[int | str | None]
 
 
 class Graves:
-    """Moment -> row. Cost: O(1) a row."""
+    """Moment -> row, at most `limit` bytes of rows. Cost: O(1) a row."""
 
-    def __init__(self, stored: Iterable[tuple[bytes, Image]] = ()) -> None:
+    def __init__(self, stored: Iterable[tuple[bytes, Image]] = (), limit: int = LIMIT) -> None:
+        self._limit = limit
         self._rows: OrderedDict[bytes, Image] = OrderedDict()
         self._bytes = 0
         for moment, image in stored:
@@ -31,7 +32,7 @@ class Graves:
         self._bytes -= _size(self._rows.pop(moment, []))
         self._rows[moment] = image
         self._bytes += _size(image)
-        while self._bytes > LIMIT:
+        while self._bytes > self._limit:
             self._bytes -= _size(self._rows.popitem(last=False)[1])
 
     def find(self, moment: bytes) -> Image | None:

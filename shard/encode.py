@@ -1,13 +1,14 @@
 """Stage `encode`: what each virtual edge gets, packed into records of bounded size.
 
 Virtual edges that get the same messages get the same bytes, packed once. Chunks are numbered per virtual edge:
-first those of its snapshot, then those of its messages, of images, and of messages about first rows. A virtual edge
+first those of its snapshot, then those of its messages, of images, and of messages about first rows; of a cell rows
+and then changes. A virtual edge
 that is to be told of a loss (`Header.lost`) has a snapshot, be it empty, whose chunks say so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 import numpy as np
@@ -17,6 +18,10 @@ from operators.answer import apart, encoded_size
 from operators.operator import Answers
 from operators.packed import BYTES_PER_ANSWER, Header, pack_best, pack_images, pack_messages, pack_snapshot
 from operators.reply import reply_size, rows_apart
+from operators.timeline import Timeline
+from operators.wire.timeline import Part as TimelinePart
+from operators.wire.timeline import pack as pack_timeline
+from operators.wire.timeline import split
 from shard.outgoing import Outgoing
 from shard.outgoing_best import OutgoingBest
 from shard.outgoing_images import OutgoingImages
@@ -25,7 +30,7 @@ from shard.snapshot import Snapshot
 from state.byte_runs import RECORD_BYTES, byte_runs
 from state.change_batch import I64
 
-_Part = Outgoing | OutgoingImages | OutgoingBest
+_Part = Outgoing | OutgoingImages | OutgoingBest | TimelinePart
 _KINDS = {Outgoing: "messages", OutgoingImages: "images", OutgoingBest: "best"}
 Chunks = dict[int, list[_Part]]
 """By virtual edge, what it gets of a batch beside its snapshot, in order."""
@@ -92,6 +97,15 @@ def add_best(chunks: Chunks, best: OutgoingBest, routed: Route) -> None:
             chunks[ve] = [*chunks.get(ve, ()), *parts]
 
 
+def timeline_chunks(told: Iterable[tuple[Timeline, Sequence[int]]]) -> Chunks:
+    """Return the chunks of the virtual edges that a cell sends timelines; who get the same have the very same."""
+    chunks: Chunks = {}
+    for timeline, edges in told:
+        parts: list[_Part] = list(split(timeline))
+        chunks.update((ve, parts) for ve in edges)
+    return chunks
+
+
 def _only(outgoing: Outgoing, rows: I64) -> Outgoing:
     """Return the messages at `rows`; all of them are not copied, unless there may be texts that nobody names."""
     whole = len(rows) == len(outgoing.seq) and not outgoing.messages.texts
@@ -99,6 +113,8 @@ def _only(outgoing: Outgoing, rows: I64) -> Outgoing:
 
 
 def _pack(header: Header, part: _Part, chunk: int, of: int) -> bytes:
+    if isinstance(part, TimelinePart):
+        return pack_timeline(msgspec.structs.replace(header, chunk=chunk, of=of), part)
     seq, kind = part.seq, _KINDS[type(part)]
     whole = msgspec.structs.replace(header, kind=kind, chunk=chunk, of=of, first_seq=int(seq[0]), last_seq=int(seq[-1]))
     if isinstance(part, Outgoing):

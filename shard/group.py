@@ -1,6 +1,7 @@
 """A group: the members that one key of the query holds together, and their state as one binary value.
 
     members        the names, in order
+    head           of a cell alone: what it keeps beside the copies of its tables (cell.py)
     <i>/declared   what member i depends on of its table's declaration (state_fingerprint.py)
     <i>/memory     listeners, seq, counters, deleted rows, repeats
     <i>/...        rows, texts and orderings (tables.py)
@@ -17,6 +18,7 @@ any more is forgotten. Version 2 of the format, which had one member, named as t
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -33,7 +35,32 @@ _TABLE_OF_VERSION_2 = b"TWRANGE\x00"
 _DELTA_MAGIC = b"tw-delta"
 _DELTA_VERSION = 1
 _DELTA = "delta/"
+_HEAD = "head"
 Sections = Mapping[str, Section]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredGroup:
+    """A group's state as it was read: the sections of each member, and the head where it has one."""
+
+    members: Mapping[str, Sections] = field(default_factory=dict)
+    head: Section | None = None
+
+    @classmethod
+    def read(cls, name: str, data: bytes | None) -> StoredGroup:
+        """Read what `Group.dump` wrote; no bytes are no members. Raises StateError if it is another group's."""
+        if not data:
+            return cls()
+        if version_of(data) < _VERSION:
+            return cls({name: _of_version_2(name, data)})
+        sections = read_blob(data, _MAGIC, _VERSION, name)
+        names = msgspec.json.decode(bytes(sections.pop("members")), type=list[str])
+        head = sections.pop(_HEAD, None)
+        members: dict[str, dict[str, Section]] = {shard: {} for shard in names}
+        for path, section in sections.items():
+            number, _, own = path.partition("/")
+            members[names[int(number)]][own] = section
+        return cls(members, head)
 
 
 class Group:
@@ -46,8 +73,8 @@ class Group:
         self.name = name
         self._open = {member.shard: member for member in members}
         self._tables = {shard: member.relation for shard, member in self._open.items()}
-        self._stored: dict[str, Sections] = {}
-        self._seeded: dict[str, Sections] = {}
+        self._stored: Mapping[str, Sections] = {}
+        self._seeded: Mapping[str, Sections] = {}
 
     @classmethod
     def open(cls, name: str, tables: Mapping[str, Relation], data: bytes | None, seed: bytes | None = None) -> Group:
@@ -55,10 +82,14 @@ class Group:
 
         Raises StateError if `data` is another group's.
         """
+        return cls.of(name, tables, StoredGroup.read(name, data), StoredGroup.read(name, seed))
+
+    @classmethod
+    def of(cls, name: str, tables: Mapping[str, Relation], stored: StoredGroup, seeded: StoredGroup) -> Group:
+        """Return the group with the members that `tables` names, of states that were read."""
         group = cls(name)
         group._tables = dict(tables)
-        group._stored = _members(name, data) if data else {}
-        group._seeded = _members(name, seed) if seed else {}
+        group._stored, group._seeded = stored.members, seeded.members
         return group
 
     def __getitem__(self, shard: str) -> ShardState:
@@ -69,10 +100,12 @@ class Group:
             self._open[shard] = next(filter(None, found), None) or ShardState(relation, shard)
         return self._open[shard]
 
-    def dump(self) -> bytes:
-        """Return the whole group as bytes, the same for the same history."""
+    def dump(self, head: bytes | None = None) -> bytes:
+        """Return the whole group as bytes, the same for the same history. `head` is a cell's."""
         names = sorted({*self._open, *self._stored, *self._seeded} & self._tables.keys())
         sections: dict[str, bytes | memoryview | npt.NDArray[Any]] = {"members": msgspec.json.encode(names)}
+        if head is not None:
+            sections[_HEAD] = head
         for i, shard in enumerate(names):
             own = self._open[shard].base() if shard in self._open else self._as_read(shard)
             sections |= {f"{i}/{name}": section for name, section in own.items()}
@@ -89,18 +122,6 @@ class Group:
         sources = list(self._sources(shard))
         declared = Declared.of(self._tables[shard])
         return next((sections for sections in sources if declared.takes_over(bytes(sections["declared"]))), sources[-1])
-
-
-def _members(name: str, data: bytes) -> dict[str, Sections]:
-    if version_of(data) < _VERSION:
-        return {name: _of_version_2(name, data)}
-    sections = read_blob(data, _MAGIC, _VERSION, name)
-    names = msgspec.json.decode(bytes(sections.pop("members")), type=list[str])
-    members: dict[str, dict[str, Section]] = {shard: {} for shard in names}
-    for path, section in sections.items():
-        number, _, own = path.partition("/")
-        members[names[int(number)]][own] = section
-    return dict(members)
 
 
 def _member(relation: Relation, shard: str, sections: Sections) -> ShardState | None:

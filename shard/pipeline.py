@@ -2,6 +2,7 @@
 
     group            order
     each member      register -> decode -> resolve -> apply -> route -> encode -> count
+    or a cell        register -> decode, resolve each copy -> semijoins -> encode -> count
 
 The same function runs in Spark's stateful operator, in a scenario and in a test. It reads no clock and no
 random: the same state and records give the same bytes, which is what makes a replayed batch harmless
@@ -17,21 +18,27 @@ from dataclasses import dataclass, field
 import msgspec
 
 from catalog.schema.catalog import Catalog
+from catalog.schema.cell import Cell
 from catalog.schema.relation import Relation
-from connectors.formats.record_format import Decoded, format_of
+from connectors.decoded import Decoded
 from connectors.record import OutRecord, RawRecords
 from connectors.topics import Topics
 from operators.counters import ShardCounters
 from operators.packed import Header
-from shard.bounds import Bounds, held
-from shard.encode import Encoder, add_best, add_images, chunks_of
+from shard.bounds import Bounds, held, held_by_cell
+from shard.cell import CellState
+from shard.cell_answers import cell_snapshots
+from shard.cell_batch import advance
+from shard.cell_register import take_questions
+from shard.decode import decode, settle
+from shard.encode import Encoder, add_best, add_images, chunks_of, timeline_chunks
 from shard.group import Group
 from shard.order import order
 from shard.outgoing import Outgoing
 from shard.outgoing_best import OutgoingBest
 from shard.outgoing_images import OutgoingImages
 from shard.register import take_registrations
-from shard.resolve import Resolved, resolve
+from shard.resolve import Resolved
 from shard.route import Route, route, viewers_of
 from shard.snapshot import DIGEST_KEY, Snapshot
 from shard.state import UNKNOWN_NAMES_KEPT, ShardState
@@ -57,6 +64,12 @@ class GroupSpec:
     seed: bytes | None = None
     bounds: Bounds = field(default_factory=Bounds)
     digest_key: bytes = DIGEST_KEY
+
+    @property
+    def cell(self) -> Cell | None:
+        """The cell that the group is, None where it is none that the catalog has, with all its tables."""
+        cell = self.catalog.cells.get(self.group)
+        return cell if cell is not None and all(table in self.catalog.relations for table in cell.tables) else None
 
     @property
     def tables(self) -> dict[str, Relation]:
@@ -101,6 +114,8 @@ def process_group(spec: GroupSpec, batch: int, state: bytes | None, records: Seq
     Cost: O(bytes of the state + records + messages * virtual edges that listen).
     Raises StateError if `state` is not this group's, or a newer edge wrote a registration.
     """
+    if spec.cell is not None:
+        return process_cell(spec, spec.cell, batch, state, records)
     tables = spec.tables
     if not tables:
         return GroupResult(None, [])
@@ -139,21 +154,28 @@ def process_member(
     yield report(spec, batch, member)
 
 
-def decode(member: ShardState, rows: RawRecords, several: frozenset[str]) -> Decoded:
-    """Decode the rows of a member's topic.
+def process_cell(
+    spec: GroupSpec, cell: Cell, batch: int, data: bytes | None, records: Sequence[RawRecords]
+) -> GroupResult:
+    """Run a batch of a cell, as `process_group` does, for its joins.
 
-    A row without a key is taken only from a topic of one partition, and never after records of another one.
-    Of a table with buckets each row must say by its key which one it is in.
+    It writes no dead letters and counts no rows: its tables' own shards do.
     """
-    member.highest_partition = max(member.highest_partition, int(rows.partition.max()))
-    single = member.highest_partition == 0 and member.relation.topic not in several
-    keyless = single and not member.relation.bucket_by
-    return format_of(member.relation, keyless=keyless).decode(rows)
-
-
-def settle(member: ShardState, decoded: Decoded, rows: RawRecords) -> Resolved:
-    """Resolve what hangs on stored rows; what cannot be resolved is a dead letter like what cannot be decoded."""
-    return resolve(decoded, rows, member.relation, member.table.stored, member.graves, member.repeats)
+    state = CellState.open(cell, spec.catalog.relations, data, spec.seed)
+    topics = {copy.relation.topic for copy in state.copies.values()}
+    ordered = order(records, spec.topics.registrations, topics)
+    registrations = ordered.addressed(cell.name)
+    if registrations is None and not ordered.rows:
+        return GroupResult(state.dump(), [])
+    state.begin()
+    asked = take_questions(state, spec.catalog, spec.epoch, registrations, spec.partitions, spec.bounds)
+    state.arrange()
+    bounds = spec.bounds
+    snapshots = cell_snapshots(state, spec.catalog, asked, bounds.batch_bytes, spec.digest_key, bounds.whole)
+    told = advance(state, ordered, spec.several, spec.partitions)
+    encoder = Encoder(spec.topics.notifications, Header("changes", spec.epoch, cell.name, batch))
+    out = list(encoder.encode(snapshots, timeline_chunks(told), state.hurt))
+    return GroupResult(state.dump(), [*out, report_cell(spec, batch, state)])
 
 
 def apply(member: ShardState, resolved: Resolved) -> tuple[Outgoing | None, OutgoingImages | None, OutgoingBest | None]:
@@ -214,6 +236,22 @@ def count(member: ShardState, applied: Applied) -> None:
         counters.messages += images
         counters.suppressed += 0 if viewers else images
         counters.routed += images * viewers
+
+
+def report_cell(spec: GroupSpec, batch: int, state: CellState) -> OutRecord:
+    """Return the record that tells a cell's counters."""
+    told = ShardCounters(
+        epoch=spec.epoch,
+        shard=state.cell.name,
+        batch=batch,
+        rows=state.rows,
+        bytes=state.size,
+        held=held_by_cell(state, spec.bounds),
+        needed=[f"{table}.{column}" for table in state.cell.tables for column in state.interests.told(table)],
+        answer_rows=spec.bounds.whole.rows,
+        **msgspec.structs.asdict(state.counters),
+    )
+    return OutRecord(spec.topics.engines, 0, state.cell.name.encode(), msgspec.json.encode(told))
 
 
 def report(spec: GroupSpec, batch: int, member: ShardState) -> OutRecord:

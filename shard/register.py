@@ -15,7 +15,7 @@ registration of a negative version is a look at rows: it is answered, and nothin
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -24,11 +24,11 @@ from catalog.query.best_shape import BestShape
 from catalog.query.channel import BestChannel, Channel, ImageChannel
 from catalog.query.filter_shape import FilterShape
 from catalog.query.shape import Region
-from catalog.schema.relation import Relation
 from connectors.record import RawRecords
-from operators.control import Withdraw, decode_control
+from operators.control import Control, Withdraw, decode_control
+from operators.counters import Counters
 from operators.first_rows import columns_of
-from operators.packed import Header, PackedRegistrations, PackedSummary, is_packed, unpack_sound
+from operators.packed import Header, Packed, PackedRegistrations, PackedSummary, is_packed, unpack_sound
 from operators.record_error import RecordError
 from operators.region_fit import RegionFit
 from operators.reply import PLAINLY, Asked, Refused
@@ -42,10 +42,11 @@ from state.errors import StateError
 MANY = 2**31
 BOUNDS = Bounds()
 UNFIT = "unfit"
-_HINT = "Run engine and edges of one version, the engine first."
+HINT = "Run engine and edges of one version, the engine first."
 _NO_KEYS = "a digest by keys, expected a filter that shows the primary key"
 REASONS_KEPT = 5
 _LONGEST_REASON = 300
+Record = Packed | Control
 _Registered = list[tuple[int, Region, bool]]
 """Versions and regions, and whether the subscription has begun."""
 
@@ -67,12 +68,29 @@ def take_registrations(
     Raises StateError where a newer edge wrote a record.
     """
     taken = _Taken(state, epoch, partitions, RegionFit(state.relation), bounds)
-    for i, value in enumerate(records.values if records is not None else []):
-        if records is not None and value is not None:
-            taken.take(value, records.topic, int(records.partition[i]), int(records.offset[i]))
+    for partition, record in read(records):
+        taken.take(partition, record)
     snapshots = snapshots_of(state, taken.asked, bounds.batch_bytes, digest_key, bounds.whole)
     _forget_unheard(state)
     return snapshots
+
+
+def read(records: RawRecords | None) -> Iterator[tuple[int, Record | None]]:
+    """Yield each record with its partition, None for one that cannot be read.
+
+    Raises StateError where a newer edge wrote it.
+    """
+    for i, value in enumerate(records.values if records is not None else []):
+        if records is None or value is None:
+            continue
+        partition = int(records.partition[i])
+        try:
+            yield partition, unpack_sound(value) if is_packed(value) else decode_control(value)
+        except RecordError as error:
+            if error.newer:
+                where = f"`{records.topic}` [{partition}] offset {int(records.offset[i])}"
+                raise StateError(f"{where} cannot be taken: {error}") from error
+            yield partition, None
 
 
 @dataclass(slots=True)
@@ -86,16 +104,10 @@ class _Taken:
     bounds: Bounds
     asked: dict[int, Questions] = field(default_factory=dict)
 
-    def take(self, value: bytes, topic: str, partition: int, offset: int) -> None:
+    def take(self, partition: int, record: Record | None) -> None:
         """Take one record."""
-        try:
-            record = unpack_sound(value) if is_packed(value) else decode_control(value)
-        except RecordError as error:
-            if error.newer:
-                raise StateError(f"`{topic}` [{partition}] offset {offset} cannot be taken: {error}") from error
-            record = None
         if isinstance(record, PackedRegistrations | PackedSummary):
-            if not _concerns(record.header, self.epoch, self.state.relation):
+            if not concerns(record.header, self.epoch, self.state.relation.born):
                 self.state.counters.ignored_registrations += 1
             elif isinstance(record, PackedSummary):
                 _replace(self.state, record)
@@ -165,11 +177,10 @@ class _Taken:
         for place, (version, region, live) in enumerate(rows):
             reason = reasons[place]
             if not reason and (version < 0 or place in record.asked):
-                reason = _why_not_asked(region, record.asked.get(place, PLAINLY))
+                reason = why_not_asked(region, record.asked.get(place, PLAINLY))
             if reason:
                 self._pass_over(1, reason)
-                about = f"shard `{self.state.shard}` cannot answer it: {reason[:_LONGEST_REASON]}"
-                asked.refused.append((version, Refused(UNFIT, about, _HINT)))
+                asked.refused.append((version, unfit(self.state.shard, reason)))
             else:
                 fitting.append((version, region, live))
         return fitting
@@ -198,24 +209,33 @@ class _Taken:
         return taken
 
     def _pass_over(self, count: int, reason: str) -> None:
-        if not count:
-            return
-        counters = self.state.counters
-        counters.ignored_registrations += count
-        counters.unfit_registrations += count
-        counters.unfit_reasons = sorted({*counters.unfit_reasons, reason[:_LONGEST_REASON]})[:REASONS_KEPT]
+        pass_over(self.state.counters, count, reason)
 
 
-def _why_not_asked(region: Region, asked: Asked) -> str:
+def pass_over(counters: Counters, count: int, reason: str) -> None:
+    """Count registrations that cannot be answered."""
+    if not count:
+        return
+    counters.ignored_registrations += count
+    counters.unfit_registrations += count
+    counters.unfit_reasons = sorted({*counters.unfit_reasons, reason[:_LONGEST_REASON]})[:REASONS_KEPT]
+
+
+def unfit(shard: str, reason: str) -> Refused:
+    """Return the reply to a registration that no shard can answer."""
+    return Refused(UNFIT, f"shard `{shard}` cannot answer it: {reason[:_LONGEST_REASON]}", HINT)
+
+
+def why_not_asked(region: Region, asked: Asked) -> str:
     """Return why a region cannot be asked for like this: only filters have rows."""
     if not isinstance(region.shape, FilterShape):
         return "a look, or a digest, expected only of a filter"
     return _NO_KEYS if asked.by_keys and not region.shape.keys else ""
 
 
-def _concerns(header: Header, epoch: int, relation: Relation) -> bool:
-    """Whether the record is of this epoch and was compiled for this very table, not one that was dropped."""
-    return header.epoch == epoch and header.catalog >= relation.born
+def concerns(header: Header, epoch: int, born: int) -> bool:
+    """Whether the record is of this epoch and was compiled for the table or cell of this birth, not for one before."""
+    return header.epoch == epoch and header.catalog >= born
 
 
 def _by_channel(regions: Iterable[Region]) -> dict[Channel, list[Region]]:

@@ -37,6 +37,21 @@ class Repeats:
             if key is not None:
                 self._left_out[partition, position.source] = key
 
+    @classmethod
+    def merged(cls, parts: Iterable[Repeats]) -> Repeats:
+        """Return what is known of several parts of a table, each record of which is in one of them.
+
+        A place of a part is that of a record which came before; so the greatest, and the latest time, are the table's.
+        """
+        both = cls()
+        for part in parts:
+            for place, position in part._reached.items():
+                had = both._reached.get(place, _NOWHERE)
+                further = position if position.place >= had.place else had
+                both._reached[place] = further._replace(time=max(position.time, had.time))
+            both._left_out |= part._left_out
+        return both
+
     def mark(self, changes: ChangeBatch, settling: Unresolved) -> Bool:
         """Return bool[m]: the changes that are repeats; those of a partition are in the order of its offsets."""
         repeated = np.zeros(len(changes), np.bool_)

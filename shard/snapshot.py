@@ -19,6 +19,7 @@ from catalog.query.shape import AnyShape, Region
 from operators.answer import encoded_size
 from operators.answer_quota import QUOTA, AnswerQuota
 from operators.channel_kinds import is_unbounded
+from operators.coded_terms import CodedRows
 from operators.first_rows import FirstAnswers, FirstRows
 from operators.operator import Answers
 from operators.reply import PLAINLY, Asked, Later, Reply, Rows, reply_size
@@ -99,7 +100,7 @@ def _filters(state: ShardState, digest_key: bytes, quota: AnswerQuota) -> _Answe
 
     def answers(regions: Sequence[Region], asked: Sequence[Asked]) -> FirstAnswers:
         if not made:
-            made.append(FirstRows(state.relation, state.table.stored, digest_key, quota=quota))
+            made.append(FirstRows(CodedRows(state.relation, state.table.stored), digest_key, quota=quota))
         return made[0].answers(regions, asked)
 
     return answers

@@ -18,7 +18,7 @@ import msgspec
 from catalog.query.channel import Channel, ImageChannel, channel_from_key
 from catalog.schema.relation import Relation
 from operators.counters import Counters
-from shard.deleted_rows import Graves, Image
+from shard.deleted_rows import LIMIT, Graves, Image
 from shard.replayed_changes import Reached, Repeats
 from shard.state_fingerprint import Declared
 from shard.tables import Table
@@ -45,7 +45,7 @@ class _Memory(msgspec.Struct):
 
 class ShardState:
     """The state of one member, opened for one batch or several. `shard` is its name, as registrations and headers have
-    it.
+    it; that of a copy in a cell, which has no listeners, is nobody's but the state's.
 
     `listeners` has, by channel and virtual edge, the boxes of all that the edge wants of the channel; `needed`, by
     virtual edge, the columns of which it needs images; `seq` is the number of the last message; `bytes` is what the
@@ -64,7 +64,7 @@ class ShardState:
         self.listeners: dict[Channel, dict[int, Boxes]] = {}
         self.needed: dict[int, set[str]] = {}
         self.counters = Counters()
-        self.graves = Graves()
+        self.graves = self._graves_of([])
         self.repeats = Repeats()
         self.hurt: set[int] = set()
         self._sized = True
@@ -139,6 +139,10 @@ class ShardState:
         )  # fmt: skip
         return {"declared": Declared.of(self.relation).fingerprint, "memory": msgspec.msgpack.encode(memory)}
 
+    def _graves_of(self, stored: Iterable[tuple[bytes, Image]]) -> Graves:
+        """Return the deleted rows; a copy of a table that is kept in buckets has those of all, and room for them."""
+        return Graves(stored, LIMIT if self.shard in self.relation.shards else LIMIT * self.relation.buckets)
+
     def _remember(self, stored: Section) -> None:
         memory = msgspec.msgpack.decode(bytes(stored), type=_Memory)
         self.seq = memory.seq
@@ -148,6 +152,6 @@ class ShardState:
             for key, edges in memory.listeners.items()
         }
         self.counters = memory.counters
-        self.graves = Graves(memory.graves)
+        self.graves = self._graves_of(memory.graves)
         self.repeats = Repeats(memory.repeats)
         self.needed = {ve: set(names) for ve, names in memory.needed.items()}

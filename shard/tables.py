@@ -16,7 +16,7 @@ Cost of a batch of m changes on n rows: O(n) to open, lay out and write, and wha
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 import numpy as np
@@ -33,7 +33,7 @@ from operators.channel_binding import ChannelBinding, OrderingKey
 from operators.channel_kinds import bind
 from operators.operator import Answers, Outcome
 from operators.reply import Rows
-from state import a2b_tree, best_tree, byte_table, ordering, rank_order, row_store, text_rank
+from state import a2b_tree, best_tree, byte_table, key_runs, ordering, rank_order, row_store, text_rank
 from state.blob import Section
 from state.change_batch import ChangeBatch
 from state.ordering import Ordering
@@ -59,7 +59,7 @@ class _Listening(msgspec.Struct, frozen=True, omit_defaults=True):
 class Table:
     """Rows and orderings of one relation, or of one bucket of it, with the channels listened to."""
 
-    __slots__ = ("_bindings", "_net", "_orderings", "_ranks", "_rows", "_sorted", "relation")
+    __slots__ = ("_besides", "_bindings", "_net", "_orderings", "_ranks", "_rows", "_sorted", "relation")
 
     def __init__(self, relation: Relation) -> None:
         self.relation = relation
@@ -67,6 +67,8 @@ class Table:
         self._orderings: dict[OrderingKey, Ordering] = {}
         self._ranks: dict[RankKey, RankOrder] = {}
         self._bindings: dict[Channel, ChannelBinding] = {}
+        self._besides: set[OrderingKey] = set()
+        self._net: Net | None = None
         self.begin()
 
     @property
@@ -113,30 +115,55 @@ class Table:
             self._bindings.pop(channel, None)
         self._drop_unneeded()
 
+    def order_by(self, keys: Collection[OrderingKey]) -> None:
+        """Keep just these orderings besides those of the channels. Cost: O(n log n) for each new one.
+
+        They are written with the rest, and dropped unless they are asked for again once it is read.
+        """
+        self._besides = {*keys}
+        self._arrange(self._ranked())
+        self._drop_unneeded()
+
     def snapshot(self, regions: Sequence[Region]) -> Answers:
         """Return the current answers of `regions` (operators/range_questions.py)."""
-        return range_questions.snapshot(self._still(), self._bindings, regions)
+        return range_questions.snapshot(self.still(), self._bindings, regions)
 
     def first(self, regions: Sequence[Region]) -> list[Rows]:
         """Return the first rows of `regions`, all of one shape, which a row can meet (operators/range_best.py)."""
-        return range_best.first(self._still(), self._bindings, regions)
+        return range_best.first(self.still(), self._bindings, regions)
 
     def apply(self, changes: ChangeBatch, needed: Sequence[str] = (), viewed: bool = False) -> Outcome:
         """Apply `changes` one by one and return what they cause for the channels listened to.
 
         needed: the columns of rows that somebody must know.  viewed: whether images are told.
         """
-        view = self._view(self._rows.replay(changes))
+        view = self.replay(changes)
         outcome = Outcome(range_questions.messages(view, self._bindings))
         if viewed:
             outcome.images = row_images.find(view, needed)
         outcome.best = range_best.find(view, self._bindings, needed)
-        self._commit(view)
+        self.commit(view)
         return outcome
+
+    def still(self) -> BatchView:
+        """Return the view of no changes. Cost: O(n)."""
+        return self._view(self._rows.still())
+
+    def replay(self, changes: ChangeBatch) -> BatchView:
+        """Return the view of `changes`, which `commit` makes so, and must. Cost: O(n + m)."""
+        return self._view(self._rows.replay(changes))
+
+    def commit(self, view: BatchView) -> None:
+        """Take over what `replay` made of a batch, which must not be looked at any more. Cost: O(n)."""
+        self._net = self._rows.commit(view.replay)
+        for key, order in self._orderings.items():
+            order.commit(view.layout(key), view.replay)
+        for rank, kept in self._ranks.items():
+            kept.commit(view.ranks(rank), view.replay)
 
     def begin(self) -> None:
         """Begin a batch: `delta` says what happens from now on, any number of `listen` and then at most one `apply`."""
-        self._net: Net | None = None
+        self._net = None
         self._sorted: set[int] = set()
 
     def delta(self) -> Sections:
@@ -154,7 +181,7 @@ class Table:
         self._drop_unneeded()
         rows = RowDelta.from_sections(len(self.relation.columns), texts, delta)
         if len(rows) or rows.moved != self.moved_partitions:
-            self._commit(self._view(self._rows.replay_delta(rows)))
+            self.commit(self._view(self._rows.replay_delta(rows)))
 
     def sections(self) -> Sections:
         """Return all of it as named sections of a state: same table, same bytes. Cost: O(n)."""
@@ -194,7 +221,7 @@ class Table:
         assert set(self._ranks) == self._needed_ranks(), f"{self._ranks} for {self._bindings}"
         assert self._rows.ranked == self._ranked(), f"{self._rows.ranked} ranked for {self._bindings}"
         assert list(self._bindings) == sorted(self._bindings, key=lambda channel: channel.key), f"{self._bindings}"
-        view = self._still()
+        view = self.still()
         for each in self._orderings.values():
             each.check(view.replay)
         for ranks in self._ranks.values():
@@ -226,21 +253,11 @@ class Table:
         self._ranks = {key: order for key, order in self._ranks.items() if key in ranks}
         self._rows.rank(self._ranked())
 
-    def _commit(self, view: BatchView) -> None:
-        self._net = self._rows.commit(view.replay)
-        for key, order in self._orderings.items():
-            order.commit(view.layout(key), view.replay)
-        for rank, kept in self._ranks.items():
-            kept.commit(view.ranks(rank), view.replay)
-
-    def _still(self) -> BatchView:
-        return self._view(self._rows.still())
-
     def _view(self, replay: Replay) -> BatchView:
         return BatchView(self.relation, self._rows, self._orderings, replay, self._ranks)
 
     def _needed(self) -> set[OrderingKey]:
-        return {key for bound in self._bindings.values() for key in bound.orderings}
+        return self._besides.union(key for bound in self._bindings.values() for key in bound.orderings)
 
     def _needed_ranks(self) -> set[RankKey]:
         return {bound.rank for bound in self._bindings.values() if bound.rank}
@@ -274,7 +291,8 @@ def warm() -> None:
         table.apply(ChangeBatch([b"1", b"2"], live, codes, valid, {1: ["h", f"g{x}"]}, partition, offset), ["y"])
     table.first([Region(best, group_key(("h",)))])
     table.snapshot([*(Region(shape, group_key(("h",))) for shape in shapes), Region(ranked, b"[]", b"", b"\xff")])
-    modules = (byte_table, text_rank, row_store, ordering, a2b_tree, rank_order, best_tree)
+    key_runs.key_runs(table.stored.still().codes, (0,), np.zeros(1, np.int32), np.zeros((1, 1), np.int64))
+    modules = (byte_table, text_rank, row_store, ordering, key_runs, a2b_tree, rank_order, best_tree)
     for kernel in (kernel for module in modules for kernel in module.ENTRIES):
         if isinstance(kernel, Dispatcher):
             kernel.disable_compile()

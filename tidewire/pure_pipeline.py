@@ -27,6 +27,8 @@ from operators.control import Control, EpochBegins, Offsets, Progress, RegisterA
 from overlay.machine.virtual_edge import VirtualEdge
 from overlay.subscriptions.summaries import PATIENT, Patience
 from shard.bounds import Bounds
+from shard.cell_seed import seed_of_cell
+from shard.group import Group
 from shard.pipeline import GroupSpec, process_group
 
 _CONTROL_KEYS = {EpochBegins: b"@epoch", RegisterAll: b"@register", Progress: b"@progress"}
@@ -44,8 +46,8 @@ class PurePipeline:
     `logs[topic][partition]` is a list of (key, value); a record's offset is its place in the list, and its
     timestamp the number of records appended before it anywhere. `clock` is the time that progress tells, in seconds
     since 1970; whoever wants time to pass adds to it. `stamps` has the timestamps of `logs`, and `groups` the states of
-    groups by name. `place` says which groups there are; as in the stack, each shard is alone in one. `bounds` are
-    what subscriptions may make a shard hold.
+    groups by name. `place` says which groups there are; as in the stack, each shard is alone in one, and each cell is
+    one. `bounds` are what subscriptions may make a shard hold.
     """
 
     def __init__(
@@ -60,6 +62,7 @@ class PurePipeline:
         self.clock = 0
         self.epoch = 0
         self.groups: dict[str, bytes | None] = {}
+        self._seeds: dict[str, bytes] = {}
         self.stamps: dict[Place, list[int]] = defaultdict(list)
         self._appended = 0
         self._virtual_edges = virtual_edges
@@ -92,6 +95,7 @@ class PurePipeline:
         catalog = apply_ddl(self.catalog, ddl, len(self._catalogs))
         if self._planned is not None:
             self.run_batch()
+        self._seed_cells(catalog)
         self._catalogs.append(catalog)
         self.append(self.topics.catalog, None, ddl.encode())
         if not self._announced:
@@ -125,17 +129,22 @@ class PurePipeline:
         """Let a group begin with `state`."""
         self.groups[group] = state
 
-    def feed(self, records: RawRecords, several: frozenset[str] = frozenset()) -> None:
-        """Run one batch over records of a relation's topic that come from elsewhere, and let the edges take it.
+    def feed(self, records: Sequence[RawRecords], several: frozenset[str] = frozenset()) -> None:
+        """Run one batch over records of relations' topics that come from elsewhere, and let the edges take it.
 
         They keep their partitions, offsets and times. `several` are the topics that have several partitions.
         """
-        shard = next(r.shard for r in self.catalog.relations.values() if r.topic == records.topic)
         placement = self._place(self.catalog)
-        group = placement.of_registration(shard.encode()) or shard
-        self.groups[group], out = self._result(placement, group, [records], several)
+        taken: dict[str, list[RawRecords]] = defaultdict(list)
+        for part in records:
+            for groups, places in placement.of_records(part.topic, part.keys):
+                for group in groups:
+                    taken[group].append(part if places is None else part.take(places))
+        results = {group: self._result(placement, group, parts, several) for group, parts in sorted(taken.items())}
         self._batch += 1
-        self._write(out)
+        for group, (state, out) in results.items():
+            self.groups[group] = state
+            self._write(out)
         self.tell_progress()
         self.settle()
 
@@ -200,6 +209,7 @@ class PurePipeline:
         """Begin anew with an empty checkpoint: catch up, then let every edge register everything again."""
         self.epoch += 1
         self.groups, self._read, self._planned, self._batch = {}, defaultdict(int), None, -1
+        self._seeds = {}
         self._bounds = ({}, {})
         self._announce(EpochBegins(self.epoch, self.catalog.version))
         while self.run_batch():
@@ -243,9 +253,23 @@ class PurePipeline:
     ) -> Result:
         members = placement.members(group)
         named = (self.epoch, group, self.catalog, self.topics, self._virtual_edges, several, members)
-        spec = GroupSpec(*named, bounds=self._held_to)
+        spec = GroupSpec(*named, seed=self._seeds.get(group), bounds=self._held_to)
         result = process_group(spec, self._batch + 1, self.groups.get(group), records)
         return result.state, result.out
+
+    def _seed_cells(self, catalog: Catalog) -> None:
+        """Make what the new cells of `catalog` begin with, of their tables' states between two batches."""
+        placement = self._place(self.catalog)
+        for cell in catalog.cells.values():
+            if cell not in self.catalog.cells.values():
+                states = {}
+                for shard in (shard for table in cell.tables for shard in catalog.relations[table].shards):
+                    group = placement.of_registration(shard.encode())
+                    if group is not None and self.groups.get(group) is not None:
+                        relations = {shard: catalog.relations[shard.rpartition("/")[0]]}
+                        member = Group.open(group, relations, self.groups[group])[shard]
+                        states[shard] = Group(shard, [member]).dump()
+                self._seeds[cell.name] = seed_of_cell(cell, catalog, states)
 
     def _gather(self, place: Place, placement: Placement, taken: dict[str, list[RawRecords]]) -> None:
         topic, partition = place

@@ -23,6 +23,8 @@ class Header(msgspec.Struct, omit_defaults=True):
     needed: for each of `channels` the columns of rows that are told (images), or needed (summary); none but of images
     and first rows. Messages about these tell of all their channels the same, which stand once.
     count: how many messages a record about first rows has, whose other rows are of the lists that they name.
+    table, first: of a chunk of what a cell sends, whose rows it has, and which row or change of the batch is its first.
+    keys: of such rows, what each column of keys is about: place in `channels`, class, position, number of the column.
     sweeps: only in messages of format 1: (partition, offset) of the records that became changes of several rows, which
     are one cause all the same.
     lost: a shard could not read a record of the virtual edge, which must register all again.
@@ -46,6 +48,9 @@ class Header(msgspec.Struct, omit_defaults=True):
     topics: list[str] = []
     needed: list[list[str]] = []
     count: Number = -1
+    table: str = ""
+    first: Number = 0
+    keys: list[tuple[Number, Number, Number, Number]] = []
 
     def check_chunk(self) -> None:
         """Raise ValueError unless the record is a chunk of a batch."""

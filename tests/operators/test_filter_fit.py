@@ -13,6 +13,7 @@ from catalog.query.filter_terms import encode_terms
 from catalog.query.output import Output
 from catalog.query.shape import Region
 from catalog.query.value_set import ValueSet
+from operators.coded_terms import CodedRows
 from operators.first_rows import FirstRows, columns_of
 from operators.region_fit import RegionFit
 from operators.reply import PLAINLY, Asked
@@ -55,9 +56,8 @@ def test_what_fits_is_answered_and_what_does_not_says_why(asked: list[Region]) -
         assert isinstance(region.shape, FilterShape) and columns_of(region.shape) <= {*NAMES} - {"gone"}
     for how in (PLAINLY, Asked(None, True)):
         for many in (0, 9):
-            assert len(FirstRows(RELATION, STORE, bytes(16), many).answers(kept, [how] * len(kept)).answers) == len(
-                kept
-            )
+            first_rows = FirstRows(CodedRows(RELATION, STORE), bytes(16), many)
+            assert len(first_rows.answers(kept, [how] * len(kept)).answers) == len(kept)
 
 
 def test_a_filter_of_a_relation_with_buckets_fixes_them() -> None:

@@ -12,6 +12,7 @@ from catalog.query.filter_terms import encode_terms
 from catalog.query.shape import Region
 from operators.answer import Tally
 from operators.answer_quota import AnswerQuota
+from operators.coded_terms import CodedRows
 from operators.first_rows import FirstRows, channels_of, columns_of
 from operators.reply import PLAINLY, Asked, Digest, Refused, Rows, Same, decode_row
 from state.row_digest import Digest as Told
@@ -73,7 +74,7 @@ def test_each_filter_is_answered_as_it_is_asked(changes, regions, data):
         told = data.draw(st.sampled_from([None, truth, truth + Told(0, 1, 0)]))
         asked.append(Asked(told, data.draw(st.booleans()), by_keys))
     for many in (0, 10):
-        found = FirstRows(RELATION, store, KEY, many).answers(regions, asked)
+        found = FirstRows(CodedRows(RELATION, store), KEY, many).answers(regions, asked)
         assert found.rows == sum(meets(RELATION, region, row) for region in regions for row in rows)
         for region, how, answer in zip(regions, asked, found.answers, strict=True):
             check(region, how, answer, rows)
@@ -83,7 +84,7 @@ def test_a_filter_whose_rows_differ_from_what_was_told_is_not_answered_with_thos
     store, _ = store_of([(i, {"s": text}) for i, text in enumerate(["", "bcdef", "b"])])
     none = Region(ALL.shape, b"[]", terms=encode_terms([]))
     asked = [Asked(told=Told(1, 2, 3)), PLAINLY]
-    found = FirstRows(RELATION, store, KEY).answers([none, ALL], asked)
+    found = FirstRows(CodedRows(RELATION, store), KEY).answers([none, ALL], asked)
     assert [len(answer.rows) for answer in found.answers] == [0, 3]
 
 
@@ -93,7 +94,7 @@ def test_what_is_too_large_is_refused_but_for_its_digest(name, most):
     asked = [PLAINLY, Asked(digest_only=True), Asked(told=digest_of(["id", "s"], rows))]
 
     def answers(quota):
-        return FirstRows(RELATION, store, KEY, quota=quota).answers([ALL, ALL, ALL], asked).answers
+        return FirstRows(CodedRows(RELATION, store), KEY, quota=quota).answers([ALL, ALL, ALL], asked).answers
 
     assert isinstance(answers(AnswerQuota())[0], Rows)
     refused, digest, same = answers(AnswerQuota(**{name: most}))

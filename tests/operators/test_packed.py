@@ -33,6 +33,7 @@ from operators.packed import (
 )
 from operators.reply import PLAINLY, Asked
 from operators.row_images import ImageColumn, Images
+from operators.wire.timeline import pack, split
 from state.boxes import Boxes, hashes_of
 from state.causes import Causes
 from state.order_code import INT64_MAX, INT64_MIN
@@ -40,6 +41,7 @@ from state.row_digest import Digest as Told
 from tests.effort import examples
 from tests.fuzz.mutation import damaged
 from tests.operators.packing import pack_apart
+from tests.operators.timelines import small
 
 SHAPE = Shape("t", (Output("min", "y"),), ("g",), "x")
 NAMED = Shape("t", (Output("count", None), Output("max", "name")), (), "name")
@@ -205,6 +207,10 @@ def images_record() -> bytes:
     return pack_images(Header("images", 5, "t/0", 3), ImageChannel("t"), images, numbers, causes, numbers > 1)
 
 
+def cell_records() -> list[bytes]:
+    return [pack(Header("", 5, "cell/r+s/0", 3), part) for part in split(small())]
+
+
 def samples() -> dict[str, bytes]:
     """Return a record of each kind, with all the columns that it can have."""
     many = [{"new": i, "has_new": i > 1, "old": 7, "has_old": True, "channel": i % 3, "group": i % 3} for i in range(6)]
@@ -218,6 +224,10 @@ def samples() -> dict[str, bytes]:
         "messages": pack_apart(Header("messages", 5, "t/0", 3), messages(many, ["a", "b"]), seq, seq % 2, seq * 9),
         "snapshot": pack_snapshot(Header("snapshot", 1, "t/0", 4), np.array([7, 8, 11]), answers),
         "images": images_record(),
+        **{
+            name: pack(Header("", 5, "cell/r+s/0", 3), part)
+            for name, part in zip(("rows", "more", "changes"), split(small()), strict=True)
+        },
         "register": next(pack_registrations(Header("register", 2, "t/0", ve=3), [4, 9], regions)),
         "filters": next(pack_registrations(Header("register", 2, "t/0", ve=3), [4, -9, 5], FILTERS, asked=ASKED)),
         "summary": pack_summary(Header("summary", 2, "t/0", ve=3), {CHANNELS[0]: boxes, CHANNELS[1]: Boxes.none()}),

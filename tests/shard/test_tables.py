@@ -13,6 +13,7 @@ from catalog.query.shape import Output, Region, Shape, group_key
 from catalog.query.value_set import ValueSet
 from catalog.schema.relation import Column
 from operators.answer import Extremum
+from operators.coded_terms import CodedRows
 from operators.first_rows import FirstRows
 from operators.reply import PLAINLY, Asked
 from shard.tables import Table, warm
@@ -90,7 +91,8 @@ def test_warm_leaves_one_specialisation_of_each_kernel() -> None:
     row_digest.warm()
     box = {0: ValueSet(((b"a", b"b"),)), 1: ValueSet(((b"", b"\xff"),), True)}
     filters = Region(FilterShape("t", ("s", "w"), (), ("s", "w"), (), ()), b"[]", terms=encode_terms([box]))
-    FirstRows(RELATION, operator.stored, bytes(16)).answers([filters] * 2, [PLAINLY, Asked(digest_only=True)])
+    first_rows = FirstRows(CodedRows(RELATION, operator.stored), bytes(16))
+    first_rows.answers([filters] * 2, [PLAINLY, Asked(digest_only=True)])
     for module in (*MODULES, row_digest):
         for kernel in module.ENTRIES:
             assert len(kernel.signatures) == 1, kernel

@@ -3,7 +3,7 @@
 import pytest
 
 from catalog.schema.catalog import Catalog
-from catalog.schema.cell import Cell
+from catalog.schema.cell import Cell, cell_name
 from catalog.schema.cell_ddl import MAX_CELLS, is_kept_name
 from catalog.schema.ddl import apply_ddl, fold_ddl, to_ddl
 from catalog.sql.errors import CatalogError
@@ -113,6 +113,16 @@ def test_only_so_many() -> None:
     assert caught.value.hint is not None and "DROP JOIN" in caught.value.hint
     assert len(after("CREATE JOIN t0", catalog=full).cells) == MAX_CELLS
     assert len(after(f"DROP JOIN t0; CREATE JOIN {tables[-1]}", catalog=full).cells) == MAX_CELLS
+
+
+def test_one_too_many_that_stands_in_the_catalog_is_refused_there() -> None:
+    tables = [f"t{i}" for i in range(MAX_CELLS + 1)]
+    catalog = after(*(f"CREATE TABLE {t} (k INT PRIMARY KEY)" for t in tables), catalog=Catalog())
+    full = after(*(f"CREATE JOIN {t}" for t in tables[:-1]), catalog=catalog)
+    more = fold_ddl(full, f"CREATE JOIN {tables[-1]}; DROP TABLE t0", full.version + 1)
+    assert len(more.cells) == MAX_CELLS - 1 and "no more are taken" in more.unserved[cell_name([tables[-1]])]
+    room = fold_ddl(more, f"CREATE JOIN {tables[-1]}", more.version + 1)
+    assert len(room.cells) == MAX_CELLS and not room.unserved
 
 
 def test_tables_that_stand_aside_are_joined_by_nobody() -> None:

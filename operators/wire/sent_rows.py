@@ -1,0 +1,129 @@
+"""The record `rows`, cell to edge: versions of rows of one table, a chunk of those that a batch sends.
+
+    born died key/j value/i null/i [texts/i]      a row each version; i: place of a column in the header's `needed`
+
+`born` and `died` are numbers of changes + 1, 0 for what was stored before and for what the batch leaves. The header's
+`channels` are the joins; its `keys` say of which join, class and position column j has the keys: joins by the same
+columns share one. A value is an order code, or a place among the texts of its column; NULL takes the least value.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from catalog.query.channel import ImageChannel
+from catalog.schema.cell import tables_of_cell
+from operators.timeline import NEVER, STORED, KeyName, SentColumn, SentRows
+from operators.wire.columns import Columns, nullable, text_list, write
+from operators.wire.header import Header
+from state.change_batch import I64
+
+_BYTES_A_ROW = 8
+_BYTES_A_TEXT = 8
+
+
+@dataclass(slots=True)
+class PackedRows:
+    """Some of a batch's versions of the rows of one table; the header's `first` is the place of the first of them."""
+
+    header: Header
+    rows: SentRows
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+def pack_rows(header: Header, rows: SentRows, first: int) -> bytes:
+    """Return one record of `rows`, the first of which has place `first` among those of its table in the batch.
+
+    The header's `table`, `first`, `count`, `needed`, `channels` and `keys` are filled in here.
+    Cost: 0.2 ms a record; 8 ns a row and column, 50 ns a text.
+    """
+    numbers: dict[str, npt.NDArray[Any] | int] = {
+        "born": rows.born + 1,
+        "died": np.where(rows.died == NEVER, 0, rows.died + 1),
+    }
+    joins = sorted({name for name, _, _ in rows.keys})
+    columns: dict[int, int] = {}  # the place of each array of keys: equal ones are the very same
+    keys = []
+    for (name, class_, position), key in sorted(rows.keys.items()):
+        place = columns.setdefault(id(key), len(columns))
+        numbers[f"key/{place}"] = key
+        keys.append((joins.index(name), class_, position, place))
+    others: dict[str, Any] = {}
+    for i, column in enumerate(rows.columns.values()):
+        value, known = nullable("value", column.codes, column.known).values()
+        numbers |= {f"value/{i}": value, f"null/{i}": 1 - known}
+        if column.texts is not None:
+            others[f"texts/{i}"] = text_list(column.texts, len(rows))
+    header = msgspec.structs.replace(
+        header, kind="rows", table=rows.table, first=first, count=len(rows), needed=[list(rows.columns)],
+        channels=[ImageChannel(name) for name in joins], keys=keys,
+    )  # fmt: skip
+    return write(header, numbers, others)
+
+
+def read_rows(header: Header, columns: Columns) -> PackedRows:
+    """Read a record. Raises ValueError, KeyError where its columns do not fit together."""
+    header.check_chunk()
+    tables = tables_of_cell(header.shard)
+    if tables is None or header.table not in tables or header.first < 0 or header.count != columns.layout.rows:
+        raise ValueError(
+            f"{header.count} rows of `{header.table}` from {header.first} on, of the cell `{header.shard}`"
+        )
+    if len(header.needed) != 1 or len(set(header.needed[0])) < len(header.needed[0]):
+        raise ValueError(f"columns {header.needed} of rows, expected one list of them")
+    born, died = columns.ints("born") - 1, columns.ints("died") - 1
+    died = np.where(died < 0, NEVER, died)
+    if len(born) and not (born.min() >= STORED and (born < died).all() and died.max() <= NEVER):
+        raise ValueError("a row that dies before it is born")
+    values = {name: _value(columns, i) for i, name in enumerate(header.needed[0])}
+    return PackedRows(header, SentRows(header.table, born, died, _keys(header, columns), values))
+
+
+def row_sizes(rows: SentRows) -> I64:
+    """Return at most how many bytes each row takes packed, with all texts that it names. Cost: O(rows)."""
+    width = _BYTES_A_ROW + sum(map(_width, {id(key): key for key in rows.keys.values()}.values()))
+    sizes = np.full(len(rows), width, np.int64)
+    for column in rows.columns.values():
+        sizes += 1 + _width(column.codes[column.known])
+        if column.texts:
+            lengths = np.array([len(text.encode()) + _BYTES_A_TEXT for text in column.texts], np.int64)
+            sizes += np.where(column.known, lengths[column.codes], 0)
+    return sizes
+
+
+def _width(values: I64) -> int:
+    """Return how many bytes each of some integers takes."""
+    span = int(values.max()) - int(values.min()) if len(values) else 0
+    return np.min_scalar_type(span).itemsize
+
+
+def _keys(header: Header, columns: Columns) -> dict[KeyName, I64]:
+    """Return the columns of keys by what they are about; those of one number are the very same."""
+    read: dict[int, I64] = {}
+    keys: dict[KeyName, I64] = {}
+    for channel, class_, position, place in header.keys:
+        if not 0 <= channel < len(header.channels) or class_ < 0 or position < 0:
+            raise ValueError(f"keys of class {class_}, position {position} of a join that there is not")
+        if place not in read:
+            read[place] = columns.ints(f"key/{place}")
+            if len(read[place]) and read[place].min() < -1:
+                raise ValueError(f"the column `key/{place}` has something less than -1")
+        keys[header.channels[channel].relation, class_, position] = read[place]
+    return keys
+
+
+def _value(columns: Columns, place: int) -> SentColumn:
+    """Return one column of values. Raises ValueError for a text that is not there."""
+    known = columns.ints(f"null/{place}") == 0
+    values = np.where(known, columns.ints(f"value/{place}"), 0)
+    texts = columns.texts(f"texts/{place}")
+    if texts is not None and len(values) and not 0 <= values.min() <= values.max() < max(len(texts), 1):
+        raise ValueError(f"column {place} names a text beyond the {len(texts)} that there are")
+    return SentColumn(values, known, texts)

@@ -1,0 +1,113 @@
+"""What a cell remembers between batches: a copy of each of its tables, and what virtual edges want of their joins.
+
+    head                                    birth of the cell, seq, counters, what is wanted
+    cell/filing+quote/0/filing   a copy     all that the table's own shards remember of it, but for who listens
+    cell/filing+quote/0/quote    a copy     (shard/state.py): rows, deleted rows, repeats, partitions
+
+They are members of the group that has the cell's name (`shard/group.py`). A cell that was dropped and made again is
+another one: its tables have changed meanwhile and nobody told it. So a state of another birth counts for nothing, and
+the cell begins with its seed (`cell_seed.py`), which was made of the tables' own states.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from catalog.schema.cell import Cell
+from catalog.schema.relation import Relation
+from operators.counters import Counters
+from operators.join_interest import JoinInterests
+from shard.group import Group, StoredGroup
+from shard.state import ShardState
+
+
+class _Head(msgspec.Struct):
+    """What a cell keeps beside its copies."""
+
+    born: int
+    seq: int
+    counters: Counters
+    interests: bytes
+
+
+class CellState:
+    """The state of a cell, opened for one batch or several.
+
+    `copies` are by table, in the order of `cell.tables`; `interests` what each virtual edge wants of each join; `seq`
+    is the number of the last change that was told. `hurt` is not kept: the virtual edges of which a record could not be
+    read in this batch.
+    Cost: `open` and `dump` are O(bytes of the state).
+    """
+
+    def __init__(self, cell: Cell, copies: Mapping[str, ShardState]) -> None:
+        self.cell = cell
+        self.copies = {table: copies[table] for table in cell.tables}
+        self.interests = JoinInterests()
+        self.seq = -1
+        self.counters = Counters()
+        self.hurt: set[int] = set()
+
+    @classmethod
+    def open(
+        cls, cell: Cell, relations: Mapping[str, Relation], data: bytes | None, seed: bytes | None = None
+    ) -> CellState:
+        """Return the cell that `data` says, which `dump` wrote; or `seed`; of the two, what is of its birth first.
+
+        `relations` has its tables. Raises StateError if the bytes are of another group, or of another declaration.
+        """
+        stored = _of_birth(cell, data)
+        if stored.head is None:
+            stored = _of_birth(cell, seed)
+        tables = {cell.member(table): relations[table] for table in cell.tables}
+        group = Group.of(cell.name, tables, stored, StoredGroup())
+        state = cls(cell, {table: group[cell.member(table)] for table in cell.tables})
+        if stored.head is not None:
+            state._remember(msgspec.msgpack.decode(bytes(stored.head), type=_Head))
+        state.arrange()
+        return state
+
+    @property
+    def rows(self) -> int:
+        """How many rows the copies have."""
+        return sum(copy.table.rows for copy in self.copies.values())
+
+    @property
+    def size(self) -> int:
+        """The bytes that the tables took before the batch."""
+        return sum(copy.bytes for copy in self.copies.values())
+
+    def begin(self) -> None:
+        """Begin a batch. Cost: O(rows) where another one went before."""
+        self.hurt.clear()
+        for copy in self.copies.values():
+            copy.begin()
+
+    def arrange(self) -> None:
+        """Keep the orderings by which rows of the followed joins are found, and no others."""
+        for table, copy in self.copies.items():
+            copy.table.order_by(self.interests.orderings(table, copy.relation))
+
+    def dump(self) -> bytes:
+        """Return all of it as bytes, the same for the same history."""
+        head = _Head(self.cell.born, self.seq, self.counters, self.interests.dump())
+        return Group(self.cell.name, self.copies.values()).dump(msgspec.msgpack.encode(head))
+
+    def _remember(self, head: _Head) -> None:
+        self.seq = head.seq
+        self.counters = head.counters
+        self.interests = JoinInterests.load(head.interests)
+
+
+def _of_birth(cell: Cell, data: bytes | None) -> StoredGroup:
+    """Return what is stored of the cell; nothing where that is one of another birth."""
+    stored = StoredGroup.read(cell.name, data)
+    same = stored.head is not None and msgspec.msgpack.decode(bytes(stored.head), type=_Born).born == cell.born
+    return stored if same else StoredGroup()
+
+
+class _Born(msgspec.Struct):
+    """All that is read of a head until it is known to be this cell's."""
+
+    born: int

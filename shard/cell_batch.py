@@ -1,0 +1,83 @@
+"""A batch's rows in a cell: each copy takes its topic's records, and edges are sent what their joins need of them.
+
+    quote   records at places 0 1 3 of the order over all topics         changes 0 1 3, causes 0 1 3
+    filing  a record at 2                                                 change 2, cause 2
+
+The copies decode and resolve as their tables' shards do, and come to the same rows; what cannot be read is told by
+those. Records of all topics are taken in one order (`shard/order.py`): it numbers changes and causes over all tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from catalog.schema.relation import Relation
+from connectors.record import RawRecords
+from operators.batch_view import BatchView
+from operators.cell_view import CellView
+from operators.semijoin_closure import send
+from operators.timeline import Timeline
+from shard.cell import CellState
+from shard.decode import decode, settle
+from shard.order import Ordered
+from state.change_batch import I64, ChangeBatch
+
+Told = list[tuple[Timeline, list[int]]]
+"""Timelines, each with the virtual edges that get it."""
+
+
+def advance(cell: CellState, ordered: Ordered, several: frozenset[str], partitions: int) -> Told:
+    """Take a batch's rows; return what the virtual edges below `partitions` are sent.
+
+    Cost: as a table's shard to decode and apply; what `send` says.
+    """
+    places = ordered.places()
+    views, changes, stood = list[BatchView](), list[ChangeBatch](), list[I64]()
+    for copy in cell.copies.values():
+        rows = ordered.rows.get(copy.relation.topic)
+        taken = _none(copy.relation)
+        if rows is not None:
+            taken = settle(copy, decode(copy, rows, several), rows).changes
+        views.append(copy.table.replay(taken) if len(taken) else copy.table.still())
+        changes.append(taken)
+        stood.append(np.zeros(0, np.int64) if rows is None else _placed(taken, rows, places[copy.relation.topic]))
+    if not any(map(len, changes)):
+        return []
+    told = _tell(cell, CellView.of(cell.cell.tables, views, changes, stood), partitions)
+    for copy, view, taken in zip(cell.copies.values(), views, changes, strict=True):
+        if len(taken):
+            copy.table.commit(view)
+    return told
+
+
+def _tell(cell: CellState, view: CellView, partitions: int) -> Told:
+    """Return what is sent, and count it."""
+    told = send(view, cell.interests, partitions, cell.seq + 1)
+    cell.seq += len(view)
+    counters, sent = cell.counters, set[int]()
+    for timeline, edges in told:
+        counters.routed += len(timeline) * len(edges)
+        counters.shipped += sum(map(len, timeline.rows)) * len(edges)
+        sent.update(timeline.number.tolist())
+    counters.messages += len(view)
+    counters.suppressed += len(view) - len(sent)
+    return told
+
+
+def _placed(changes: ChangeBatch, rows: RawRecords, places: I64) -> I64:
+    """Return the place of each change's record among those of all topics; `places` has that of each of `rows`."""
+    found = np.empty(len(changes), np.int64)
+    for partition in np.unique(changes.partition).tolist():
+        mine, its = np.flatnonzero(changes.partition == partition), np.flatnonzero(rows.partition == partition)
+        found[mine] = places[its[np.searchsorted(rows.offset[its], changes.offset[mine])]]
+    return found
+
+
+def _none(relation: Relation) -> ChangeBatch:
+    """Return no changes of a table."""
+    texts: dict[int, Sequence[str | None]] = {i: [] for i, each in enumerate(relation.columns) if not each.type.coded}
+    nothing, width = np.zeros(0, np.int64), len(relation.columns)
+    codes, valid = np.zeros((width, 0), np.int64), np.zeros((width, 0), np.bool_)
+    return ChangeBatch([], np.zeros(0, np.bool_), codes, valid, texts, nothing.astype(np.int32), nothing)
