@@ -66,16 +66,15 @@ class Cells:
     ) -> None:
         """Do what a statement says; `tables` are those that there are.
 
-        Where there is no room or no name for a cell, a `new` statement is refused; of one that stands in the catalog the cell is,
-        as the engine would, so that those who wait for it are told: an edge asks for one whether there is room or not.
+        Where there is no room or no name for a cell, a `new` statement is refused; of one that stands in the catalog the
+        cell is, as the engine would, so that those who wait for it are told: an edge asks for one in any case.
         Raises CatalogError: `unknown_table`, `conflict`.
         """
         for table, span in statement.tables:
             if table not in tables:
                 hint = suggestion(table, tables, "table")
                 raise source.refusal("unknown_table", f"there is no table `{table}`", span, hint)
-        names = statement.names
-        cell = cell_name(names)
+        cell = cell_name(statement.names)
         if statement.verb == "CREATE":
             self.refused.pop(cell, None)
             fault = None if cell in self.made else self._fault(cell, tables)
@@ -84,7 +83,7 @@ class Cells:
             if fault is not None:
                 self.refused[cell] = "; ".join(fault)
             else:
-                self.made.setdefault(cell, Cell(names, version))
+                self.made.setdefault(cell, Cell(statement.names, version))
             return
         known = self.made.pop(cell, None) is not None or cell in self.refused
         self.refused.pop(cell, None)
