@@ -66,7 +66,7 @@ class Cells:
     ) -> None:
         """Do what a statement says; `tables` are those that there are.
 
-        Where there is no room or no name for a cell, a `new` statement is refused; of one that stands in the catalog the
+        Where there is no room or name for a cell, a `new` statement is refused; of one that stands in the catalog the
         cell is, as the engine would, so that those who wait for it are told: an edge asks for one in any case.
         Raises CatalogError: `unknown_table`, `conflict`.
         """
