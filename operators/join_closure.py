@@ -144,8 +144,7 @@ def _column(view: BatchView, name: str) -> KeyColumn:
 
 def _codes(view: BatchView, names: Sequence[str], versions: I64) -> I64:
     """Return int64[columns, versions], a copy."""
-    numbers = [view.relation.index(name) for name in names]
-    return view.replay.codes[np.ix_(numbers, versions)]
+    return np.array([view.replay.codes[view.relation.index(name)][versions] for name in names])
 
 
 def _numbered(keys: I64) -> tuple[I64, I64]:

@@ -32,6 +32,7 @@ from catalog.schema.join import Join, join_of_name, place_of
 from catalog.schema.relation import Relation
 from catalog.types.column_type import Kind as TypeKind
 from catalog.types.order_key import after
+from operators.channel_binding import OrderingKey
 from operators.equality_hashes import equality_hashes, text_code
 from operators.first_rows import columns_of
 from operators.join_walk import sought
@@ -131,11 +132,8 @@ class JoinInterests:
         places = (place for join in self.joins() for each in join.classes for place in _tables(join, each))
         return sorted({*self.told(table), *(column for name, column in places if name == table)})
 
-    def orderings(self, table: str, relation: Relation) -> set[tuple[tuple[int, ...], None]]:
-        """Return the orderings (`state/ordering.py`) by which rows of a table are found: keep them from batch to batch.
-
-        One that is not kept is made for the batch, which costs O(n log n).
-        """
+    def orderings(self, table: str, relation: Relation) -> set[OrderingKey]:
+        """Return the orderings by which rows of a table are found, to be kept from batch to batch."""
         steps = (step for join in self.joins() for step in sought(join))
         return {(tuple(relation.index(name) for name in columns), None) for name, columns in steps if name == table}
 

@@ -33,7 +33,7 @@ from operators.channel_binding import ChannelBinding, OrderingKey
 from operators.channel_kinds import bind
 from operators.operator import Answers, Outcome
 from operators.reply import Rows
-from state import a2b_tree, best_tree, byte_table, ordering, rank_order, row_store, text_rank
+from state import a2b_tree, best_tree, byte_table, key_runs, ordering, rank_order, row_store, text_rank
 from state.blob import Section
 from state.change_batch import ChangeBatch
 from state.ordering import Ordering
@@ -291,7 +291,8 @@ def warm() -> None:
         table.apply(ChangeBatch([b"1", b"2"], live, codes, valid, {1: ["h", f"g{x}"]}, partition, offset), ["y"])
     table.first([Region(best, group_key(("h",)))])
     table.snapshot([*(Region(shape, group_key(("h",))) for shape in shapes), Region(ranked, b"[]", b"", b"\xff")])
-    modules = (byte_table, text_rank, row_store, ordering, a2b_tree, rank_order, best_tree)
+    key_runs.key_runs(table.stored.still().codes, (0,), np.zeros(1, np.int32), np.zeros((1, 1), np.int64))
+    modules = (byte_table, text_rank, row_store, ordering, key_runs, a2b_tree, rank_order, best_tree)
     for kernel in (kernel for module in modules for kernel in module.ENTRIES):
         if isinstance(kernel, Dispatcher):
             kernel.disable_compile()

@@ -10,6 +10,7 @@ from catalog.query.compiler import Compiled
 from catalog.query.explanation import Explanation
 from catalog.query.explanation import explain as explain_region
 from catalog.query.filter_shape import FilterShape
+from catalog.query.join_explanation import JoinedTable
 from catalog.schema.catalog import Catalog
 from catalog.types.column_type import JsonValue
 from connectors.formats.bucket import shard_of
@@ -19,6 +20,8 @@ COSTS = {
     "reformulated": "one message of a shard tells all subscriptions of this shape that a change concerns; "
     "rows never come to the edge",
     "row changes": "every row of the range that comes, goes or changes is told to the edge, which counts and adds",
+    "joined changes": "every change of a row that may be in the join is told to the edge once, with the rows that it "
+    "is joined with, and the edge makes the join's rows and finds whom they concern",
     "table changes": "every change of the table's rows is told to the edge once, whatever is asked, and the edge finds "
     "whom it concerns",
 }
@@ -55,6 +58,8 @@ def explain(compiled: Compiled, catalog: Catalog, id: str | None, virtual_edges:
     """Return what `compiled`, of `catalog`, means; with an `id`, where it lives among `virtual_edges`."""
     facts: dict[str, Any] = msgspec.structs.asdict(explain_region(catalog, compiled.region, compiled.cost))
     shape = compiled.region.shape
+    relation = catalog.relation(shape.relation)
+    assert relation is not None, "it was compiled with this catalog"
     edge = None if id is None else home_partition(id.encode(), virtual_edges)
     return Place(
         **facts,
@@ -64,7 +69,7 @@ def explain(compiled: Compiled, catalog: Catalog, id: str | None, virtual_edges:
         deliver=compiled.deliver,
         snapshot=compiled.snapshot,
         shape=shape.key,
-        shard=shard_of(catalog.relations[shape.relation], shape.grouped, compiled.region.group),
+        shard=shard_of(relation, shape.grouped, compiled.region.group),
         id=id,
         virtual_edge=edge,
         told=TOLD[compiled.notify.kind] if isinstance(shape, FilterShape) and shape.shown else None,
@@ -84,6 +89,9 @@ def lines_of(place: Place) -> list[tuple[str, Any]]:
         ("deliver", place.deliver),
         ("cost class", f"{place.cost}: {COSTS.get(place.cost, place.cost)}"),
     ]
+    if place.join is not None:
+        equal = " and ".join(" = ".join(each) for each in place.join.equal)
+        rows[2:2] = [("joined where", equal), *((f"of `{one.table}`", _asked(one)) for one in place.join.tables)]
     if place.limit is not None:
         rows.insert(3, ("first", f"{place.limit} by {', '.join(place.order)}"))
     if place.snapshot == "none":
@@ -97,6 +105,12 @@ def lines_of(place: Place) -> list[tuple[str, Any]]:
 
 def _output(output: str, type_: str | None) -> str:
     return output if type_ is None else f"{output}, {type_}"
+
+
+def _asked(table: JoinedTable) -> str:
+    """Return what rows of a table of a join are asked for."""
+    said = [f"{name}: {values}" for name, values in (table.equal | table.ranges).items()]
+    return "; ".join([*said, *([_where(table.rest)] if table.rest else [])]) or "every row"
 
 
 def _where(boxes: list[dict[str, str]]) -> str:

@@ -129,18 +129,20 @@ class PurePipeline:
         """Let a group begin with `state`."""
         self.groups[group] = state
 
-    def feed(self, records: RawRecords, several: frozenset[str] = frozenset()) -> None:
-        """Run one batch over records of a relation's topic that come from elsewhere, and let the edges take it.
+    def feed(self, records: Sequence[RawRecords], several: frozenset[str] = frozenset()) -> None:
+        """Run one batch over records of relations' topics that come from elsewhere, and let the edges take it.
 
         They keep their partitions, offsets and times. `several` are the topics that have several partitions.
         """
         placement = self._place(self.catalog)
-        results: dict[str, Result] = {}
-        for groups, places in placement.of_records(records.topic, records.keys):
-            part = records if places is None else records.take(places)
-            results |= {group: self._result(placement, group, [part], several) for group in groups}
+        taken: dict[str, list[RawRecords]] = defaultdict(list)
+        for part in records:
+            for groups, places in placement.of_records(part.topic, part.keys):
+                for group in groups:
+                    taken[group].append(part if places is None else part.take(places))
+        results = {group: self._result(placement, group, parts, several) for group, parts in sorted(taken.items())}
         self._batch += 1
-        for group, (state, out) in sorted(results.items()):
+        for group, (state, out) in results.items():
             self.groups[group] = state
             self._write(out)
         self.tell_progress()

@@ -9,7 +9,15 @@ import msgspec
 
 from connectors.json.reader import read_document
 from connectors.kafka.record import KafkaRecord
-from operators.packed import PackedRegistrations, PackedSnapshot, PackedSummary, is_packed, unpack
+from operators.packed import (
+    PackedChanges,
+    PackedRegistrations,
+    PackedRows,
+    PackedSnapshot,
+    PackedSummary,
+    is_packed,
+    unpack,
+)
 from state.errors import TidewireError
 
 
@@ -64,6 +72,8 @@ def _packed(data: bytes) -> dict[str, Any]:
         entries = len(packed.versions)
     elif isinstance(packed, PackedSummary):
         entries = len(packed.boxes)
+    elif isinstance(packed, PackedRows | PackedChanges):
+        entries = len(packed)
     else:
         entries = len(packed.seq)
     header: dict[str, Any] = msgspec.to_builtins(packed.header)

@@ -46,8 +46,8 @@ def make_plan(catalog: Catalog, question: Question, text: StatementText) -> Plan
 def compared_types(catalog: Catalog, question: Question, text: StatementText) -> list[ColumnType]:
     """Return the type of the column that each operand is compared with, of a question that has a plan."""
     if question.joined:
-        names = join_scope(catalog, question, text).names
-        return [names.column(names.place(name)).type for name in question.compared]
+        scope, _ = join_scope(catalog, question, text)
+        return [scope.column(name).type for name in question.compared]
     relation = relation_of(catalog, question.table, text)
     return [relation.column(name.text).type for name in question.compared]
 

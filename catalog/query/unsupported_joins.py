@@ -38,12 +38,18 @@ def refuse_join(text: StatementText, join: exp.Join, before: str) -> SqlError | 
         return unsupported(text, what, text.keyword((words[0],)) or join, hint)
     if join.args.get("using"):
         return unsupported(text, "USING", text.keyword(("USING",)), _PAIR)
-    if join.args.get("on") is not None and isinstance(join.this, exp.Table) and join.this.args.get("joins"):
+    if join.args.get("on") is not None and _is_join(join.this):
         what = "a join within a join"
         return unsupported(text, what, join.this, "Write ON right behind each table: a JOIN b ON ... JOIN c ON ...")
     if join.args.get("on") is None:
         return _without_on(text, join, before)
     return None
+
+
+def _is_join(node: exp.Expr) -> bool:
+    """Whether what stands behind JOIN is a join again, in parentheses or because its ON comes later."""
+    inner = node.this if isinstance(node, exp.Subquery) else node
+    return isinstance(inner, exp.Table) and bool(inner.args.get("joins"))
 
 
 def _without_on(text: StatementText, join: exp.Join, before: str) -> SqlError:

@@ -62,10 +62,12 @@ class Cells:
         return cls(dict(catalog.cells), dict(catalog.unserved))
 
     def apply(
-        self, statement: CellStatement, tables: Mapping[str, Relation], source: StatementText, version: int
+        self, statement: CellStatement, tables: Mapping[str, Relation], source: StatementText, version: int, new: bool
     ) -> None:
         """Do what a statement says; `tables` are those that there are.
 
+        Where there is no room for a cell, a `new` statement is refused; of one that stands in the catalog the cell is,
+        as the engine would, so that those who wait for it are told: an edge asks for one whether there is room or not.
         Raises CatalogError: `unknown_table`, `conflict`.
         """
         for table, span in statement.tables:
@@ -76,9 +78,10 @@ class Cells:
         cell = cell_name(names)
         if statement.verb == "CREATE":
             self.refused.pop(cell, None)
-            if cell not in self.made:
-                self._check_room(statement, source)
+            if cell not in self.made and len(self.made) < MAX_CELLS:
                 self.made[cell] = Cell(names, version)
+            elif cell not in self.made:
+                self._no_room(cell, statement, source, new)
             return
         known = self.made.pop(cell, None) is not None or cell in self.refused
         self.refused.pop(cell, None)
@@ -94,11 +97,12 @@ class Cells:
             self.made.pop(name, None)
             self.refused.pop(name, None)
 
-    def _check_room(self, statement: CellStatement, source: StatementText) -> None:
-        if len(self.made) >= MAX_CELLS:
-            what = f"there are {len(self.made)} joins, and no more are taken"
+    def _no_room(self, cell: str, statement: CellStatement, source: StatementText, new: bool) -> None:
+        what = f"there are {len(self.made)} joins, and no more are taken"
+        if new:
             hint = f"DROP JOIN one that nobody asks any more. {self._there_are()}"
             raise source.refusal("conflict", what, statement.place, hint)
+        self.refused[cell] = f"{what}; DROP JOIN one that nobody asks any more"
 
     def _there_are(self) -> str:
         lists = [", ".join(map(quoted, cell.tables)) for _, cell in sorted(self.made.items())]
@@ -168,6 +172,8 @@ def read_cell_statement(tokens: Sequence[Token], source: StatementText) -> CellS
 
 def _unexpected(verb: str, left: Sequence[Token], before: Token, source: StatementText) -> SqlError:
     hint = f"Write {_FORMS[verb]}."
+    if any(token.token_type is TokenType.EXISTS for token in left):
+        hint += " CREATE JOIN does nothing where there is one already." * (verb == "CREATE")
     if not left:
         shown = source.sql[before.start : before.end + 1]
         return source.refusal("syntax", f"something is missing after `{shown}`", before, hint)

@@ -50,7 +50,8 @@ def fold_ddl(catalog: Catalog, text: str, version: int) -> Catalog:
     """Return `catalog` after a text of the catalog topic, which an earlier version may have taken.
 
     As `apply_ddl`, but a table of which no record can ever be a row stays, since the other tables of its text would be
-    lost with it, and one on a topic that is not free is set aside. Nobody can declare either any more.
+    lost with it, and one on a topic that is not free is set aside. Nobody can declare either any more. A cell for which
+    there is no room is one that the engine refuses.
     """
     return _applied(catalog, text, version, new=False)
 
@@ -76,7 +77,7 @@ def _folded(catalog: Catalog, source: StatementText, version: int, new: bool) ->
     cells = Cells.of(catalog)
     for statement in statements:
         if isinstance(statement, CellStatement):
-            cells.apply(statement, _parted(relations, catalog.prefix)[0], source, version)
+            cells.apply(statement, _parted(relations, catalog.prefix)[0], source, version, new)
         elif isinstance(statement, exp.Create) and statement.kind == "TABLE":
             declaration = read_table(statement, source, version)
             if new:

@@ -19,6 +19,7 @@ from confluent_kafka import (
     TopicPartition,
 )
 from confluent_kafka.admin import (
+    AclOperation,
     AdminClient,
     ConfigResource,
     ConsumerGroupDescription,
@@ -134,6 +135,12 @@ class Admin:
             with contextlib.suppress(TopicUnknown):
                 out[name] = str(self._result(future, f"describing the topic `{name}`").topic_id)
         return out
+
+    def may_write(self, topic: str) -> bool:
+        """Return whether whoever asks may write to `topic`. *Raises* TopicUnknown."""
+        asked = self._client.describe_topics(TopicCollection([topic]), include_authorized_operations=True)
+        allowed = self._result(asked[topic], f"asking for rights on the topic `{topic}`").authorized_operations
+        return AclOperation.WRITE in allowed or AclOperation.ALL in allowed
 
     def begin_offsets(self, topic: str, partitions: Iterable[int] | None = None) -> dict[int, int]:
         """Return the first offset still kept of each partition (all of them by default)."""

@@ -39,6 +39,7 @@ class PackedImages:
 
     cause: number of the cause, ascending.  rows: +1, -1 or 0.  columns: by name, in the order of the header's `needed`.
     several: bool[changes], whether the cause is one that changed several rows; None where no cause did.
+    topic: of images of joined rows, which an edge makes itself: place of the cause's topic in the header's `topics`.
     """
 
     header: Header
@@ -49,6 +50,7 @@ class PackedImages:
     several: Bool | None
     rows: I64
     columns: dict[str, ImageColumn]
+    topic: I64 | None = None
 
     def __len__(self) -> int:
         return len(self.seq)

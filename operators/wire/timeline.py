@@ -113,8 +113,8 @@ def read_changes(header: Header, columns: Columns) -> PackedChanges:
 def joined(chunks: Sequence[PackedRows | PackedChanges]) -> Timeline:
     """Return the timeline that all chunks of one batch make, in any order.
 
-    A table without a chunk has no rows, no keys and no columns. Raises PackedError where they are not all there, or do
-    not fit together. Cost: nothing is copied of what is one chunk.
+    A table without a chunk has no rows, no keys and no columns. That all chunks are there is for their numbers to say
+    (`Header.of`); raises PackedError where they do not fit together. Cost: nothing is copied of what is one chunk.
     """
     try:
         return _joined(chunks)

@@ -14,6 +14,7 @@ from catalog.query.channel import Channel
 from catalog.query.filter_shape import FilterShape
 from catalog.query.shape import AnyShape, Shape
 from catalog.schema.catalog import Catalog
+from catalog.schema.join import is_join, join_of_name, place_of
 from catalog.schema.relation import Relation
 from catalog.types.column_type import ColumnType, Kind
 from operators.channel_kinds import is_plain
@@ -57,6 +58,7 @@ class Domain(NamedTuple):
 class ShapeEntry:
     """One shape in use.
 
+    Of a join, `shard` is its cell, and `topic` empty: its changes come from several, and each says its own.
     `born` tells its relation from a later one of the same name; `count` counts its subscriptions; `domain` is the
     number of its domain. `types` are those of
     the outputs' columns (None for COUNT(*)); `range_type` is the range attribute's, where it has no order codes and
@@ -144,8 +146,9 @@ class ShapeEntry:
 
     @property
     def row_columns(self) -> tuple[str, ...]:
-        """The SELECT list of a bag or a list."""
-        return () if isinstance(self.shape, Shape) else self.shape.shown
+        """The SELECT list of a bag or a list; of a join the columns as their tables name them."""
+        shown = () if isinstance(self.shape, Shape) else self.shape.shown
+        return tuple(place_of(name)[1] for name in shown) if is_join(self.shape.relation) else shown
 
     @property
     def shown_images(self) -> tuple[str, ...]:
@@ -163,9 +166,15 @@ class ShapeEntry:
         return self.shape.keys if isinstance(self.shape, FilterShape) else ()
 
     def stands(self, catalog: Catalog) -> bool:
-        """Whether the relation that the shape was compiled for is still there (it may have new columns)."""
-        relation = catalog.relations.get(self.shape.relation)
+        """Whether the table, or the cell, that the shape was compiled for is still there (it may have new columns)."""
+        relation = catalog.relation(self.shape.relation)
         return relation is not None and relation.born == self.born
+
+    def dropped(self, catalog: Catalog) -> str:
+        """Return what was dropped, where the shape does not stand: a table, or the cell alone."""
+        join = join_of_name(self.shape.relation)
+        whole = join is not None and all(table in catalog.relations for table in join.tables)
+        return "cell dropped" if whole else "table dropped"
 
 
 class ShapeTable:

@@ -4,6 +4,9 @@ A client may apply a catalog and subscribe at once, and its subscription can rea
 the catalog does. A record that names an unknown table or column is therefore *held back*: it is tried again with
 every newer catalog, and refused for good only by `VirtualEdge.refuse_held`, when the edge has read all that was
 announced before the record came. Records that come before any catalog is announced wait in the same queue.
+
+A join that no cell serves is held back too, until the catalog has the cell, or says why there will be none: whoever
+asks for it makes that it comes, and how long that takes no news of a catalog can say.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -19,7 +23,7 @@ from catalog.bulk.bulk_compiler import FEW, Alike, compile_all
 from catalog.query.compiler import MAX_TEMPLATES, Compiled, Compiler, check_policy
 from catalog.query.recent import Recent
 from catalog.schema.catalog import Catalog
-from catalog.sql.errors import SubscriptionError
+from catalog.sql.errors import CellMissing, SubscriptionError
 from catalog.sql.notify import EVERY_CHANGE, RECORDS, read_policy
 from overlay.delivery.ack import Refusal
 from overlay.intake.found_statements import FoundStatements, find_statements
@@ -29,21 +33,31 @@ from state.change_batch import Bool
 
 _LOG = logging.getLogger("tidewire.edge")
 _NONE_FOUND = find_statements([])
+_NOT_ALIKE = Refusal("", "")
 _COMPILERS: WeakValueDictionary[int, Compiler] = WeakValueDictionary()
 """The compilers in use, by the identity of their catalogs: all virtual edges of a process know the same templates."""
 MAY_COME = frozenset({"unknown_table", "unknown_column"})
+Tables = tuple[str, ...]
+
+
+class CellWanted(NamedTuple):
+    """Nothing is wrong with a record but that no cell serves joins of these tables."""
+
+    tables: Tables
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
     """What of many records could be compiled together: `alike` has rows of the statements in `found`. `waiting` are to
-    be held back. `left` are all other records, to be judged one by one.
+    be held back, some of them until there is a cell of the tables in `cells`. `left` are all other records, to be
+    judged one by one.
     """
 
     alike: list[Alike]
     found: FoundStatements
     left: list[int]
     waiting: list[int]
+    cells: dict[int, Tables]
 
 
 class Admission:
@@ -84,11 +98,12 @@ class Admission:
         left = np.ones(len(values), np.bool_)
         for one in alike:
             left[found.records[one.rows]] = False
-        waiting = [] if final or np.count_nonzero(left) < FEW else self._waiting(values, found, left)
+        few = np.count_nonzero(left) < FEW
+        waiting, cells = ([], {}) if final or few else self._waiting(values, found, left)
         left[waiting] = False
-        return Judged(alike, found, left.nonzero()[0].tolist(), waiting)
+        return Judged(alike, found, left.nonzero()[0].tolist(), waiting, cells)
 
-    def judge(self, value: bytes, final: bool = False) -> Compiled | Refusal | None:
+    def judge(self, value: bytes, final: bool = False) -> Compiled | Refusal | CellWanted | None:
         """Compile the value of a record. None: it must be held back; never so if `final` and a catalog is there."""
         try:
             request = read_request(value)
@@ -99,39 +114,47 @@ class Admission:
             refusal = None if request.template is None else self._unknown.get(request.template)
             if refusal is None:
                 judged = self._compiled(self._compiler, request)
-                if isinstance(judged, Compiled):
+                if not isinstance(judged, Refusal):
                     return judged
                 refusal = judged
         except Exception as error:
             return _unforeseen(error)
         return None if refusal.code in MAY_COME and not final else refusal
 
-    def _compiled(self, compiler: Compiler, request: Request) -> Compiled | Refusal:
+    def _compiled(self, compiler: Compiler, request: Request) -> Compiled | Refusal | CellWanted:
         try:
             return _compile(compiler, request)
         except SubscriptionError as error:
+            if isinstance(error, CellMissing) and not error.reason:
+                return CellWanted(error.tables)
             refusal = Refusal(error.code, error.message, error.hint)
         if refusal.code in MAY_COME and request.template is not None:
             self._unknown.put(request.template, refusal)
         return refusal
 
-    def _waiting(self, values: Sequence[bytes], found: FoundStatements, left: Bool) -> list[int]:
-        """Return records, among those that are `left`, of templates whose first one names what may come.
+    def _waiting(
+        self, values: Sequence[bytes], found: FoundStatements, left: Bool
+    ) -> tuple[list[int], dict[int, Tables]]:
+        """Return records, among those that are `left`, of templates whose first one names what may come, and cells.
 
         The others of its template name the same. If there is something else wrong with one of them, it is told that a
-        little later, with the final word on it.
+        little later, with the final word on it, or once there is the cell.
         """
         waiting: list[int] = []
+        cells: dict[int, Tables] = {}
         for rows in found.statements.by_template(FEW):
             records = found.records[rows]
             records = records[left[records]]
-            if len(records) >= FEW and self.judge(values[int(records[0])]) is None:
+            judged = self.judge(values[int(records[0])]) if len(records) >= FEW else _NOT_ALIKE
+            if judged is None or isinstance(judged, CellWanted):
                 waiting += records.tolist()
-        return waiting
+            if isinstance(judged, CellWanted):
+                cells |= dict.fromkeys(records.tolist(), judged.tables)
+        return waiting, cells
 
 
 def _one_by_one(values: Sequence[bytes]) -> Judged:
-    return Judged([], _NONE_FOUND, list(range(len(values))), [])
+    return Judged([], _NONE_FOUND, list(range(len(values))), [], {})
 
 
 def _compiler_of(catalog: Catalog) -> Compiler:

@@ -30,7 +30,7 @@ from overlay.arena.text_arena import sizes_of
 from overlay.delivery import ack
 from overlay.delivery.delivery import json_names
 from overlay.delivery.outbox import Outbox
-from overlay.intake.admission import Admission, Judged
+from overlay.intake.admission import Admission, CellWanted, Judged
 from overlay.intake.subscription_request import refuse_id
 from overlay.subscriptions.edge_counters import EdgeCounters
 from overlay.subscriptions.expiry import Expiry
@@ -95,19 +95,35 @@ class Intake:
             for start in range(0, len(alike), _AT_ONCE):
                 self._judge([Held(*record) for record in alike[start : start + _AT_ONCE]], final)
 
+    def find_cells(self) -> None:
+        """Note which of the records that are held back wait for a cell, after a restart; nothing else comes of it.
+
+        Cost: as `admit`.
+        """
+        held = [*self.admission.held]
+        for start in range(0, len(held), _AT_ONCE):
+            records = held[start : start + _AT_ONCE]
+            judged = self.admission.judge_all([record.value for record in records])
+            for i, tables in judged.cells.items():
+                self.admission.held.put(records[i], tables)
+            for i in judged.left:
+                one = self.admission.judge(records[i].value)
+                if isinstance(one, CellWanted):
+                    self.admission.held.put(records[i], one.tables)
+
     def _judge(self, records: list[Held], final: bool = False) -> None:
         """Judge records with different ids."""
         if not records:
             return
         judged = self.admission.judge_all([record.value for record in records], final)
         for i in judged.waiting:
-            self.admission.held.put(records[i])
+            self.admission.held.put(records[i], judged.cells.get(i))
         alone: dict[int, Compiled] = {}
         for i in judged.left:
             record = records[i]
             one = self.admission.judge(record.value, final)
-            if one is None:
-                self.admission.held.put(record)
+            if one is None or isinstance(one, CellWanted):
+                self.admission.held.put(record, None if one is None else one.tables)
             elif isinstance(one, ack.Refusal):
                 self.admission.held.drop(record.version)
                 self._refuse(record.key, record.version, one)
@@ -128,7 +144,9 @@ class Intake:
         return accepted
 
     def _relation(self, compiled: Compiled) -> Relation:
-        return self.admission.catalog.relations[compiled.region.shape.relation]
+        relation = self.admission.catalog.relation(compiled.region.shape.relation)
+        assert relation is not None, "what was compiled is of a table or a join of the catalog"
+        return relation
 
     def _refuse(self, key: bytes, version: int, refusal: ack.Refusal) -> None:
         self.counters.refused += 1

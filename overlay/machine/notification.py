@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from operators.control import ControlError, EpochBegins, Progress, RegisterAll, Withdraw, decode_control
-from operators.packed import PackedBest, PackedError, PackedImages, PackedMessages, PackedSnapshot, is_packed, unpack
+from operators.packed import PackedError, is_packed, unpack
 from operators.record_error import RecordError
 from overlay.maintain.batch_buffer import Chunk
 from state.errors import TidewireError
@@ -42,7 +42,7 @@ def read_notification(value: bytes, where: str) -> Chunk | Control:
 def _read(value: bytes) -> Chunk | Control:
     if is_packed(value):
         packed = _unpack_shared(value)
-        if isinstance(packed, PackedMessages | PackedImages | PackedBest | PackedSnapshot):
+        if isinstance(packed, Chunk):
             return packed
         raise PackedError("it holds what edges write, expected messages, images or a snapshot")
     control = decode_control(value)

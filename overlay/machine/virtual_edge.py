@@ -15,7 +15,8 @@ Promises, numbered as the tests that crash it:
    anew, and follows again from its new snapshot: a `resync`, with a new `n` only where it differs.
 4. *Once.* A subscription is registered once an epoch; a snapshot that no registration waits for is ignored.
 5. *Silence.* A message that brings the value already held delivers nothing (and is counted: shards send none).
-6. *Ends.* Dropping a table ends its subscriptions before anything of the batch that announces it is applied.
+6. *Ends.* Dropping a table, or the cell of a join, ends its subscriptions before anything of the batch that announces
+   it is applied.
 7. *Losses.* A notification that cannot be read, a batch that is not whole or lacks a column that a filter needs, or a
    shard that could not read what was registered makes all register again, as under 3; a notification that a newer
    engine wrote raises an error.
@@ -31,7 +32,7 @@ from catalog.schema.catalog import Catalog
 from connectors.record import OutRecord
 from connectors.topics import Topics
 from operators.control import EpochBegins, Progress, RegisterAll
-from operators.packed import Header, PackedBest, PackedImages, PackedMessages, PackedSnapshot
+from operators.packed import Header, PackedError
 from operators.record_error import RecordError
 from overlay.answers import quota
 from overlay.delivery import ack
@@ -123,7 +124,7 @@ class VirtualEdge:
         except RecordError as error:
             self._lose(f"{where} cannot be read: {error}")
             return False
-        if isinstance(record, PackedMessages | PackedImages | PackedBest | PackedSnapshot):
+        if isinstance(record, Chunk):
             self._chunk(offset, record)
             return False
         self._control(record)
@@ -131,6 +132,8 @@ class VirtualEdge:
 
     def refuse_held(self, through: int | None = None, most: int | None = None) -> bool:
         """Give the final word on held-back records, or on those with an offset up to `through`.
+
+        Those that wait for a cell are passed over.
 
         To be called when the edge has read `notifications` up to an end that was asked for after the records
         came. Nothing happens while no catalog is announced at all. Returns whether that was all of them: no more than
@@ -206,12 +209,19 @@ class VirtualEdge:
     @property
     def refusals_pending(self) -> bool:
         """Whether records name a table or column that no announced catalog has; `refuse_held` ends that."""
-        return self._admission.announced and len(self._admission.held) > 0
+        return self._admission.announced and self.held_through is not None
 
     @property
     def held_through(self) -> int | None:
-        """The newest offset among held-back records: what `refuse_held` may be given once a fence is passed."""
+        """The newest offset among such records: what `refuse_held` may be given once a fence is passed."""
         return self._admission.held.through
+
+    def cells_wanted(self) -> set[tuple[str, ...]]:
+        """The tables that held-back records join, of which the catalog has no cell yet: each its names, sorted.
+
+        They are admitted once it has, and refused once it says that there will be none. Known after `restore` too.
+        """
+        return self._admission.held.cells
 
     def snapshot_records(self) -> list[OutRecord]:
         """Return the whole state for `edge-state`, after which all its older records are of no use.
@@ -234,6 +244,7 @@ class VirtualEdge:
         self._expiry.restore()
         if self._head.catalog > _NO_CATALOG:
             self._admission.announce(self._catalog(self._head.catalog))
+            self._intake.find_cells()
 
     # -- what it knows --------------------------------------------------------------------------------------------
 
@@ -347,8 +358,12 @@ class VirtualEdge:
         catalog = self._catalog(version)
         self._set(catalog=version)
         self._admission.announce(catalog)
-        gone = [entry.number for entry in self._store.shapes if not entry.stands(catalog)]
-        self._endings.end(self._store.slots.of_shapes(gone), "table dropped")
+        gone: dict[str, list[int]] = {}
+        for entry in self._store.shapes:
+            if not entry.stands(catalog):
+                gone.setdefault(entry.dropped(catalog), []).append(entry.number)
+        for reason, numbers in sorted(gone.items()):
+            self._endings.end(self._store.slots.of_shapes(numbers), reason)
         self._intake.admit(self._admission.held)
 
     def _chunk(self, offset: int, packed: Chunk) -> None:
@@ -384,7 +399,7 @@ class VirtualEdge:
                 raise MissingChunksError(f"batch {batch} is committed, expected batch {applied + 1} first")
             committed = self._buffer.take(batch, lenient=self._head.unsure)
             self._applier.check_whole(committed)
-        except (MissingChunksError, MissingColumnError) as error:
+        except (MissingChunksError, MissingColumnError, PackedError) as error:
             self._lose(f"`{self._topics.notifications}` [{self.number}], epoch {position.epoch}: {error}")
             return
         over_quota = self._applier.apply(committed, position)

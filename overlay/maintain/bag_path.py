@@ -98,9 +98,8 @@ class BagPath:
             return
         mine = _Hits(hits.slot[loud], hits.kind[loud], place[loud], modes[loud])
         self._follow(mine, pairs)
-        start = row_start(position, self._store.shape_of(int(hits.slot[0])).topic_text)
-        places = zip(packed.partition[pairs.change].tolist(), packed.offset[pairs.change].tolist(), strict=True)
-        told = _Told(pairs, [row_at(start, partition, offset) for partition, offset in places])
+        topic = self._store.shape_of(int(hits.slot[0])).topic_text
+        told = _Told(pairs, _causing_rows(packed, pairs.change, position, topic))
         if packed.several is None:
             self._enter(None)
             self._once(mine, told)
@@ -243,6 +242,17 @@ class BagPath:
 
     def _mode(self, slot: int) -> Mode:
         return Mode(int(self._modes.of(np.array([slot]))[0]))
+
+
+def _causing_rows(packed: PackedImages, changes: I64, position: Position, topic: str) -> list[str]:
+    """Return the causing row of each of some changes as JSON; `topic` is their table's, where they are of a table."""
+    partition, offset = packed.partition[changes].tolist(), packed.offset[changes].tolist()
+    if packed.topic is None:
+        starts = [row_start(position, topic)] * len(changes)
+    else:
+        of_topic = [row_start(position, json_text(name)) for name in packed.header.topics]
+        starts = [of_topic[place] for place in packed.topic[changes].tolist()]
+    return [row_at(*one) for one in zip(starts, partition, offset, strict=True)]
 
 
 def _shared(hits: _Hits) -> tuple[list[tuple[int, int]], I64]:

@@ -17,6 +17,7 @@ from overlay.maintain.batch_buffer import CommittedBatch
 from overlay.maintain.best_path import BestPath
 from overlay.maintain.conflated_path import LatestAnswers
 from overlay.maintain.image_path import ImagePath
+from overlay.maintain.join_path import JoinPath
 from overlay.maintain.list_changes import ListChanges
 from overlay.maintain.mode import Mode, Modes
 from overlay.maintain.multi_row_causes import Cause, Sweep, causes, runs
@@ -55,6 +56,7 @@ class BatchApplier:
         self._sweep = Sweep(store, outbox, counters, self._modes, self._latest)
         self._bags = BagPath(store, outbox, counters, self._modes, projector)
         self._images = ImagePath(store, counters, self._modes, self._bags, self._singles, self._counted)
+        self._joins = JoinPath(store.filters, self._images)
         self._lists = ListChanges(store, outbox, counters, self._modes)
         self._best = BestPath(store, counters, self._lists)
 
@@ -72,6 +74,8 @@ class BatchApplier:
             self._messages(packed, position)
         for images in batch.images:
             self._images.apply(images, position)
+        for sent in batch.timelines:
+            self._joins.apply(sent, position)
         for best in whole(batch.best):
             self._best.apply(best, position)
         self._sweep.enter(None, position)
@@ -85,6 +89,8 @@ class BatchApplier:
         """Raise MissingColumnError if `batch` does not tell what filters and lists need that are followed."""
         for images in batch.images:
             self._store.filters.check_told(images)
+        for sent in batch.timelines:
+            self._joins.check_told(sent)
         for best in batch.best:
             self._best.check_told(best)
 

@@ -14,16 +14,34 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from operators.packed import PackedBest, PackedImages, PackedMessages, PackedSnapshot
+from operators.packed import (
+    Header,
+    PackedBest,
+    PackedChanges,
+    PackedImages,
+    PackedMessages,
+    PackedRows,
+    PackedSnapshot,
+)
+from operators.timeline import Timeline
+from operators.wire.timeline import joined
 from state.errors import TidewireError
 
-Chunk = PackedMessages | PackedImages | PackedBest | PackedSnapshot
+Chunk = PackedMessages | PackedImages | PackedBest | PackedRows | PackedChanges | PackedSnapshot
 
 
 class MissingChunksError(TidewireError):
     """A batch is said to be committed, but some of what it sent to this virtual edge is not in the log."""
 
     code = "missing_chunks"
+
+
+@dataclass(frozen=True, slots=True)
+class SentTimeline:
+    """What a cell sent of a batch; `header` is that of one of its chunks."""
+
+    header: Header
+    timeline: Timeline
 
 
 @dataclass(slots=True)
@@ -37,6 +55,7 @@ class CommittedBatch:
     messages: list[PackedMessages] = field(default_factory=list)
     images: list[PackedImages] = field(default_factory=list)
     best: list[PackedBest] = field(default_factory=list)
+    timelines: list[SentTimeline] = field(default_factory=list)
     lost: bool = False
 
 
@@ -77,7 +96,7 @@ class BatchBuffer:
         """Return the chunks of `batch` and forget them and all of earlier batches.
 
         `lenient` is for the first batch after a part of the log was lost: shards that are not whole are left out.
-        Raises MissingChunksError if a chunk is missing.
+        Raises MissingChunksError if a chunk is missing, PackedError if those of a cell do not fit together.
         """
         shards = self._batches.get(batch, {})
         taken = CommittedBatch()
@@ -105,6 +124,9 @@ class BatchBuffer:
 
 
 def _spread(chunks: list[Chunk], into: CommittedBatch) -> None:
+    sent = [chunk for chunk in chunks if isinstance(chunk, PackedRows | PackedChanges)]
+    if sent:
+        into.timelines.append(SentTimeline(sent[0].header, joined(sent)))
     for chunk in chunks:
         into.lost |= chunk.header.lost
         if isinstance(chunk, PackedSnapshot):
@@ -113,7 +135,7 @@ def _spread(chunks: list[Chunk], into: CommittedBatch) -> None:
             into.images.append(chunk)
         elif isinstance(chunk, PackedBest):
             into.best.append(chunk)
-        else:
+        elif isinstance(chunk, PackedMessages):
             into.messages.append(chunk)
 
 

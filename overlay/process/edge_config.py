@@ -25,6 +25,7 @@ class EdgeConfig:
         rules: who may ask for what over HTTP, limits, and the address that is advertised.
         processes: how the processes of its stack are, if it belongs to one; told by `/health`.
         snapshot_floor: bytes of `edge-state` of a virtual edge below which no snapshot is written.
+        joins_on_demand: whether edges ask for cells that subscriptions need, or refuse these.
     """
 
     kafka: KafkaProperties
@@ -35,6 +36,7 @@ class EdgeConfig:
     processes: Callable[[], Sequence[Mapping[str, object]]] = tuple
     session_seconds: float = 6.0
     snapshot_floor: int = FLOOR_BYTES
+    joins_on_demand: bool = True
 
     @property
     def group(self) -> str:

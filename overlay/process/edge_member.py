@@ -10,7 +10,8 @@ restart promises rests on this order, whose numbers stand again in the code:
    for `FEED_SECONDS` and leaves the rest to the next ones, which take hardly anything new before it is fed.
 5. Write everything that came out, with the positions of every place owned and the group as of the assignment. What is
    left is not among them: it is consumed again by whoever comes after.
-6. Committed: people may see it. Snapshots that were written make older state superfluous: trim it.
+6. Committed: people may see it. Snapshots that were written make older state superfluous: trim it. For what waits for
+   a cell, ask for the cell.
 7. Not committed, for whatever reason: forget memory, and go on at 2. A process that was stopped while its virtual
    edges moved on learns it here, since the broker refuses the generation of its group.
 
@@ -33,10 +34,11 @@ from connectors.kafka.admin import Place
 from connectors.kafka.catalog_versions import CatalogVersions
 from connectors.kafka.failure import KafkaFailure, StepAborted
 from connectors.kafka.group import GroupConsumer
-from connectors.kafka.producer import TransactionalProducer
+from connectors.kafka.producer import Producer, TransactionalProducer
 from connectors.kafka.reader import OffsetTrimmed, Reader
 from connectors.kafka.record import KafkaRecord
 from overlay.intake.open_time import OpenTime
+from overlay.process.cell_requests import CellRequests
 from overlay.process.committed_view import CommittedView
 from overlay.process.edge_answers import RUNNING, EdgeAnswers
 from overlay.process.edge_config import EdgeConfig
@@ -103,6 +105,7 @@ class EdgeMember:
         self._left: list[KafkaRecord] = []
         self._open_time = OpenTime(OPEN_SECONDS)
         self._rests = Rests()
+        self._cells = CellRequests(self._topics, lambda: Producer(config.kafka, linger=0), log)
         self._name = f"tidewire-{uuid.uuid4()}"
         self._producer = self._new_producer()
 
@@ -120,6 +123,8 @@ class EdgeMember:
                 self._forget()
             if self._adopted:
                 worked = self._steps(records)
+                if self._config.joins_on_demand:
+                    self._cells.ask(self._owned.cells_wanted())
                 self._rests.turn(worked, time.monotonic())
             elif self._assignment.places:
                 self._adopt()
@@ -144,6 +149,7 @@ class EdgeMember:
         with self._view.changing():
             self._owned.clear()
         self._looks.lost()
+        self._cells.forget()
         self._adopted, self._left = False, []
         self._assignment = self._group.assignment
         self._forgot = time.monotonic()
@@ -302,6 +308,7 @@ class EdgeMember:
         with self._view.changing():
             self._owned.clear()
         self._looks.lost()
+        self._cells.forget()
         self._group.pause()
         self._adopted, self._left = False, []
 

@@ -18,6 +18,7 @@ from operators.packed import Header, pack_snapshot
 from overlay.answers.list_record_kernels import warm as warm_list_records
 from overlay.index.subscription_index import warm as warm_index
 from overlay.machine.virtual_edge import VirtualEdge
+from overlay.maintain.join_kernels import warm as warm_joins
 from overlay.maintain.list_kernels import warm as warm_lists
 from state.filter_index import warm as warm_filters
 from state.row_digest import warm as warm_digests
@@ -33,6 +34,7 @@ def warm() -> None:
     warm_index()
     warm_terms()
     warm_filters()
+    warm_joins()
     warm_lists()
     warm_list_records()
     warm_digests()

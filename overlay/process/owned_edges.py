@@ -180,6 +180,10 @@ class OwnedEdges:
             if through is not None:
                 self._owned[number].fence = (end, through)
 
+    def cells_wanted(self) -> set[tuple[str, ...]]:
+        """Return the sets of tables for whose cells subscriptions are held back."""
+        return {tables for owned in self._owned.values() for tables in owned.edge.cells_wanted()}
+
     def step(self) -> Step:
         """Return what to write now; what was fed in before belongs to it."""
         snapshots: list[int] = []

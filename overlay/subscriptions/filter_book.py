@@ -143,6 +143,15 @@ class FilterBook:
         if table is not None:
             table.check_told(packed)
 
+    @property
+    def relations(self) -> list[str]:
+        """The tables and joins that filters are of, sorted."""
+        return sorted(self._tables)
+
+    def wanted(self, relation: str) -> list[str]:
+        """Return the columns that filters of a table or a join compare, show or sum, sorted."""
+        return self._tables[relation].wanted
+
     def figures(self) -> dict[str, FilterFigures]:
         """Return what there is to say of the filters of each table. Cost: O(tables)."""
         return {name: table.figures() for name, table in sorted(self._tables.items())}
@@ -185,6 +194,11 @@ class _TableFilters:
 
     def __len__(self) -> int:
         return len(self._index)
+
+    @property
+    def wanted(self) -> list[str]:
+        """The columns that some filter needs, sorted."""
+        return sorted(+self._wanted)
 
     def figures(self) -> FilterFigures:
         """Return what there is to say of them."""
@@ -239,10 +253,10 @@ class _TableFilters:
 
     def check_told(self, packed: PackedImages) -> None:
         """Raise MissingColumnError where some filter needs a column that images do not have."""
-        wanted = self._bucket or [name for name, count in self._wanted.items() if count]
+        wanted = self._bucket or self.wanted
         missing = sorted(name for name in wanted if name not in packed.columns)
         if missing:
-            raise MissingColumnError(f"images lack {missing}, expected {sorted(+self._wanted)}")
+            raise MissingColumnError(f"images lack {missing}, expected {self.wanted}")
 
     def hits(self, packed: PackedImages) -> Iterator[Hits]:
         """Yield who is concerned, some changes at a time, in their order."""

@@ -1,16 +1,20 @@
 """Subscription records that are held back: by version, by id, and what came and went since one last asked.
 
-Invariants (`check`): 1 both maps hold the same records; 2 what came is there.
+Some wait for a cell of the tables that they join. Those who give the final word on records pass them over.
+
+Invariants (`check`): 1 both maps hold the same records; 2 what came is there; 3 each waits for a cell, or for the final
+word; cells are counted.
 Cost: 4 us to put a record and 1 us to drop it, however many are held.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
 from typing import NamedTuple
 
-from sortedcontainers import SortedDict
+from sortedcontainers import SortedDict, SortedSet
 
 
 class Held(NamedTuple):
@@ -27,6 +31,9 @@ class HeldRecords:
     def __init__(self) -> None:
         self._records: SortedDict = SortedDict()
         self._versions: dict[bytes, set[int]] = {}
+        self._open: SortedSet = SortedSet()
+        self._cells: dict[int, tuple[str, ...]] = {}
+        self._wanted: Counter[tuple[str, ...]] = Counter()
         self._came: set[int] = set()
         self._went: set[int] = set()
 
@@ -39,28 +46,56 @@ class HeldRecords:
 
     @property
     def through(self) -> int | None:
-        """The newest version that is held; None where there is none."""
-        return self._records.keys()[-1] if self._records else None
+        """The newest version that waits for the final word; None where there is none."""
+        return self._open[-1] if self._open else None
+
+    @property
+    def cells(self) -> set[tuple[str, ...]]:
+        """The tables whose cells are waited for. Cost: O(cells)."""
+        return set(self._wanted)
 
     def oldest(self, through: int | None, most: int | None) -> list[Held]:
-        """Return the records up to a version, no more than `most`, in order; None: all. Cost: O(records returned)."""
-        versions = islice(self._records.irange(maximum=through), most)
+        """Return the records that wait for the final word, up to a version, no more than `most`, in order; None: all.
+
+        Cost: O(records returned).
+        """
+        versions = islice(self._open.irange(maximum=through), most)
         return [self._records[version] for version in versions]
 
-    def put(self, record: Held) -> None:
-        """Hold a record; one that is held already is left as it is."""
+    def put(self, record: Held, cell: tuple[str, ...] | None = None) -> None:
+        """Hold a record until there is a cell of some tables, or for the final word.
+
+        One that is held already is left as it is, but for what it waits for.
+        """
         version = record.version
-        if version in self._records:
+        if version not in self._records:
+            self._records[version] = record
+            self._versions.setdefault(record.key, set()).add(version)
+            self._came.add(version)
+        else:
+            self._no_wait(version)
+        if cell is None:
+            self._open.add(version)
+        else:
+            self._cells[version] = cell
+            self._wanted[cell] += 1
+
+    def _no_wait(self, version: int) -> None:
+        """Forget what a record waits for."""
+        cell = self._cells.pop(version, None)
+        if cell is None:
+            self._open.remove(version)
             return
-        self._records[version] = record
-        self._versions.setdefault(record.key, set()).add(version)
-        self._came.add(version)
+        self._wanted[cell] -= 1
+        if not self._wanted[cell]:
+            del self._wanted[cell]
 
     def drop(self, version: int) -> None:
         """Hold a record no longer, if it is held."""
         record = self._records.pop(version, None)
         if record is None:
             return
+        self._no_wait(version)
         versions = self._versions[record.key]
         versions.remove(version)
         if not versions:
@@ -97,3 +132,5 @@ class HeldRecords:
         assert by_key == {(held.key, held.version) for held in self._records.values()}, (1, by_key)
         assert all(self._versions.values()), (1, self._versions)
         assert self._came <= self._records.keys(), (2, self._came)
+        assert sorted([*self._open, *self._cells]) == [*self._records], (3, self._open, self._cells)
+        assert self._wanted == Counter(self._cells.values()) and all(self._wanted.values()), (3, self._wanted)

@@ -98,8 +98,9 @@ class Registrations:
     def _withdrawals(self, catalog: Catalog, to: Header, topic: str) -> Iterator[OutRecord]:
         by_shard: dict[str, list[Channel]] = {}
         for channel, entry in self.unused.items():
-            if not self._shapes.shapes_of(channel) and entry.stands(catalog):
-                for shard in catalog.relations[channel.relation].shards:
+            relation = catalog.relation(channel.relation)
+            if not self._shapes.shapes_of(channel) and relation is not None and entry.stands(catalog):
+                for shard in relation.shards:
                     by_shard.setdefault(shard, []).append(channel)
         for shard, gone in by_shard.items():
             withdrawn = Withdraw(to.epoch, to.ve, gone, format_of_channels(gone))

@@ -52,11 +52,13 @@ class SlotShards:
     def _alike(self, slots: I64, catalog: Catalog) -> I64:
         """Return numbers that are equal only where the shard is the same."""
         numbers, places = np.unique(self._slots.shape[slots], return_inverse=True)
-        relations = [catalog.relations[self._shapes[number].shape.relation] for number in numbers.tolist()]
-        parted = np.array([bool(relation.bucket_by) for relation in relations], np.bool_)[places]
+        relations = [catalog.relation(self._shapes[number].shape.relation) for number in numbers.tolist()]
+        parted = np.array([bool(relation and relation.bucket_by) for relation in relations], np.bool_)[places]
         return places * _SHAPE + np.where(parted, self._slots.group[slots], 0)
 
     def _shard(self, slot: int, catalog: Catalog) -> str:
         shape = self._shapes[int(self._slots.shape[slot])].shape
         (group,) = self._slots.groups_of(np.array([slot], np.int64))
-        return shard_of(catalog.relations[shape.relation], shape.grouped, group)
+        relation = catalog.relation(shape.relation)
+        assert relation is not None, "its shape stands"
+        return shard_of(relation, shape.grouped, group)

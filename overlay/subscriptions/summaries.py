@@ -19,6 +19,8 @@ Cost: O(slots) in numpy and 0.8 us a slot of the channel (`Boxes.of`), so 1 to 3
 Filters want images of rows, all of them, and of these the columns that they compare or show; lists the columns that
 they show or order by. Those too are said anew, all that a table's filters and lists need, since registrations only add
 columns. A change of a column that nobody needs any more is then not sent.
+
+Of joins nothing is said anew: what a cell sends for one only widens, until the last subscription to it is over.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ import numpy as np
 
 from catalog.query.channel import Channel
 from catalog.schema.catalog import Catalog
+from catalog.schema.join import is_join
 from connectors.record import OutRecord
 from operators.packed import Header, pack_summary
 from overlay.answers.shape_table import ShapeEntry, ShapeTable
@@ -157,7 +160,7 @@ class Summaries:
         return sorted({*parting, *(name for entry in entries for name in (*entry.needed, *entry.shown_images))})
 
     def _note(self, entry: ShapeEntry, count: int) -> None:
-        for channel in entry.channels:
+        for channel in () if is_join(entry.shape.relation) else entry.channels:
             self._moved[channel] = self._moved.get(channel, 0) + count
 
 

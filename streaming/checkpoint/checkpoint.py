@@ -3,11 +3,14 @@
     offsets/<batch>       planned: where the batch ends in every partition       (Spark writes it)
     commits/<batch>       committed: state and sink are done                     (Spark writes it)
     tidewire/engine.json  claim, epoch, catalog versions by batch, topic ids     (this module, as a whole)
+    tidewire/cells/...    with what a cell begins, by the catalog version that created it        (this module)
 
 Spark keeps the last 100 batches of its logs.
 """
 
 from __future__ import annotations
+
+import hashlib
 
 import msgspec
 
@@ -39,6 +42,16 @@ class SeveralFrom(msgspec.Struct, frozen=True):
     topics: list[str]
 
 
+class CellSeed(msgspec.Struct):
+    """The seed of a cell that was created by catalog version `born`, which may have no state of its own yet.
+
+    `touch` is the offset, in partition 0 of `registrations`, of the record that makes sure of that; None: not written.
+    """
+
+    born: int
+    touch: int | None = None
+
+
 class Sidecar(msgspec.Struct, kw_only=True):
     """What the engine remembers beside Spark's logs.
 
@@ -55,6 +68,7 @@ class Sidecar(msgspec.Struct, kw_only=True):
     seeds       groups that begin with a state made from the log, and the topic of each member (rebuild.py); of a group
                 that is a single member of its name, the topic alone
     begin       where the first batch goes on in the topics of these
+    cells       cells that begin with a state made from those of their tables (streaming/engine/cell_births.py)
     """
 
     claim: str
@@ -70,6 +84,7 @@ class Sidecar(msgspec.Struct, kw_only=True):
     resets: list[str] = []
     seeds: dict[str, str | dict[str, str]] = {}
     begin: Offsets = {}
+    cells: dict[str, CellSeed] = {}
 
 
 class Checkpoint:
@@ -103,6 +118,14 @@ class Checkpoint:
     def store(self, sidecar: Sidecar) -> None:
         """Replace the sidecar as a whole."""
         self._files.write(SIDECAR, msgspec.json.encode(sidecar))
+
+    def store_seed(self, cell: str, born: int, seed: bytes) -> None:
+        """Keep with what a cell begins that catalog version `born` created."""
+        self._files.write(_seed_path(cell, born), seed)
+
+    def seed(self, cell: str, born: int) -> bytes:
+        """Return what `store_seed` kept; nothing, where it is not needed any more."""
+        return self._files.read(_seed_path(cell, born)) or b""
 
     def last_planned(self) -> int:
         """Return the highest batch in the offset log. *Cost*: one listing."""
@@ -152,3 +175,8 @@ class Checkpoint:
 
     def _batches(self, log: str) -> list[int]:
         return [int(name) for name in self._files.names(log) if name.isascii() and name.isdigit()]
+
+
+def _seed_path(cell: str, born: int) -> str:
+    """Return where a cell's seed is; the name of a cell of many tables would be too long for a file's."""
+    return f"tidewire/cells/{born}-{hashlib.sha256(cell.encode()).hexdigest()[:16]}"

@@ -15,6 +15,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -27,13 +28,16 @@ from connectors.schemas.schema_registry import Registry, use_registry
 from connectors.topics import Topics
 from operators.control import Offsets
 from shard.bounds import Bounds
+from shard.cell_seed import seed_of_cell
 from shard.pipeline import process_group
 from streaming.checkpoint.checkpoint import Checkpoint, Sidecar
 from streaming.checkpoint.commit_interval import commit_seconds
 from streaming.checkpoint.files import Files, open_files
 from streaming.checkpoint.generation import Generations
+from streaming.engine.cell_births import CellBirths
 from streaming.engine.query_controller import EngineContext, QueryController, Versions
 from streaming.engine.rebuild import NothingToRebuildError, prepare, read_seed, untouched
+from streaming.engine.stored_state import read_groups
 from streaming.epoch.catalog_versions import CatalogTopic
 from streaming.epoch.claim import ClaimWatch, EpochOpening, LivenessProbe, claim
 from streaming.epoch.kafka_cluster import KafkaCluster
@@ -134,7 +138,7 @@ class Engine:
             checkpoint.begin = sidecar.begin
             with self._log(spark, cluster) as keeper:
                 checks = (generations.check, *([keeper.check] if keeper is not None else []))
-                context = self._desk(cluster, checkpoint, sidecar, partitions, checks)
+                context = self._desk(spark, cluster, checkpoint, sidecar, partitions, checks)
                 context.writer.recover()
                 _LOG.info("epoch %d, last batch told %d", sidecar.epoch, context.writer.last)
                 QueryController(context, self._start_query(spark, context, partitions)).run(stop)
@@ -186,6 +190,7 @@ class Engine:
 
     def _desk(
         self,
+        spark: SparkSession,
         cluster: KafkaCluster,
         checkpoint: Checkpoint,
         sidecar: Sidecar,
@@ -193,15 +198,18 @@ class Engine:
         checks: tuple[Callable[[], None], ...],
     ) -> EngineContext:
         topics = self._config.topics
+        catalogs = CatalogTopic(cluster, topics)
+        read = partial(read_groups, spark, checkpoint.uri)
         return EngineContext(
             cluster=cluster,
             topics=topics,
             checkpoint=checkpoint,
             sidecar=sidecar,
-            catalogs=CatalogTopic(cluster, topics),
+            catalogs=catalogs,
             writer=self._progress_writer(cluster, checkpoint, topics, partitions, sidecar.epoch),
             watch=ClaimWatch(cluster, topics, sidecar),
             opening=EpochOpening(cluster, checkpoint, topics, partitions),
+            births=CellBirths(cluster, topics, checkpoint, sidecar, catalogs, read, seed_of_cell),
             commit_seconds=commit_seconds(checkpoint.uri),
             checks=checks,
         )
@@ -212,6 +220,7 @@ class Engine:
         def start(catalogs: Versions, reading: Reading) -> QueryRun:
             asked = self._config.topics.subscriptions
             begin, seeds = beginning_of(context, reading.existing, open_files(spark, context.checkpoint.uri))
+            seeds |= context.births.seeds(catalog for _, catalog in catalogs)
             config = MatchConfig(
                 process=self._process,
                 epoch=context.sidecar.epoch,

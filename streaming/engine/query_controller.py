@@ -7,7 +7,8 @@ patient.
 
 A query is stopped between two batches. Spark plans the next one milliseconds after it has committed one, and cannot be
 held: where it was faster than the stop, that batch is run once more, and alone. So nothing that is planned is left to
-whoever starts next, unless a batch takes longer than `STOP_SECONDS`.
+whoever starts next, unless a batch takes longer than `STOP_SECONDS`. The same is done before cells come live, who need
+such a gap (`cell_births.py`); where there is none the query goes on without them, until it is tried again.
 """
 
 from __future__ import annotations
@@ -26,7 +27,14 @@ from connectors.record import OutRecord
 from connectors.topics import Topics
 from operators.control import Offsets
 from streaming.checkpoint.checkpoint import Checkpoint, Sidecar
-from streaming.epoch.catalog_versions import CatalogTopic, entries_from, record_version
+from streaming.engine.cell_births import CellBirths
+from streaming.epoch.catalog_versions import (
+    CatalogTopic,
+    changes_groups,
+    created_cells,
+    entries_from,
+    record_version,
+)
 from streaming.epoch.claim import ClaimWatch, EpochOpening
 from streaming.epoch.cluster import Cluster
 from streaming.epoch.progress import ProgressWriter
@@ -74,6 +82,7 @@ class EngineContext:
     writer: ProgressWriter
     watch: ClaimWatch
     opening: EpochOpening
+    births: CellBirths
     commit_seconds: float
     checks: tuple[Callable[[], None], ...] = ()
 
@@ -111,6 +120,9 @@ class QueryController:
                 run.stop()
             if stop.is_set():
                 self._finish(run, deadline)
+            elif created_cells(self._catalog(), self._desk.catalogs.newest):
+                self._desk.births.attempted()
+                self._finish(run, time.monotonic() + STOP_SECONDS)
             if not stop.is_set():
                 self._desk.writer.write_committed(self._desk.sidecar.announced, self._desk.version_of)
 
@@ -156,7 +168,7 @@ class QueryController:
             for check in context.checks:
                 check()
             self._catch_up()
-        if self._is_due("catalog", CATALOG_SECONDS) and context.catalogs.poll() and not self._announce_only():
+        if self._is_due("catalog", CATALOG_SECONDS) and self._is_behind():
             return True
         if self._is_due("idle", IDLE_SECONDS):
             self._check_topics()
@@ -202,25 +214,36 @@ class QueryController:
         return self._desk.catalogs.at(self._desk.sidecar.catalogs[-1].version)
 
     def _enter_catalog(self) -> None:
+        """Enter the newest version that can be: one that creates cells only where no batch is under way."""
         context = self._desk
         context.catalogs.poll()
         before = self._catalog() if context.sidecar.catalogs else None
-        version = context.catalogs.version
+        if before is None or self._is_between_batches():
+            version = context.births.prepare(before, context.catalogs.version)
+        else:
+            version = context.births.enterable(before)
         if version != context.sidecar.announced or before is None:
-            record_version(
-                context.sidecar, before, context.catalogs.newest, version, context.checkpoint.last_planned() + 1
-            )
+            first = context.checkpoint.last_planned() + 1
+            record_version(context.sidecar, before, context.catalogs.at(version), version, first)
             context.checkpoint.store(context.sidecar)
+        context.births.touch()
 
-    def _announce_only(self) -> bool:
-        """Announce a version that changes no relation, without a restart; return whether it was such a one."""
+    def _is_behind(self) -> bool:
+        """Look for a newer catalog; return whether the query is to be started anew for it.
+
+        A version that changes no group is announced without that; one that changes only cells may have to wait.
+        """
         context = self._desk
-        if context.catalogs.newest.relations != self._catalog().relations:
+        context.catalogs.poll()
+        before, newest = self._catalog(), context.catalogs.newest
+        if context.catalogs.version == context.sidecar.announced:
             return False
+        if changes_groups(before, newest):
+            return before.relations != newest.relations or context.births.due()
         context.sidecar.announced = context.catalogs.version
         context.checkpoint.store(context.sidecar)
         self._due.pop("idle", None)
-        return True
+        return False
 
     def _plan_catalogs(self) -> Versions:
         context = self._desk

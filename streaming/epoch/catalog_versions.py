@@ -2,8 +2,8 @@
 
 The catalog at version v is the fold of the records 0..v of a topic that is kept for ever. A record that does not
 fold is skipped by everyone, but its offset is a version all the same, so that whoever wrote it is answered.
-A version that changes a relation holds from a recorded batch, the last planned one + 1: a batch that was planned
-and not committed runs again under the catalog that it was planned with.
+A version that changes a relation or a cell holds from a recorded batch, the last planned one + 1: a batch that was
+planned and not committed runs again under the catalog that it was planned with.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from catalog.schema.catalog import Catalog
+from catalog.schema.cell import Cell
 from connectors.kafka.catalog_versions import CatalogFold
 from connectors.topics import Topics
 from streaming.checkpoint.checkpoint import CatalogFrom, Sidecar
@@ -47,15 +48,26 @@ class CatalogTopic:
         return self._fold.at(version)
 
 
+def changes_groups(before: Catalog, newest: Catalog) -> bool:
+    """Whether the groups of the query, or what they hold, are others in `newest`."""
+    return before.relations != newest.relations or before.cells != newest.cells
+
+
+def created_cells(before: Catalog | None, newest: Catalog) -> list[Cell]:
+    """Return the cells of `newest` that `before` has not, or has of another birth, by name."""
+    known = {} if before is None else before.cells
+    return [cell for name, cell in sorted(newest.cells.items()) if known.get(name) != cell]
+
+
 def record_version(sidecar: Sidecar, before: Catalog | None, newest: Catalog, version: int, first: int) -> bool:
-    """Enter catalog `newest`, at `version`, into the sidecar; return whether a relation has changed.
+    """Enter catalog `newest`, at `version`, into the sidecar; return whether a relation or cell has changed.
 
     `before` is the catalog of the sidecar's last entry (None: there is none), `first` the first batch that is not
     planned yet. A topic that now feeds another table than before, be it of the same name, is to be read from its
     beginning and may be another topic of that name; one that feeds none is forgotten.
     """
     sidecar.announced = version
-    if before is not None and before.relations == newest.relations:
+    if before is not None and not changes_groups(before, newest):
         return False
     if sidecar.catalogs and sidecar.catalogs[-1].first == first:
         sidecar.catalogs.pop()

@@ -26,6 +26,16 @@ from streaming.query.partition_count import Several, several_at
 from streaming.query.shuffle_batch import unwrap
 from streaming.query.sink_rows import frames
 
+
+class Seed(Protocol):
+    """What a group begins with, where the worker can get it: a broadcast of Spark's, which is read where it is used."""
+
+    @property
+    def value(self) -> bytes:
+        """The state."""
+        ...
+
+
 Process = Callable[[GroupSpec, int, bytes | None, Sequence[RawRecords]], GroupResult]
 
 
@@ -66,7 +76,7 @@ class GroupFunction:
     partitions: int
     flush_rows: int
     several: Several = ()
-    seeds: Mapping[str, bytes] = field(default_factory=dict)
+    seeds: Mapping[str, Seed] = field(default_factory=dict)
     registry: Registry | None = None
     bounds: Bounds = field(default_factory=Bounds)
     digest_key: bytes = DIGEST_KEY
@@ -77,6 +87,7 @@ class GroupFunction:
         batch = current_batch()
         parcels = [pair for chunk in chunks for pair in zip(chunk["parcel"], chunk["source"], strict=True)]
         records = [unwrap(parcel, self.sources[source]) for parcel, source in parcels]
+        seed = self.seeds.get(key[0])
         spec = GroupSpec(
             self.epoch,
             key[0],
@@ -85,7 +96,7 @@ class GroupFunction:
             self.partitions,
             several_at(self.several, batch),
             placement_at(self.placements, batch).members(key[0]),
-            self.seeds.get(key[0]),
+            None if seed is None else seed.value,
             self.bounds,
             self.digest_key,
         )

@@ -150,7 +150,7 @@ def _function(spark: SparkSession, config: MatchConfig) -> GroupFunction:
         topics=config.topics,
         partitions=config.partitions,
         several=config.several,
-        seeds=config.seeds,
+        seeds={group: spark.sparkContext.broadcast(seed) for group, seed in config.seeds.items()},
         registry=config.registry,
         bounds=config.bounds,
         digest_key=config.digest_key,

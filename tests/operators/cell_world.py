@@ -50,7 +50,9 @@ FORMS = (
     "two", "two", "two keys", "self", "chain", "star", "triangle", "wide", "across", "twice", "self chain", "four",
 )  # fmt: skip
 _TEXTS = ("", "a", "é", "b", "c", "d", "e")
-PARTITIONS = 3
+PARTITIONS = 70
+EDGES = (0, 1, 69)
+"""The virtual edges that ask for something: their bits stand in two words."""
 
 
 def catalog_of(types: Sequence[ColumnType]) -> Catalog:

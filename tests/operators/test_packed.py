@@ -207,6 +207,10 @@ def images_record() -> bytes:
     return pack_images(Header("images", 5, "t/0", 3), ImageChannel("t"), images, numbers, causes, numbers > 1)
 
 
+def cell_records() -> list[bytes]:
+    return [pack(Header("", 5, "cell/r+s/0", 3), part) for part in split(small())]
+
+
 def samples() -> dict[str, bytes]:
     """Return a record of each kind, with all the columns that it can have."""
     many = [{"new": i, "has_new": i > 1, "old": 7, "has_old": True, "channel": i % 3, "group": i % 3} for i in range(6)]

@@ -54,13 +54,17 @@ def full_row(g: int | None, x: int | None, m: int | None) -> Row:
 
 @dataclass(frozen=True)
 class Publication:
-    """A row of `relation` set (or deleted) under `key`; `offset` in the relation's topic. `more` are set with it."""
+    """A row of `relation` set (or deleted) under `key`; `offset` in its topic. `more` are set with it.
+
+    topic: of the table that changed, where the relation is a join.
+    """
 
     relation: str
     key: str
     row: Row | None
     offset: int
     more: tuple[tuple[str, Row | None], ...] = ()
+    topic: str = ""
 
 
 @dataclass

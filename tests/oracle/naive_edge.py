@@ -17,6 +17,7 @@ from catalog.query.best_shape import BestShape
 from catalog.query.filter_shape import FilterShape
 from catalog.query.shape import Region
 from catalog.schema.catalog import Catalog
+from catalog.schema.join import Join, join_of_name, place_of
 from catalog.sql.notify import Notify
 from operators.reply import Later, Refused, Same
 from tests.oracle.naive_answer import Exact, Naive, Rows
@@ -144,10 +145,12 @@ class NaiveEdge:
     def refuse_held(self) -> None:
         if self.catalog is None:
             return
-        while self.held:
-            version, name, wanted = self.held.pop(0)
+        waiting, self.held = self.held, []
+        for version, name, wanted in waiting:
             verdict = self._verdict(wanted, final=True)
-            if verdict:
+            if verdict is None:
+                self.held.append((version, name, wanted))
+            elif verdict:
                 self.acks[name].append((version, "refused", verdict))
             else:
                 self._accept(version, name, wanted)
@@ -158,9 +161,9 @@ class NaiveEdge:
         self.catalog = catalog
         for group in (self.live, self.waiting):
             for name, one in list(group.items()):
-                relation = catalog.relations.get(one.region.shape.relation)
+                relation = catalog.relation(one.region.shape.relation)
                 if relation is None or relation.born != one.born:
-                    self._end(name, group.pop(name), "table dropped")
+                    self._end(name, group.pop(name), _dropped(one.region.shape.relation, catalog))
         waiting, self.held = self.held, []
         for version, name, wanted in waiting:
             newest = max((one[name].version for one in (self.live, self.waiting) if name in one), default=-1)
@@ -186,7 +189,7 @@ class NaiveEdge:
                 self._snapshot(version, rows, part.replies.get(version), batch)
         for part in taken:
             for publication, before, after in part.steps:
-                at = {"epoch": self.epoch, "batch": batch, "topic": publication.relation}
+                at = {"epoch": self.epoch, "batch": batch, "topic": publication.topic or publication.relation}
                 at |= {"partition": 0, "offset": publication.offset}
                 for name, one in self.live.items():
                     if one.synced and one.region.shape.relation == publication.relation:
@@ -306,19 +309,62 @@ class NaiveEdge:
             return None
         if wanted.region is None:
             return wanted.code
-        relation = self.catalog.relations.get(wanted.region.shape.relation)
+        name = wanted.region.shape.relation
+        if join_of_name(name) is not None:
+            return self._verdict_of_join(wanted, final)
+        relation = self.catalog.relations.get(name)
         code = "unknown_table"
         if relation is not None:
             code = "" if set(wanted.columns) <= {column.name for column in relation.columns} else "unknown_column"
         return code if final or not code else None
 
+    def _verdict_of_join(self, wanted: Wanted, final: bool) -> str | None:
+        """Tables and columns that are not there may come; a cell may come until it is said that none will."""
+        assert self.catalog is not None
+        code, join = self._unknown(wanted), _join_of(wanted)
+        if code:
+            return code if final else None
+        if join.cell in self.catalog.cells:
+            return ""
+        return "no_cell" if join.cell in self.catalog.unserved else None
+
+    def _unknown(self, wanted: Wanted) -> str:
+        """Return the code of what a join names and the catalog does not know."""
+        assert self.catalog is not None
+        join, known = _join_of(wanted), self.catalog.relations
+        if not all(table in known for table in join.tables):
+            return "unknown_table"
+        named = [(known[join.tables[position]], column) for position, column in map(place_of, wanted.columns)]
+        there = all(column in [one.name for one in relation.columns] for relation, column in named)
+        return "" if there else "unknown_column"
+
+    def cells_wanted(self) -> set[tuple[str, ...]]:
+        """Return the tables of joins that nothing but a cell is missing for."""
+        if self.catalog is None:
+            return set()
+        joins = [one for *_, one in self.held if one.region is not None and join_of_name(one.region.shape.relation)]
+        return {tuple(sorted({*_join_of(one).tables})) for one in joins if not self._unknown(one)}
+
     def _accept(self, version: int, name: str, wanted: Wanted) -> None:
         self.held = [held for held in self.held if held[1] != name or held[0] > version]
         assert wanted.region is not None and self.catalog is not None
-        relation = self.catalog.relations[wanted.region.shape.relation]
+        relation = self.catalog.relation(wanted.region.shape.relation)
+        assert relation is not None
         one = Subscription(version, wanted, wanted.region, Naive(relation), relation.born)
         self.waiting[name] = one
         self.acks[name].append((version, "accepted", None))
+
+
+def _join_of(wanted: Wanted) -> Join:
+    join = None if wanted.region is None else join_of_name(wanted.region.shape.relation)
+    assert join is not None
+    return join
+
+
+def _dropped(name: str, catalog: Catalog) -> str:
+    join = join_of_name(name)
+    whole = join is not None and all(table in catalog.relations for table in join.tables)
+    return "cell dropped" if whole else "table dropped"
 
 
 def _body(one: Subscription, kind: str) -> dict[str, Any]:

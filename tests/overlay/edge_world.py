@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
 import msgspec
 
 from catalog.query.channel import BestChannel, ImageChannel
 from catalog.schema.catalog import Catalog
+from catalog.schema.cell import Cell
 from catalog.schema.relation import Column, Relation
 from catalog.types.column_type import ColumnType, Kind
 from connectors.record import OutRecord
@@ -17,10 +22,12 @@ from overlay.machine.virtual_edge import VirtualEdge
 from overlay.subscriptions.expiry import seconds
 from overlay.subscriptions.summaries import Patience
 from tests.oracle.naive_answer import Rows
+from tests.oracle.naive_cell import NaiveCell
 from tests.oracle.naive_channels import NaiveChannels, Publication, Registered, Taken
 from tests.oracle.naive_edge import NaiveEdge, Wanted
 
 TOPICS = Topics()
+NOTHING: Mapping[str, Any] = MappingProxyType({})
 BIGINT = ColumnType(Kind.BIGINT)
 TEXT = ColumnType(Kind.VARCHAR)
 TYPES = {
@@ -68,6 +75,7 @@ class EdgeWorld:
         self.edge = self._new_edge()
         self.epoch, self.batch, self.announced, self.clock = -1, -1, -1, 0
         self.shards: dict[str, NaiveChannels] = {}
+        self.cells: dict[str, NaiveCell] = {}
         self.read = 0
         self.offset = 0
         self.fed = {"subscriptions": 0, "notifications": 0}
@@ -80,14 +88,16 @@ class EdgeWorld:
     def catalog(self) -> Catalog:
         return self.catalogs[-1]
 
-    def apply_catalog(self, relations: dict[str, Relation]) -> None:
-        self.catalogs.append(Catalog(len(self.catalogs), relations))
+    def apply_catalog(
+        self, relations: dict[str, Relation], cells: Mapping[str, Cell] = NOTHING, unserved: Mapping[str, str] = NOTHING
+    ) -> None:
+        self.catalogs.append(Catalog(len(self.catalogs), relations, cells=cells, unserved=unserved))
 
     def begin_epoch(self) -> None:
         """A fresh engine: shards are filled from the topics, nobody is registered."""
         self.epoch += 1
         self.batch, self.announced = -1, -1
-        self.shards = {}
+        self.shards, self.cells = {}, {}
         self._control(EpochBegins(self.epoch, self.catalog.version))
 
     def register(self) -> None:
@@ -101,6 +111,14 @@ class EdgeWorld:
         self.batch += 1
         chunks, truth = [], []
         registered = self._registrations()
+        before = {name: self._shard(relation).rows for name, relation in self.catalog.relations.items()}
+        for cell in self.catalog.cells.values():
+            mine, rows = self._cell(cell), [p for p in publications if p.relation in cell.tables]
+            mine.later, mine.most = later, self.most
+            made, told = mine.batch(self.batch, registered.get(cell.name, []), before, rows, chunk)
+            chunks += [(cell.name.encode(), value) for value in made]
+            truth += told
+            self._postpone(told)
         for name in sorted(self.catalog.relations):
             shard = self._shard(self.catalog.relations[name])
             rows = [p for p in publications if p.relation == name]
@@ -108,11 +126,15 @@ class EdgeWorld:
             made, taken = shard.batch(self.batch, registered.get(shard.relation.shard, []), rows, chunk)
             chunks += [(shard.relation.shard.encode(), value) for value in made]
             truth.append(taken)
-            self.postponed |= {version for version, reply in taken.replies.items() if isinstance(reply, Later)}
+            self._postpone([taken])
             self.data[name, shard.relation.born] = shard.rows
         self.truth[self.epoch, self.batch] = truth
         for end in [*ends, len(chunks)]:
             self.notifications += chunks[:end]
+
+    def _postpone(self, taken: Sequence[Taken]) -> None:
+        replies = [item for part in taken for item in part.replies.items()]
+        self.postponed |= {version for version, reply in replies if isinstance(reply, Later)}
 
     def announce(self, repeat: bool) -> None:
         """Write the next progress record, or an old one again."""
@@ -136,6 +158,13 @@ class EdgeWorld:
         shard.relation = relation
         return shard
 
+    def _cell(self, cell: Cell) -> NaiveCell:
+        mine = self.cells.get(cell.name)
+        if mine is None or mine.cell.born != cell.born:
+            mine = self.cells[cell.name] = NaiveCell(cell, self.epoch)
+        mine.catalog = self.catalog
+        return mine
+
     def _registrations(self) -> dict[str, list[Registered]]:
         found: dict[str, list[Registered]] = {}
         for key, value in self.registrations[self.read :]:
@@ -147,7 +176,7 @@ class EdgeWorld:
                 self._summarise(key.decode(), packed)
                 continue
             assert isinstance(packed, PackedRegistrations) and packed.header.shard == key.decode()
-            relation = self.catalog.relations.get(packed.regions[0].shape.relation)
+            relation = self.catalog.relation(packed.regions[0].shape.relation)
             stale = relation is None or packed.header.catalog < relation.born
             if packed.header.epoch == self.epoch and not stale:
                 asked = [packed.asked.get(i, PLAINLY) for i in range(len(packed.versions))]
@@ -166,8 +195,10 @@ class EdgeWorld:
 
     def _withdraw(self, name: str, record: Control) -> None:
         assert isinstance(record, Withdraw)
-        shard = self.shards.get(name.split("/")[0])
-        if record.epoch == self.epoch and shard is not None:
+        shard, cell = self.shards.get(name.split("/")[0]), self.cells.get(name)
+        if record.epoch == self.epoch and cell is not None:
+            cell.withdraw(record.channels)
+        elif record.epoch == self.epoch and shard is not None:
             shard.channels = [channel for channel in shard.channels if channel not in record.channels]
 
     def _control(self, record: Control) -> None:
@@ -221,7 +252,7 @@ class EdgeWorld:
         self.committed = self.edge.resume_offset
         self.since_take.clear()
         again = self._restored()
-        assert again.dump() == self.edge.dump()
+        assert again.dump() == self.edge.dump() and again.cells_wanted() == self.edge.cells_wanted()
         again.check()
         self.edge.check()
 

@@ -23,7 +23,8 @@ def _literal(column: str, value: int | str) -> str:
 
 
 @st.composite
-def _atoms(draw: st.DrawFn) -> Where:
+def atoms(draw: st.DrawFn) -> Where:
+    """A condition of one column, whose name its SQL begins with."""
     column = draw(st.sampled_from(["g", "x", "m", "m", "s", "w", "k"]))
     value = st.sampled_from(_VALUES.get(column, tuple(DOMAIN)))
     op = draw(st.sampled_from([*_COMPARISONS, "between", "in", "is null", "is not null", "prefix"]))
@@ -49,7 +50,7 @@ def conditions(draw: st.DrawFn) -> Where:
     """A condition: none, one, or some joined by AND, OR and NOT."""
     if draw(st.integers(0, 7)) == 0:
         return EVERYTHING
-    parts = draw(st.lists(_atoms(), min_size=1, max_size=3))
+    parts = draw(st.lists(atoms(), min_size=1, max_size=3))
     whole = parts[0]
     for part in parts[1:]:
         op = draw(st.sampled_from(["and", "or"]))

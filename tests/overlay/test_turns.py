@@ -17,7 +17,7 @@ import structlog
 
 from connectors.http.rules import HttpRules
 from connectors.kafka.admin import Place
-from connectors.kafka.failure import StepAborted
+from connectors.kafka.failure import KafkaFailure, StepAborted
 from connectors.kafka.group import Assignment
 from connectors.kafka.record import KafkaRecord
 from connectors.record import OutRecord
@@ -103,7 +103,9 @@ class MemoryReader:
 class World:
     """An engine by hand, and an edge whose turns are taken by hand."""
 
-    def __init__(self, patch: pytest.MonkeyPatch, seed: int, seconds: float, failing: float) -> None:
+    def __init__(
+        self, patch: pytest.MonkeyPatch, seed: int, seconds: float, failing: float, joins_on_demand: bool = True
+    ) -> None:
         self.log = MemoryLog()
         self.engine = MemoryEngine(self.log)
         self.engine.begin()
@@ -112,12 +114,14 @@ class World:
         patch.setattr(edge_member, "RETRY_SECONDS", 0)
         patch.setattr(edge_member, "GroupConsumer", lambda *_: MemoryGroup(self.log, self.transactions.committed))
         patch.setattr(edge_member, "TransactionalProducer", lambda *_: self.transactions)
+        patch.setattr(edge_member, "Producer", lambda *_, **__: self.log)
         patch.setattr(edge_member, "CatalogVersions", lambda *_: SimpleNamespace(at=lambda version: CATALOG))
         patch.setattr(edge_member, "give_back", lambda: None)
         view = CommittedView()
         self.answers = EdgeAnswers(view, Ownership(list, TOPICS.subscriptions))
         board = PushBoard(TOPICS, HttpRules(), self.answers.look, self.answers.epoch)
-        config = EdgeConfig(SimpleNamespace(), TOPICS, snapshot_floor=2_000)  # type: ignore[arg-type]
+        kafka = SimpleNamespace()
+        config = EdgeConfig(kafka, TOPICS, snapshot_floor=2_000, joins_on_demand=joins_on_demand)  # type: ignore[arg-type]
         self.looks = ShardLooks(self.answers)
         reader, log = MemoryReader(self.log), structlog.get_logger()
         beside = (reader, view, self.answers, board, self.looks, log)
@@ -231,3 +235,48 @@ def test_what_readers_never_see_is_passed_over_once_all_before_it_is_fed(monkeyp
     group.positions[place] += 1
     world.turn()
     assert committed[place] == read + 3
+
+
+ITSELF = "SELECT x.v, y.v FROM t x JOIN t y ON x.v = y.id"
+
+
+def statements(world: World) -> list[bytes | None]:
+    return [record.value for record in world.log.records[TOPICS.catalog, 0]]
+
+
+def test_a_cell_is_asked_for_once_what_waits_is_committed_and_again_by_whoever_restores_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world = World(monkeypatch, 0, 60.0, 0.0)
+    world.turn()
+    world.engine.subscribe("a", "b", sql=ITSELF)
+    world.transactions.failing = 1.0
+    world.turn()
+    assert statements(world) == [], "nothing is committed"
+    world.transactions.failing = 0.0
+    world.finish()
+    for _ in range(3):
+        world.turn()
+    assert statements(world) == [b"CREATE JOIN t"], "one for both, once"
+    world.member._recover(KafkaFailure("away"))
+    world.turn()
+    world.turn()
+    assert statements(world) == [b"CREATE JOIN t"] * 2
+    world.engine.unsubscribe("a")
+    world.engine.unsubscribe("b")
+    world.finish()
+    world.engine.subscribe("a", sql=ITSELF)
+    world.finish()
+    assert statements(world) == [b"CREATE JOIN t"] * 3
+
+
+def test_where_cells_are_not_made_on_demand_the_question_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World(monkeypatch, 0, 60.0, 0.0, joins_on_demand=False)
+    world.engine.subscribe("a", sql=ITSELF)
+    world.finish()
+    for _ in range(3):
+        world.turn()
+    acks = [record.value or b"" for number in range(PARTITIONS) for record in world.log.records[TOPICS.acks, number]]
+    [ack] = map(msgspec.json.decode, acks)
+    assert (ack["status"], ack["code"]) == ("refused", "no_cell") and "CREATE JOIN t" in ack["hint"]
+    assert statements(world) == []

@@ -3,7 +3,9 @@
 up       runs broker, engine and edges with this very program
 engine   kills its own process once, when a file `die-POINT` lies in the data directory, which is renamed to
          `died-POINT` just before: `untold` between a batch's commit and its progress, `unlogged` and `logged`
-         before and after a commit of the log
+         before and after a commit of the log; while a cell comes live `unseeded` and `seeded` before and after its
+         seed is written, `entered` when the sidecar is, and `touched` before the query is started and the catalog
+         announced
 others   as always
 """
 
@@ -29,6 +31,7 @@ def die_if_asked(point: str) -> None:
 def engine() -> None:
     from operators.control import Progress
     from streaming.engine import engine as module
+    from streaming.engine.cell_births import CellBirths
     from streaming.epoch.progress import ProgressWriter
     from streaming.log.table import LogTable
 
@@ -49,6 +52,23 @@ def engine() -> None:
         append(table, *arguments)  # type: ignore[arg-type]
         die_if_asked("logged")
 
+    seed, touch = CellBirths._seed, CellBirths.touch
+
+    def dying_seed(births: CellBirths, *arguments: object) -> None:
+        die_if_asked("unseeded")
+        seed(births, *arguments)  # type: ignore[arg-type]
+        die_if_asked("seeded")
+
+    def dying_touch(births: CellBirths) -> None:
+        fresh = any(cell.touch is None for cell in births.sidecar.cells.values())
+        if fresh:
+            die_if_asked("entered")
+        touch(births)
+        if fresh:
+            die_if_asked("touched")
+
+    CellBirths._seed = dying_seed  # type: ignore[method-assign]
+    CellBirths.touch = dying_touch  # type: ignore[method-assign]
     module.Engine = DyingEngine  # type: ignore[misc]
     LogTable.append = dying_append  # type: ignore[method-assign]
 

@@ -76,3 +76,14 @@ def test_sums_under_any_condition_are_told_as_values() -> None:
     facts = dict(lines_of(explain(Compiler(CATALOG).compile(sql), CATALOG, None, 16)))
     assert facts["answer"] == "COUNT(*); SUM(price), DECIMAL(12,2)" and facts["notify"] == "LATEST"
     assert str(facts["cost class"]).startswith("table changes: ") and "exchange" in str(facts["where"])
+
+
+def test_a_join_is_served_by_the_cell_of_its_tables() -> None:
+    ddl = "CREATE TABLE a (k INT PRIMARY KEY, v INT); CREATE TABLE b (k INT PRIMARY KEY, w INT); CREATE JOIN b, a"
+    catalog = apply_ddl(Catalog(), ddl, 0)
+    compiled = Compiler(catalog).compile("SELECT v, w FROM a JOIN b ON a.k = b.k WHERE v > 3")
+    facts = dict(lines_of(explain(compiled, catalog, None, 16)))
+    assert facts["shard"] == "cell/a+b/0"
+    assert str(facts["cost class"]).startswith("joined changes: every change of a row")
+    assert facts["joined where"] == "a.k = b.k"
+    assert (facts["of `a`"], facts["of `b`"]) == ("v: from 4", "every row")

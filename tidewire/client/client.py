@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import msgspec
 
@@ -60,7 +61,7 @@ class Client:
     def apply(
         self, ddl: str, timeout: float = 60.0, *, create_topics: bool = True, partitions: int | None = None
     ) -> int:
-        """Declare or drop tables; return the catalog's version once the engine has announced it.
+        """Declare or drop tables and joins; return the catalog's version once the engine has announced it.
 
         The text is checked against the catalog in force before it is written. Missing topics of its tables are
         created unless `create_topics` is False, with `partitions` partitions: 4 by default, and one where Debezium
@@ -74,7 +75,8 @@ class Client:
             for relation in after.relations.values():
                 if before.relations.get(relation.name) != relation:
                     self._kafka.create_topic(relation.topic, partitions or partitions_of(relation))
-        version = before.version if before.relations == after.relations else self._catalog.append(ddl)
+        same = replace(after, version=before.version) == before
+        version = before.version if same else self._catalog.append(ddl)
         if timeout > 0:
             self._await_version(version, timeout)
         return version

@@ -1,4 +1,4 @@
-"""`tidewire apply`: declare and drop tables while everything runs."""
+"""`tidewire apply`: declare and drop tables, and say which are joined, while everything runs."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from catalog.schema.cell import tables_of_cell
 from connectors.kafka.admin import Admin
 from tidewire.client.connection import find_stack, kafka_properties, open_client
 from tidewire.client.table_topic import uncertain_order
@@ -18,7 +19,8 @@ from tidewire.text_input import read_text
 
 def apply(
     file: Annotated[
-        Path, typer.Argument(help="A file of CREATE TABLE and DROP TABLE statements; - for standard input.")
+        Path,
+        typer.Argument(help="A file of CREATE and DROP statements for tables and joins; - for standard input."),
     ],
     timeout: Annotated[float, typer.Option(help="Seconds to wait for the engine to announce it; 0: do not wait.")] = 60,
     partitions: Annotated[
@@ -36,13 +38,21 @@ def apply(
     settings = find_stack(config, data_dir, bootstrap, prefix)
     with open_client(settings) as client:
         version = client.apply(ddl, timeout, create_topics=create_topics, partitions=partitions)
-        declared = client.catalog().relations
+        catalog = client.catalog()
     topics = Admin(kafka_properties(settings)).topics()
-    found = (uncertain_order(relation, topics.get(relation.topic, 0)) for relation in declared.values())
-    tables, warnings = sorted(declared), [warning for warning in found if warning is not None]
+    found = (uncertain_order(relation, topics.get(relation.topic, 0)) for relation in catalog.relations.values())
+    tables, warnings = sorted(catalog.relations), [warning for warning in found if warning is not None]
+    warnings += [f"joins of {_listed(name)} are not served: {why}." for name, why in sorted(catalog.unserved.items())]
+    joins = [cell.tables for _, cell in sorted(catalog.cells.items())]
     state = "announced" if timeout > 0 else "written"
     human = f"catalog version {version} is {state}; tables: {', '.join(tables) or 'none'}"
+    human += f"; joins of {'; of '.join(', '.join(one) for one in joins)}" if joins else ""
     terminal = Terminal(json)
     for warning in warnings:
         terminal.say(f"warning: {warning}")
-    terminal.answer({"version": version, "state": state, "tables": tables, "warnings": warnings}, human)
+    record = {"version": version, "state": state, "tables": tables, "joins": joins, "warnings": warnings}
+    terminal.answer(record, human)
+
+
+def _listed(cell: str) -> str:
+    return ", ".join(f"`{table}`" for table in tables_of_cell(cell) or ())

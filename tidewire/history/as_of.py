@@ -11,7 +11,7 @@ the snapshot has; where it does not, an error says so.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from catalog.schema.relation import Relation
@@ -51,11 +51,11 @@ class AsOf:
     """
 
     def __init__(
-        self, log: PublicationLog, relation: Relation, value: bytes, moment: Moment, bounds: Bounds = _BOUNDS
+        self, log: PublicationLog, tables: Sequence[Relation], value: bytes, moment: Moment, bounds: Bounds = _BOUNDS
     ) -> None:
         self._bounds = bounds
         self._log = log
-        self._relation = relation
+        self._tables = tables
         self._value = value
         self._after = cut_through(log, moment)
 
@@ -65,8 +65,9 @@ class AsOf:
         Raises LogBehind after `patience` seconds, Refused where a shard would have refused the question in the past.
         """
         batches = read_batches(reader, topics)
-        upto = self._await(cut_at(batches, live, self._relation.topic, self._log), patience)
-        test = Backtest(self._log, self._relation, self._value, self._after, upto, batches, self._bounds)
+        topics_asked = [relation.topic for relation in self._tables]
+        upto = self._await(cut_at(batches, live, topics_asked, self._log), patience)
+        test = Backtest(self._log, self._tables, self._value, self._after, upto, batches, self._bounds)
         return test, test.run()
 
     def _await(self, upto: Cut, patience: float) -> Cut:
@@ -82,13 +83,15 @@ class AsOf:
         return upto
 
 
-def cut_at(batches: Sequence[Progress], at: At, topic: str, log: PublicationLog) -> Cut:
-    """Return where `topic` is cut at the end of a batch; before the first one, where that began."""
+def cut_at(batches: Sequence[Progress], at: At, topics: Iterable[str], log: PublicationLog) -> Cut:
+    """Return where topics are cut at the end of a batch; before the first one, where that began."""
     own = [one for one in batches if one.epoch == at.epoch]
     passed = [one.end for one in own if one.batch <= at.batch]
-    ends = (passed[-1:] or [one.start for one in own[:1]] or [{}])[0].get(topic, {})
-    life = max(log.lives.count(topic) - 1, 0)
-    return {topic: Place(life, {int(partition): end for partition, end in ends.items()})}
+    ends = (passed[-1:] or [one.start for one in own[:1]] or [{}])[0]
+    return {
+        topic: Place(max(log.lives.count(topic) - 1, 0), {int(p): end for p, end in ends.get(topic, {}).items()})
+        for topic in topics
+    }
 
 
 def check_joint(test: Backtest, snapshot: Delivery) -> None:

@@ -8,7 +8,7 @@ those that the subscriber would have had, one for each publication that changed 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -18,13 +18,15 @@ import numpy as np
 
 from catalog.query.compiler import Compiled, Compiler
 from catalog.schema.catalog import Catalog
+from catalog.schema.cell import Cell
 from catalog.schema.ddl import to_ddl
+from catalog.schema.join import join_of_name
 from catalog.schema.relation import Relation
-from catalog.sql.errors import SubscriptionError
+from catalog.sql.errors import CellMissing, SubscriptionError
 from connectors.log.cut import Cut, Place, earlier
 from connectors.log.publication_log import Chunk, PublicationLog
 from connectors.record import RawRecords
-from operators.control import Progress
+from operators.control import Offsets, Progress
 from overlay.delivery.ack import Refusal
 from overlay.intake.subscription_request import read_request
 from shard.bounds import Bounds
@@ -63,9 +65,15 @@ class Told(msgspec.Struct, frozen=True, omit_defaults=True):
     snapshot: str | None = None
 
 
-def relation_of(catalog: Catalog, value: bytes) -> Relation:
-    """Return the table that a subscription's record asks about. *Raises* SubscriptionError."""
-    return catalog.relations[compile_record(catalog, value).region.shape.relation]
+def tables_of(catalog: Catalog, value: bytes) -> tuple[Relation, ...]:
+    """Return the tables that a subscription's record asks about: one, or those of a join. *Raises* SubscriptionError.
+
+    That nothing serves the join now does not matter.
+    """
+    compiled, _, _ = compile_with_cell(catalog, value)
+    name = compiled.region.shape.relation
+    join = join_of_name(name)
+    return tuple([catalog.relations[table] for table in sorted({name} if join is None else set(join.tables))])
 
 
 def compile_record(catalog: Catalog, value: bytes) -> Compiled:
@@ -78,8 +86,24 @@ def compile_record(catalog: Catalog, value: bytes) -> Compiled:
     return Compiler(catalog).compile_template(request.template or "", list(request.params or ()))
 
 
+def compile_with_cell(catalog: Catalog, value: bytes) -> tuple[Compiled, Catalog, CellMissing | None]:
+    """Compile what a record asks, and, where a join lacks nothing but a cell, as if that were there.
+
+    Return the catalog that it was compiled with, and what is missing. Raises SubscriptionError, also where the engine
+    has refused the cell.
+    """
+    try:
+        return compile_record(catalog, value), catalog, None
+    except CellMissing as missing:
+        if missing.reason:
+            raise
+        cell = Cell(missing.tables, catalog.version)
+        supposed = replace(catalog, cells={**catalog.cells, cell.name: cell})
+        return compile_record(supposed, value), supposed, missing
+
+
 class Backtest:
-    """The question in `value` (a subscription's record) about `relation`, between two cuts of a log.
+    """The question in `value` (a subscription's record) about `tables`, between two cuts of a log.
 
     `progress` are the records of the topic `batches`, `bounds` those of the engine's shards. *Cost*: that of the fold,
     then 1-2 ms a batch. *Raises* Refused where a shard would have refused the question.
@@ -88,7 +112,7 @@ class Backtest:
     def __init__(
         self,
         log: PublicationLog,
-        relation: Relation,
+        tables: Sequence[Relation],
         value: bytes,
         after: Cut,
         upto: Cut,
@@ -96,22 +120,30 @@ class Backtest:
         bounds: Bounds = _BOUNDS,
     ) -> None:
         self._log = log
-        self._topic = relation.topic
-        self._after = log.lifted(after, upto, self._topic)
-        self._upto = {self._topic: upto[self._topic]} if self._topic in upto else {}
-        self._cuts = cuts_of(log, self._topic, progress)
+        self._topics = sorted(relation.topic for relation in tables)
+        self._after = {name: place for topic in self._topics for name, place in log.lifted(after, upto, topic).items()}
+        self._upto = {topic: upto[topic] for topic in self._topics if topic in upto}
+        self._cuts = cuts_of(log, self._topics, progress)
         self._pipeline = PurePipeline(1, bounds=bounds)
-        own = self._pipeline.apply(to_ddl(replace(relation, buckets=1, bucket_by=()))).relations[relation.name]
-        fold = fold_log(log, own, self._after, self._pipeline.topics)
-        self._pipeline.seed(own.shard, Group(own.shard, [fold]).dump())
+        for relation in tables:
+            self._fold(relation)
+        _, _, missing = compile_with_cell(self._pipeline.catalog, value)
+        if missing is not None:
+            self._pipeline.apply(to_ddl(Cell(missing.tables, 0)))
         self._pipeline.append(self._pipeline.topics.subscriptions, _ID, value)
         self._pipeline.settle()
         _check_taken(self._pipeline)
-        self._several = frozenset({self._topic} if any(len(place.ends) > 1 for place in self._upto.values()) else ())
+        self._several = frozenset(topic for topic, place in self._upto.items() if len(place.ends) > 1)
         self._taken = 0
         self._reader = DeliveryReader()
         self._held = HeldAnswer()
         self.publications = 0
+
+    def _fold(self, relation: Relation) -> None:
+        """Let the pipeline have the table as it was, in one shard."""
+        own = self._pipeline.apply(to_ddl(replace(relation, buckets=1, bucket_by=()))).relations[relation.name]
+        fold = fold_log(self._log, own, self._after, self._pipeline.topics)
+        self._pipeline.seed(own.shard, Group(own.shard, [fold]).dump())
 
     @property
     def answer(self) -> object:
@@ -126,11 +158,11 @@ class Backtest:
 
     def run(self) -> Iterator[Told]:
         """Yield the snapshot, then every delivery."""
-        yield from (_told(delivery, None) for delivery in self._deliveries())
+        yield from (_told(delivery, {}) for delivery in self._deliveries())
         for chunk in self._log.read(self._after, self._upto, between=self._cuts):
-            for records in _batches(chunk, self._topic):
-                self.publications += len(records)
-                self._pipeline.feed(records, self._several)
+            for records in _batches(chunk, self._topics):
+                self.publications += sum(map(len, records.values()))
+                self._pipeline.feed(list(records.values()), self._several)
                 yield from (_told(delivery, records) for delivery in self._deliveries())
 
     def _deliveries(self) -> list[Delivery]:
@@ -151,38 +183,47 @@ def _check_taken(pipeline: PurePipeline) -> None:
             raise Refused(ack)
 
 
-def cuts_of(log: PublicationLog, topic: str, progress: Iterable[Progress]) -> list[Cut]:
+def cuts_of(log: PublicationLog, topics: Collection[str], progress: Iterable[Progress]) -> list[Cut]:
     """Return where to cut the log into batches: at the engine's, and before the first known of those at its versions.
 
     A topic that was created again has had several lives, which the engine's records do not tell apart: versions only.
     """
     versions = [one.cut for one in log.versions]
-    if log.lives.count(topic) > 1:
+    if any(log.lives.count(topic) > 1 for topic in topics):
         return versions
     batches: list[Cut] = []
     first: Cut = {}
     for one in progress:
-        ends = {int(partition): end for partition, end in one.end.get(topic, {}).items()}
-        cut: Cut = {topic: Place(0, ends)}
-        if ends and not batches:
-            first = {topic: Place(0, {int(p): begin for p, begin in one.start.get(topic, {}).items()})}
-        if ends and (not batches or (earlier(batches[-1], cut) and not earlier(cut, batches[-1]))):
+        cut = _cut(one.end, topics)
+        if cut and not batches:
+            first = _cut(one.start, topics)
+        if cut and (not batches or (earlier(batches[-1], cut) and not earlier(cut, batches[-1]))):
             batches.append(cut)
     if not batches:
         return versions
-    whole = [{topic: cut[topic]} for cut in versions if topic in cut]
+    whole = [own for cut in versions if (own := {topic: cut[topic] for topic in topics if topic in cut})]
     return [*(cut for cut in whole if not earlier(first, cut)), first, *batches]
 
 
-def _batches(chunk: Chunk, topic: str) -> Iterator[RawRecords]:
+def _cut(offsets: Offsets, topics: Iterable[str]) -> Cut:
+    """Return a cut at the offsets of a batch, through those topics that it read."""
+    found = {topic: offsets[topic] for topic in topics if offsets.get(topic)}
+    return {topic: Place(0, {int(partition): end for partition, end in ends.items()}) for topic, ends in found.items()}
+
+
+def _batches(chunk: Chunk, topics: Iterable[str]) -> Iterator[dict[str, RawRecords]]:
+    """Yield the records of each batch by topic, of those that it has."""
     edges = [0, *(np.flatnonzero(np.diff(chunk.step)) + 1).tolist(), len(chunk)]
     for start, end in pairwise(edges):
-        yield chunk.records(topic, np.arange(start, end))
+        where = np.arange(start, end)
+        found = {topic: chunk.records(topic, where) for topic in topics}
+        yield {topic: records for topic, records in found.items() if len(records)}
 
 
-def _told(delivery: Delivery, records: RawRecords | None) -> Told:
+def _told(delivery: Delivery, batch: Mapping[str, RawRecords]) -> Told:
     at = delivery.at
     facts = {name: getattr(delivery, name) for name in _FACTS}
+    records = None if at.topic is None else batch.get(at.topic)
     if records is None or at.offset is None:
         return Told(**facts)
     row = int(np.flatnonzero((records.partition == at.partition) & (records.offset == at.offset))[0])

@@ -128,12 +128,14 @@ class KafkaTarget:
                 )
 
     def _declare(self, catalog: Catalog) -> None:
-        """Append the tables that the prefix's own catalog lacks."""
+        """Append the tables that the prefix's own catalog lacks, and the joins of these."""
         topics = Topics(self._into)
         known = read_catalog(self._reader, topics)
-        for relation in catalog.relations.values():
-            if relation.topic in self._topics:
-                ddl = to_ddl(replace(relation, topic=self._into + relation.topic))
-                if fold_ddl(known, ddl, known.version + 1).relations != known.relations:
-                    self._producer.send(OutRecord(topics.catalog, 0, None, ddl.encode()))
+        tables = {name: one for name, one in catalog.relations.items() if one.topic in self._topics}
+        statements = [to_ddl(replace(one, topic=self._into + one.topic)) for one in tables.values()]
+        statements += [to_ddl(cell) for cell in catalog.cells.values() if tables.keys() >= set(cell.tables)]
+        for ddl in statements:
+            before, known = known, fold_ddl(known, ddl, known.version + 1)
+            if (known.relations, known.cells) != (before.relations, before.cells):
+                self._producer.send(OutRecord(topics.catalog, 0, None, ddl.encode()))
         self._producer.flush()

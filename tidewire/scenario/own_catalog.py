@@ -2,7 +2,7 @@
 
 DDL is judged as on an empty stack, so that it is accepted or refused, in the same words, whatever ran before. What the
 stack is told is the difference that it made, each table on a topic of the scenario's own: nothing that an earlier
-scenario has published can be read again.
+scenario has published can be read again. Joins go with their tables.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from catalog.schema.catalog import Catalog
+from catalog.schema.cell import Cell
 from catalog.schema.ddl import apply_ddl, to_ddl
 from catalog.sql.names import quoted
 
@@ -32,14 +33,29 @@ class OwnCatalog:
 
         Raises CatalogError as a stack without tables does.
         """
-        before = self._catalog.relations
-        self._catalog = apply_ddl(self._catalog, ddl, self._catalog.version + 1)
-        after = self._catalog.relations
-        gone = [name for name, old in before.items() if name not in after or after[name].born != old.born]
+        old = self._catalog
+        self._catalog = apply_ddl(old, ddl, old.version + 1)
+        before, after = old.relations, self._catalog.relations
+        gone = [name for name, one in before.items() if name not in after or after[name].born != one.born]
         changed = [new for name, new in after.items() if new != before.get(name)]
-        return [*drops(gone), *(to_ddl(replace(new, topic=self._topic_of(new.topic))) for new in changed)]
+        parted = [cell for cell in old.cells.values() if cell not in self._catalog.cells.values()]
+        joined = [cell for cell in self._catalog.cells.values() if cell not in old.cells.values()]
+        return [
+            *(
+                f"DROP JOIN {', '.join(map(quoted, cell.tables))}"
+                for cell in parted
+                if not set(gone) & set(cell.tables)
+            ),
+            *drops(gone),
+            *(to_ddl(replace(new, topic=self._topic_of(new.topic))) for new in changed),
+            *map(to_ddl, joined),
+        ]
 
 
 def drops(tables: Iterable[str]) -> list[str]:
     """Return the statements that drop `tables`."""
     return [f"DROP TABLE {quoted(name)}" for name in tables]
+
+
+def _drop_join(cell: Cell) -> str:
+    return f"DROP JOIN {', '.join(map(quoted, cell.tables))}"

@@ -22,6 +22,9 @@ from decimal import Decimal
 from catalog.query.compiler import Compiler
 from catalog.query.shape import COUNTS
 from catalog.schema.catalog import Catalog
+from catalog.schema.ddl import apply_ddl
+from catalog.sql.errors import CellMissing
+from catalog.sql.names import quoted
 from catalog.types.column_type import ColumnType, Kind
 from state.errors import UserError
 from state.nearest_float import nearest_real
@@ -42,6 +45,9 @@ def columns_of(catalog: Catalog, sql: str) -> list[Same] | None:
     """Return how the columns of a question's answers are compared; None where it does not compile."""
     try:
         compiled = Compiler(catalog).compile(sql)
+    except CellMissing as missing:
+        joined = apply_ddl(catalog, f"CREATE JOIN {', '.join(map(quoted, missing.tables))}", catalog.version + 1)
+        compiled = Compiler(joined).compile(sql)
     except UserError:
         return None
     outputs = compiled.region.shape.outputs

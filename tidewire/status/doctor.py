@@ -1,7 +1,8 @@
 """Checks beforehand of what `tidewire up` needs: each finding says what is, and what to do where it is not well.
 
-The checks look at the machine and the environment only; none starts a server. What makes Spark fail in strange ways
-(a Python for the workers other than the driver's, no home, a proxy that Java does not see) is named here.
+The checks look at the machine, the environment, and at a Kafka cluster that is not the embedded one; none starts a
+server. What makes Spark fail in strange ways (a Python for the workers other than the driver's, no home, a proxy that
+Java does not see) is named here.
 """
 
 from __future__ import annotations
@@ -18,6 +19,10 @@ from typing import Any
 
 import psutil
 
+from connectors.kafka.admin import Admin
+from connectors.kafka.failure import TopicUnknown
+from connectors.kafka.properties import KafkaProperties
+from connectors.topics import Topics
 from state.errors import TidewireError
 from tidewire.option_name import option_of
 from tidewire.settings import Settings, unknown_variables
@@ -33,6 +38,7 @@ _PYTHON = (3, 11)
 _COMFORTABLE_MB = 4_000
 _LEAST_MEMORY_MB = 1_500
 _COMFORTABLE_MEMORY_MB = 3_000
+_KAFKA_SECONDS = 5.0
 
 
 class Verdict(StrEnum):
@@ -69,7 +75,8 @@ def examine(settings: Settings, setup: bool = False, say: Callable[[str], None] 
     findings = [finding for check in checks for finding in check(settings)]
     findings += _jars(settings, setup, say)
     if not setup:
-        findings += [finding for check in (_data_directory, _disk, _ports) for finding in check(settings)]
+        here: list[Check] = [_data_directory, _disk, _ports, _catalog_rights]
+        findings += [finding for check in here for finding in check(settings)]
     return findings
 
 
@@ -220,6 +227,25 @@ def _ports(settings: Settings) -> Iterator[Finding]:
             yield Finding("ports", Verdict.FAIL, *_split(error))
         else:
             yield Finding("ports", Verdict.OK, f"{port} for {purpose} is free")
+
+
+def _catalog_rights(settings: Settings) -> Iterator[Finding]:
+    """Whether edges may write CREATE JOIN to the catalog: on a Kafka cluster of one's own that is to be granted."""
+    if settings.embedded or not settings.joins_on_demand:
+        return
+    topic = Topics(settings.prefix).catalog
+    try:
+        allowed = Admin(KafkaProperties(settings.address, settings.kafka), _KAFKA_SECONDS).may_write(topic)
+    except TopicUnknown:
+        yield Finding("catalog", Verdict.OK, f"`{topic}` is not there yet")
+    except TidewireError as error:
+        yield Finding("catalog", Verdict.WARN, *_split(error))
+    else:
+        grant = f"Grant WRITE on `{topic}` to the edges, or set joins_on_demand = false."
+        said = "may" if allowed else "may not"
+        verdict = Verdict.OK if allowed else Verdict.WARN
+        found = f"edges {said} write CREATE JOIN to `{topic}`"
+        yield Finding("catalog", verdict, found, "" if allowed else grant)
 
 
 def _can_write(path: Path) -> bool:

@@ -1,4 +1,4 @@
-"""What an edge's `/health` says of its filters, all virtual edges together.
+"""What an edge's `/health` says of its filters and of what waits for a cell, all virtual edges together.
 
 An edge of an earlier version says nothing of them.
 """
@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import msgspec
+
+from catalog.schema.join import join_of_name
 
 
 class TableFilters(msgspec.Struct):
@@ -25,6 +27,7 @@ class TableFilters(msgspec.Struct):
 class _VirtualEdge(msgspec.Struct):
     filters: dict[str, TableFilters] = {}
     largest_bag: int = 0
+    cells_wanted: list[tuple[str, ...]] = []
 
 
 def filters_in(health: dict[str, object] | None) -> dict[str, TableFilters]:
@@ -40,9 +43,24 @@ def filters_in(health: dict[str, object] | None) -> dict[str, TableFilters]:
     return dict(sorted(found.items()))
 
 
+def called(relation: str) -> str:
+    """Return what a relation is called for a person: a join by its tables.
+
+    >>> called("quote"), called('[["filing","quote"],[[[0,"symbol"],[1,"symbol"]]]]')
+    ('quote', 'filing JOIN quote')
+    """
+    join = join_of_name(relation)
+    return relation if join is None else " JOIN ".join(join.tables)
+
+
 def largest_bag_in(health: dict[str, object] | None) -> int:
     """Return how many rows the largest answer of rows has, 0 if there is none."""
     return max((edge.largest_bag for edge in _virtual_edges(health)), default=0)
+
+
+def cells_wanted_in(health: dict[str, object] | None) -> list[tuple[str, ...]]:
+    """Return the sets of tables for whose cells subscriptions are held back."""
+    return sorted({tables for edge in _virtual_edges(health) for tables in edge.cells_wanted})
 
 
 def _virtual_edges(health: dict[str, object] | None) -> Iterable[_VirtualEdge]:

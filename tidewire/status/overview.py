@@ -4,6 +4,7 @@ Nothing here needs to run on the machine of the stack. Where each fact comes fro
 
     engine      the newest record of `batches`; its epoch is the offset of the engine's claim in `engines`
     tables      the catalog's topic; counters that shards leave in `engines`; `batches` against the topics' ends (lag)
+    cells       the same of the cells of joins; who waits for one is told by the edges' `/health`
     edges       the consumer group's members and what each owns; `/health` of each for what it holds
     log         what its keeper leaves in `engines`
     processes   the status file of the data directory, or `/health` of an edge of an embedded stack
@@ -15,7 +16,7 @@ Nothing here needs to run on the machine of the stack. Where each fact comes fro
 from __future__ import annotations
 
 import http.client
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 
 import msgspec
@@ -33,6 +34,7 @@ from operators.counters import ShardCounters, summed
 from overlay.process.ownership import edge_address, edge_group
 from tidewire.client.edge_connection import connect
 from tidewire.stack.process_state import ProcessState, processes_in
+from tidewire.status.edge_filters import cells_wanted_in
 from tidewire.status.retention_headroom import Headroom, HeadroomRuler
 
 _BLOCK = 5_000
@@ -95,6 +97,26 @@ class TableState(msgspec.Struct):
     partitions: int = 0
 
 
+class CellState(msgspec.Struct):
+    """A cell: the tables of which it has copies, since when, how many of their records wait, and its counters.
+
+    since: when its CREATE JOIN was written, UTC; `catalog` is the version.
+    """
+
+    tables: tuple[str, ...]
+    catalog: int
+    since: str
+    lag: int
+    counters: ShardCounters | None = None
+
+
+class WantedCell(msgspec.Struct):
+    """Tables for which edges hold subscriptions back until there is a cell, and the addresses of these edges."""
+
+    tables: tuple[str, ...]
+    edges: list[str]
+
+
 class EdgeState(msgspec.Struct):
     """An edge process. `health` is what it answered, None when it could not be reached from here."""
 
@@ -119,6 +141,8 @@ class Overview(msgspec.Struct):
     headroom: list[Headroom] = []
     processes: list[ProcessState] = []
     warnings: list[str] = []
+    cells: list[CellState] = []
+    wanted_cells: list[WantedCell] = []
 
 
 _RECORD = msgspec.json.Decoder(ShardCounters | Claim | Trimmed | LogState)
@@ -152,27 +176,32 @@ class Observer:
 
     def look(self) -> Overview:
         """Return how everything is now, without warnings. *Raises* KafkaFailure, TopicUnknown if nothing was set up."""
-        catalog = self.catalog()
+        records = list(self._reader.read_to_end(self._topics.catalog))
+        catalog = self._folded(records)
         progress = self._last_progress()
-        found = self._found({shard for relation in catalog.relations.values() for shard in relation.shards})
+        shards = {shard for relation in catalog.relations.values() for shard in relation.shards}
+        found = self._found(shards | catalog.cells.keys())
         counters, partitions = found.counters, self._admin.topics()
         edges = self._edges()
+        tables = [
+            self._table(relation, progress, counters, partitions.get(relation.topic, 0))
+            for _, relation in sorted(catalog.relations.items())
+        ]
         return Overview(
             bootstrap=self._bootstrap,
             prefix=self._topics.prefix,
             virtual_edges=self._admin.partitions(self._topics.subscriptions),
             catalog=catalog.version,
             engine=self._engine(progress),
-            tables=[
-                self._table(relation, progress, counters, partitions.get(relation.topic, 0))
-                for _, relation in sorted(catalog.relations.items())
-            ],
+            tables=tables,
             edges=edges,
             dead_letters=self._kept(self._topics.dead_letters),
             trimmed=found.trimmed,
             log=found.log,
             headroom=self._headroom(progress, found.log),
             processes=next(filter(None, (processes_in(edge.health) for edge in edges)), []),
+            cells=_cells(catalog, {record.offset: record.timestamp for record in records}, tables, counters),
+            wanted_cells=wanted_of(edges),
         )
 
     def engine(self) -> EngineState:
@@ -181,10 +210,10 @@ class Observer:
 
     def catalog(self) -> Catalog:
         """Return the newest catalog."""
-        fold = CatalogFold(self._topics.prefix)
-        for record in self._reader.read_to_end(self._topics.catalog):
-            fold.add(record.offset, record.value)
-        return fold.newest
+        return self._folded(self._reader.read_to_end(self._topics.catalog))
+
+    def _folded(self, records: Iterable[KafkaRecord]) -> Catalog:
+        return CatalogFold(self._topics.prefix).add_all((record.offset, record.value) for record in records).newest
 
     def _last_progress(self) -> Progress | None:
         for record in self._backwards(self._topics.batches, 10):
@@ -274,6 +303,32 @@ class Observer:
             if address is not None:
                 states.append(EdgeState(address, owned, read_health(address)))
         return sorted(states, key=lambda state: state.address)
+
+
+def _cells(
+    catalog: Catalog, written: Mapping[int, int], tables: Iterable[TableState], counters: Mapping[str, ShardCounters]
+) -> list[CellState]:
+    """Return the cells of a catalog whose versions were `written` at so many milliseconds since 1970."""
+    lags = {table.name: table.lag or 0 for table in tables}
+    return [
+        CellState(
+            tables=cell.tables,
+            catalog=cell.born,
+            since=datetime.fromtimestamp(written.get(cell.born, 0) / 1000, UTC).isoformat(timespec="seconds"),
+            lag=sum(lags[table] for table in cell.tables),
+            counters=counters.get(name),
+        )
+        for name, cell in sorted(catalog.cells.items())
+    ]
+
+
+def wanted_of(edges: Iterable[EdgeState]) -> list[WantedCell]:
+    """Return for which cells edges hold subscriptions back, and which edges."""
+    by_tables: dict[tuple[str, ...], list[str]] = {}
+    for edge in edges:
+        for tables in cells_wanted_in(edge.health):
+            by_tables.setdefault(tables, []).append(edge.address)
+    return [WantedCell(tables, addresses) for tables, addresses in sorted(by_tables.items())]
 
 
 def _read(value: bytes | None) -> ShardCounters | Claim | Trimmed | LogState | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from catalog.schema.catalog import Catalog
 from catalog.schema.relation import Relation
@@ -11,12 +11,13 @@ from catalog.sql.names import quoted
 from operators.counters import ShardCounters
 from tidewire.client.table_topic import uncertain_order
 from tidewire.stack.process_state import troubles
-from tidewire.status.edge_filters import filters_in, largest_bag_in
+from tidewire.status.edge_filters import called, filters_in, largest_bag_in
 from tidewire.status.overview import EdgeState, Overview, TableState
 from tidewire.status.retention_headroom import in_words
 
 SILENT_SECONDS = 10.0
 BIG_SHARD_BYTES = 2_000_000
+BIG_CELL_BYTES = 16_000_000
 NEAR_A_BOUND = 0.8
 SHORT_HEADROOM_SECONDS = 86_400.0
 
@@ -27,6 +28,7 @@ def warnings_of(overview: Overview, catalog: Catalog) -> list[str]:
     found += _headroom(overview)
     for table in overview.tables:
         found += _table(table, catalog.relations[table.name])
+    found += _cells(overview)
     found += [
         f"table `{name}` is not read: `{relation.topic}` is a topic that no table may be declared on. "
         f"Write DROP TABLE {quoted(name)}."
@@ -76,12 +78,13 @@ def _edges(overview: Overview) -> Iterator[str]:
 
 def _filters(edge: EdgeState, tables: list[TableState]) -> Iterator[str]:
     """Name tables whose filters take an edge long, and an answer of rows that can hardly be told anew."""
-    for table, figures in filters_in(edge.health).items():
+    for relation, figures in filters_in(edge.health).items():
         if figures.crowded:
             yield (
-                f"the edge at `{edge.address}` compares a change of `{table}` with {figures.candidates_per_hit:.0f} of "
-                f"its {figures.filters:,} filters for each that it concerns: batches take longer. Conditions on the "
-                "same columns, such as an equality in all of them, make it fewer."
+                f"the edge at `{edge.address}` compares a change of `{called(relation)}` with "
+                f"{figures.candidates_per_hit:.0f} of its {figures.filters:,} filters for each that it concerns: "
+                "batches take longer. Conditions on the same columns, such as an equality in all of them, make it "
+                "fewer."
             )
     most = max((table.counters.answer_rows for table in tables if table.counters is not None), default=0)
     largest = largest_bag_in(edge.health)
@@ -150,6 +153,27 @@ def _table(table: TableState, relation: Relation) -> Iterator[str]:
         )
     yield from _bounds(table, counters)
     yield from _columns(table.name, relation, counters)
+
+
+def _cells(overview: Overview) -> Iterator[str]:
+    """Name cells that are larger than one that would be made now, and what waits for one."""
+    for cell in overview.cells:
+        if cell.counters is not None and cell.counters.bytes > BIG_CELL_BYTES:
+            yield (
+                f"the copies of {_listed(cell.tables)} for their joins have {cell.counters.bytes / 1e6:.1f} MB of "
+                f"state, above the {BIG_CELL_BYTES / 1e6:.0f} MB up to which joins begin: batches take longer. Keep "
+                f"fewer rows, or DROP JOIN {', '.join(map(quoted, cell.tables))}."
+            )
+    for wanted in overview.wanted_cells:
+        yield (
+            f"subscriptions at {_listed(wanted.edges)} wait until joins of {_listed(wanted.tables)} begin, which takes "
+            f"some seconds, or up to a minute after others did. Should it last, write CREATE JOIN "
+            f"{', '.join(map(quoted, wanted.tables))}: `tidewire apply` says what is wrong with it."
+        )
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
 
 
 def _bounds(table: TableState, counters: ShardCounters) -> Iterator[str]:

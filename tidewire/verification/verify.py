@@ -6,24 +6,18 @@ import json
 import time
 from collections import defaultdict
 
-from tidewire.verification.compare.judgement import Judgement, Recomputed
+from tidewire.verification.compare.judgement import Judgement
 from tidewire.verification.compare.missing import find_due
 from tidewire.verification.compare.quota import QUOTA, RowQuota
 from tidewire.verification.compare.report import Report
-from tidewire.verification.input.declared import Declared, Table
+from tidewire.verification.input.declared import Declared
 from tidewire.verification.input.ordering import Sequence, sequences
 from tidewire.verification.input.registry_schemas import Inquiry
 from tidewire.verification.input.rows import Rows
-from tidewire.verification.recompute.answers import Answers, answers_to
-from tidewire.verification.recompute.history import History, build, connect
-from tidewire.verification.records.batches import Batches, Position
+from tidewire.verification.recomputation import Recomputation, TableKey
+from tidewire.verification.records.batches import Batches
 from tidewire.verification.records.journal import Journal
-from tidewire.verification.records.lifetimes import Life, Lives, read_lives
-from tidewire.verification.records.question import ALL, Item, Query, Question, Unreadable, parse
-from tidewire.verification.records.width import width_of
-
-TableKey = tuple[int, str, int]
-"""(epoch, lower-case table name, born)"""
+from tidewire.verification.records.lifetimes import Lives, read_lives
 
 
 def verify(journal: Journal, inquiry: Inquiry | None = None, quota: RowQuota = QUOTA) -> Report:
@@ -56,120 +50,15 @@ def _verify(
     taken = sequences(declared, batches, journal.relations, inquiry.ask(declared, journal.relations))
     rows = Rows()
     recomputation = Recomputation(taken, batches, declared, rows, lives)
-    standing = {(name, table.born) for name, table in declared.newest_tables().items()}
-    judgement = Judgement(lives, batches, recomputation, report, standing, quota)
+    judgement = Judgement(lives, batches, recomputation, report, declared.newest_subjects(), quota)
     for note in lives.malformed:
         report.unreadable += 1
         report.fault("unreadable", note, "a delivery that cannot be read")
     for life in lives.lives:
         judgement.judge(life)
     _judge_dead_letters(journal, taken, rows, report)
-    find_due(lives, batches, declared, recomputation.tables, recomputation.ttls(lives), report)
+    find_due(lives, batches, declared, recomputation.subjects, recomputation.ttls(lives), report)
     _describe(batches, taken, lives, report)
-
-
-class Recomputation:
-    """Answers of lives, each table's history built once an epoch, when it is first asked for."""
-
-    def __init__(
-        self, taken: dict[TableKey, Sequence], batches: Batches, declared: Declared, rows: Rows, lives: Lives
-    ) -> None:
-        self.tables: dict[tuple[str, int], tuple[str, int]] = {}
-        self._taken = taken
-        self._batches = batches
-        self._declared = declared
-        self._rows = rows
-        self._histories: dict[TableKey, History] = {}
-        self._answers: dict[tuple[TableKey, Query, tuple[Item, ...]], Answers] = {}
-        self._database = connect()
-        self._names = declared.names()
-        self._questions: dict[Query, Question | Unreadable] = {}
-        self._measures: dict[str, set[str]] = defaultdict(set)
-        self._starred: set[str] = set()
-        self._uses: dict[Query, int] = defaultdict(int)
-        for life in lives.lives:
-            self._note(life)
-
-    def __call__(self, life: Life, at: Position) -> Recomputed:
-        """Return the answers of `life` in the epoch of `at`. Raises Unreadable."""
-        question = self._question(life)
-        key = self._key(question, at)
-        self.tables[life.id, life.version] = key[1:]
-        sequence = self._taken[key]
-        if sequence.limit is not None:
-            return Recomputed(sequence, None, question.policy)
-        assert life.query is not None
-        question = question.over(self._all_columns(life, question, sequence.table)) if question.starred else question
-        known = self._answers.get((key, life.query, question.items))
-        answers = known or self._answer(question, key)
-        if self._uses[life.query] > 1:
-            self._answers[key, life.query, question.items] = answers
-        return Recomputed(sequence, answers, question.policy)
-
-    def ttls(self, lives: Lives) -> dict[tuple[str, int], int]:
-        """Return the times to live of those that were told something, by (id, version)."""
-        found: dict[tuple[str, int], int] = {}
-        for life in lives.lives:
-            question = self._questions.get(life.query) if life.query is not None else None
-            if isinstance(question, Question) and question.policy.ttl is not None and life.delivered:
-                found[life.id, life.version] = question.policy.ttl
-        return found
-
-    def _answer(self, question: Question, key: TableKey) -> Answers:
-        table = self._taken[key].table
-        columns = {column.name.lower() for column in table.columns}
-        measures = columns if question.table in self._starred else self._measures[question.table] & columns
-        if not question.measures <= measures:
-            raise Unreadable(f"table `{table.name}` has no column `{min(question.measures - measures)}`")
-        if key not in self._histories:
-            self._histories[key] = build(self._database, self._taken[key], self._rows, measures)
-        types = {column.name.lower(): column.type for column in table.columns}
-        return answers_to(question, self._histories[key], types, [name.lower() for name in table.key])
-
-    def _all_columns(self, life: Life, question: Question, table: Table) -> list[str]:
-        """Return the columns that a `*` of `life` stands for: those there were when it was taken.
-
-        Columns are only ever appended, so it is enough to know how many: as its ack or its first row shows. That there
-        were so many at some time is judged, not when.
-        """
-        stars = sum(item.column == ALL for item in question.items)
-        width = ((width_of(life) or 0) - len(question.items)) // stars + 1
-        widths = [
-            len(one.columns) for one in self._declared.every() if (one.name, one.born) == (table.name, table.born)
-        ]
-        return [c.name.lower() for c in table.columns][: width if width in widths else None]
-
-    def _note(self, life: Life) -> None:
-        if life.query is None or not (life.delivered or life.live_at):
-            return
-        self._uses[life.query] += 1
-        if life.query in self._questions:
-            return
-        try:
-            question = parse(self._database, life.query, self._names)
-            self._measures[question.table] |= question.measures
-            self._starred |= {question.table} if question.starred else set()
-            self._questions[life.query] = question
-        except Unreadable as reason:
-            self._questions[life.query] = reason
-
-    def _question(self, life: Life) -> Question:
-        if life.query is None:
-            raise Unreadable("nothing that is left says what it asked")
-        found = self._questions[life.query]
-        if isinstance(found, Unreadable):
-            raise found
-        return found
-
-    def _key(self, question: Question, at: Position) -> TableKey:
-        """Return the table that was meant: as declared in the batch after the anchor, which took the registration."""
-        declared = self._declared.at(self._batches.catalog_at(at)).get(question.table)
-        if declared is None:
-            raise Unreadable(f"no table `{question.table}` was declared at epoch {at.epoch}, batch {at.batch}")
-        key = (at.epoch, question.table, declared.born)
-        if key not in self._taken:
-            raise Unreadable(f"no batch of epoch {at.epoch} is known in which table `{question.table}` was declared")
-        return key
 
 
 def _judge_dead_letters(journal: Journal, taken: dict[TableKey, Sequence], rows: Rows, report: Report) -> None:

@@ -29,6 +29,7 @@ def test_values_instead_of_codes() -> None:
         "where": None,
         "order": [],
         "limit": None,
+        "join": None,
     }
 
 

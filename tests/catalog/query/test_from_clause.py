@@ -43,7 +43,7 @@ def test_tables_and_equalities(from_: str, sources: list[tuple[str, str]], equal
         ("a JOIN a ON a.k = a.k", "two tables are called `a`"),
         ("a JOIN b", "without ON"),
         ("a, b", "comma"),
-        ("a JOIN (b JOIN c ON b.k = c.k) ON a.k = b.k", "subquery"),
+        ("a JOIN (b JOIN c ON b.k = c.k) ON a.k = b.k", "a join within a join"),
         ("a JOIN b ON a.k = b.k OR a.j = b.j", "ON with anything but"),
     ],
 )

@@ -3,7 +3,7 @@
 import pytest
 
 from catalog.schema.catalog import Catalog
-from catalog.schema.cell import Cell
+from catalog.schema.cell import Cell, cell_name
 from catalog.schema.cell_ddl import MAX_CELLS, is_kept_name
 from catalog.schema.ddl import apply_ddl, fold_ddl, to_ddl
 from catalog.sql.errors import CatalogError
@@ -71,12 +71,11 @@ def test_tables_may_be_declared_beside() -> None:
 
 
 def test_names_as_they_are_quoted() -> None:
-    found = after('CREATE TABLE "A, b/+" ("Order" INT PRIMARY KEY); CREATE JOIN "A, b/+", quote')
+    declared = after("""CREATE TABLE "A, b/+" ("Order" INT PRIMARY KEY) WITH ('topic'='t')""")
+    found = after('CREATE JOIN "A, b/+", quote', catalog=declared)
     (cell,) = found.cells.values()
     assert cell.tables == ("A, b/+", "quote")
-    assert after(to_ddl(cell), catalog=after('CREATE TABLE "A, b/+" ("Order" INT PRIMARY KEY)')).cells.keys() == {
-        cell.name
-    }
+    assert after(to_ddl(cell), catalog=declared).cells == found.cells
 
 
 @pytest.mark.parametrize(
@@ -116,6 +115,16 @@ def test_only_so_many() -> None:
     assert len(after(f"DROP JOIN t0; CREATE JOIN {tables[-1]}", catalog=full).cells) == MAX_CELLS
 
 
+def test_one_too_many_that_stands_in_the_catalog_is_refused_there() -> None:
+    tables = [f"t{i}" for i in range(MAX_CELLS + 1)]
+    catalog = after(*(f"CREATE TABLE {t} (k INT PRIMARY KEY)" for t in tables), catalog=Catalog())
+    full = after(*(f"CREATE JOIN {t}" for t in tables[:-1]), catalog=catalog)
+    more = fold_ddl(full, f"CREATE JOIN {tables[-1]}; DROP TABLE t0", full.version + 1)
+    assert len(more.cells) == MAX_CELLS - 1 and "no more are taken" in more.unserved[cell_name([tables[-1]])]
+    room = fold_ddl(more, f"CREATE JOIN {tables[-1]}", more.version + 1)
+    assert len(room.cells) == MAX_CELLS and not room.unserved
+
+
 def test_tables_that_stand_aside_are_joined_by_nobody() -> None:
     old = fold_ddl(Catalog(), "CREATE TABLE bad (k INT PRIMARY KEY) WITH ('topic'='tw.acks')", 0)
     with pytest.raises(CatalogError, match="there is no table `bad`"):
@@ -126,7 +135,7 @@ def test_tables_that_stand_aside_are_joined_by_nobody() -> None:
 def test_names_of_cells_and_joins_are_kept(name: str) -> None:
     assert is_kept_name(name)
     quoted = '"' + name.replace('"', '""') + '"'
-    text = f"CREATE TABLE {quoted} (k INT PRIMARY KEY)"
+    text = f"CREATE TABLE {quoted} (k INT PRIMARY KEY) WITH ('topic'='t')"
     with pytest.raises(CatalogError, match="kept"):
         apply_ddl(BARE, text, 1)
     old = fold_ddl(BARE, text, 1)

@@ -8,12 +8,13 @@ from operators.control import Progress
 from overlay.answers import list_record_kernels
 from overlay.arena import key_kernels
 from overlay.index import index_kernels
-from overlay.maintain import list_kernels
+from overlay.maintain import join_kernels, list_kernels
 from overlay.process.jit_warmup import warm
 from overlay.table import literal_kernels
 from state import box_layout, filter_kernels, row_digest
 from tests.overlay.edge_bench import ASK, Bench
 from tests.overlay.filter_bench import FilterBench, rows_of, stock
+from tests.overlay.join_bench import JoinBench, filing, quote
 from tests.overlay.list_bench import ListBench
 
 RISKY = Shape("stock", (Output("min", "price"),), (), "risk")
@@ -22,7 +23,7 @@ RISKY = Shape("stock", (Output("min", "price"),), (), "risk")
 def signatures() -> list[int]:
     modules = (
         index_kernels, key_kernels, literal_kernels, statement_kernels, term_kernels, filter_kernels, row_digest,
-        box_layout, list_kernels, list_record_kernels,
+        box_layout, join_kernels, list_kernels, list_record_kernels,
     )  # fmt: skip
     return [len(kernel.signatures) for module in modules for kernel in module.ENTRIES]
 
@@ -59,6 +60,15 @@ def test_no_kernel_is_compiled_for_filters() -> None:
     bench.edge.subscription(9, b"many", None)
     bench.take()
     bench.again()
+    assert signatures() == before
+
+
+def test_no_kernel_is_compiled_for_joins() -> None:
+    warm()
+    before, bench = signatures(), JoinBench(1, filing("f1", "A", "8-K"), quote("q1", "A", 700))
+    bench.start()
+    bench.records(2, (quote("q1", "A", 900),), (("filing", "f1", None), ("quote", "q1", None)))
+    assert len(bench.told()) == 3
     assert signatures() == before
 
 

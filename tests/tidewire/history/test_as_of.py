@@ -35,7 +35,7 @@ def snapshot(**more: Any) -> Delivery:
 
 def test_history_ends_where_live_begins(tmp_path: Path) -> None:
     opened = PublicationLog(filled(tmp_path, [[(1, 5)], [(2, 4), (2, 3)], [(1, 1)]]).uri)
-    past = AsOf(opened, RELATION, value_of(QUESTIONS[0]), 0)
+    past = AsOf(opened, [RELATION], value_of(QUESTIONS[0]), 0)
     test, history = past.history(cast(Reader, FakeReader()), TOPICS, At(3, 1), 1)
     assert [(one.n, one.new, one.offset) for one in history] == [(1, 5, None), (2, 4, 1), (3, 3, 2)]
     check_joint(test, snapshot(new=3))
@@ -45,7 +45,7 @@ def test_history_ends_where_live_begins(tmp_path: Path) -> None:
 
 def test_sets_are_compared_as_sets(tmp_path: Path) -> None:
     opened = PublicationLog(filled(tmp_path, [[(1, 5), (2, None)], [(3, 4)]]).uri)
-    test, history = AsOf(opened, RELATION, value_of(QUESTIONS[2]), 0).history(
+    test, history = AsOf(opened, [RELATION], value_of(QUESTIONS[2]), 0).history(
         cast(Reader, FakeReader()), TOPICS, At(3, 1), 1
     )
     assert len(list(history)) == 2
@@ -75,14 +75,14 @@ def test_rows_of_a_bag_are_compared_without_order_and_those_of_a_list_with_it() 
 def test_a_log_that_does_not_come_so_far(tmp_path: Path) -> None:
     opened = PublicationLog(filled(tmp_path, [[(1, 5)]]).uri)
     with pytest.raises(LogBehind, match="has not come to the subscription's beginning"):
-        AsOf(opened, RELATION, value_of(QUESTIONS[0]), 0).history(cast(Reader, FakeReader()), TOPICS, At(9, 0), 0.01)
+        AsOf(opened, [RELATION], value_of(QUESTIONS[0]), 0).history(cast(Reader, FakeReader()), TOPICS, At(9, 0), 0.01)
 
 
 def test_too_old_is_refused_before_anything_else(tmp_path: Path) -> None:
     opened = PublicationLog(filled(tmp_path, [[(1, 5)], [(1, 6)], [(1, 7)]]).uri)
     opened.versions = opened.versions[1:]
     with pytest.raises(TooOld, match="the earliest version that can be replayed is 2"):
-        AsOf(opened, RELATION, value_of(QUESTIONS[0]), 0)
+        AsOf(opened, [RELATION], value_of(QUESTIONS[0]), 0)
 
 
 def test_where_a_batch_ends(tmp_path: Path) -> None:
@@ -90,6 +90,6 @@ def test_where_a_batch_ends(tmp_path: Path) -> None:
     batches = read_batches(cast(Reader, FakeReader()), TOPICS)
     assert len(batches) == 3
     at = {(3, 0): {0: 2}, (3, 1): {0: 3}, (9, -1): {}, (9, 0): {0: 4}, (9, 7): {0: 4}}
-    assert {key: cut_at(batches, At(*key), "stock", opened) for key in at} == {
+    assert {key: cut_at(batches, At(*key), ["stock"], opened) for key in at} == {
         key: {"stock": Place(0, ends)} for key, ends in at.items()
     }

@@ -57,7 +57,7 @@ def test_history_ends_where_live_deliveries_begin(
     begin, end = sorted(min(each, len(versions) - 1) for each in (a, b))
     opened = PublicationLog(filled(tmp_path_factory.mktemp("log"), versions).uri)
     live = asked(sql, versions, end)
-    past = AsOf(opened, RELATION, msgspec.json.encode({"sql": sql}), begin)
+    past = AsOf(opened, [RELATION], msgspec.json.encode({"sql": sql}), begin)
     reader, topics = cast(Reader, LogReader(live)), live.pipeline.topics
     test, history = past.history(reader, topics, began(live), 1)
     told = [facts(one) for one in history]
@@ -72,7 +72,7 @@ def test_rows_told_by_their_keys_are_compared_by_these(tmp_path_factory: pytest.
     versions: list[list[Change]] = [[(1, 5), (2, 5)], [(1, 6), (3, 1)], [(3, None)], [(4, 4)]]
     opened = PublicationLog(filled(tmp_path_factory.mktemp("log"), versions).uri)
     live = asked(sql, versions[:3], 2)
-    past = AsOf(opened, RELATION, msgspec.json.encode({"sql": sql}), 0)
+    past = AsOf(opened, [RELATION], msgspec.json.encode({"sql": sql}), 0)
     test, history = past.history(cast(Reader, LogReader(live)), live.pipeline.topics, began(live), 1)
     assert len(list(history)) == (3 if policy == "TRANSITIONS" else 2)
     check_joint(test, deliveries(live)[0])

@@ -17,7 +17,7 @@ from operators.control import Progress
 from tests.connectors.small_log import Published, SmallLog, small_log
 from tests.effort import deep_examples
 from tests.oracle.naive_database import NaiveDatabase, Question
-from tidewire.history.backtest import Backtest, cuts_of, relation_of
+from tidewire.history.backtest import Backtest, cuts_of, tables_of
 
 CATALOG = apply_ddl(Catalog(), "CREATE TABLE stock (id BIGINT PRIMARY KEY, price BIGINT)", 3)
 RELATION = CATALOG.relations["stock"]
@@ -84,7 +84,9 @@ def test_every_version_and_every_delivery_against_recomputation(
                 take(database, one)
                 now = database.exact(question)
                 changed, before = changed + (now != before), now
-            test = Backtest(opened, RELATION, value_of(question), opened.at_version(as_of), opened.at_version(upto), [])
+            test = Backtest(
+                opened, [RELATION], value_of(question), opened.at_version(as_of), opened.at_version(upto), []
+            )
             told = list(test.run())
             answer = set(test.answer) if question.outputs[0][0] == "distinct" else test.answer  # type: ignore[call-overload]
             assert answer == shown(question, database.exact(question))
@@ -94,7 +96,7 @@ def test_every_version_and_every_delivery_against_recomputation(
 
 def test_a_delivery_names_its_publication(tmp_path: Path) -> None:
     opened = PublicationLog(filled(tmp_path, [[(1, 5)], [(1, 5), (2, 4)], [(2, None)]]).uri)
-    test = Backtest(opened, RELATION, value_of(QUESTIONS[0]), opened.at_version(0), opened.newest.cut, [])
+    test = Backtest(opened, [RELATION], value_of(QUESTIONS[0]), opened.at_version(0), opened.newest.cut, [])
     snapshot, first, second = test.run()
     assert (snapshot.kind, snapshot.new, snapshot.topic) == ("snapshot", 5, None)
     assert (first.old, first.new, first.offset, first.time) == (5, 4, 2, "1970-01-01T00:00:02.000Z")
@@ -108,18 +110,18 @@ def test_batches_are_cut_where_the_engine_cut_them(tmp_path: Path) -> None:
         Progress(epoch, batch, 0, "", {"stock": {"0": start}}, {"stock": {"0": end}})
         for epoch, batch, start, end in ((0, 3, 1, 3), (0, 4, 3, 4), (1, 0, 0, 4), (1, 1, 4, 6))
     ]
-    assert [cut["stock"] for cut in cuts_of(opened, "stock", progress)] == [
+    assert [cut["stock"] for cut in cuts_of(opened, ["stock"], progress)] == [
         Place(0, {0: 1}), Place(0, {0: 1}), Place(0, {0: 3}), Place(0, {0: 4}), Place(0, {0: 6}),
     ]  # fmt: skip
     value = msgspec.json.encode({"sql": QUESTIONS[0].sql("stock"), "notify": "LATEST"})
-    test = Backtest(opened, RELATION, value, {}, opened.newest.cut, progress)
+    test = Backtest(opened, [RELATION], value, {}, opened.newest.cut, progress)
     assert [(one.new, one.changes) for one in test.run()] == [(None, 1), (9, 1), (7, 2), (6, 1), (4, 2)]
 
 
 def test_a_question_that_would_be_refused() -> None:
-    assert relation_of(CATALOG, value_of(QUESTIONS[0])) is RELATION
-    assert relation_of(CATALOG, b'{"template":"SELECT MIN(price) FROM stock WHERE id = ?","params":[3]}') is RELATION
+    assert tables_of(CATALOG, value_of(QUESTIONS[0])) == (RELATION,)
+    assert tables_of(CATALOG, b'{"template":"SELECT MIN(price) FROM stock WHERE id = ?","params":[3]}') == (RELATION,)
     with pytest.raises(SubscriptionError, match="stok"):
-        relation_of(CATALOG, b'{"sql":"SELECT MIN(price) FROM stok"}')
+        tables_of(CATALOG, b'{"sql":"SELECT MIN(price) FROM stok"}')
     with pytest.raises(SubscriptionError, match="exactly one of `sql` and `template`"):
-        relation_of(CATALOG, b"{}")
+        tables_of(CATALOG, b"{}")

@@ -89,7 +89,7 @@ def test_the_past_is_told_as_it_would_have_been(
             rows.pop(key, None) if price is None else rows.update({key: price})
     live.ask(sql)
     past = Backtest(
-        opened, RELATION, msgspec.json.encode({"sql": sql}), opened.at_version(begin), opened.newest.cut, []
+        opened, [RELATION], msgspec.json.encode({"sql": sql}), opened.at_version(begin), opened.newest.cut, []
     )
     told = list(past.run())
     meant = [[key, price] for key, price in sorted(rows.items()) if condition and CONDITIONS[condition](key, price)]
@@ -116,7 +116,7 @@ def facts(told: Told | Delivery) -> list[object]:
 def test_what_a_shard_would_have_refused_is_refused(tmp_path: Path) -> None:
     opened = PublicationLog(filled(tmp_path, [[(1, 5), (2, 5)], [(3, 1)]]).uri)
     value = msgspec.json.encode({"sql": "SELECT id FROM stock WHERE price <> 1"})
-    past = partial(Backtest, opened, RELATION, value, opened.at_version(0), opened.newest.cut, [])
+    past = partial(Backtest, opened, [RELATION], value, opened.at_version(0), opened.newest.cut, [])
     assert len(list(past().run())) == 1
     with pytest.raises(Refused, match=r"2 rows of .* meet it, expected at most 1") as caught:
         past(bounds=Bounds(whole=AnswerQuota(rows=1)))

@@ -70,3 +70,25 @@ def test_a_refusal_says_what_it_says_on_an_empty_stack_and_changes_nothing() -> 
             apply_ddl(Catalog(), wrong, 0)
         assert str(here.value) == str(empty.value)
     assert own.tables == []
+
+
+def test_joins_are_made_and_dropped_as_the_scenario_says() -> None:
+    stack = Stack()
+    own = stack.scenario()
+    tables = f"{T}; CREATE TABLE u (id INTEGER PRIMARY KEY)"
+    stack.apply(own.declare(f"{tables}; CREATE JOIN u, t"))
+    assert [cell.tables for cell in stack.catalog.cells.values()] == [("t", "u")]
+    assert own.declare("CREATE JOIN t, u") == []
+    assert stack.apply(own.declare("DROP JOIN t, u; CREATE JOIN t")) == ["DROP JOIN t, u", "CREATE JOIN t"]
+    stack.apply(own.declare("DROP JOIN t; CREATE JOIN t, u"))
+    [cell] = stack.catalog.cells.values()
+    assert stack.apply(own.declare("DROP JOIN u, t; CREATE JOIN t, u")) == ["DROP JOIN t, u", "CREATE JOIN t, u"]
+    assert [made.born > cell.born for made in stack.catalog.cells.values()] == [True]
+
+
+def test_a_table_that_goes_takes_its_joins_along() -> None:
+    stack = Stack()
+    own = stack.scenario()
+    stack.apply(own.declare(f"{T}; CREATE TABLE u (id INTEGER PRIMARY KEY); CREATE JOIN u, t"))
+    assert stack.apply(own.declare("DROP TABLE u")) == ["DROP TABLE u"]
+    assert not stack.catalog.cells and own.declare("CREATE JOIN t") == ["CREATE JOIN t"]

@@ -113,3 +113,12 @@ def test_a_list_has_an_order() -> None:
     assert same_list([["2.50"], ["a"]], [["2.5"], ["a"]], None)
     assert not same_list([["a"], ["b"]], [["b"], ["a"]], None)
     assert not same_list([["a"]], [["a"], ["a"]], None)
+
+
+def test_columns_of_a_join_are_compared_as_those_of_its_tables() -> None:
+    catalog = apply_ddl(CATALOG, "CREATE TABLE u (k INTEGER PRIMARY KEY, s DECIMAL(4,1))", 1)
+    columns = columns_of(catalog, "SELECT t.s, u.s FROM t JOIN u ON u.k = t.k")
+    assert columns is not None, "a join that nothing serves yet"
+    assert same_bag([["7.00", "7.0"]], [["7.00", "7"]], columns)
+    assert not same_bag([["7.00", "7.0"]], [["7.0", "7.0"]], columns)
+    assert columns_of(catalog, "SELECT t.s FROM t JOIN u ON u.k = t.s") is None

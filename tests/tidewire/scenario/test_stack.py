@@ -21,7 +21,10 @@ from tidewire.scenario.run import run_scenario
 from tidewire.scenario.script import read_scenario
 from tidewire.scenario.stack import SharedStack, StackEngine, embedded_engines
 
-FILES = [Path(__file__).parents[2] / "scenarios" / name for name in ("policies.jsonl", "filter_mixed.jsonl")]
+FILES = [
+    Path(__file__).parents[2] / "scenarios" / name
+    for name in ("policies.jsonl", "filter_mixed.jsonl", "join_cells.jsonl")
+]
 ASKED = "SELECT MIN(y) FROM t"
 
 

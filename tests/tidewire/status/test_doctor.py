@@ -11,6 +11,9 @@ from typing import Any
 
 import pytest
 
+from connectors.kafka.failure import KafkaFailure, TopicUnknown
+from connectors.topics import Topics
+from state.errors import TidewireError
 from tidewire import cli
 from tidewire.settings import Settings, load_settings
 from tidewire.stack.jars import read_jar_sets
@@ -169,3 +172,40 @@ def test_a_folder_that_cannot_be_looked_into_is_a_finding(
     if why != "locked":
         told = about["data directory" if name == "data_dir" else "home"]
         assert told.verdict is not Verdict.OK, findings
+
+
+class Rights:
+    """An `Admin` of a cluster that grants so much."""
+
+    def __init__(self, may: bool | TidewireError) -> None:
+        self.may = may
+
+    def may_write(self, topic: str) -> bool:
+        assert topic == "tw.catalog"
+        if isinstance(self.may, TidewireError):
+            raise self.may
+        return self.may
+
+
+@pytest.mark.parametrize(
+    ("may", "verdict", "said"),
+    [
+        (True, Verdict.OK, "edges may write CREATE JOIN to `tw.catalog`"),
+        (False, Verdict.WARN, "edges may not write CREATE JOIN to `tw.catalog`"),
+        (TopicUnknown("there is none"), Verdict.OK, "`tw.catalog` is not there yet"),
+        (KafkaFailure("nobody answers. Start it."), Verdict.WARN, "nobody answers"),
+    ],
+)
+def test_who_may_not_ask_for_joins_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, may: bool | TidewireError, verdict: Verdict, said: str
+) -> None:
+    monkeypatch.setattr(doctor, "Admin", lambda *_: Rights(may))
+    assert only(examine(settings(tmp_path, bootstrap="k:9092")), "catalog", verdict).found == said
+    assert not found(examine(settings(tmp_path)), "catalog"), "the embedded broker grants everything"
+    assert not found(examine(settings(tmp_path, bootstrap="k:9092", joins_on_demand=False)), "catalog")
+
+
+@pytest.mark.broker
+def test_a_cluster_that_asks_nobody_who_he_is_grants_everything(tmp_path: Path, topics: Topics, broker: str) -> None:
+    chosen = settings(tmp_path, bootstrap=broker, prefix=topics.prefix)
+    assert "may write CREATE JOIN" in only(examine(chosen), "catalog", Verdict.OK).found

@@ -15,7 +15,7 @@ from connectors.topics import Topics
 from operators.control import Progress, encode_control
 from streaming.epoch.claim import ClaimRecord
 from tidewire.stack.port import LOOPBACK, free_port
-from tidewire.status.overview import Observer, read_health
+from tidewire.status.overview import EdgeState, Observer, read_health, wanted_of
 
 pytestmark = pytest.mark.broker
 NOW = datetime(2026, 3, 1, 12, 0, 10, tzinfo=UTC)
@@ -75,6 +75,40 @@ def test_engine_tables_lag_and_counts(kafka: KafkaProperties, topics: Topics, pr
     assert (stock.lag, stock.counters and stock.counters.decoded, stock.counters and stock.counters.rows) == (7, 5, 4)
     assert seen.dead_letters == 1
     assert msgspec.json.encode(seen)
+
+
+def test_cells_since_when_and_how_far(kafka: KafkaProperties, topics: Topics, producer: Producer) -> None:
+    source = topics.prefix + "stock"
+    Reader(kafka).admin.create_topic(source)
+    ddl = "CREATE TABLE {} (k BIGINT PRIMARY KEY) WITH ('topic'='{}')"
+    progress = Progress(0, 7, 1, NOW.isoformat(), {source: {"0": 0}}, {source: {"0": 3}})
+    for record in (
+        OutRecord(topics.catalog, 0, None, ddl.format("stock", source).encode()),
+        OutRecord(topics.catalog, 0, None, ddl.format("gone", topics.prefix + "absent").encode()),
+        OutRecord(topics.engines, 0, b"x", counters("cell/gone+stock/0", 7, rows=4, bytes=70, messages=2, routed=9)),
+        OutRecord(topics.batches, 0, None, encode_control(progress)),
+        *(OutRecord(source, 0, b"k", b"{}") for _ in range(5)),
+    ):
+        producer.send(record)
+    producer.send(OutRecord(topics.catalog, 0, None, b"CREATE JOIN stock, gone"), timestamp=1_700_000_000_000)
+    producer.send(OutRecord(topics.catalog, 0, None, b"CREATE JOIN stock"))
+    producer.flush()
+    both, alone = observe(kafka, topics).look().cells
+    assert (both.tables, both.catalog, both.since) == (("gone", "stock"), 2, "2023-11-14T22:13:20+00:00")
+    assert (both.lag, both.counters and both.counters.rows) == (2, 4)
+    assert (alone.tables, alone.counters) == (("stock",), None)
+
+
+def test_who_waits_for_a_cell_is_read_of_the_edges() -> None:
+    def edge(address: str, *wanted: list[list[str]]) -> EdgeState:
+        return EdgeState(
+            address, [0], {"virtual_edges": {str(i): {"cells_wanted": one} for i, one in enumerate(wanted)}}
+        )
+
+    edges = [edge("a:1", [["s", "t"]], [["s", "t"], ["s"]]), edge("b:2", [["s", "t"]]), edge("c:3", [])]
+    assert [(one.tables, one.edges) for one in wanted_of([*edges, EdgeState("d:4", [])])] == [
+        (("s",), ["a:1"]), (("s", "t"), ["a:1", "b:2"]),
+    ]  # fmt: skip
 
 
 def test_an_edge_that_does_not_answer_has_no_health() -> None:

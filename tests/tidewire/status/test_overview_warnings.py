@@ -8,7 +8,16 @@ from catalog.schema.catalog import Catalog
 from catalog.schema.ddl import apply_ddl, fold_ddl
 from operators.counters import ShardCounters
 from tidewire.stack.process_state import ProcessState, Restart
-from tidewire.status.overview import EdgeState, EngineState, LogState, Overview, TableState, Trimmed
+from tidewire.status.overview import (
+    CellState,
+    EdgeState,
+    EngineState,
+    LogState,
+    Overview,
+    TableState,
+    Trimmed,
+    WantedCell,
+)  # fmt: skip
 from tidewire.status.overview_warnings import warnings_of
 from tidewire.status.retention_headroom import Headroom
 
@@ -145,3 +154,14 @@ def test_tables_that_nobody_reads() -> None:
     catalog = fold_ddl(CATALOG, "CREATE TABLE old (k BIGINT PRIMARY KEY) WITH ('topic'='tw.acks')", 4)
     [told] = warnings_of(overview(), catalog)
     assert "table `old` is not read" in told and "`tw.acks`" in told and "DROP TABLE old" in told
+
+
+def test_cells_that_have_grown_and_cells_that_are_waited_for() -> None:
+    counted = ShardCounters(epoch=0, shard="cell/t+u/0", batch=1, bytes=17_200_000)
+    small = CellState(("t",), 2, "then", 0, ShardCounters(epoch=0, shard="cell/t/0", batch=1, bytes=1))
+    said = warned(cells=[CellState(("t", "u"), 2, "then", 0, counted), small, CellState(("u",), 2, "then", 0)])
+    assert said.startswith("the copies of `t`, `u` for their joins have 17.2 MB of state, above the 16 MB")
+    assert said.endswith("or DROP JOIN t, u.")
+    waiting = warned(wanted_cells=[WantedCell(("Order", "t"), ["a:1", "b:2"])])
+    assert waiting.startswith("subscriptions at `a:1`, `b:2` wait until joins of `Order`, `t` begin")
+    assert 'write CREATE JOIN "Order", t:' in waiting

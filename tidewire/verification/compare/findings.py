@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tidewire.verification.compare.report import Report
-from tidewire.verification.input.ordering import Sequence
+from tidewire.verification.input.ordering import TakenRecords
 from tidewire.verification.records.forms import Delivery, Said
 from tidewire.verification.records.lifetimes import Life
 
@@ -31,10 +31,10 @@ class Findings:
         self.report.duplicates += duplicate
         self.report.fault("extra", name(life), f"{note}: {shown(d)}", None, written(d.said, d.changes))
 
-    def missed(self, life: Life, sequence: Sequence, seq: int, expected: Said) -> None:
+    def missed(self, life: Life, sequence: TakenRecords, seq: int, expected: Said) -> None:
         """Count a change that was not told, by the record number `seq` of the input that caused it."""
         taken = sequence.taken[seq - 1]
-        place = f"{sequence.table.topic}/{taken.record.partition}/{taken.record.offset}"
+        place = f"{taken.table.topic}/{taken.record.partition}/{taken.record.offset}"
         note = f"change by {place} in epoch {sequence.epoch}, batch {taken.batch}"
         self.lacks(life, note, expected)
 

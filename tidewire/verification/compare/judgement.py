@@ -25,8 +25,7 @@ from tidewire.verification.compare.numbers import judge_numbers
 from tidewire.verification.compare.quota import QUOTA, RowQuota, first_over, whole_is_over
 from tidewire.verification.compare.report import Report
 from tidewire.verification.compare.same_value import may_say, says
-from tidewire.verification.input.declared import Table
-from tidewire.verification.input.ordering import Sequence
+from tidewire.verification.input.ordering import TakenRecords
 from tidewire.verification.recompute.answers import Answers
 from tidewire.verification.recompute.bag_answers import BagAnswers
 from tidewire.verification.records.batches import Batches, Position
@@ -40,9 +39,12 @@ from tidewire.verification.records.question import Unreadable, says_policy
 
 @dataclass(frozen=True, slots=True)
 class Recomputed:
-    """What one table's input in one epoch says about one query. `answers` is None where the input is gone."""
+    """What the input of a table, or of those of a cell, says in one epoch about one query.
 
-    sequence: Sequence
+    `answers` is None where the input is gone.
+    """
+
+    sequence: TakenRecords
     answers: Answers | None
     policy: Policy = EVERY_CHANGE
 
@@ -57,7 +59,8 @@ NOTHING: tuple[Any, ...] = ()
 class Ending:
     """How an epoch of a life ended, as deliveries show it: what was told last, what the answer was (maybe UNKNOWN).
 
-    `answers` write differences; `policy` is the question's, `table` the one it is about; `over`: beyond its quota.
+    `answers` write differences; `policy` is the question's, `subject` the table or cell that it is about; `over`:
+    beyond its quota.
     None before the first epoch.
     """
 
@@ -65,7 +68,7 @@ class Ending:
     exact: Any = UNKNOWN
     answers: Answers | None = None
     policy: Policy | None = None
-    table: Table | None = None
+    subject: tuple[str, int] | None = None
     over: bool | None = None
 
 
@@ -85,7 +88,7 @@ class Judgement:
         standing: set[tuple[str, int]],
         quota: RowQuota = QUOTA,
     ) -> None:
-        """`standing` are the tables that are declared still, by lower-case name and `born`; `quota` is of rows."""
+        """`standing` are the tables and cells that are declared still, by name and `born`; `quota` is of rows."""
         self._quota = quota
         self._standing = standing
         self._lives = lives
@@ -146,7 +149,7 @@ class Judgement:
             if following is not None and not anchor.is_broken:
                 until = self._lost_from(life, anchor, recomputed, until, following)
             last = self._judge_epoch(life, anchor, recomputed, until, last, ended)
-            last.table = recomputed.sequence.table
+            last.subject = recomputed.sequence.subject
         if last.policy is not None:
             self._judge_form(life, delivered, last.policy)
         if last.answers is not None and last.answers.form is not None:
@@ -235,7 +238,7 @@ class Judgement:
         return _ending_of(answers, recomputed.policy, states, anchor.is_broken, over is not None)
 
     def _judge_changes(
-        self, life: Life, changes: list[Delivery], sequence: Sequence, answers: Answers, steps: list[Step]
+        self, life: Life, changes: list[Delivery], sequence: TakenRecords, answers: Answers, steps: list[Step]
     ) -> None:
         """2: compare an epoch's changes with the steps that must have been told."""
         expected = {step.seq: step for step in steps}
@@ -262,7 +265,7 @@ class Judgement:
                 self._findings.missed(life, sequence, seq, written(answers.said(step), step.changes))
 
     def _taken_on_trust(
-        self, changes: list[Delivery], sequence: Sequence, answers: Answers, begin: int
+        self, changes: list[Delivery], sequence: TakenRecords, answers: Answers, begin: int
     ) -> tuple[int, Any, list[Delivery]]:
         """Begin MIN CHANGE with its first delivery where nothing says what was told before.
 
@@ -275,7 +278,7 @@ class Judgement:
         return seq, answers.at(seq), changes[1:]
 
     def _judge_quota(
-        self, life: Life, sequence: Sequence, over: int, end: int, ended: Delivery | None, policy: Policy
+        self, life: Life, sequence: TakenRecords, over: int, end: int, ended: Delivery | None, policy: Policy
     ) -> int:
         """5: judge the end that a DISTINCT has, or a delivery of rows, that is too large; return where changes end."""
         batch = sequence.taken[over - 1].batch
@@ -301,7 +304,7 @@ class Judgement:
 
     def _judge_end(self, life: Life, ended: Delivery, last: Ending) -> None:
         """6: judge an end: that it was called for, and that it says the last answer."""
-        known, wrong = uncalled(life, ended.reason, self._stands(last.table), self._is_over(life, ended, last))
+        known, wrong = uncalled(life, ended.reason, self._stands(last.subject), self._is_over(life, ended, last))
         if wrong is not None:
             self._findings.count(life, ended, False, f"an end that nothing called for: {wrong}", {})
             return
@@ -329,9 +332,9 @@ class Judgement:
     def _was_followed(self, life: Life, ended: Delivery) -> bool:
         return was_followed(self._lives.ticks.get(life.partition, []), ended.log_offset, ended.at.position)
 
-    def _stands(self, table: Table | None) -> bool | None:
-        """Whether a table is declared still; None where there is none to ask of."""
-        return None if table is None else (table.name.lower(), table.born) in self._standing
+    def _stands(self, subject: tuple[str, int] | None) -> bool | None:
+        """Whether a table or cell is declared still; None where there is none to ask of."""
+        return None if subject is None else subject in self._standing
 
     def _is_over(self, life: Life, ended: Delivery, last: Ending) -> bool | None:
         """Whether the answer is beyond its quota; what is so after a new epoch began ends where the old one did.
@@ -349,7 +352,7 @@ class Judgement:
             return None
         return last.over
 
-    def _judge_places(self, life: Life, anchor: Anchor, sequence: Sequence) -> None:
+    def _judge_places(self, life: Life, anchor: Anchor, sequence: TakenRecords) -> None:
         """4: judge what can be without values: that causes are records of the input, in order."""
         before = 0
         self._findings.report.unjudged += anchor.delivery is not None
@@ -375,8 +378,8 @@ def _ending_of(answers: Answers, policy: Policy, states: tuple[Any, Any], broken
     return Ending(told, exact, answers, policy, over=over)
 
 
-def _seq(d: Delivery, sequence: Sequence) -> int | None:
+def _seq(d: Delivery, sequence: TakenRecords) -> int | None:
     """Return the number in the input of the record that a delivery names as its cause; None where it is none of it."""
-    if d.at.topic != sequence.table.topic or d.at.partition is None or d.at.offset is None:
+    if d.at.topic is None or d.at.partition is None or d.at.offset is None:
         return None
-    return sequence.seq_of(d.at.partition, d.at.offset)
+    return sequence.seq_of(d.at.topic, d.at.partition, d.at.offset)

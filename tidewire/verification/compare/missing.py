@@ -21,21 +21,21 @@ def find_due(
     lives: Lives,
     batches: Batches,
     declared: Declared,
-    tables: dict[tuple[str, int], tuple[str, int]],
+    subjects: dict[tuple[str, int], tuple[str, int]],
     ttls: dict[tuple[str, int], int],
     report: Report,
 ) -> None:
     """Count in `report` what is due at the horizon.
 
-    By (id, version), `tables` says which table a life was judged with, by name and `born`, and `ttls` those that have
-    a time to live.
+    By (id, version), `subjects` says which table or cell a life was judged with, by name and `born`, and `ttls` those
+    that have a time to live.
     """
     horizon = batches.horizon or Position(-1, -1)
     report.behind = sorted(p for p in lives.reached if lives.latest(p) < horizon)
-    in_force = {(name, table.born) for name, table in declared.at(batches.announced).items()}
+    in_force = declared.subjects_at(batches.announced)
     for life in lives.lives:
         key = life.id, life.version
-        reason = _due(life, horizon) or _end_due(life, tables.get(key), in_force)
+        reason = _due(life, horizon) or _end_due(life, subjects.get(key), in_force)
         reason = reason or _expiry_due(life, ttls.get(key), lives.ticks.get(life.partition, []))
         if reason is not None:
             report.unanswered += 1
@@ -60,11 +60,11 @@ def _due(life: Life, horizon: Position) -> str | None:
     return None
 
 
-def _end_due(life: Life, table: tuple[str, int] | None, in_force: set[tuple[str, int]]) -> str | None:
+def _end_due(life: Life, subject: tuple[str, int] | None, in_force: set[tuple[str, int]]) -> str | None:
     ended = any(d.kind == "ended" for d in life.delivered) or life.replaced_at is not None
-    if table is None or ended or not life.delivered or table in in_force:
+    if subject is None or ended or not life.delivered or subject in in_force:
         return None
-    return "its table was dropped and it has no `ended`"
+    return f"{'its join' if subject[0].startswith('JOIN ') else 'its table'} was dropped and it has no `ended`"
 
 
 def _expiry_due(life: Life, ttl: int | None, ticks: list[Tick]) -> str | None:

@@ -8,21 +8,23 @@ primary key. What does not apply (to DuckDB, or by our rules) is skipped, the wh
 
 from __future__ import annotations
 
+import bisect
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import duckdb
 
 from tidewire.verification.input.debezium_units import NoUnit, units_of
+from tidewire.verification.input.declared_cells import NAME as _NAME
+from tidewire.verification.input.declared_cells import Cells, NoCell, apply_to_cells, drop_cells_of, unquoted
 from tidewire.verification.records.journal import Record
 from tidewire.verification.records.lexer import is_word, lexemes, quote_names
 from tidewire.verification.schemas.listed_schemas import check_schemas
 from tidewire.verification.schemas.schema_fault import NoSchema
 
 _OPTION = re.compile(r"""\s*(?:'((?:[^']|'')*)'|"([^"]*)"|([\w.]+))\s*=\s*'((?:[^']|'')*)'\s*""")
-_NAME = r"(?:\"(?:[^\"]|\"\")*\"|\w+)"
 _DROP = re.compile(rf"drop\s+table\s+(if\s+exists\s+)?({_NAME}(?:\s*,\s*{_NAME})*)\s*$", re.IGNORECASE)
 _CREATE = re.compile(r"create\s+table\s+(if\s+not\s+exists\s+)?", re.IGNORECASE)
 _TYPES = re.compile(r"BOOLEAN|SMALLINT|INTEGER|BIGINT|FLOAT|DOUBLE|DECIMAL\(\d+,\d+\)|DATE|TIMESTAMP|VARCHAR")
@@ -134,36 +136,43 @@ class Declared:
     def __init__(
         self, records: Iterable[Record], prefix: str = "tw.", scratch: duckdb.DuckDBPyConnection | None = None
     ) -> None:
-        self._versions: list[tuple[int, Tables]] = [(-1, {})]
+        self._versions: list[tuple[int, Tables, Cells]] = [(-1, {}, {})]
         internal = re.compile(f"__.*|{re.escape(prefix)}(?:{_INTERNAL})")
         every: Tables = {}
+        cells: Cells = {}
         scratch = scratch or duckdb.connect()
         for record in records:
             if record.value is None:
                 continue
             try:
-                every = _apply(scratch, dict(every), record.value.decode(), record.offset)
-            except (NotApplied, UnicodeDecodeError):
+                every, cells = _apply(scratch, dict(every), dict(cells), record.value.decode(), record.offset)
+            except (NotApplied, NoCell, UnicodeDecodeError):
                 continue
             read = {name: table for name, table in every.items() if not internal.fullmatch(table.topic)}
-            self._versions.append((record.offset, read))
+            self._versions.append((record.offset, read, cells))
 
     def at(self, version: int) -> Tables:
         """Return the tables in force at `version`, by lower-case name."""
-        found: Tables = {}
-        for offset, tables in self._versions:
-            if offset > version:
-                break
-            found = tables
-        return found
+        return self._at(version)[1]
 
-    def newest_tables(self) -> Tables:
-        """Return the tables of the newest version there is, announced or not, by lower-case name."""
-        return self._versions[-1][1]
+    def cells_at(self, version: int) -> Cells:
+        """Return the cells in force at `version`."""
+        return self._at(version)[2]
+
+    def _at(self, version: int) -> tuple[int, Tables, Cells]:
+        return self._versions[bisect.bisect_right(self._versions, version, key=lambda one: one[0]) - 1]
+
+    def subjects_at(self, version: int) -> set[tuple[str, int]]:
+        """Return the tables and cells in force at `version`, by (lower-case name, born)."""
+        return _subjects(self._at(version))
+
+    def newest_subjects(self) -> set[tuple[str, int]]:
+        """Return the tables and cells of the newest version there is, announced or not."""
+        return _subjects(self._versions[-1])
 
     def names(self) -> set[str]:
         """Return the lower-case names of all columns that were ever declared."""
-        return {column.name.lower() for _, tables in self._versions for t in tables.values() for column in t.columns}
+        return {column.name.lower() for _, tables, _ in self._versions for t in tables.values() for column in t.columns}
 
     def topics(self) -> set[str]:
         """Return the topics of all tables that were ever declared."""
@@ -171,35 +180,53 @@ class Declared:
 
     def every(self) -> list[Table]:
         """Return every declaration that ever held, the oldest first."""
-        return list(dict.fromkeys(table for _, tables in self._versions for table in tables.values()))
+        return list(dict.fromkeys(table for _, tables, _ in self._versions for table in tables.values()))
 
     def newest(self, name: str, born: int) -> Table:
         """Return the last declaration of the table that was created as `name` at `born`: it has all its columns."""
-        found = [t for _, tables in self._versions for t in tables.values() if (t.name, t.born) == (name, born)]
+        found = [t for _, tables, _ in self._versions for t in tables.values() if (t.name, t.born) == (name, born)]
         return found[-1]
 
+    def together(self, named: Sequence[tuple[str, int]]) -> list[tuple[Table, ...]]:
+        """Return how some tables, known by lower-case name and `born`, were declared together, the oldest way first."""
+        found: dict[tuple[Table, ...], None] = {}
+        for _, tables, _ in self._versions:
+            if all(name in tables and tables[name].born == born for name, born in named):
+                found[tuple(tables[name] for name, _ in named)] = None
+        return list(found)
 
-def _apply(scratch: duckdb.DuckDBPyConnection, tables: Tables, text: str, version: int) -> Tables:
+
+def _subjects(version: tuple[int, Tables, Cells]) -> set[tuple[str, int]]:
+    _, tables, cells = version
+    return {(name, table.born) for name, table in tables.items()} | {
+        (c.name, c.born) for c in cells.values() if c is not None
+    }
+
+
+def _apply(
+    scratch: duckdb.DuckDBPyConnection, tables: Tables, cells: Cells, text: str, version: int
+) -> tuple[Tables, Cells]:
     statements = [_bare(statement) for statement in _statements(text)]
     if not statements:
         raise NotApplied("no statement")
     for statement in statements:
         drop, create = _DROP.match(statement), _CREATE.match(statement)
         if drop:
-            _drop(tables, drop[2], bool(drop[1]))
+            _drop(tables, cells, drop[2], bool(drop[1]))
         elif create:
             _declare(tables, _create(scratch, statement, version), bool(create[1]))
-        else:
+        elif not apply_to_cells(cells, statement, tables, version):
             raise NotApplied(statement)
-    return tables
+    return tables, cells
 
 
-def _drop(tables: Tables, names: str, if_exists: bool) -> None:
+def _drop(tables: Tables, cells: Cells, names: str, if_exists: bool) -> None:
     for quoted in re.findall(_NAME, names):
-        name = _unquoted(quoted).lower()
+        name = unquoted(quoted).lower()
         if name not in tables and not if_exists:
             raise NotApplied(f"no table {name}")
         tables.pop(name, None)
+        drop_cells_of(cells, name)
 
 
 def _declare(tables: Tables, table: Table, if_not_exists: bool) -> None:
@@ -259,7 +286,7 @@ def _buckets(options: dict[str, str], format: str, key: tuple[str, ...]) -> tupl
         return 1, ()
     number = int(options.get("buckets", "0"))
     listed = re.findall(_NAME, options.get("bucket.by", ""))
-    by = [_unquoted(name) if name.startswith('"') else name.lower() for name in listed]
+    by = [unquoted(name) if name.startswith('"') else name.lower() for name in listed]
     if (
         format != "json"
         or not 2 <= number <= _MOST_BUCKETS
@@ -351,7 +378,3 @@ def _options(text: str) -> dict[str, str]:
         options[name] = _TAB.get(value, value) if name == "delimiter" else value if verbatim else value.lower()
         place = match.end() + 1
     return options
-
-
-def _unquoted(name: str) -> str:
-    return name[1:-1].replace('""', '"') if name.startswith('"') else name

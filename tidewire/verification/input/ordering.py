@@ -31,42 +31,62 @@ class Taken(NamedTuple):
 
 
 @dataclass(slots=True)
-class Sequence:
-    """All records that one table's shard took in one epoch; `taken[i]` has seq i + 1.
+class TakenRecords:
+    """Records in the sequence in which they were taken in one epoch; `taken[i]` has seq i + 1.
 
     `limit` is None, or says why values cannot be judged: part of the input is not there any more, or (`unread`) nobody
     says by which schemas its records are to be read.
     """
 
     epoch: int
-    table: Table
-    taken: list[Taken] = field(default_factory=list)
-    limit: str | None = None
-    unread: bool = False
-    _batches: list[int] = field(default_factory=list)
-    _ends: list[int] = field(default_factory=list)
-    _places: dict[tuple[int, int], int] = field(default_factory=dict)
+    taken: list[Taken] = field(default_factory=list, kw_only=True)
+    limit: str | None = field(default=None, kw_only=True)
+    unread: bool = field(default=False, kw_only=True)
+    _batches: list[int] = field(default_factory=list, kw_only=True)
+    _ends: list[int] = field(default_factory=list, kw_only=True)
+    _places: dict[tuple[str, int, int], int] = field(default_factory=dict, kw_only=True)
 
-    def add(self, batch: int, table: Table, records: Iterable[Record], partitions: int = 1) -> None:
+    @property
+    def subject(self) -> tuple[str, int]:
+        """What took them: a table, by lower-case name and `born`, or a cell."""
+        raise NotImplementedError
+
+    def append(self, batch: int, taken: Iterable[Taken]) -> None:
         """Append a batch's records, which are in order."""
-        for record in records:
-            self.taken.append(Taken(table, batch, record, partitions))
-            self._places[record.partition, record.offset] = len(self.taken)
+        for one in taken:
+            self.taken.append(one)
+            self._places[one.table.topic, one.record.partition, one.record.offset] = len(self.taken)
         self._batches.append(batch)
         self._ends.append(len(self.taken))
-
-    def leave_unread(self, why: str) -> None:
-        """Note that records cannot be read at all."""
-        self.limit, self.unread = self.limit or why, True
 
     def end_of(self, batch: int) -> int:
         """Return the seq of the last record of all batches up to `batch`; 0 before the first."""
         place = bisect.bisect_right(self._batches, batch)
         return self._ends[place - 1] if place else 0
 
-    def seq_of(self, partition: int, offset: int) -> int | None:
-        """Return the seq of the record at this place of the table's topic; None if no batch took it."""
-        return self._places.get((partition, offset))
+    def seq_of(self, topic: str, partition: int, offset: int) -> int | None:
+        """Return the seq of the record at this place; None if no batch took it."""
+        return self._places.get((topic, partition, offset))
+
+
+@dataclass(slots=True)
+class Sequence(TakenRecords):
+    """All records that one table's shard took in one epoch."""
+
+    table: Table
+
+    @property
+    def subject(self) -> tuple[str, int]:
+        """The table, by lower-case name and `born`."""
+        return self.table.name.lower(), self.table.born
+
+    def add(self, batch: int, table: Table, records: Iterable[Record], partitions: int = 1) -> None:
+        """Append a batch's records, which are in order."""
+        self.append(batch, (Taken(table, batch, record, partitions) for record in records))
+
+    def leave_unread(self, why: str) -> None:
+        """Note that records cannot be read at all."""
+        self.limit, self.unread = self.limit or why, True
 
 
 def sequences(

@@ -18,8 +18,9 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
+from tidewire.verification.input.cell_ordering import CellSequence
 from tidewire.verification.input.declared import Table
-from tidewire.verification.input.ordering import Sequence
+from tidewire.verification.input.ordering import Sequence, TakenRecords
 from tidewire.verification.input.rows import WALKED, Rows, Step
 from tidewire.verification.recompute.ranked_column import Measure
 from tidewire.verification.records.wide_decimals import key_column, key_expression, wide_digits
@@ -37,9 +38,10 @@ def connect() -> duckdb.DuckDBPyConnection:
 
 @dataclass(slots=True)
 class History:
-    """The table in `database`; by lower-case name, its measures and in which columns their ranks stand."""
+    """The table `name` in `database`; by lower-case name, its measures and in which columns their ranks stand."""
 
     database: duckdb.DuckDBPyConnection
+    name: str
     measures: dict[str, Measure]
     ranks: dict[str, str]
 
@@ -49,30 +51,50 @@ def build(root: duckdb.DuckDBPyConnection, sequence: Sequence, rows: Rows, measu
 
     *Cost*: 10 us a record to decode, 5 us to load; each measure sorts once.
     """
-    table = sequence.table
-    database = _in_schema(root, f"h{sequence.epoch}_{table.born}_{table.name.encode().hex()}")
-    events = _events(sequence.table, rows.steps(sequence))
-    database.register("__events", events)
+    database = _in_schema(root, sequence)
+    return _load(database, sequence.table, rows.steps(sequence), measures)
+
+
+def build_cell(
+    root: duckdb.DuckDBPyConnection, sequence: CellSequence, rows: Rows, measures: set[str]
+) -> dict[str, History]:
+    """Load the versions of all tables of a cell into one schema, by their lower-case names: intervals of its seqs.
+
+    Of `measures` each table has those that are columns of it. *Cost*: as `build`, for each table.
+    """
+    database = _in_schema(root, sequence)
+    made = {}
+    for name, its in sequence.tables.items():
+        seqs = sequence.seqs[name]
+        steps = (step._replace(seq=seqs[step.seq - 1]) for step in rows.steps(its))
+        made[name] = _load(database, its.table, steps, measures & {column.name.lower() for column in its.table.columns})
+    return made
+
+
+def _load(database: duckdb.DuckDBPyConnection, table: Table, steps: Iterable[Step], measures: Iterable[str]) -> History:
+    database.register("__events", _events(table, steps))
     value = _stored if table.absent == "keep" and table.format != WALKED else _sent
-    columns = [f"CAST({value(i)} AS {column.type}) AS {_quoted(column.name)}" for i, column in enumerate(table.columns)]
+    columns = [f"CAST({value(i)} AS {column.type}) AS {quoted(column.name)}" for i, column in enumerate(table.columns)]
     versions = (
         f"SELECT {', '.join(columns)}, seq AS __from, "
         f"coalesce(lead(seq) OVER (PARTITION BY pk ORDER BY seq), {FOREVER}) AS __to, live AS __live FROM {_rounds()}"
     )
     ranked = rank_columns(measures)
-    beside = [f"{_rank(_quoted(measure))} AS {rank}" for measure, rank in ranked.items()]
+    beside = [f"{_rank(quoted(measure))} AS {rank}" for measure, rank in ranked.items()]
     for column in table.columns:
         wide = wide_digits(column.type)
         if wide is not None:
-            beside.append(f"{key_expression(_quoted(column.name), *wide)} AS {key_column(column.name)}")
-    selected = ", ".join([*(_quoted(column.name) for column in table.columns), "__from", "__to", *beside])
-    database.execute(f"CREATE TABLE {_quoted(table.name)} AS SELECT {selected} FROM ({versions}) WHERE __live")
+            beside.append(f"{key_expression(quoted(column.name), *wide)} AS {key_column(column.name)}")
+    selected = ", ".join([*(quoted(column.name) for column in table.columns), "__from", "__to", *beside])
+    database.execute(f"CREATE TABLE {quoted(table.name)} AS SELECT {selected} FROM ({versions}) WHERE __live")
     types = {column.name.lower(): column.type for column in table.columns}
     made = {measure: _measure(database, table, measure, rank, types[measure]) for measure, rank in ranked.items()}
-    return History(database, made, ranked)
+    return History(database, table.name, made, ranked)
 
 
-def _in_schema(root: duckdb.DuckDBPyConnection, name: str) -> duckdb.DuckDBPyConnection:
+def _in_schema(root: duckdb.DuckDBPyConnection, sequence: TakenRecords) -> duckdb.DuckDBPyConnection:
+    subject, born = sequence.subject
+    name = f"h{sequence.epoch}_{born}_{subject.encode().hex()}"
     database = root.cursor()
     database.execute("PRAGMA disable_optimizer")
     database.execute(f"CREATE SCHEMA {name}")
@@ -130,11 +152,12 @@ def _stored(i: int) -> str:
 
 def _measure(database: duckdb.DuckDBPyConnection, table: Table, measure: str, rank: str, type: str) -> Measure:
     found = database.execute(
-        f"SELECT any_value({_quoted(measure)}) FROM {_quoted(table.name)} WHERE {rank} IS NOT NULL "
+        f"SELECT any_value({quoted(measure)}) FROM {quoted(table.name)} WHERE {rank} IS NOT NULL "
         f"GROUP BY {rank} ORDER BY {rank}"
     ).fetchall()
     return Measure.of(type, (value for (value,) in found))
 
 
-def _quoted(name: str) -> str:
+def quoted(name: str) -> str:
+    """Return a name in quotes, as DuckDB reads it."""
     return '"' + name.replace('"', '""') + '"'

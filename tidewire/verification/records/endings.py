@@ -2,6 +2,7 @@
 
     unsubscribed    a tombstone behind its record, and before that of a version that has replaced it
     table dropped   its table is declared no more
+    cell dropped    the tables that it asks about are joined no more
     quota           its answer became too large (`quota`)
     expired         its time to live was over by the time of the progress behind the end (`expiry`)
 
@@ -12,7 +13,8 @@ from __future__ import annotations
 
 from tidewire.verification.records.lifetimes import Life
 
-REASONS = ("unsubscribed", "table dropped", "quota", "expired")
+_DROPPED = {"table dropped": "its table was not dropped", "cell dropped": "its tables are joined still"}
+REASONS = ("unsubscribed", *_DROPPED, "quota", "expired")
 
 
 def was_unsubscribed(life: Life) -> bool | None:
@@ -26,13 +28,14 @@ def was_unsubscribed(life: Life) -> bool | None:
 def uncalled(life: Life, reason: str | None, stands: bool | None, over: bool | None) -> tuple[bool, str | None]:
     """Return whether it can be known that an end was called for, and if it was not, what is wrong with it.
 
-    `stands`: whether the table is still declared. `over`: whether the answer became too large; None: not known.
+    `stands`: whether the table, or the join of several, is still declared. `over`: whether the answer became too large.
+    None: not known.
     """
     if reason == "unsubscribed":
         asked = was_unsubscribed(life)
         return asked is not None, "nobody unsubscribed" if asked is False else None
-    if reason == "table dropped":
-        return stands is not None, "its table was not dropped" if stands else None
+    if reason in _DROPPED:
+        return stands is not None, _DROPPED[reason] if stands else None
     if reason == "quota":
         return over is not None, "its answer is within the quota" if over is False else None
     return True, None if reason in REASONS else f"its reason {reason!r} is none"

@@ -47,7 +47,7 @@ def make_exact(node: Any, types: dict[str, str], params: Sequence[Any]) -> Any:
         return _compared(made, types)
     if made.get("type") == "COMPARE_IN" and made["children"][0]["class"] == "COLUMN_REF":
         column, *members = made["children"]
-        return _any([_compared(_equal(column, member), types) for member in members])
+        return _several("CONJUNCTION_OR", [_compared(_equal(column, member), types) for member in members])
     return made
 
 
@@ -55,10 +55,15 @@ def _equal(column: dict[str, Any], constant: Any) -> dict[str, Any]:
     return {"class": "COMPARISON", "type": "COMPARE_EQUAL", **_NOWHERE, "left": column, "right": constant}
 
 
-def _any(conditions: list[dict[str, Any]]) -> dict[str, Any]:
+def all_of(conditions: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the condition that all of these are met; there is one."""
+    return _several("CONJUNCTION_AND", conditions)
+
+
+def _several(type: str, conditions: list[dict[str, Any]]) -> dict[str, Any]:
     if len(conditions) == 1:
         return conditions[0]
-    return {"class": "CONJUNCTION", "type": "CONJUNCTION_OR", **_NOWHERE, "children": conditions}
+    return {"class": "CONJUNCTION", "type": type, **_NOWHERE, "children": conditions}
 
 
 def _compared(node: dict[str, Any], types: dict[str, str]) -> dict[str, Any]:

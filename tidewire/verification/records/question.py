@@ -21,11 +21,10 @@ from typing import Any, NamedTuple
 
 import duckdb
 
+from tidewire.verification.records.join_question import ALL, JoinQuestion, join_question
 from tidewire.verification.records.lexer import quote_names
 from tidewire.verification.records.literals import make_exact
 from tidewire.verification.records.policy import EVERY_CHANGE, Policy, cut_options, with_record
-
-ALL = "*"
 
 
 class Unreadable(Exception):
@@ -141,7 +140,7 @@ def is_pushed(query: Query) -> bool:
     return said and with_record(cut_options(query.sql)[1], None, None, query.deliver).pushed
 
 
-def parse(database: duckdb.DuckDBPyConnection, query: Query, names: set[str]) -> Question:
+def parse(database: duckdb.DuckDBPyConnection, query: Query, names: set[str]) -> Question | JoinQuestion:
     """Read the query; `names` are those of columns, which may be keywords of DuckDB. Raises Unreadable."""
     statement, policy = cut_options(query.sql)
     if "\0" in statement or any(isinstance(value, str) and "\0" in value for value in query.params):
@@ -160,11 +159,13 @@ def parse(database: duckdb.DuckDBPyConnection, query: Query, names: set[str]) ->
         raise Unreadable(f"not a question of a range: {error}") from None
 
 
-def _question(tree: dict[str, Any], text: str, query: Query, policy: Policy) -> Question:
+def _question(tree: dict[str, Any], text: str, query: Query, policy: Policy) -> Question | JoinQuestion:
     [statement] = tree["statements"]
     node = statement["node"]
     if node["group_expressions"] or node["having"]:
         raise ValueError("it groups")
+    if node["from_table"]["type"] == "JOIN":
+        return join_question(node, query.params, policy)
     modifiers = [modifier["type"] for modifier in node["modifiers"]]
     selected, limit = node["select_list"], None
     order: tuple[Order, ...] = ()

