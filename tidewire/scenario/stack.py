@@ -10,6 +10,7 @@ catalog.
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
@@ -30,6 +31,7 @@ from tidewire.stack.data_directory import DataDirectory
 from tidewire.stack.running import running_stack
 
 _LEAVING_SECONDS = 240.0
+_JOIN = re.compile(r"\bjoin\b", re.IGNORECASE)
 
 
 @contextmanager
@@ -103,7 +105,9 @@ class StackEngine:
         before a subscription    all publications have had their effect: its first answer holds them
         before deliveries are read, a restart or a change of the catalog     all of both, and subscriptions have ended
 
-    With a policy that tells once a batch (LATEST), the batches show: then each publication waits for its effect.
+    With a policy that tells once a batch (LATEST), the batches show: then each publication waits for its effect. Where
+    tables are joined, what was published to one of them has its effect before something is published to another: of
+    records of two topics in one batch, timestamps say which came first, and these may be equal.
     """
 
     def __init__(self, stack: SharedStack) -> None:
@@ -114,6 +118,7 @@ class StackEngine:
         self._catalog = OwnCatalog(topic_of)
         self._versions: dict[str, int] = {}
         self._by_batch: set[str] = set()
+        self._joined = False
         self._written: set[str] = set()
         self._beginning: dict[str, int] = {}
         self._ending: dict[str, int] = {}
@@ -143,6 +148,7 @@ class StackEngine:
         self._drop_what_was_left()
         id = self._id_of(subscription)
         self._take_effect()
+        self._joined |= _JOIN.search(sql) is not None
         if id in self._beginning:
             self._begin()
         ack = self._watch.register(id, subscription_value(sql))
@@ -188,6 +194,8 @@ class StackEngine:
         self._drop_what_was_left()
         self._begin()
         relation = self._client.relation(table)
+        if self._joined and self._written - {relation.topic}:
+            self._take_effect()
         self._written.add(relation.topic)
         yield relation
         if self._by_batch:
