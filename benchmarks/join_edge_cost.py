@@ -26,7 +26,7 @@ from catalog.types.column_type import ColumnType, Kind
 from connectors.topics import Topics
 from operators.timeline import NEVER, STORED, SentColumn, SentRows, Timeline
 from overlay.answers.shape_table import ShapeEntry, ShapeTable
-from overlay.delivery.bag_delivery import bag_change_tail
+from overlay.delivery.bag_delivery import rows_tail
 from overlay.delivery.delivery import Position, change_heads, row_at, row_start
 from overlay.delivery.outbox import Outbox
 from overlay.maintain.join_fast import JoinFast
@@ -131,7 +131,7 @@ def turn(fast: JoinFast, timeline: Timeline, of: ShapeEntry) -> tuple[list[float
         change = np.empty(len(changes.lists), np.int64)
         change[changes.told] = changes.change
         ats = [row_at(start, 0, offset) for offset in timeline.offset[change].tolist()]
-        tails = [bag_change_tail(*one) for one in zip(said.removed, said.added, ats, strict=True)]
+        tails = [rows_tail(*one) for one in zip(*said.sides(), ats, strict=True)]
         distinct, who = np.unique(changes.slot, return_inverse=True)
         names = [b"subscriber-%07d" % slot for slot in distinct.tolist()]
         ids, heads = change_heads(b"".join(names), np.full(len(names), 18), distinct.tolist())

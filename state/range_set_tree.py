@@ -120,12 +120,12 @@ class RangeSetTree:
         each query and attribute stands; one that is empty meets nobody. Cost: see the module's header.
         """
         cnt, box, leaf, head = self._tree
-        values, starts = read_only(values), read_only(starts)
+        values, starts, stack = read_only(values), read_only(starts), np.empty(kernels.STACK, np.int64)
         pieces, begin, room = [], 0, int(len(starts) * (self._met_a_query + 1)) + _LEAST_ROOM
         while begin < len(starts):
             out = np.empty(room, np.int64), np.empty(room, np.int32), np.empty(room, np.int32)
             begin, count = kernels.query(
-                begin, values, starts, cnt, box, leaf, head, len(self._split), self._hung, *out
+                begin, values, starts, cnt, box, leaf, head, len(self._split), self._hung, stack, *out
             )
             pieces.append(Met(out[0][:count], out[1][:count], leaf[out[2][:count]]))
             room *= 2

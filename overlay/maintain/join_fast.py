@@ -53,7 +53,7 @@ _READINGS = 8
 
 
 class Hits(NamedTuple):
-    """Whom changes of a timeline meet, in their order: a slot once a change, twice or more where its partners change.
+    """Whom changes of a timeline meet, in any order: a slot once a change, twice where its partners change.
 
     change: its index in the timeline.  slot.  mode: STAYS, GOES or COMES.  start, stop: the run, in `partner`, versions
     of rows of the other table.  kind: WAS, IS or both.
@@ -65,6 +65,13 @@ class Hits(NamedTuple):
     start: I64
     stop: I64
     kind: kernels.I8
+
+    def of(self, which: I64) -> Hits:
+        """Return some of them."""
+        return Hits(
+            self.change[which], self.slot[which], self.mode[which], self.start[which], self.stop[which],
+            self.kind[which],
+        )  # fmt: skip
 
 
 class StepHits(NamedTuple):
@@ -129,7 +136,7 @@ class JoinFast:
         self._step = step
         self._forms: dict[Form, _OfForm] = {}
         self._by_number: dict[int, _OfForm] = {}
-        self._readings: OrderedDict[Hashable, dict[int, list[_Reading]]] = OrderedDict()
+        self._readings: OrderedDict[Hashable, dict[int, _Reading]] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._index)

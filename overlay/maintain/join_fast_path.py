@@ -18,7 +18,7 @@ import numpy as np
 from catalog.sql.notify import PUSH, RECORDS
 from operators.timeline import Timeline
 from overlay.answers.shape_table import ShapeEntry
-from overlay.delivery.bag_delivery import bag_change_tail, rows_text
+from overlay.delivery.bag_delivery import rows_tail
 from overlay.delivery.delivery import Position, json_text, row_at, row_start
 from overlay.delivery.outbox import Outbox
 from overlay.delivery.packed_deliveries import BagChanges, Shared
@@ -72,8 +72,9 @@ class JoinFastPath:
         if not len(changes.slot):
             return
         made = told(timeline, changes, entries, self._digest_key)
-        by = (column[changes.told] for column in made.moved)
-        self._store.moved(self._store.slots.filters.add(changes.slot, *by))
+        moved, which = made.moved, changes.told
+        filters = self._store.slots.filters
+        self._store.moved(filters.add(changes.slot, moved.rows[which], moved.low[which], moved.high[which]))
         at, shown = _causes(timeline, changes, position), [entries[i].shown_list for i in changes.lists.tolist()]
         self._tell(changes.slot, changes.told, _Said(made, at, shown))
 
@@ -103,14 +104,14 @@ class JoinFastPath:
         """Let what is told by the end of a batch be collected."""
         used, place = np.unique(which, return_inverse=True)
         rows = [
-            [((said.shown[i], text), text, came) for came in (False, True) for text in said.told[came][i]]
+            [((said.shown[i], text), text, came) for came in (False, True) for text in said.told.rows(i, came)]
             for i in used.tolist()
         ]
         self._bags.later(slots, place, rows, [said.at[i] for i in used.tolist()])
 
     def _pack(self, slots: I64, which: I64, said: _Said) -> None:
         used, place = np.unique(which, return_inverse=True)
-        removed, added = (Shared(place, [rows_text(side[i]) for i in used.tolist()]) for side in said.told[:2])
+        removed, added = (Shared(place, [side[i] for i in used.tolist()]) for side in said.told.sides())
         at = Shared(place, [said.at[i] for i in used.tolist()])
         table = self._store.slots
         ids, sizes = table.flat_ids(slots)
@@ -119,9 +120,9 @@ class JoinFastPath:
         )
 
     def _write(self, slots: I64, which: I64, said: _Said, form: str) -> None:
-        removed, added, _ = said.told
+        removed, added = said.told.sides()
         used, place = np.unique(which, return_inverse=True)
-        tails = [bag_change_tail(removed[i], added[i], said.at[i]) for i in used.tolist()]
+        tails = [rows_tail(removed[i], added[i], said.at[i]) for i in used.tolist()]
         distinct, who = np.unique(slots, return_inverse=True)
         ids, heads = self._store.slots.change_heads(distinct)
         rows = zip(who.tolist(), place.tolist(), self._numbered(slots).tolist(), strict=True)

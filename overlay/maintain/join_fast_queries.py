@@ -14,12 +14,11 @@ partners its lists are long, so changes go through in *steps*; a step never cuts
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from math import prod
 
 import numpy as np
-import numpy.typing as npt
 
 from operators.timeline import SentRows, Timeline
 from overlay.maintain import join_fast_kernels as kernels
@@ -27,6 +26,7 @@ from overlay.maintain.join_fast_form import Form
 from overlay.maintain.join_fast_values import EqualValues
 from state.change_batch import I64
 from state.distinct_numbers import distinct_numbers
+from state.order_code import INT64_MAX
 from state.read_only import read_only
 
 STEP = 1_000_000
@@ -36,7 +36,7 @@ Two = tuple[I64, I64]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The queries of the changes [first, last): see `join_fast_kernels.py`."""
+    """The queries of the changes [first, last), in any order: see `join_fast_kernels.py`."""
 
     first: int
     last: int
@@ -95,6 +95,7 @@ class FormRows:
         self.timeline = t = rows.timeline
         sides = [_Side(t.rows[p], rows.kids[p], form, p, values[p], rows.keys) for p in (0, 1)]
         self._sides = sides
+        self._first = next((a for a in form.attributes if a > 1), 0)
         self.xs: Two = sides[0].x, sides[1].x
         self._layout = tuple(
             (getattr(sides[0], name), getattr(sides[1], name))
@@ -103,12 +104,16 @@ class FormRows:
         self.changes = tuple(read_only(column) for column in (t.number, t.table, t.before, t.after))
 
     def step(self, first: int, last: int) -> Step:
-        """Return the queries of the changes [first, last)."""
+        """Return the queries of the changes [first, last).
+
+        They are sorted by what they ask first: neighbours go the same way down a tree, which saves a third.
+        """
         queries, room = self._room(first, last)
         values, partner = np.empty(room, np.int64), np.full(room, -1, np.int64)
         asked, runs = np.empty((queries, 4), np.int64), np.empty((queries, 4, 2), np.int64)
         count = kernels.lists(first, last, *self.changes, *self._layout, values, partner, asked, runs)
-        return Step(first, last, values, partner, asked[:count], runs[:count])
+        near = np.argsort(values[runs[:count, self._first, 0]])
+        return Step(first, last, values, partner, asked[near], runs[near])
 
     def _room(self, first: int, last: int) -> tuple[int, int]:
         """Return at most how many queries the changes have, and how many values."""
@@ -135,8 +140,7 @@ class _Side:
             kid, x = np.where(rows.columns[name].known, kid, -1), rows.columns[name].codes
         self.split = bool(form.equal[position])
         there = (kid >= 0).nonzero()[0]
-        by: list[npt.NDArray[Any]] = [x[there], *([equal[there]] if self.split else []), kid[there]]
-        order = there[np.lexsort(by)]
+        order = there[_sorted([kid[there], *([equal[there]] if self.split else []), x[there]])]
         self.start = read_only(np.searchsorted(kid[order], np.arange(keys + 1)))
         self.kid, self.equal, self.x, self.order = (read_only(column) for column in (kid, equal, x, order))
         self.born, self.died = read_only(rows.born), read_only(rows.died)
@@ -166,3 +170,17 @@ def _numbered(first: list[I64], second: list[I64]) -> I64:
 def _at(kids: I64, versions: I64) -> I64:
     """Return the keys of versions, -1 where there is none."""
     return np.where(versions >= 0, np.append(kids, -1)[versions], -1)
+
+
+def _sorted(columns: Sequence[I64]) -> I64:
+    """Return the places of rows by the first column, then the next; as one number a row, where it fits."""
+    if not len(columns[0]):
+        return np.zeros(0, np.int64)
+    least, greatest = [int(column.min()) for column in columns], [int(column.max()) for column in columns]
+    widths = [high - low + 1 for low, high in zip(least, greatest, strict=True)]
+    if prod(widths) >= INT64_MAX:
+        return np.lexsort(tuple(reversed(columns)))
+    number = columns[0] - least[0]
+    for column, low, width in zip(columns[1:], least[1:], widths[1:], strict=True):
+        number = number * width + (column - low)
+    return np.argsort(number)

@@ -91,7 +91,7 @@ def row_changes(
     """Return what the changes of a step did to answers. `lists`: which list in `shown` each hit's slot has."""
     loud = _loud(timeline, step.hits, lists, shown, parts)
     order = loud[np.lexsort((step.hits.slot[loud], timeline.cause[step.hits.change[loud]]))]
-    hits, lists = Hits(*(column[order] for column in step.hits)), lists[order]
+    hits, lists = step.hits.of(order), lists[order]
     cause = timeline.cause[hits.change]
     first = np.append(True, (cause[1:] != cause[:-1]) | (hits.slot[1:] != hits.slot[:-1]))[: len(cause)]
     group = np.cumsum(first) - 1

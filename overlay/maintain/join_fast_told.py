@@ -18,6 +18,7 @@ import numpy as np
 from catalog.schema.join import place_of
 from operators.timeline import Timeline
 from overlay.answers.shape_table import ShapeEntry
+from overlay.delivery.bag_delivery import rows_text
 from overlay.delivery.row_text import RowColumn
 from overlay.maintain.join_fast_rows import RowChanges, Rows
 from overlay.table.slot_filters import U64
@@ -28,17 +29,35 @@ from state.row_digest import hashes
 class Moved(NamedTuple):
     """By how much each that is told changes a bag: its count, and the lanes of its digest."""
 
-    count: I64
+    rows: I64
     low: U64
     high: U64
 
 
 class Told(NamedTuple):
-    """Each that is told: which rows went and came, as texts, sorted, and what it does to a bag."""
+    """Each that is told: its rows as texts, and what it does to a bag.
 
-    removed: list[list[str]]
-    added: list[list[str]]
+    texts: of all rows.  ends: `texts[ends[2 i]:ends[2 i + 1]]` went of the one at place i, what follows up to
+    `ends[2 i + 2]` came.
+    """
+
+    texts: list[str]
+    ends: list[int]
     moved: Moved
+
+    def rows(self, place: int, came: bool) -> list[str]:
+        """Return the rows that went, or those that came, of the one at a place."""
+        side = 2 * place + came
+        return self.texts[self.ends[side] : self.ends[side + 1]]
+
+    def sides(self) -> tuple[list[str], list[str]]:
+        """Return of each the rows that went and those that came, as deliveries write them. Cost: 0.3 us each."""
+        texts = self.texts
+        written = [
+            f"[{texts[start]}]" if end - start == 1 else rows_text(texts[start:end]) if end > start else "[]"
+            for start, end in pairwise(self.ends)
+        ]
+        return written[::2], written[1::2]
 
 
 def told(timeline: Timeline, changes: RowChanges, lists: Sequence[ShapeEntry], digest_key: bytes) -> Told:
@@ -55,38 +74,34 @@ def told(timeline: Timeline, changes: RowChanges, lists: Sequence[ShapeEntry], d
         lanes = hashes(digest_key, codes, known, [column.texts for column in columns])
         low.append(lanes[0])
         high.append(lanes[1])
-    moved = _moved(rows, len(changes.lists), np.concatenate(low)[names], np.concatenate(high)[names])
-    return Told(*_sides(rows, len(changes.lists), names, texts), moved)
+    many = len(changes.lists)
+    moved = _moved(rows, many, np.concatenate(low)[names], np.concatenate(high)[names])
+    sides = 2 * rows.owner + rows.came
+    order = np.argsort(sides, kind="stable")
+    ends = np.searchsorted(sides[order], np.arange(2 * many + 1)).tolist()
+    return Told([texts[name] for name in names[order].tolist()], ends, moved)
 
 
 def _columns(timeline: Timeline, rows: Rows, entry: ShapeEntry) -> tuple[list[RowColumn], I64]:
     """Return the different ones of rows in the columns that a shape shows, and the place of each row among them."""
-    width = len(timeline.rows[1].born)
+    width = len(timeline.rows[1])
     names, place = np.unique(rows.versions[0] * width + rows.versions[1], return_inverse=True)
     versions = np.divmod(names, width)
-    columns = []
-    for position, name in map(place_of, entry.shown_list):
-        column, which = timeline.rows[position].columns[name], versions[position]
-        columns.append(RowColumn(column.codes[which], column.known[which], column.texts))
-    return columns, place
+    taken = {
+        one: timeline.rows[one[0]].columns[one[1]].take(versions[one[0]])
+        for one in dict.fromkeys(map(place_of, entry.shown_list))
+    }
+    columns = [taken[place_of(name)] for name in entry.shown_list]
+    return [RowColumn(column.codes, column.known, column.texts) for column in columns], place
 
 
 def _moved(rows: Rows, many: int, low: U64, high: U64) -> Moved:
+    """Return what rows with these hashes do to the bags of those that are told of them."""
     sign = np.where(rows.came, 1, -1)
     order = np.argsort(rows.owner, kind="stable")
     starts = np.searchsorted(rows.owner[order], np.arange(many))
-    count, *lanes = (
-        np.add.reduceat(column[order], starts) if many else column[:0]
-        for column in (sign, low * sign.view(np.uint64), high * sign.view(np.uint64))
-    )
-    return Moved(count, lanes[0], lanes[1])
-
-
-def _sides(rows: Rows, many: int, names: I64, texts: Sequence[str]) -> tuple[list[list[str]], list[list[str]]]:
-    """Return which rows went and which came, of each that is told."""
-    sides = 2 * rows.owner + rows.came
-    order = np.argsort(sides, kind="stable")
-    flat = [texts[name] for name in names[order].tolist()]
-    ends = np.searchsorted(sides[order], np.arange(2 * many + 1)).tolist()
-    runs = [sorted(flat[start:end]) if end - start > 1 else flat[start:end] for start, end in pairwise(ends)]
-    return runs[::2], runs[1::2]
+    if not many:
+        return Moved(sign, low, high)
+    rows_of = np.add.reduceat(sign[order], starts)
+    lanes = [np.add.reduceat((lane * sign.view(np.uint64))[order], starts) for lane in (low, high)]
+    return Moved(rows_of, lanes[0], lanes[1])
