@@ -7,7 +7,7 @@ The bounds of all edges cut the line; between two of them the same edges hold ev
 binary search. Edges are bits: edge e is bit e % 64 of word e // 64.
 
 Cost: O(bounds * edges) to set up, 0.1 ms for 256 intervals of 16 edges; 30 ns a number.
-Source: the stabbing sets of the Joins paper (3.1.1), of edges in the place of subscriptions.
+Source: the stabbing query of the Joins paper (3.1.1). It clusters subscriptions; edges are so few that all bounds do.
 """
 
 from __future__ import annotations
