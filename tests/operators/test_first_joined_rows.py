@@ -64,6 +64,7 @@ def test_each_region_is_answered_as_it_is_asked_however_many_are_asked_together(
         by_join.setdefault(region.shape.relation, []).append(region)
     quota = AnswerQuota(rng.choice((0, 2, 10**6)))
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(first_joined_rows, "_ALONE", rng.choice((0, 0, 3)))
         if rng.random() < 0.7:  # divides and goes alone where it would not for few rows
             patch.setattr(first_joined_rows, "_FEW_JOINED", rng.choice((0, 3)))
             patch.setattr(first_joined_rows, "_JOINED_A_REGION", rng.choice((0, 1)))

@@ -5,9 +5,11 @@ import json
 import pytest
 
 from shard.pipeline import GroupResult, GroupSpec, process_group
+from tests.shard import long_lived_cell
 from tests.shard.long_lived import CATALOG, GOLDEN, NAME, TOPICS, batches, next_batch
 
 SPEC = GroupSpec(7, NAME, CATALOG, TOPICS, 4)
+CELL = GroupSpec(7, long_lived_cell.NAME, long_lived_cell.CATALOG, TOPICS, 4)
 
 
 def told(result: GroupResult) -> list[tuple[object, ...]]:
@@ -27,5 +29,15 @@ def test_a_state_of_before_goes_on_as_one_of_today(name: str):
         today = process_group(SPEC, number, today, batch).state
     stored = process_group(SPEC, 2, (GOLDEN / f"{name}.bin").read_bytes(), next_batch())
     fresh = process_group(SPEC, 2, today, next_batch())
+    assert told(stored) == told(fresh) and len(stored.out) > 4
+    assert stored.state == fresh.state
+
+
+def test_a_cell_of_before_goes_on_as_one_of_today():
+    today = None
+    for number, batch in enumerate(long_lived_cell.batches()):
+        today = process_group(CELL, number, today, batch).state
+    stored = process_group(CELL, 2, (GOLDEN / "cell_3.bin").read_bytes(), long_lived_cell.next_batch())
+    fresh = process_group(CELL, 2, today, long_lived_cell.next_batch())
     assert told(stored) == told(fresh) and len(stored.out) > 4
     assert stored.state == fresh.state
