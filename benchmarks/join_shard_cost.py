@@ -8,8 +8,8 @@ each, 70 % of them new numbers and texts, 10 % each other keys, new rows, delete
 numbers, all over them. Processor times, the least of several batches, in microseconds a change, by fan-out (how many
 rows of a table have one key) and changes a batch:
 
-`join_shard_us`        from the replay to the records, written once for the edges that get the same, and the orderings
-                       that are kept: laid out and taken over
+`join_shard_us`        from the replay to the records, written once for the edges that get the same, until the orderings
+                       that are kept take the batch over
 `join_shard_parts_us`  of that by steps
 `join_shard_rows`      rows that are sent, and `join_shard_bytes` bytes that they take, a change and virtual edge
 """
@@ -160,10 +160,10 @@ class Case:
 
 
 def _take_over(view: CellView) -> None:
-    """Lay the orderings out and let them take the batch over, as a table does."""
+    """Let the orderings take the batch over, as a table does."""
     for each in view.views:
-        for key, order in each.orderings.items():
-            order.commit(each.layout(key), each.replay)
+        for order in each.orderings.values():
+            order.follow(each.replay)
 
 
 def _seconds(work: Callable[[], object]) -> float:

@@ -201,7 +201,7 @@ def _sent(view: BatchView, name: str, versions: I64) -> SentColumn:
         return SentColumn(codes, known)
     used, place = distinct(codes[known])
     codes[known] = place
-    return SentColumn(codes, known, view.rows.texts_of(number, used) if len(used) else [])
+    return SentColumn(codes, known, strings=view.rows.strings_of(number).take(used))
 
 
 def _places(ascending: I64, versions: I64) -> I64:

@@ -15,9 +15,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
+from state.byte_table import Strings
 from state.change_batch import I64, Bool
+from state.distinct_numbers import distinct_numbers
 
 STORED = -1
 """When what was there before the batch was born."""
@@ -32,23 +32,25 @@ KeyName = tuple[str, int, int]
 class SentColumn:
     """One column of k row versions: order codes, or places in `texts` where the column has none; 0 where not known.
 
-    Each text stands once.
+    Each text stands once. A cell has them as `strings`, UTF-8 end to end, and no `texts`; an edge the other way round.
     """
 
     codes: I64
     known: Bool
     texts: list[str] | None = None
+    strings: Strings | None = None
 
     def take(self, rows: I64) -> SentColumn:
         """Return the versions at `rows`, with the texts that they name, in the order of these."""
         codes, known = self.codes[rows], self.known[rows]
-        if self.texts is None:
+        every = self.strings if self.texts is None else self.texts
+        if every is None:
             return SentColumn(codes, known)
-        used = np.zeros(len(self.texts), np.bool_)
-        used[codes[known]] = True
-        place = np.append(np.cumsum(used) - 1, 0)  # unknown values have place 0, also where there are no texts
-        texts = [self.texts[i] for i in np.flatnonzero(used).tolist()]
-        return SentColumn(np.where(known, place[codes], 0), known, texts)
+        used, place = distinct_numbers(codes[known], len(every))
+        codes[known] = place
+        if isinstance(every, Strings):
+            return SentColumn(codes, known, strings=every.take(used))
+        return SentColumn(codes, known, [every[i] for i in used.tolist()])
 
 
 @dataclass(frozen=True, slots=True)

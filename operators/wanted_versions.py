@@ -38,15 +38,17 @@ class WantedVersions:
 
     def at(self, position: int, versions: I64) -> U64:
         """Return uint64[versions, words]: the virtual edges that want each version at a position."""
-        wanted = np.zeros((self._words * WORD, len(versions)), np.bool_)
+        wanted = np.zeros((max(self._edges, default=0) + 1, len(versions)), np.bool_)
         for kind in self._kinds[position]:
             edges, sieve = self._sieve(kind)
             if kind.equal or kind.range:
                 wanted[edges] |= self._met(kind, sieve, versions)
             else:
                 wanted[edges] = True
-        packed = np.packbits(wanted, axis=0, bitorder="little")
-        return np.ascontiguousarray(packed.T).view("<u8").astype(np.uint64, copy=False)
+        bits = np.packbits(wanted, axis=0, bitorder="little")
+        packed = np.zeros((len(versions), self._words * WORD // 8), np.uint8)
+        packed[:, : len(bits)] = bits.T
+        return packed.view("<u8").astype(np.uint64, copy=False)
 
     def _met(self, kind: Kind, sieve: Sieve, versions: I64) -> Bool:
         """Return bool[edges, versions]: which meet a box; one with NULL in a column of the kind meets none."""

@@ -157,7 +157,10 @@ class Table:
         """Take over what `replay` made of a batch, which must not be looked at any more. Cost: O(n)."""
         self._net = self._rows.commit(view.replay)
         for key, order in self._orderings.items():
-            order.commit(view.layout(key), view.replay)
+            if key in view.layouts:
+                order.commit(view.layouts[key], view.replay)
+            else:
+                order.follow(view.replay)
         for rank, kept in self._ranks.items():
             kept.commit(view.ranks(rank), view.replay)
 
@@ -285,6 +288,7 @@ def warm() -> None:
     best = BestShape("warm", ("y",), ("g",), "x", (Order("y", True, True), Order("id", False, False)), 2, ())
     table.listen([channel for shape in (*shapes, ranked) for channel in shape.channels])
     table.listen(best.channels)
+    table.order_by([((2,), None)])
     for x in range(2):
         codes, valid = np.full((4, 2), x, np.int64), np.ones((4, 2), np.bool_)
         live, partition, offset = np.ones(2, np.bool_), np.zeros(2, np.int32), np.zeros(2, np.int64)

@@ -105,11 +105,16 @@ def _growing(words: U64) -> U64:
 
 
 def _groups(groups: Sequence[U32 | None], words: U64) -> tuple[U32, U64]:
+    """Return the hashes that boxes name, sorted, and of each the boxes that have it; behind them those of any group."""
+    some = np.array([i for i, group in enumerate(groups) if group is not None], np.int64)
     known = [group for group in groups if group is not None]
-    named: U32 = np.unique(np.concatenate([np.zeros(0, np.uint32), *known]))
+    every = np.concatenate([np.zeros(0, np.uint32), *known])
+    named: U32 = np.unique(every)
     having = np.zeros((len(named) + 1, words.shape[1]), np.uint64)
-    for group, word in zip(groups, words, strict=True):
-        having[slice(None) if group is None else np.searchsorted(named, group)] |= word
+    place, box = np.searchsorted(named, every), np.repeat(some, [len(group) for group in known])
+    for word in range(words.shape[1]):
+        np.bitwise_or.at(having[:, word], place, words[box, word])
+    having |= np.bitwise_or.reduce(words[[group is None for group in groups]], axis=0)
     return named, having
 
 

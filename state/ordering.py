@@ -162,7 +162,25 @@ def _present(x: I64, starts: I64, first: I64, stop: I64, lo: I64, hi: I64, count
     return total
 
 
-ENTRIES = (_trace, _descends, _merge, _seek, _spans, _present)
+@numba.njit(cache=True)
+def _insertions(codes: I64, columns: I64, kept: I32, numbers: I32, fresh: I64, rows: I64, out: I64) -> None:
+    """For each version of `fresh` find how many of the sorted rows `kept` stand before it; of equal keys, by number.
+
+    numbers: what the kept rows are called from now on.  rows: the same of the fresh versions.
+    """
+    for i in range(len(fresh)):
+        low, high = 0, len(kept)
+        while low < high:
+            mid = (low + high) // 2
+            sign = _compare(codes, columns, kept[mid], fresh[i])
+            if sign < 0 or (sign == 0 and numbers[mid] < rows[i]):
+                low = mid + 1
+            else:
+                high = mid
+        out[i] = low
+
+
+ENTRIES = (_trace, _descends, _merge, _seek, _spans, _present, _insertions)
 """The kernels that are called from Python."""
 
 
@@ -257,6 +275,29 @@ class Ordering:
         occupant[slots[placed]] = placed
         self.rows = occupant[occupant >= 0]
 
+    def follow(self, replay: Replay) -> None:
+        """Take over what `replay` left, as `commit` does, for who needed no layout.
+
+        Cost: O(n), 3 ns a row, and O(log n) for each row that came or moved; nothing if no row came, went or moved.
+        """
+        alive, entries = replay.current >= 0, np.arange(len(replay.current))
+        touched = np.flatnonzero(alive & ((replay.current != entries) | (entries >= replay.rows)))
+        moved = touched[self._moves(replay, touched)]
+        if alive.all() and not len(moved):
+            return
+        number = np.cumsum(alive, dtype=np.int32) - np.int32(1)
+        stays = alive[: replay.rows].copy()
+        stays[moved[moved < replay.rows]] = False
+        kept = self.rows[stays[self.rows]]
+        versions = replay.current[moved]
+        there = np.logical_and.reduce(replay.valid[self._columns[:, None], versions], axis=0)
+        moved, versions = moved[there], versions[there]
+        order = np.lexsort([number[moved], *replay.codes[self._columns[::-1, None], versions]])
+        moved, versions = moved[order], versions[order]
+        place, numbers = np.empty(len(moved), np.int64), number[kept]
+        _insertions(replay.codes, self._columns, kept, numbers, versions, number[moved].astype(np.int64), place)
+        self.rows = np.insert(numbers, place, number[moved])
+
     def bundles(self, layout: Layout, replay: Replay, width: int) -> I64:
         """Return the first group of each bundle: groups that agree in the first `width` columns (the end behind)."""
         heads = layout.version[layout.starts[:-1]]
@@ -291,6 +332,14 @@ class Ordering:
         inside = layout.group[1:] == layout.group[:-1]
         assert (np.diff(layout.group)[~inside] == 1).all(), f"3: groups {layout.group}"
         assert (layout.x[1:] >= layout.x[:-1])[inside].all(), f"3: x {layout.x} in groups {layout.group}"
+
+    def _moves(self, replay: Replay, entries: I64) -> Bool:
+        """Return which of some rows, whose versions changed, are new or have another key than before."""
+        old, new = np.where(entries < replay.rows, entries, 0), replay.current[entries]
+        columns = self._columns[:, None]
+        codes, valid = replay.codes, replay.valid
+        differ = (codes[columns, old] != codes[columns, new]) | (valid[columns, old] != valid[columns, new])
+        return (entries >= replay.rows) | np.logical_or.reduce(differ, axis=0)
 
     @staticmethod
     def _left(layout: Layout, replay: Replay) -> bool:

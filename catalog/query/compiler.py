@@ -112,8 +112,8 @@ class Compiler:
     """Compiles subscriptions against one version of the catalog.
 
     Holds at most `max_templates` templates of each form; the least recently used is forgotten first.
-    Cost: 0.8 ms for a new template, 0.05 ms for one of known parts, 7-12 us for a known one (0.4 ms where the shortcut
-    may not be taken).
+    Cost: 0.8 ms for a new template, 0.05 ms for one of known parts (1.4 and 0.08 where tables are joined), 7-12 us for
+    a known one (0.4 ms where the shortcut may not be taken).
     """
 
     def __init__(self, catalog: Catalog, max_templates: int = MAX_TEMPLATES) -> None:

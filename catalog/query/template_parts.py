@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from catalog.query.condition_tree import And, Condition, Or, Tree
 from catalog.query.operand import Operand
@@ -222,9 +222,11 @@ def _together(head: Question, atoms: Sequence[_Atom], statement: str) -> Assembl
     condition = sides[0] if len(sides) == 1 else And(tuple(sides), sides[0].node)
     if not {item.function for item in head.items} <= set(SUMS) and beyond_range(condition) is not None:
         return None
-    if not {atom.of for atom in atoms} <= {"", *(source.called for source in head.joined)}:
+    if any(atom.of and all(source.called != atom.of for source in head.joined) for atom in atoms):
         return None
-    question = replace(head, condition=condition, operands=tuple(operands))
+    question = Question(
+        head.items, head.shown, head.table, condition, tuple(operands), joined=head.joined, equal=head.equal
+    )
     fixed = sum([operand.kind in (LiteralKind.BOOLEAN, LiteralKind.NULL) for operand in operands])
     last = max(statement.rfind(_NUMBER), statement.rfind(_STRING))
     return Assembled(question, len(operands) - fixed, len(statement) - last - 1)

@@ -66,22 +66,24 @@ class Cells:
     ) -> None:
         """Do what a statement says; `tables` are those that there are.
 
-        Where there is no room for a cell, a `new` statement is refused; of one that stands in the catalog the cell is,
-        as the engine would, so that those who wait for it are told: an edge asks for one whether there is room or not.
+        Where there is no room or name for a cell, a `new` statement is refused; of one that stands in the catalog the
+        cell is, as the engine would, so that those who wait for it are told: an edge asks for one in any case.
         Raises CatalogError: `unknown_table`, `conflict`.
         """
         for table, span in statement.tables:
             if table not in tables:
                 hint = suggestion(table, tables, "table")
                 raise source.refusal("unknown_table", f"there is no table `{table}`", span, hint)
-        names = statement.names
-        cell = cell_name(names)
+        cell = cell_name(statement.names)
         if statement.verb == "CREATE":
             self.refused.pop(cell, None)
-            if cell not in self.made and len(self.made) < MAX_CELLS:
-                self.made[cell] = Cell(names, version)
-            elif cell not in self.made:
-                self._no_room(cell, statement, source, new)
+            fault = None if cell in self.made else self._fault(cell, tables)
+            if fault is not None and new:
+                raise source.refusal("conflict", fault[0], statement.place, f"{fault[1]}. {self._there_are()}")
+            if fault is not None:
+                self.refused[cell] = "; ".join(fault)
+            else:
+                self.made.setdefault(cell, Cell(statement.names, version))
             return
         known = self.made.pop(cell, None) is not None or cell in self.refused
         self.refused.pop(cell, None)
@@ -97,12 +99,14 @@ class Cells:
             self.made.pop(name, None)
             self.refused.pop(name, None)
 
-    def _no_room(self, cell: str, statement: CellStatement, source: StatementText, new: bool) -> None:
-        what = f"there are {len(self.made)} joins, and no more are taken"
-        if new:
-            hint = f"DROP JOIN one that nobody asks any more. {self._there_are()}"
-            raise source.refusal("conflict", what, statement.place, hint)
-        self.refused[cell] = f"{what}; DROP JOIN one that nobody asks any more"
+    def _fault(self, cell: str, tables: Mapping[str, Relation]) -> tuple[str, str] | None:
+        """Return why there can be no cell of this name, and what to do; None if there can be one."""
+        if len(self.made) >= MAX_CELLS:
+            return f"there are {len(self.made)} joins, and no more are taken", "DROP JOIN one that nobody asks any more"
+        table = cell.rpartition("/")[0]
+        if table in tables:  # its shard has the name: it was declared before such names were kept
+            return f"a table is called `{table}`, as what serves this join would be", f"DROP TABLE {quoted(table)}"
+        return None
 
     def _there_are(self) -> str:
         lists = [", ".join(map(quoted, cell.tables)) for _, cell in sorted(self.made.items())]

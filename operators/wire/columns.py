@@ -188,6 +188,8 @@ def write(
 
 def filled(values: npt.NDArray[Number], rows: int) -> npt.NDArray[Number]:
     """Return a table's column as long as a record's: filled up with its last value."""
+    if len(values) == rows:
+        return values
     return np.pad(values, (0, rows - len(values)), "edge" if len(values) else "constant")
 
 

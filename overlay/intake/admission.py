@@ -37,6 +37,7 @@ _NOT_ALIKE = Refusal("", "")
 _COMPILERS: WeakValueDictionary[int, Compiler] = WeakValueDictionary()
 """The compilers in use, by the identity of their catalogs: all virtual edges of a process know the same templates."""
 MAY_COME = frozenset({"unknown_table", "unknown_column"})
+NO_CELL = "no_cell"
 Tables = tuple[str, ...]
 
 
@@ -64,10 +65,13 @@ class Admission:
     """The compiler of the announced catalog, and what it cannot judge yet.
 
     A template with `?` that names what is unknown is read once: whatever its parameters are, it says the same.
+    Where nobody asks for cells that are missing (not `on_demand`), a join without one is as one without a table.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, on_demand: bool = True) -> None:
         self.catalog = Catalog()
+        self._on_demand = on_demand
+        self._may_come = MAY_COME if on_demand else MAY_COME | {NO_CELL}
         self.held = HeldRecords()
         self._compiler: Compiler | None = None
         self._unknown: Recent[str, Refusal] = Recent(MAX_TEMPLATES)
@@ -119,16 +123,16 @@ class Admission:
                 refusal = judged
         except Exception as error:
             return _unforeseen(error)
-        return None if refusal.code in MAY_COME and not final else refusal
+        return None if refusal.code in self._may_come and not final else refusal
 
     def _compiled(self, compiler: Compiler, request: Request) -> Compiled | Refusal | CellWanted:
         try:
             return _compile(compiler, request)
         except SubscriptionError as error:
-            if isinstance(error, CellMissing) and not error.reason:
+            if isinstance(error, CellMissing) and self._on_demand and not error.reason:
                 return CellWanted(error.tables)
             refusal = Refusal(error.code, error.message, error.hint)
-        if refusal.code in MAY_COME and request.template is not None:
+        if refusal.code in self._may_come and request.template is not None:
             self._unknown.put(request.template, refusal)
         return refusal
 

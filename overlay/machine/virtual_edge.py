@@ -65,6 +65,7 @@ class VirtualEdge:
     """Virtual edge `number` of `partitions`; `catalogs(version)` gives the catalog at an announced version.
 
     digest_key: 16 bytes that shards and edges share, and nobody else (`state/row_digest.py`).
+    joins_on_demand: whether somebody asks for `cells_wanted`; else joins that lack one are refused.
     """
 
     def __init__(
@@ -75,13 +76,14 @@ class VirtualEdge:
         catalogs: Callable[[int], Catalog],
         patience: Patience = PATIENT,
         digest_key: bytes = bytes(KEY_BYTES),
+        joins_on_demand: bool = True,
     ) -> None:
         self.number = number
         self.counters = EdgeCounters()
         self._topics = topics
         self._catalogs = catalogs
         self._store = SubscriptionStore(patience)
-        self._admission = Admission()
+        self._admission = Admission(joins_on_demand)
         self._memory = EdgeMemory(self._store, self._admission)
         self._buffer = BatchBuffer()
         self._outbox = Outbox(topics, number)

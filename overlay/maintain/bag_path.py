@@ -17,6 +17,7 @@ Cost: 1.3 us a delivery by a record, 0.4 us packed; 5 us one of a cause of many 
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,6 +41,8 @@ from state.filter_index import ENTERED, LEFT, WITHIN
 _SHORT = RECORD_BYTES // 8
 """An end of so many characters is a record in any case: in UTF-8, and with an id before it."""
 _FORM = Mode.PACKED | Mode.PUSHED
+NamedRow = tuple[Hashable, str, bool]
+"""The name of a row, how it is told, and whether it came: `RowNames.number`."""
 
 
 class _Cause(NamedTuple):
@@ -110,6 +113,18 @@ class BagPath:
             number = int(causes[first])
             self._enter(None if number < 0 else _Cause(packed.header.shard, number))
             (self._once if number < 0 else self._many)(mine.of(slice(first, end)), told)
+
+    def later(self, slots: I64, which: I64, rows: Sequence[Sequence[NamedRow]], ats: Sequence[str]) -> None:
+        """Collect what each of `slots`, all of LATEST, is told by the end of the batch: rows[which], as one change."""
+        numbers = [[self._names.number(*row) for row in each] for each in rows]
+        sizes = np.array([len(each) for each in numbers], np.int64)
+        flat = np.array([number for each in numbers for number in each], np.int64)
+        times = np.array([1 if came else -1 for each in rows for _, _, came in each], np.int64)
+        many = sizes[which]
+        at = np.arange(int(many.sum())) - np.repeat(np.cumsum(many) - many - (np.cumsum(sizes) - sizes)[which], many)
+        self._latest.add(np.repeat(slots, many), flat[at], times[at])
+        self._moves.append((slots, which + len(self._ats)))
+        self._ats += ats
 
     def end(self) -> None:
         """End the batch: tell what LATEST has collected."""

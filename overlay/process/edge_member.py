@@ -94,7 +94,8 @@ class EdgeMember:
         ends = self._notification_ends
         asked = self._topics.subscriptions
         key = digest_key(reader.admin.topic_ids([asked]).get(asked, ""))
-        self._owned = OwnedEdges(self._topics, partitions, catalogs.at, ends, config.snapshot_floor, key)
+        floor, on_demand = config.snapshot_floor, config.joins_on_demand
+        self._owned = OwnedEdges(self._topics, partitions, catalogs.at, ends, floor, key, on_demand)
         answers.serve(self._owned, partitions, address)
         consumed = [self._topics.subscriptions, self._topics.notifications]
         self._group = GroupConsumer(config.kafka, config.group, consumed, client_id(address), config.session_seconds)
@@ -123,8 +124,7 @@ class EdgeMember:
                 self._forget()
             if self._adopted:
                 worked = self._steps(records)
-                if self._config.joins_on_demand:
-                    self._cells.ask(self._owned.cells_wanted())
+                self._cells.ask(self._owned.cells_wanted())
                 self._rests.turn(worked, time.monotonic())
             elif self._assignment.places:
                 self._adopt()

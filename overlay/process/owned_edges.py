@@ -23,6 +23,7 @@ from overlay.delivery.packed_deliveries import PACKED_KEY
 from overlay.machine.virtual_edge import VirtualEdge
 from overlay.process.compaction_policy import SnapshotPolicy
 from overlay.subscriptions.bag_looks import Denied, Outcome
+from overlay.subscriptions.summaries import PATIENT
 from state.row_digest import KEY_BYTES
 
 STEP_RECORDS = 20_000
@@ -63,6 +64,7 @@ class OwnedEdges:
         ends: end offsets of `notifications` for some partitions, asked of the broker now.
         snapshot_floor: see SnapshotPolicy.
         digest_key: what rows are hashed under (`connectors/digest_key.py`).
+        joins_on_demand: whether somebody asks for the cells that joins lack.
     """
 
     def __init__(
@@ -73,6 +75,7 @@ class OwnedEdges:
         ends: Callable[[list[int]], Mapping[int, int]],
         snapshot_floor: int,
         digest_key: bytes = bytes(KEY_BYTES),
+        joins_on_demand: bool = True,
     ) -> None:
         self._topics = topics
         self._partitions = partitions
@@ -80,6 +83,7 @@ class OwnedEdges:
         self._ends = ends
         self._floor = snapshot_floor
         self._digest_key = digest_key
+        self._joins_on_demand = joins_on_demand
         self._owned: dict[int, _Owned] = {}
         self._next: dict[Place, int] = {}
         self._out: list[OutRecord] = []
@@ -99,7 +103,9 @@ class OwnedEdges:
 
     def restore(self, number: int, values: Iterable[bytes | None]) -> VirtualEdge:
         """Own virtual edge `number`, as its records in `edge-state` describe it. *Raises* EdgeStateError."""
-        edge = VirtualEdge(number, self._partitions, self._topics, self._catalogs, digest_key=self._digest_key)
+        edge = VirtualEdge(
+            number, self._partitions, self._topics, self._catalogs, PATIENT, self._digest_key, self._joins_on_demand
+        )
         policy = SnapshotPolicy(self._floor)
 
         def counted() -> Iterable[bytes | None]:

@@ -130,7 +130,7 @@ def asked(source: random.Random) -> Asked:
     classes = [tuple(sorted(p for p in tied if _root(tied, p) == root)) for root in tied if tied[root] == root]
     conditions = []
     for i, table in enumerate(tables):
-        for text in source.sample(CONDITIONS[table], source.choice([0, 1, 1, 2])):
+        for text in source.sample(CONDITIONS[table], source.choice([0, 1, 1, 2] if len(tables) == 2 else [0, 0, 0, 1])):
             while "{n}" in text:
                 text = text.replace("{n}", source.choice(["0", "1", "2", "1.5", "-1"]), 1)
             conditions.append((i, text))

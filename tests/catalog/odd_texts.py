@@ -22,6 +22,8 @@ _PLACES = [
     "CREATE TABLE {} (id INT PRIMARY KEY)",
     "CREATE TABLE t AS {}",
     "DROP TABLE {}",
+    "CREATE JOIN {}",
+    "REFUSE JOIN a, b BECAUSE {}",
     "{}",
 ]
 _LINKS = [

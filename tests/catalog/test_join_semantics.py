@@ -19,9 +19,9 @@ from catalog.types.value import code_of
 from tests.catalog.joined import BARE, TABLES, asked, compiler
 from tests.effort import deep_examples, drawn_from
 
-ROWS = 5
-TEXTS = [None, "a", "a", "b", "", "ab"]
-NUMBERS = [None, 0, 1, 1, 2]
+ROWS = 6
+TEXTS = [None, "a", "a", "a", "b", "", "ab"]
+NUMBERS = [None, 0, 1, 1, 1, 2]
 DAYS = [None, dt.date(2026, 3, 1), dt.date(2026, 3, 1), dt.date(2026, 3, 2)]
 VALUES: dict[str, list[object]] = {
     "VARCHAR": TEXTS, "DATE": DAYS, "BOOLEAN": [None, True, False], "DOUBLE": [None, 0.0, -0.0, 1.0, 1.5],

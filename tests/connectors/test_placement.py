@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 from catalog.schema.catalog import Catalog
+from catalog.schema.cell import Cell
 from catalog.schema.ddl import apply_ddl
 from catalog.schema.relation import Relation
 from connectors.dead_letter import RecordFault
@@ -129,3 +130,25 @@ def test_two_tables_in_one_group() -> None:
     assert parted(several, "trade", keys) == expected | {"copy": [0, 1, 2, 3, 4]}
     assert parted(several, "s", keys) == {"mixed": [0, 1, 2, 3, 4], "copy": [0, 1, 2, 3, 4]}
     assert several.of_registration(b"trade/2") == "mixed"
+
+
+def test_a_cell_has_all_records_of_its_tables_and_what_is_asked_of_it_comes_by_its_name() -> None:
+    keys: list[Key] = [b'"a"', b'"b"', b'"c"', b'"d"', None]
+    catalog = Catalog(3, {"stock": STOCK, "trade": TRADE})
+    cell, own = Cell(("stock", "trade"), 3), Cell(("trade",), 3)
+    placement = Placement.of(replace(catalog, cells={cell.name: cell, own.name: own}))
+    every = [0, 1, 2, 3, 4]
+    assert parted(placement, "s", keys) == {"stock/0": every, cell.name: every}
+    buckets = parted(Placement.of(catalog), "trade", keys)
+    assert parted(placement, "trade", keys) == buckets | {cell.name: every, own.name: every}
+    assert placement.members(cell.name) == (f"{cell.name}/stock", f"{cell.name}/trade")
+    assert placement.topics(cell.name) == {f"{cell.name}/stock": "s", f"{cell.name}/trade": "trade"}
+    assert placement.of_registration(cell.name.encode()) == cell.name
+    assert placement.of_registration(cell.member("stock").encode()) is None
+    assert placement.of_registration(b"stock/0") == "stock/0"
+
+
+def test_a_cell_that_lacks_a_table_is_none() -> None:
+    cell = Cell(("bond", "stock"), 3)
+    placement = Placement.of(Catalog(3, {"stock": STOCK}, cells={cell.name: cell}))
+    assert placement.groups == ("stock/0",) and placement.of_registration(cell.name.encode()) is None

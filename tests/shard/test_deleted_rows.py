@@ -20,3 +20,11 @@ def test_a_moment_has_one_row():
 def test_a_row_above_the_limit_is_not_kept():
     graves = Graves([(b"m", ["x" * (LIMIT + 1)])])
     assert graves.stored() == []
+
+
+def test_a_limit_of_its_own():
+    graves = Graves(limit=100)
+    for number in range(3):
+        graves.bury(b"m%d" % number, ["x" * 50])
+    assert [moment for moment, _ in Graves(graves.stored(), limit=50).stored()] == [b"m2"]
+    assert [moment for moment, _ in graves.stored()] == [b"m1", b"m2"]

@@ -58,10 +58,13 @@ def test_merging_gives_what_sorting_gives(
                 made = int(layout.version[slot])
                 assert replay.codes[columns, version].tolist() == replay.codes[columns, made].tolist()
                 assert layout.starts[layout.group[slot]] <= slot < layout.starts[layout.group[slot] + 1]
+        follower = Ordering(*key, kept.rows)
+        follower.follow(replay)
         store.commit(replay)
         kept.commit(layout, replay)
         kept.check(store.still())
         assert np.array_equal(kept.rows, Ordering.of(*key, store.still()).rows)
+        assert np.array_equal(kept.rows, follower.rows) and follower.rows.dtype == np.int32
 
 
 def test_a_change_in_place_keeps_its_slot_and_a_move_gets_its_own(plain: None) -> None:

@@ -8,7 +8,7 @@ from catalog.bulk.cut_statements import CutStatements
 from catalog.query.compiler import MAX_CHARACTERS, Compiled, Compiler
 from catalog.query.range_plan import REFORMULATED
 from catalog.sql.errors import SubscriptionError
-from tests.catalog import refusals
+from tests.catalog import joined, refusals
 from tests.catalog.sample import CATALOG, compiler
 from tests.effort import examples
 
@@ -115,18 +115,44 @@ def test_no_text_raises_anything_else(sql) -> None:
 GOLDEN = [sql for sql, _, _ in refusals.read("refusals_subscription.txt")]
 
 
+GOLDEN_JOINS = [sql for sql, _, _ in refusals.read("refusals_join.txt")] + [
+    "SELECT q.*, f.kind FROM quote AS q JOIN filing f ON q.symbol = f.symbol AND q.day = f.day WHERE q.price IN (1, 2)"
+]
+SHARED_JOINS = joined.compiler()
+PIECES = [
+    "",
+    " ",
+    "'",
+    '"',
+    "(",
+    ")",
+    ",",
+    "AND",
+    "SELECT",
+    "*",
+    ".",
+    "\x00",
+    "é",
+    "::",
+    "[",
+    "{{",
+    "JOIN",
+    " ON ",
+    "q.",
+]
+
+
 @given(st.data())
-@settings(deadline=None, max_examples=examples(200))
+@settings(deadline=None, max_examples=examples(300))
 def test_no_mutation_raises_anything_else(data) -> None:
-    sql = data.draw(st.one_of(st.sampled_from(GOLDEN), statements))
+    of_joins = data.draw(st.booleans())
+    sql = data.draw(st.sampled_from(GOLDEN_JOINS) if of_joins else st.one_of(st.sampled_from(GOLDEN), statements))
     for _ in range(data.draw(st.integers(1, 3))):
         start = data.draw(st.integers(0, len(sql)))
         end = min(len(sql), start + data.draw(st.integers(0, 8)))
-        piece = data.draw(
-            st.sampled_from(["", " ", "'", '"', "(", ")", ",", "AND", "SELECT", "*", ".", "\x00", "é", "::", "[", "{{"])
-        )
+        piece = data.draw(st.sampled_from(PIECES))
         sql = sql[:start] + piece + sql[end:]
-    result = outcome(SHARED, sql)
+    result = outcome(SHARED_JOINS if of_joins else SHARED, sql)
     if isinstance(result, tuple):
         assert result[0] in (
             "syntax",

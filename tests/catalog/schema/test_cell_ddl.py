@@ -141,3 +141,12 @@ def test_names_of_cells_and_joins_are_kept(name: str) -> None:
     old = fold_ddl(BARE, text, 1)
     assert name in old.relations
     assert apply_ddl(old, text, 2).relations.keys() == old.relations.keys()
+
+
+def test_a_cell_has_no_name_of_a_shard() -> None:
+    old = fold_ddl(BARE, """CREATE TABLE "cell/filing+quote" (k INT PRIMARY KEY) WITH ('topic'='t')""", 1)
+    with pytest.raises(CatalogError, match="a table is called `cell/filing"):
+        apply_ddl(old, "CREATE JOIN quote, filing", 2)
+    folded = fold_ddl(old, "CREATE JOIN quote, filing", 2)
+    assert PAIR not in folded.cells and "a table is called" in folded.unserved[PAIR]
+    assert PAIR in apply_ddl(folded, 'DROP TABLE "cell/filing+quote"; CREATE JOIN quote, filing', 3).cells

@@ -1,0 +1,347 @@
+"""The fast way of joins of two tables: a change asks once who is concerned, however many rows it has with its partners.
+
+Problem. A join question is a filter of joined rows. A change of one row comes, goes or changes with each of its
+partners, so 20 partners are 20 changed rows, and asking an index of filters with each of them finds the same
+subscriptions again and again.
+
+Idea. Ask with the change's own values and the list of its partners' (`join_fast_queries.py`) an index that holds the
+ranges over both tables as one point (`overlay/index/range_set_index.py`). Who is met has a *run* of the partners,
+which ascend by the value that its range is about:
+
+    quote 7: 10 -> 12       partners   5    8    8    11
+    a: price 9..11, size 6..20              └─ run ───┘      10 was in, 12 is not: three rows went
+    b: price 9..20, size 5..5          └┘                    both are in: a row changed
+
+One index serves all virtual edges of a process; what it was asked for a record is kept for the others, found by the
+record's name. What came and went for whom is made of the runs by `join_fast_rows.py`.
+
+Who fits is said by `join_fast_form.py`; all others are followed the general way. A subscription's further conditions
+are judged for the row and for each partner of its run (`join_fast_further.py`).
+
+Invariants (`check`), beside those of the parts: 1 fixed values are counted as the entries that are in have them; 2 a
+form is there if and only if somebody is of it.
+Cost: 3 to 10 us a change of 5 partners, by how many are met, see `python -m benchmarks.join_edge_cost`; a subscription
+that comes 10 us, one that goes 2 us; beside the index 8 bytes each, where values are fixed.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from catalog.query.filter_shape import FilterShape
+from catalog.schema.join import column_name
+from catalog.types.column_type import ColumnType
+from operators.timeline import Timeline
+from overlay.arena.growable_column import widened
+from overlay.index.range_set_index import Asked, RangeSetIndex
+from overlay.maintain import join_fast_kernels as kernels
+from overlay.maintain.join_fast_form import EVERYTHING, Constants, Form, fit, join_of_two
+from overlay.maintain.join_fast_further import FurtherConditions
+from overlay.maintain.join_fast_queries import STEP, FormRows, KeyedRows, Step, has_both
+from overlay.maintain.join_fast_values import EqualValues
+from state.change_batch import I32, I64, Bool
+from state.range_set_tree import LEAF
+
+_READINGS = 8
+"""Of how many records the answers are kept, for virtual edges that are still to come to them."""
+
+
+class Hits(NamedTuple):
+    """Whom changes of a timeline meet, in any order: a slot once a change, twice where its partners change.
+
+    change: its index in the timeline.  slot.  mode: STAYS, GOES or COMES.  start, stop: the run, in `partner`, versions
+    of rows of the other table.  kind: WAS, IS or both.
+    """
+
+    change: I64
+    slot: I64
+    mode: I64
+    start: I64
+    stop: I64
+    kind: kernels.I8
+
+    def of(self, which: I64) -> Hits:
+        """Return some of them."""
+        return Hits(
+            self.change[which], self.slot[which], self.mode[which], self.start[which], self.stop[which],
+            self.kind[which],
+        )  # fmt: skip
+
+
+class StepHits(NamedTuple):
+    """The hits of some changes, which are whole causes."""
+
+    hits: Hits
+    partner: I64
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """What a step asks, who is met of everybody, and their runs in `partner`; of kind 0 is who is not met after all."""
+
+    step: Step
+    asked: Asked
+    partner: I64
+    start: I64
+    stop: I64
+    kind: kernels.I8
+
+
+class _OfForm:
+    """The subscriptions of a form, beside their points. equal: by entry, the numbers of fixed values."""
+
+    def __init__(self, number: int, form: Form, types: Mapping[str, ColumnType]) -> None:
+        self.number = number
+        self.form = form
+        first, second = (EqualValues([types[column_name((p, name))] for name in form.equal[p]]) for p in (0, 1))
+        self.values = first, second
+        self.equal: I32 = np.zeros((0, 2), np.int32)
+        self.further = FurtherConditions()
+
+    def points(self, ones: Sequence[Constants]) -> tuple[I64, I64]:
+        """Count subscriptions in; return the numbers of their fixed values, and their points."""
+        whole = np.empty((len(ones), 4, 2), np.int64)
+        for p in (0, 1):
+            whole[:, p] = np.array([self.values[p].enter(one.equal[p]) for one in ones])[:, None]
+            whole[:, 2 + p] = [one.range[p] for one in ones]
+        return whole[:, :2, 0], whole[:, self.form.attributes].reshape(len(ones), -1)
+
+    def enter(self, entries: I64, equal: I64, ones: Sequence[Constants]) -> None:
+        """Note what entries have."""
+        if any(self.form.equal):
+            self.equal = widened(self.equal, int(entries.max()) + 1)
+            self.equal[entries] = equal
+        self.further.insert(entries, [one.further for one in ones])
+
+    def leave(self, entries: I64) -> None:
+        """Forget what entries have."""
+        for p in (0, 1):
+            numbers = self.equal[entries, p].tolist() if any(self.form.equal) else [0] * len(entries)
+            for number in numbers:
+                self.values[p].leave(number)
+        self.further.remove(entries)
+
+
+class JoinFast:
+    """The subscriptions of all virtual edges of a process that fit. `leaf`, `step`: see the parts; in tests tiny."""
+
+    def __init__(self, leaf: int = LEAF, step: int = STEP) -> None:
+        self._index = RangeSetIndex(leaf)
+        self._step = step
+        self._forms: dict[Form, _OfForm] = {}
+        self._by_number: dict[int, _OfForm] = {}
+        self._readings: OrderedDict[Hashable, dict[int, _Reading]] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._index)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the index."""
+        return self._index.nbytes
+
+    # -- who is there ---------------------------------------------------------------------------------------------
+
+    def insert(
+        self, edge: int, slots: I64, shape: FilterShape, types: Mapping[str, ColumnType], terms: Sequence[bytes]
+    ) -> Bool:
+        """Put those subscriptions of one shape in that fit, and return which do. None of them may be in.
+
+        types: of the columns that the shape compares.
+        """
+        fits = np.zeros(len(slots), np.bool_)
+        if join_of_two(shape.relation) is None:
+            return fits
+        by_form: dict[Form, tuple[list[int], list[Constants]]] = {}
+        for i, one in enumerate(terms):
+            fitting = fit(shape, one)
+            if fitting is not None:
+                fits[i] = True
+                places, constants = by_form.setdefault(fitting[0], ([], []))
+                places.append(i)
+                constants.append(fitting[1])
+        for form, (places, constants) in by_form.items():
+            of = self._opened(form, types)
+            equal, points = of.points(constants)
+            of.enter(self._index.insert(edge, of.number, slots[places], points), equal, constants)
+        return fits
+
+    def remove(self, edge: int, slots: I64) -> None:
+        """Take those slots of a virtual edge out that are in."""
+        self._left(self._index.remove(edge, slots))
+
+    def forget(self, edge: int) -> None:
+        """Take all that a virtual edge has out."""
+        self._left(self._index.forget(edge))
+
+    def has(self, edge: int, slots: I64) -> Bool:
+        """Whether each of `slots` of a virtual edge is in."""
+        return self._index.has(edge, slots)
+
+    def slots(self, edge: int) -> I64:
+        """Return the slots of a virtual edge that are in, ascending."""
+        return self._index.slots(edge)
+
+    def _opened(self, form: Form, types: Mapping[str, ColumnType]) -> _OfForm:
+        known = self._forms.get(form)
+        if known is None:
+            known = self._forms[form] = _OfForm(self._index.open(len(form.attributes)), form, types)
+            self._by_number[known.number] = known
+        return known
+
+    def _left(self, gone: Sequence[tuple[int, I64]]) -> None:
+        for number, entries in gone:
+            of = self._by_number[number]
+            of.leave(entries)
+            if not self._index.size(number):
+                self._index.close(number)
+                del self._by_number[number], self._forms[of.form]
+
+    # -- who is met -----------------------------------------------------------------------------------------------
+
+    def hits(self, edge: int, timeline: Timeline, join: str, record: Hashable = None) -> Iterator[StepHits]:
+        """Yield whom changes meet of a virtual edge's subscriptions to a join, form by form, step by step.
+
+        No cause is cut, and a slot is of one form. record: the same for all virtual edges that get this timeline, and
+        for those alone; None: nobody else gets it.
+        """
+        if not has_both(timeline, join):
+            return
+        rows = _Rows(timeline, join, self._step)
+        for of in [of for form, of in self._forms.items() if form.join == join]:
+            for reading in self._read(of, rows, record):
+                which, slots = self._index.mine(edge, reading.asked)
+                yield _hits(reading, which, slots)
+                if self._index.has_later(edge, reading.asked):
+                    again = rows.of(of).step(reading.step.first, reading.step.last)
+                    asked, which, slots = self._index.later(edge, reading.asked, again.values, _asked(of, again))
+                    yield _hits(self._judged(of, rows.of(of), again, asked), which, slots)
+
+    def _read(self, of: _OfForm, rows: _Rows, record: Hashable) -> Iterator[_Reading]:
+        """Yield what a form is asked; kept where it is one step, so that memory is bounded."""
+        kept = self._kept(record)
+        if of.number in kept:
+            yield kept[of.number]
+            return
+        spans = rows.spans
+        for first, last in spans:
+            step = rows.of(of).step(first, last)
+            asked = self._index.ask(of.number, step.values, _asked(of, step))
+            reading = self._judged(of, rows.of(of), step, asked)
+            if len(spans) == 1:
+                kept[of.number] = reading
+            yield reading
+
+    def _judged(self, of: _OfForm, rows: FormRows, step: Step, asked: Asked) -> _Reading:
+        """Find out which partners those who are met have in their ranges."""
+        met, n = asked.met, len(asked.met.query)
+        lows, highs = np.empty((2, n), np.int64), np.empty((2, n), np.int64)
+        attributes = of.form.attributes
+        for p in (0, 1):
+            lows[p], highs[p] = EVERYTHING
+            if 2 + p in attributes:
+                at = 2 * attributes.index(2 + p)
+                lows[p], highs[p] = met.point[:, at], met.point[:, at + 1]
+        start, stop, kind = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int8)
+        _, *changes = rows.changes
+        kernels.meet(met.query, lows, highs, step.queries, *changes, rows.xs, step.values, start, stop, kind)
+        partner = of.further.sift(step, rows, met.query, met.entry, start, stop, kind)
+        return _Reading(step, asked, partner, start, stop, kind)
+
+    def _kept(self, record: Hashable) -> dict[int, _Reading]:
+        """Return what forms were asked for a record, by form; the oldest record is forgotten."""
+        if record is None:
+            return {}
+        kept = self._readings.setdefault(record, {})
+        if len(self._readings) > _READINGS:
+            self._readings.popitem(last=False)
+        return kept
+
+    def check(self) -> None:
+        """Check the invariants of the module's header. Raises AssertionError. Cost: O(n log n)."""
+        self._index.check()
+        for form, of in self._forms.items():
+            entries = self._index.entries(of.number)
+            assert len(entries) and of.form == form and self._by_number[of.number] is of, (2, form)
+            of.further.check(entries)
+            for p in (0, 1):
+                of.values[p].check(of.equal[entries, p] if any(form.equal) else np.zeros(len(entries), np.int64))
+        assert len(self._forms) == len(self._by_number), (2, self._forms)
+
+
+class _Rows:
+    """The rows of a timeline for each form, laid out when somebody asks."""
+
+    def __init__(self, timeline: Timeline, join: str, step: int) -> None:
+        self._timeline = timeline
+        self._join = join
+        self._step = step
+        self._of: dict[int, FormRows] = {}
+
+    @cached_property
+    def keyed(self) -> KeyedRows:
+        """The rows as all forms see them."""
+        return KeyedRows(self._timeline, self._join)
+
+    @property
+    def spans(self) -> list[tuple[int, int]]:
+        """From where to where the changes of each step go."""
+        return list(self.keyed.steps(self._step))
+
+    def of(self, of: _OfForm) -> FormRows:
+        """Return the rows as a form sees them."""
+        if of.number not in self._of:
+            self._of[of.number] = FormRows(self.keyed, of.form, of.values)
+        return self._of[of.number]
+
+
+def _asked(of: _OfForm, step: Step) -> I64:
+    """Return the lists of the attributes that an index of a form has."""
+    attributes = of.form.attributes
+    return step.runs if len(attributes) == 4 else np.ascontiguousarray(step.runs[:, attributes])
+
+
+def _hits(reading: _Reading, which: I64, slots: I64) -> StepHits:
+    met = reading.kind[which] > 0
+    which, slots = which[met], slots[met]
+    query = reading.step.queries[reading.asked.met.query[which]]
+    change, mode = query[:, kernels.CHANGE], query[:, kernels.MODE]
+    hits = Hits(change, slots, mode, reading.start[which], reading.stop[which], reading.kind[which])
+    return StepHits(hits, reading.partner)
+
+
+class EdgeJoins:
+    """What one virtual edge has of `fast`, by slot; nothing at first, whatever one of its number had before."""
+
+    def __init__(self, fast: JoinFast, edge: int) -> None:
+        self._fast = fast
+        self._edge = edge
+        fast.forget(edge)
+
+    def clear(self) -> None:
+        """Take everything out."""
+        self._fast.forget(self._edge)
+
+    def insert(self, slots: I64, shape: FilterShape, types: Mapping[str, ColumnType], terms: Sequence[bytes]) -> Bool:
+        """Put those of `slots` in that fit, and return which do: `JoinFast.insert`."""
+        return self._fast.insert(self._edge, slots, shape, types, terms)
+
+    def remove(self, slots: I64) -> Bool:
+        """Take those of `slots` out that are in, and return which were."""
+        were = self._fast.has(self._edge, slots)
+        self._fast.remove(self._edge, slots[were])
+        return were
+
+    def slots(self) -> I64:
+        """Return the slots that are in, ascending."""
+        return self._fast.slots(self._edge)
+
+    def hits(self, timeline: Timeline, join: str, record: Hashable) -> Iterator[StepHits]:
+        """Yield whom changes meet: `JoinFast.hits`."""
+        return self._fast.hits(self._edge, timeline, join, record)

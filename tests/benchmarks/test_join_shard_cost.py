@@ -1,0 +1,10 @@
+from benchmarks import join_shard_cost
+from benchmarks.report import GOALS, lines
+
+
+def test_all_figures_are_shown_with_their_goals() -> None:
+    figures = join_shard_cost.measure(2_000, (1_000,), 1)
+    shown = {path: goal for path, _, goal, _ in lines(figures)}
+    assert {path.split(".")[0] for path in shown} == set(figures)
+    assert {path for path, goal in shown.items() if goal} == {path for path in GOALS if path.split(".")[0] in figures}
+    assert 2 < figures["join_shard_rows"]["1000"]["1"] < figures["join_shard_rows"]["1000"]["5"] < 8
