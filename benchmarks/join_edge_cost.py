@@ -155,15 +155,15 @@ def measured(size: int, met: float, partners: int = 5, turns: int = TURNS) -> di
     }
 
 
-def measure() -> dict[str, Any]:
+def measure(usual: int = 100_000, many: int = 1_000_000) -> dict[str, Any]:
     """Return the figures of the report."""
     warm()
-    usual, many, busy = measured(100_000, 2), measured(1_000_000, 2), measured(100_000, 20)
+    few, most, busy = measured(usual, 2), measured(many, 2), measured(usual, 20)
     with mock.patch.object(join_index, "fit", lambda shape, terms: None):
-        general = measured(100_000, 2)
+        general = measured(usual, 2, turns=2)
     return {
-        "join_edge_us_100k": {**usual, "general": general["us"]},
-        "join_edge_us_1m": many,
+        "join_edge_us_100k": {**few, "general": general["us"]},
+        "join_edge_us_1m": most,
         "join_deliveries_per_s": round(1e6 / busy["us_a_delivery"]),
     }
 

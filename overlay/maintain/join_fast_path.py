@@ -60,11 +60,15 @@ class JoinFastPath:
         self._digest_key = digest_key
 
     def apply(self, sent: SentTimeline, join: str, position: Position) -> None:
-        """Apply a timeline to the subscriptions of one join."""
+        """Apply a timeline to the subscriptions of one join; a change counts as one message."""
         timeline, parts = sent.timeline, Parts(sent.timeline)
+        unwanted = np.ones(len(timeline), np.bool_)
         for step in self._joins.hits(timeline, join, sent.name):
             if len(step.hits.slot):
+                unwanted[step.hits.change] = False
                 self._apply(timeline, step, parts, position)
+        self._counters.messages += len(timeline)
+        self._counters.unwanted += int(np.count_nonzero(unwanted))
 
     def _apply(self, timeline: Timeline, step: StepHits, parts: Parts, position: Position) -> None:
         entries, lists = self._lists(step.hits.slot)

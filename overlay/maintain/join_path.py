@@ -33,7 +33,8 @@ class JoinPath:
     def apply(self, sent: SentTimeline, position: Position) -> None:
         """Apply one batch of a cell."""
         for join in self._followed(sent):
-            self._fast.apply(sent, join.name, position)
+            if self._filters.joined(join.name):
+                self._fast.apply(sent, join.name, position)
             needed = self._filters.imaged(join.name)
             for packed in images(join, needed, sent.timeline, sent.header) if needed else ():
                 self._images.apply(packed, position)

@@ -181,6 +181,10 @@ class FilterBook:
         """The tables and joins that filters are of, sorted."""
         return sorted({*self._tables, *self._joined})
 
+    def joined(self, relation: str) -> bool:
+        """Whether some filter of a join is in the index of joins."""
+        return relation in self._joined
+
     def imaged(self, relation: str) -> list[str]:
         """Return the columns that `hits` must be told of a table or a join, sorted; none where it has no filter."""
         return self._tables[relation].wanted if relation in self._tables else []
