@@ -21,6 +21,7 @@ from operators.packed import Header, pack_snapshot
 from operators.reply import Reply, Rows, encode_row
 from operators.wire.timeline import pack, split
 from overlay.delivery.packed_deliveries import PACKED_KEY, lines_of
+from overlay.index.join_index import JoinIndex
 from tests.oracle.naive_answer import Naive
 from tests.oracle.naive_cell import Caused, NaiveTimeline, Part, Tables, applied, joined
 from tests.oracle.naive_filter import met
@@ -60,8 +61,10 @@ class JoinBench(Bench):
 
     epoch = 5
 
-    def __init__(self, catalog: int = 1, *there: Part) -> None:
-        super().__init__(catalogs=CATALOGS.__getitem__)
+    def __init__(
+        self, catalog: int = 1, *there: Part, number: int = 0, partitions: int = 1, joins: JoinIndex | None = None
+    ) -> None:
+        super().__init__(number, partitions, catalogs=CATALOGS.__getitem__, joins=joins)
         self.catalog = catalog
         self.tables: Tables = applied({"filing": {}, "quote": {}}, there)
         self.causes = 100
