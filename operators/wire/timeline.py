@@ -29,7 +29,8 @@ from state.byte_runs import RECORD_BYTES, byte_runs
 from state.change_batch import I64
 
 _BYTES_A_RECORD = 20_000
-"""What a record takes beside its rows, the names of many joins and columns aside: more than it does."""
+"""What a record takes beside its rows and the names of its joins: more than it does."""
+_BYTES_A_KEY = 48
 _BYTES_A_CHANGE = 48
 _STEPS = ("number", "cause", "offset")
 
@@ -67,7 +68,8 @@ class PackedChanges:
 def split(timeline: Timeline, most: int = RECORD_BYTES - _BYTES_A_RECORD) -> Iterator[Part]:
     """Yield the chunks of a timeline in order; a table of which nothing is sent has none. Cost: O(rows and changes)."""
     for rows in timeline.rows:
-        for run in byte_runs(row_sizes(rows), most):
+        named = sum(len(name.encode()) + _BYTES_A_KEY for name, _, _ in rows.keys)
+        for run in byte_runs(row_sizes(rows), max(most - named, most // 2)):
             whole = run.stop - run.start == len(rows)
             yield RowsPart(rows if whole else rows.take(np.arange(run.start, run.stop)), run.start)
     for run in byte_runs(np.full(len(timeline), _BYTES_A_CHANGE), most):

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from catalog.schema.join import Join
 from operators.packed import Header, PackedChanges, PackedError, PackedRows, unpack
-from operators.timeline import SentRows, Timeline
+from operators.timeline import SentColumn, SentRows, Timeline
 from operators.wire.timeline import ChangesPart, RowsPart, joined, pack, split
 from state.byte_runs import RECORD_BYTES
 from tests.effort import examples
@@ -73,6 +74,19 @@ def test_one_change_with_50_000_partners_is_cut_into_records_that_a_broker_takes
     one = replace(_changes(whole, [0]), rows=(whole.rows[0], partners))
     chunks = records(one)
     assert 3 <= len(chunks) <= 10 and max(map(len, chunks)) <= RECORD_BYTES
+    assert same(joined([unpack(record) for record in chunks]), one)
+
+
+def test_the_names_of_many_joins_count_as_bytes_of_a_record():
+    count, key = 60_000, np.arange(60_000)
+    joins = [Join.of(["r", "s"], [((0, "k"), (1, f"column number {i}"))])[0] for i in range(2_000)]
+    source = np.random.default_rng(1)
+    columns = {"x": SentColumn(source.integers(-(2**62), 2**62, count), np.ones(count, np.bool_))}
+    keys = {(join.name, 0, 1): key for join in joins}
+    partners = SentRows("s", np.full(count, -1), np.full(count, 2**31 - 1), keys, columns)
+    one = replace(_changes(small(), [0]), rows=(small().rows[0], partners))
+    chunks = records(one)
+    assert max(map(len, chunks)) <= RECORD_BYTES
     assert same(joined([unpack(record) for record in chunks]), one)
 
 
