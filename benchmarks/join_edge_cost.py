@@ -2,11 +2,13 @@
 
     python -m benchmarks.join_edge_cost [SUBSCRIPTIONS ...]
 
-A timeline of 4,000 changes with all their partners is replayed for subscriptions to the join of R and S with a range
-over each: who is met, which rows came and went for whom, texts, digests and finished records. Half of the changes leave
-the range's value as it is, all change what is shown. `join_edge_us_100k`, `join_edge_us_1m`: microseconds a change,
-where a change meets two of so many subscriptions and has five partners. `join_deliveries_per_s`: deliveries a second
-where it meets twenty of 100,000. Data is synthetic and seeded; times are processor times, the least of several turns.
+A virtual edge has subscriptions to the join of R and S with a range over each. It is fed what the cell sends of 4,000
+changes, with all their partners, and does all that it does with it: reading, who is met, which rows came and went for
+whom, counts and digests, records. Half of the changes leave the range's value as it is, all change what is shown.
+`join_edge_us_100k`, `join_edge_us_1m`: microseconds a change, where a change meets about two of so many subscriptions
+and has five partners; `general`: the same the general way, which rebuilds the join. `join_deliveries_per_s`: deliveries
+a second where a change meets about twenty of 100,000. Data is synthetic and seeded; times are processor times, the
+least of several turns.
 """
 
 from __future__ import annotations
@@ -15,62 +17,73 @@ import json
 import sys
 import time
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
-from catalog.query.filter_shape import FilterShape
-from catalog.query.filter_terms import box_of_intervals
-from catalog.schema.join import Join, column_name
+from catalog.schema.catalog import Catalog
+from catalog.schema.cell import Cell
+from catalog.schema.join import Join
 from catalog.schema.relation import Column, Relation
 from catalog.types.column_type import ColumnType, Kind
 from connectors.topics import Topics
+from operators.control import EpochBegins, Progress, RegisterAll, encode_control
+from operators.operator import Answers
+from operators.packed import Header, PackedRegistrations, is_packed, pack_snapshot, unpack
+from operators.reply import Rows
 from operators.timeline import NEVER, STORED, SentColumn, SentRows, Timeline
-from overlay.answers.shape_table import ShapeEntry, ShapeTable
-from overlay.delivery.bag_delivery import rows_tail
-from overlay.delivery.delivery import Position, change_heads, row_at, row_start
-from overlay.delivery.outbox import Outbox
-from overlay.maintain.join_fast import JoinFast
-from overlay.maintain.join_fast_rows import Parts, row_changes
-from overlay.maintain.join_fast_told import told
+from operators.wire.timeline import pack, split
+from overlay.index import join_index
+from overlay.machine.virtual_edge import VirtualEdge
+from overlay.process.jit_warmup import warm
 from state.change_batch import I64
 
 ROWS = 50_000
 CHANGES = 4_000
 DOMAIN = 10**9
 TURNS = 3
-PARTS = ("asked", "rows", "told", "written")
+CHUNK = 10_000
 NUMBER, TEXT = ColumnType(Kind.BIGINT), ColumnType(Kind.VARCHAR)
+COLUMNS = (Column("id", NUMBER, False), Column("k", NUMBER), Column("x", NUMBER), Column("note", TEXT))
 JOIN, _ = Join.of(["r", "s"], [((0, "k"), (1, "k"))])
-SHOWN = ("0.id", "0.note", "1.id", "1.note")
-TESTED = ("0.x", "1.x")
-SHAPE = FilterShape(JOIN.name, SHOWN, (), TESTED, (), ())
-TYPES = {
-    column_name((p, name)): type_ for p in (0, 1) for name, type_ in (("id", NUMBER), ("x", NUMBER), ("note", TEXT))
-}
+CELL = Cell(("r", "s"), 0)
+CATALOG = Catalog(0, {name: Relation(name, COLUMNS, ("id",), name) for name in "rs"}, cells={CELL.name: CELL})
+ASK = (
+    "SELECT r.id, r.note, s.id, s.note FROM r JOIN s ON r.k = s.k WHERE r.x BETWEEN %d AND %d AND s.x BETWEEN %d AND %d"
+)
 
 
-def entry() -> ShapeEntry:
-    """Return the shape that all subscriptions have."""
-    columns = tuple(Column(name, type_) for name, type_ in TYPES.items())
-    relation = Relation(JOIN.name, columns, ("0.id", "1.id"), topic="")
-    return ShapeTable().enter(SHAPE, relation, [TYPES[name] for name in SHOWN])
-
-
-def subscribed(size: int, met: float, partners: int) -> JoinFast:
-    """Return so many subscriptions of which a change with its partners meets about `met`."""
+def subscribed(size: int, met: float, partners: int) -> VirtualEdge:
+    """Return an edge with so many subscriptions, of which a change with its partners meets about `met`."""
     source, side = np.random.default_rng(4), (met / size) ** 0.5
     at = []
     for width in (side, side / partners):
         middle, width_of = source.random(size) * DOMAIN, source.exponential(width * DOMAIN, size)
-        at.append(((middle - width_of / 2).astype(np.int64), (middle + width_of / 2).astype(np.int64)))
-    (a, b), (c, d) = at
-    rows = zip(*(column.tolist() for column in (a, b, c, d)), strict=True)
-    terms = [box_of_intervals([(0, lo, hi), (1, low, high)]) for lo, hi, low, high in rows]
-    fast = JoinFast()
-    for first in range(0, size, 100_000):
-        slots = np.arange(first, min(first + 100_000, size))
-        fast.insert(0, slots, SHAPE, TYPES, terms[first : first + 100_000])
-    return fast
+        at += [(middle - width_of / 2).astype(np.int64).tolist(), (middle + width_of / 2).astype(np.int64).tolist()]
+    asked = list(zip(*at, strict=True))
+    edge = VirtualEdge(0, 1, Topics(), lambda _: CATALOG)
+    for record in (EpochBegins(0, 0), RegisterAll(0, 0)):
+        edge.notification(0, b"@control", encode_control(record))
+    for first in range(0, size, CHUNK):
+        which = range(first, min(first + CHUNK, size))
+        sql = [b'{"sql":"%s"}' % (ASK % asked[i]).encode() for i in which]
+        edge.subscribe_all(which, [b"subscriber-%07d" % i for i in which], sql)
+    answer(edge)
+    return edge
+
+
+def answer(edge: VirtualEdge) -> None:
+    """Answer all that is registered in batch 0, with no rows."""
+    packed = [unpack(one.value) for one in edge.take() if one.value is not None and is_packed(one.value)]
+    versions = [v for part in packed if isinstance(part, PackedRegistrations) for v in part.versions]
+    parts = [versions[i : i + CHUNK] for i in range(0, len(versions), CHUNK)]
+    for i, part in enumerate(parts):
+        nothing = np.zeros(len(part), np.int64)
+        header = Header("snapshot", 0, CELL.name, 0, chunk=i, of=len(parts))
+        replies = dict.fromkeys(range(len(part)), Rows(()))
+        edge.notification(i, b"", pack_snapshot(header, np.array(part), Answers(nothing, nothing > 0, {}), replies))
+    edge.notification(0, b"@control", encode_control(Progress(0, 0, 0, "t")))
+    edge.take()
 
 
 def replayed(partners: int) -> Timeline:
@@ -117,63 +130,46 @@ def _texts(rows: I64) -> SentColumn:
     return SentColumn(np.arange(len(rows)), np.ones(len(rows), np.bool_), [f"row {row}" for row in rows.tolist()])
 
 
-def turn(fast: JoinFast, timeline: Timeline, of: ShapeEntry) -> tuple[list[float], int]:
-    """Replay a timeline; return the seconds of each part, and how many deliveries there were."""
-    spent, deliveries, outbox = [0.0] * len(PARTS), 0, Outbox(Topics(), 0)
-    parts, at = Parts(timeline), time.process_time()
-    for step in fast.hits(0, timeline, JOIN.name):
-        marks = [at, time.process_time()]
-        changes = row_changes(timeline, step, np.zeros(len(step.hits.slot), np.int64), [SHOWN], parts)
-        marks.append(time.process_time())
-        said = told(timeline, changes, [of], bytes(16))
-        marks.append(time.process_time())
-        start = row_start(Position(3, 17), '"r"')
-        change = np.empty(len(changes.lists), np.int64)
-        change[changes.told] = changes.change
-        ats = [row_at(start, 0, offset) for offset in timeline.offset[change].tolist()]
-        tails = [rows_tail(*one) for one in zip(*said.sides(), ats, strict=True)]
-        distinct, who = np.unique(changes.slot, return_inverse=True)
-        names = [b"subscriber-%07d" % slot for slot in distinct.tolist()]
-        ids, heads = change_heads(b"".join(names), np.full(len(names), 18), distinct.tolist())
-        outbox.shared_changes(
-            ids, heads, tails, zip(who.tolist(), changes.told.tolist(), changes.slot.tolist(), strict=True)
-        )
-        deliveries += len(changes.slot)
-        at = time.process_time()
-        marks.append(at)
-        spent = [sofar + b - a for sofar, a, b in zip(spent, marks, marks[1:], strict=False)]
-    outbox.take()
-    return spent, deliveries
-
-
-def measured(size: int, met: float, partners: int = 5) -> dict[str, Any]:
-    """Return microseconds a change by part, deliveries a change, and microseconds a delivery."""
+def turn(edge: VirtualEdge, timeline: Timeline, batch: int) -> tuple[float, int]:
+    """Let an edge apply a timeline; return the seconds that it takes, and how many deliveries it makes."""
+    parts, before = list(split(timeline)), edge.counters.deliveries
+    headers = [Header("rows", 0, CELL.name, batch, chunk=i, of=len(parts)) for i in range(len(parts))]
+    chunks = [pack(header, part) for header, part in zip(headers, parts, strict=True)]
     began = time.process_time()
-    fast, timeline, of = subscribed(size, met, partners), replayed(partners), entry()
-    came = time.process_time() - began
-    least, deliveries = min((turn(fast, timeline, of) for _ in range(TURNS)), key=lambda one: sum(one[0]))
-    us = {name: round(seconds / CHANGES * 1e6, 2) for name, seconds in zip(PARTS, least, strict=True)}
+    for i, chunk in enumerate(chunks):
+        edge.notification(i, b"", chunk)
+    edge.notification(0, b"@control", encode_control(Progress(0, batch, 0, "t")))
+    edge.take()
+    return time.process_time() - began, edge.counters.deliveries - before
+
+
+def measured(size: int, met: float, partners: int = 5, turns: int = TURNS) -> dict[str, float]:
+    """Return microseconds a change, deliveries a change, and microseconds a delivery."""
+    edge, timeline = subscribed(size, met, partners), replayed(partners)
+    least, deliveries = min(turn(edge, timeline, batch) for batch in range(1, turns + 1))
+    assert deliveries, "nobody was told anything"
     return {
-        "us_a_change": round(sum(least) / CHANGES * 1e6, 2),
-        **us,
-        "deliveries_a_change": round(deliveries / CHANGES, 2),
-        "us_a_delivery": round(sum(least) / deliveries * 1e6, 2),
-        "us_to_come": round(came / size * 1e6, 2),
-        "index_bytes": round(fast.nbytes / size),
+        "us": round(least / CHANGES * 1e6, 2),
+        "deliveries": round(deliveries / CHANGES, 2),
+        "us_a_delivery": round(least / deliveries * 1e6, 2),
     }
 
 
-def measure() -> dict[str, Any]:
+def measure(usual: int = 100_000, many: int = 1_000_000) -> dict[str, Any]:
     """Return the figures of the report."""
-    usual, many, busy = measured(100_000, 2), measured(1_000_000, 2), measured(100_000, 20)
+    warm()
+    few, most, busy = measured(usual, 2), measured(many, 2), measured(usual, 20)
+    with mock.patch.object(join_index, "fit", lambda shape, terms: None):
+        general = measured(usual, 2, turns=2)
     return {
-        "join_edge_us_100k": usual,
-        "join_edge_us_1m": many,
+        "join_edge_us_100k": {**few, "general": general["us"]},
+        "join_edge_us_1m": most,
         "join_deliveries_per_s": round(1e6 / busy["us_a_delivery"]),
     }
 
 
 if __name__ == "__main__":
+    warm()
     for count in map(int, sys.argv[1:] or ["100000"]):
         for met in (2, 20):
             for partners in (1, 5, 20):

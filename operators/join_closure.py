@@ -36,9 +36,10 @@ from operators.cell_view import CellView
 from operators.join_keys import KeyColumn, agreeing, distinct, translated
 from operators.join_walk import Step, columns_at, walk
 from operators.seen_changes import SeenChanges
-from operators.wanted_versions import U64, WantedVersions
+from operators.wanted_versions import WantedVersions
 from state.change_batch import I64
 from state.key_runs import key_runs
+from state.stabbed_edges import U64
 
 
 @dataclass(slots=True)

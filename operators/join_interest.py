@@ -76,10 +76,11 @@ class _Points:
 class JoinInterests:
     """Interests by join and virtual edge."""
 
-    __slots__ = ("_by_join",)
+    __slots__ = ("_by_join", "_told")
 
     def __init__(self) -> None:
         self._by_join: dict[str, dict[int, Interest]] = {}
+        self._told: dict[str, list[str]] = {}
 
     def widen(self, ve: int, regions: Sequence[Region], relation: Relation) -> None:
         """Let virtual edge `ve` want what `regions`, filters of the join `relation`, need too.
@@ -89,6 +90,7 @@ class JoinInterests:
         met = [region for region in regions if not region.empty]
         if not met:
             return
+        self._told.clear()
         interest = self._by_join.setdefault(relation.name, {}).setdefault(ve, Interest())
         for shape in {id(region.shape): region.shape for region in met}.values():
             assert isinstance(shape, FilterShape)
@@ -101,6 +103,7 @@ class JoinInterests:
 
     def withdraw(self, ve: int, channel: ImageChannel) -> None:
         """Forget what a virtual edge wants of a join; one that it does not follow is passed over."""
+        self._told.clear()
         edges = self._by_join.get(channel.relation, {})
         edges.pop(ve, None)
         if not edges:
@@ -116,13 +119,14 @@ class JoinInterests:
 
     def told(self, table: str) -> list[str]:
         """Return the columns of a table that followed joins compare or show, sorted: those that edges are sent."""
-        found = set()
-        for join in self.joins():
-            for name in set[str]().union(*(interest.columns for interest in self.of(join).values())):
-                position, column = place_of(name)
-                if join.tables[position] == table:
-                    found.add(column)
-        return sorted(found)
+        if table not in self._told:
+            shown = (
+                (join.tables[position], column)
+                for join in self.joins()
+                for position, column in map(place_of, set().union(*(each.columns for each in self.of(join).values())))
+            )
+            self._told[table] = sorted({column for name, column in shown if name == table})
+        return self._told[table]
 
     def needed(self, table: str) -> list[str]:
         """Return the columns of a table that followed joins join by, compare or show, sorted.

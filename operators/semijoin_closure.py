@@ -29,9 +29,10 @@ from operators.join_keys import KeyColumn, agreeing, distinct, numbered
 from operators.join_walk import columns_at
 from operators.seen_changes import SeenChanges
 from operators.timeline import KeyName, SentColumn, SentRows, Timeline
-from operators.wanted_versions import U64, WORD, WantedVersions
+from operators.wanted_versions import WantedVersions
 from state.change_batch import I64, Bool
 from state.distinct_numbers import distinct_numbers
+from state.stabbed_edges import U64, WORD
 
 MUCH = 0.5
 _Key = tuple[int, tuple[int, ...]]

@@ -140,6 +140,12 @@ class ShapeEntry:
         return self.shape.tested if isinstance(self.shape, FilterShape) else ()
 
     @property
+    def tested_columns(self) -> dict[str, ColumnType]:
+        """The same with their types."""
+        types = zip(self.tested, self.tested_types, strict=True)
+        return {name: type_ for name, type_ in types if type_ is not None}
+
+    @property
     def shown_list(self) -> tuple[str, ...]:
         """The SELECT list of a bag."""
         return self.shape.shown if isinstance(self.shape, FilterShape) else ()

@@ -19,7 +19,7 @@ either of before the moment, and was judged by its constants, or of after it.
 
 An *entry* is a subscription's number in its form's tree, given again when it has gone; the moment at which it came
 tells a later one apart, so no pair can speak for another subscription, even if a virtual edge was restored meanwhile
-and gave its slots the same numbers. Forms (`overlay/maintain/join_form.py`) have a tree each.
+and gave its slots the same numbers. Forms (`overlay/index/join_form.py`) have a tree each.
 
 Invariants (`check`): 1 a slot that is in knows its entry, and the entry its slot; 2 a tree has exactly the entries in
 use; 3 no entry was born later than its virtual edge's last.

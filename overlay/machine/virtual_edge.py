@@ -38,6 +38,7 @@ from overlay.answers import quota
 from overlay.delivery import ack
 from overlay.delivery.delivery import PROGRESS_KEY, Position, json_text, progress_delivery
 from overlay.delivery.outbox import Outbox
+from overlay.index.join_index import EdgeJoins, JoinIndex
 from overlay.intake.admission import Admission
 from overlay.intake.intake import Intake
 from overlay.machine.edge_memory import EdgeMemory
@@ -66,6 +67,7 @@ class VirtualEdge:
 
     digest_key: 16 bytes that shards and edges share, and nobody else (`state/row_digest.py`).
     joins_on_demand: whether somebody asks for `cells_wanted`; else joins that lack one are refused.
+    joins: an index of joins that all virtual edges of a process share; by default it has its own.
     """
 
     def __init__(
@@ -77,12 +79,13 @@ class VirtualEdge:
         patience: Patience = PATIENT,
         digest_key: bytes = bytes(KEY_BYTES),
         joins_on_demand: bool = True,
+        joins: JoinIndex | None = None,
     ) -> None:
         self.number = number
         self.counters = EdgeCounters()
         self._topics = topics
         self._catalogs = catalogs
-        self._store = SubscriptionStore(patience)
+        self._store = SubscriptionStore(patience, EdgeJoins(JoinIndex() if joins is None else joins, number))
         self._admission = Admission(joins_on_demand)
         self._memory = EdgeMemory(self._store, self._admission)
         self._buffer = BatchBuffer()

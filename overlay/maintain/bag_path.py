@@ -3,16 +3,21 @@
     hits (change, slot, enters | leaves | within)
       ├─ within, and the SELECT list shows one row before and after      nothing
       ├─ EVERY CHANGE, TRANSITIONS, ENTER                                told in columns, one delivery a hit
-      ├─ of a record that changes many rows                              collected until its last one: one change
+      ├─ several hits of a record that changes many rows                 netted: one change
       └─ LATEST                                                          collected until the end of the batch
 
 A row that comes or goes always changes a bag. Under TRANSITIONS and ENTER what changes within is not told, under ENTER
 nor is what leaves; the digest follows all the same. Of a record that changes many rows they take what changes within
 too, to tell a row as it was before the record, or is after it.
 
-A filter hears of a change at most once, so the hits of a cause that changes one row are one change each. The texts of
-rows and the ends of deliveries are made once for each change and SELECT list (`maintain/projections.py`).
-Cost: 1.3 us a delivery by a record, 0.4 us packed; 5 us one of a cause of many rows, or of LATEST.
+A filter hears of a change at most once, so the hits of a cause that changes one row are one change each. So are those
+of a cause of many rows to whoever hears of one row alone. Whoever has several hits of some cause takes the way of nets,
+with all of its hits that came together, so that each hears in order. The last cause of what came may go on with what
+comes next: it is collected until another one begins.
+
+The texts of rows and the ends of deliveries are made once for each change and SELECT list (`maintain/projections.py`).
+Cost: 1.3 us a delivery by a record, 0.4 us packed; 5 us one that is netted, and 1 us a row; 40 us one of
+LATEST, or of the last cause of what came.
 """
 
 from __future__ import annotations
@@ -30,12 +35,12 @@ from overlay.delivery.outbox import Outbox
 from overlay.delivery.packed_deliveries import BagChanges, Shared
 from overlay.maintain.mode import KEYED, Mode, ModeColumn, Modes
 from overlay.maintain.projections import Pairs, Projector
-from overlay.maintain.row_net import Net, RowNames, RowNet
+from overlay.maintain.row_net import Net, Nets, RowNames, RowNet
 from overlay.subscriptions.edge_counters import EdgeCounters
 from overlay.subscriptions.filter_book import Hits
 from overlay.subscriptions.subscription_store import SubscriptionStore
 from state.byte_runs import RECORD_BYTES
-from state.change_batch import I64
+from state.change_batch import I64, Bool
 from state.filter_index import ENTERED, LEFT, WITHIN
 
 _SHORT = RECORD_BYTES // 8
@@ -65,10 +70,20 @@ class _Hits(NamedTuple):
 
 
 class _Told(NamedTuple):
-    """What the hits of a chunk are about: pairs, and the causing row of each as deliveries write it."""
+    """What the hits of a chunk are about: pairs, and the cause of each, by name and as deliveries write its row."""
 
     pairs: Pairs
+    cause: list[_Cause]
     at: list[str]
+
+
+class _Said(NamedTuple):
+    """What a delivery says of rows; who hears of the same shares it."""
+
+    removed: list[str]
+    added: list[str]
+    at: str
+    keys: tuple[int, ...]
 
 
 class BagPath:
@@ -102,17 +117,31 @@ class BagPath:
         mine = _Hits(hits.slot[loud], hits.kind[loud], place[loud], modes[loud])
         self._follow(mine, pairs)
         topic = self._store.shape_of(int(hits.slot[0])).topic_text
-        told = _Told(pairs, _causing_rows(packed, pairs.change, position, topic))
+        cause = [_Cause(packed.header.shard, number) for number in packed.cause[pairs.change].tolist()]
+        told = _Told(pairs, cause, _causing_rows(packed, pairs.change, position, topic))
         if packed.several is None:
             self._enter(None)
             self._once(mine, told)
             return
-        causes = np.where(packed.several, packed.cause, -1)[hits.change[loud]]
-        starts = np.flatnonzero(np.append(True, causes[1:] != causes[:-1])).tolist()
-        for first, end in zip(starts, [*starts[1:], len(causes)], strict=True):
-            number = int(causes[first])
-            self._enter(None if number < 0 else _Cause(packed.header.shard, number))
-            (self._once if number < 0 else self._many)(mine.of(slice(first, end)), told)
+        change = hits.change[loud]
+        causes = np.where(packed.several, packed.cause, -1)[change]
+        first, last = self._going_on(causes, packed.header.shard), _last_run(causes)
+        self._many(mine.of(slice(0, first)), told)
+        if first == len(causes):
+            return
+        self._enter(None)
+        within = slice(first, last)
+        self._whole(mine.of(within), says[loud][within], told, causes[within], change[within])
+        if last < len(causes):
+            self._enter(_Cause(packed.header.shard, int(causes[-1])))
+            self._many(mine.of(slice(last, None)), told)
+
+    def _going_on(self, causes: I64, shard: str) -> int:
+        """Return how many hits, of the first ones, are of the cause that is collected."""
+        if self._cause is None or self._cause.shard != shard:
+            return 0
+        others = np.flatnonzero(causes != self._cause.number)
+        return int(others[0]) if len(others) else len(causes)
 
     def later(self, slots: I64, which: I64, rows: Sequence[Sequence[NamedRow]], ats: Sequence[str]) -> None:
         """Collect what each of `slots`, all of LATEST, is told by the end of the batch: rows[which], as one change."""
@@ -138,7 +167,7 @@ class BagPath:
             told = {slot: (at, count) for slot, at, count in rows}
             before = self._counters.deliveries
             for net in self._latest.take():
-                at, changes = told[net.slot]
+                at, changes = told[net.owner]
                 self._tell(net, self._ats[at], changes)
             self._counters.conflated += len(slots) - (self._counters.deliveries - before)
         self._moves, self._ats = [], []
@@ -158,48 +187,107 @@ class BagPath:
         latest = (hits.mode & Mode.LATEST) != 0
         if latest.any():
             mine = hits.of(latest)
-            self._collect(self._latest, mine, told.pairs)
+            self._collect(self._latest, mine.slot, mine, told)
             self._moves.append((mine.slot, mine.pair + len(self._ats)))
             self._ats += told.at
         silent = ((hits.mode & Mode.ENTER) != 0) & (hits.kind == LEFT)
-        loud = ~(latest | silent)
-        for form in np.unique(hits.mode[loud] & _FORM).tolist():
-            mine = hits.of(loud & (hits.mode & _FORM == form))
-            if form == Mode.PACKED:
-                self._pack(mine, told)
-            else:
-                self._write(mine, told, PUSH if form == Mode.PUSHED else RECORDS)
+        mine = hits.of(~(latest | silent))
+        if len(mine.slot):
+            shared, which = np.unique(mine.pair * 4 + mine.kind, return_inverse=True)
+            said = [
+                _Said(*_sides(told.pairs, pair, kind), told.at[pair], told.pairs.keys(pair))
+                for pair, kind in (divmod(one, 4) for one in shared.tolist())
+            ]
+            self._say(mine.slot, mine.mode, which, said)
+
+    def _whole(self, hits: _Hits, says: Bool, told: _Told, causes: I64, change: I64) -> None:
+        """Take hits of whole causes, which are by number, or -1 where they change one row."""
+        if not len(causes):
+            return
+        begins = (np.diff(causes, prepend=-2) != 0) | ((causes < 0) & (np.diff(change, prepend=-1) != 0))
+        group = np.cumsum(begins) * (int(hits.slot.max()) + 1) + hits.slot
+        _, place, times = np.unique(group, return_inverse=True, return_counts=True)
+        several = np.unique(hits.slot[times[place] > 1])
+        netted = np.isin(hits.slot, several) if len(several) else np.zeros(len(group), np.bool_)
+        once = ~netted & says
+        if once.any():
+            self._once(hits.of(once), told)
+        if netted.any():
+            self._netted(hits.of(netted), told, group[netted])
+
+    def _netted(self, hits: _Hits, told: _Told, group: I64) -> None:
+        """Take hits of whole causes, one change for each `group`, which is a cause and a slot; they ascend by cause."""
+        _, first, owner = np.unique(group, return_index=True, return_inverse=True)
+        net = RowNet(self._names)
+        self._collect(net, owner, hits, told)
+        nets = net.take()
+        one = hits.of(first[nets.owners])
+        latest = (one.mode & Mode.LATEST) != 0
+        if latest.any():
+            mine = nets.of(latest)
+            self._latest.add(np.repeat(one.slot[latest], np.diff(mine.starts)), mine.rows, mine.times)
+            self._moves.append((one.slot[latest], one.pair[latest] + len(self._ats)))
+            self._ats += told.at
+        if not latest.all():
+            self._say_nets(nets.of(~latest), one.of(~latest), told)
+
+    def _say_nets(self, nets: Nets, hits: _Hits, told: _Told) -> None:
+        """Tell each net to the slot of its hit."""
+        said: list[_Said] = []
+        places: dict[tuple[str, bool, bytes, bytes], int] = {}
+        which = np.full(len(nets), -1, np.int64)
+        for i, (net, mode, pair) in enumerate(zip(nets, hits.mode.tolist(), hits.pair.tolist(), strict=True)):
+            at, enters = told.at[pair], bool(mode & Mode.ENTER)
+            alike = at, enters, net.rows.tobytes(), net.times.tobytes()
+            place = places.get(alike)
+            if place is None:
+                removed, added = self._sides_of(net, enters)
+                place = places[alike] = len(said) if removed or added else -1
+                if place >= 0:
+                    said.append(_Said(removed, added, at, told.pairs.keys(pair)))
+            which[i] = place
+        loud = which >= 0
+        self._say(hits.slot[loud], hits.mode[loud], which[loud], said)
+
+    def _sides_of(self, net: Net, enters: bool) -> tuple[list[str], list[str]]:
+        """Return which rows went and which came, to somebody who is told of those that enter alone or of all."""
+        removed = [] if enters else self._names.texts(net.rows, -net.times, came=False)
+        return removed, self._names.texts(net.rows, net.times, came=True)
 
     # -- told at once ---------------------------------------------------------------------------------------------
 
-    def _write(self, hits: _Hits, told: _Told, form: str) -> None:
-        """Tell each hit by a record."""
-        shared, which = _shared(hits)
-        tails = [
-            bag_change_tail(*_sides(told.pairs, pair, kind), told.at[pair], told.pairs.keys(pair))
-            for pair, kind in shared
-        ]
-        distinct, who = np.unique(hits.slot, return_inverse=True)
+    def _say(self, slots: I64, modes: ModeColumn, which: I64, said: list[_Said]) -> None:
+        """Tell slots, each what `said` has at its place, in the form of each."""
+        forms = modes & _FORM
+        for form in np.unique(forms).tolist():
+            mine = forms == form
+            if form == Mode.PACKED:
+                self._pack(slots[mine], which[mine], said)
+            else:
+                self._write(slots[mine], which[mine], said, PUSH if form == Mode.PUSHED else RECORDS)
+
+    def _write(self, slots: I64, which: I64, said: list[_Said], form: str) -> None:
+        """Tell each by a record."""
+        tails = [bag_change_tail(*one) for one in said]
+        distinct, who = np.unique(slots, return_inverse=True)
         ids, heads = self._store.slots.change_heads(distinct)
-        rows = zip(who.tolist(), which.tolist(), self._numbered(hits.slot).tolist(), strict=True)
+        rows = zip(who.tolist(), which.tolist(), self._numbered(slots).tolist(), strict=True)
         if max(map(len, tails), default=0) < _SHORT:
             self._outbox.shared_changes(ids, heads, tails, rows, form == PUSH)
             return
         for one, tail, n in rows:
             self._outbox.deliver(ids[one], f'{heads[one]},"n":{n}{tails[tail]}'.encode(), form)
 
-    def _pack(self, hits: _Hits, told: _Told) -> None:
-        """Tell each hit in columns."""
-        shared, which = _shared(hits)
-        sides = [_sides(told.pairs, pair, kind) for pair, kind in shared]
-        removed, added = (Shared(which, [rows_text(side[i]) for side in sides]) for i in (0, 1))
-        at = Shared(which, [told.at[pair] for pair, _ in shared])
-        keys = [told.pairs.keys(pair) for pair, _ in shared]
-        by_key = np.array([bool(key) for key in keys], np.bool_)
-        key = Shared(np.where(by_key[which], which, -1), [json_text(list(key)) for key in keys])
+    def _pack(self, slots: I64, which: I64, said: list[_Said]) -> None:
+        """Tell each in columns."""
+        removed, added = (Shared(which, [rows_text(rows) for rows in side]) for side in
+                          ([one.removed for one in said], [one.added for one in said]))  # fmt: skip
+        at = Shared(which, [one.at for one in said])
+        by_key = np.array([bool(one.keys) for one in said], np.bool_)
+        key = Shared(np.where(by_key[which], which, -1), [json_text(list(one.keys)) for one in said])
         table = self._store.slots
-        ids, sizes = table.flat_ids(hits.slot)
-        version, n = table.version[hits.slot], self._numbered(hits.slot)
+        ids, sizes = table.flat_ids(slots)
+        version, n = table.version[slots], self._numbered(slots)
         shown_key = key if by_key.any() else None
         self._outbox.pack_changes(BagChanges(ids, sizes, version, n, removed, added, at, shown_key))
 
@@ -211,9 +299,10 @@ class BagPath:
     # -- told later -----------------------------------------------------------------------------------------------
 
     def _many(self, hits: _Hits, told: _Told) -> None:
-        """Take hits of a cause that changes many rows."""
-        self._cause_at = told.at[int(hits.pair[0])]
-        self._collect(self._swept, hits, told.pairs)
+        """Take hits of a cause that changes many rows, and may go on."""
+        if len(hits.slot):
+            self._cause_at = told.at[int(hits.pair[0])]
+            self._collect(self._swept, hits.slot, hits, told)
 
     def _enter(self, cause: _Cause | None) -> None:
         """Go on with `cause`: what another one did, of many rows, is told; to LATEST it is one change of the batch."""
@@ -221,39 +310,39 @@ class BagPath:
             return
         self._cause = cause
         for net in self._swept.take():
-            slots = np.full(len(net.rows), net.slot)
-            if Mode.LATEST in self._mode(net.slot):
+            slots = np.full(len(net.rows), net.owner)
+            if Mode.LATEST in self._mode(net.owner):
                 self._latest.add(slots, net.rows, net.times)
                 self._moves.append((slots[:1], np.array([len(self._ats)])))
             else:
                 self._tell(net, self._cause_at, 1)
         self._ats.append(self._cause_at)
 
-    def _collect(self, net: RowNet, hits: _Hits, pairs: Pairs) -> None:
-        """Note which rows went and came."""
+    def _collect(self, net: RowNet, owners: I64, hits: _Hits, told: _Told) -> None:
+        """Note which rows went and came, for the owner of each hit."""
+        pairs = told.pairs
         for came, side, other in ((False, pairs.old, ENTERED), (True, pairs.new, LEFT)):
-            mine = hits.of(hits.kind != other)
-            used, which = np.unique(mine.pair, return_inverse=True)
+            mine = hits.kind != other
+            used, which = np.unique(hits.pair[mine], return_inverse=True)
             lists = [pairs.lists[number] for number in pairs.of_list[used].tolist()]
             rows = [
-                self._names.number((shown, side.names[pair], shown[1] and self._cause), side.texts[pair], came)
+                self._names.number((shown, side.names[pair], shown[1] and told.cause[pair]), side.texts[pair], came)
                 for shown, pair in zip(lists, used.tolist(), strict=True)
             ]
-            net.add(mine.slot, np.array(rows, np.int64)[which], np.full(len(which), 1 if came else -1))
+            net.add(owners[mine], np.array(rows, np.int64)[which], np.full(len(which), 1 if came else -1))
 
     def _tell(self, net: Net, at: str, changes: int) -> None:
         """Tell what is left for a slot, if its policy tells it."""
-        table, mode = self._store.slots, self._mode(net.slot)
-        removed = [] if Mode.ENTER in mode else self._names.texts(net.rows, -net.times, came=False)
-        added = self._names.texts(net.rows, net.times, came=True)
+        table, slot, mode = self._store.slots, net.owner, self._mode(net.owner)
+        removed, added = self._sides_of(net, Mode.ENTER in mode)
         if not (removed or added):
             return
-        keys = self._store.shape_of(net.slot).keys if mode & KEYED else ()
-        (n,) = self._numbered(np.array([net.slot])).tolist()
-        key = table.key(net.slot)
-        head = change_head(json_text(key.decode()), int(table.version[net.slot]))
+        keys = self._store.shape_of(slot).keys if mode & KEYED else ()
+        (n,) = self._numbered(np.array([slot])).tolist()
+        key = table.key(slot)
+        head = change_head(json_text(key.decode()), int(table.version[slot]))
         value = changed(head, n, bag_change(removed, added, keys), at, changes)
-        self._outbox.deliver(key, value, table.terms.of(net.slot).deliver)
+        self._outbox.deliver(key, value, table.terms.of(slot).deliver)
 
     def _mode(self, slot: int) -> Mode:
         return Mode(int(self._modes.of(np.array([slot]))[0]))
@@ -270,10 +359,11 @@ def _causing_rows(packed: PackedImages, changes: I64, position: Position, topic:
     return [row_at(*one) for one in zip(starts, partition, offset, strict=True)]
 
 
-def _shared(hits: _Hits) -> tuple[list[tuple[int, int]], I64]:
-    """Return the different pairs and kinds, and the place of each hit's among them: they are told alike."""
-    shared, which = np.unique(hits.pair * 4 + hits.kind, return_inverse=True)
-    return [divmod(one, 4) for one in shared.tolist()], which
+def _last_run(causes: I64) -> int:
+    """Return where the hits of the last cause begin, which may go on; at the end where it changes one row."""
+    if causes[-1] < 0:
+        return len(causes)
+    return int(np.flatnonzero(causes != causes[-1])[-1]) + 1 if (causes != causes[-1]).any() else 0
 
 
 def _sides(pairs: Pairs, pair: int, kind: int) -> tuple[list[str], list[str]]:

@@ -17,6 +17,7 @@ from overlay.maintain.batch_buffer import CommittedBatch
 from overlay.maintain.best_path import BestPath
 from overlay.maintain.conflated_path import LatestAnswers
 from overlay.maintain.image_path import ImagePath
+from overlay.maintain.join_fast_path import JoinFastPath
 from overlay.maintain.join_path import JoinPath
 from overlay.maintain.list_changes import ListChanges
 from overlay.maintain.mode import Mode, Modes
@@ -56,7 +57,8 @@ class BatchApplier:
         self._sweep = Sweep(store, outbox, counters, self._modes, self._latest)
         self._bags = BagPath(store, outbox, counters, self._modes, projector)
         self._images = ImagePath(store, counters, self._modes, self._bags, self._singles, self._counted)
-        self._joins = JoinPath(store.filters, self._images)
+        fast = JoinFastPath(store, outbox, counters, self._modes, self._bags, digest_key)
+        self._joins = JoinPath(store.filters, self._images, fast)
         self._lists = ListChanges(store, outbox, counters, self._modes)
         self._best = BestPath(store, counters, self._lists)
 

@@ -12,6 +12,7 @@ Cost: O(1) a chunk; handing out O(chunks of the batch); memory: the chunks thems
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from operators.packed import (
@@ -36,12 +37,28 @@ class MissingChunksError(TidewireError):
     code = "missing_chunks"
 
 
+class RecordName:
+    """Names chunks, for as long as it is there: equal to the name of the very same ones, which virtual edges share."""
+
+    __slots__ = ("_chunks",)
+
+    def __init__(self, chunks: Sequence[Chunk]) -> None:
+        self._chunks = tuple(chunks)
+
+    def __hash__(self) -> int:
+        return hash(tuple(map(id, self._chunks)))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, RecordName) and [*map(id, self._chunks)] == [*map(id, other._chunks)]
+
+
 @dataclass(frozen=True, slots=True)
 class SentTimeline:
-    """What a cell sent of a batch; `header` is that of one of its chunks."""
+    """What a cell sent of a batch; `header` is that of one of its chunks, `name` that of all."""
 
     header: Header
     timeline: Timeline
+    name: RecordName
 
 
 @dataclass(slots=True)
@@ -126,7 +143,7 @@ class BatchBuffer:
 def _spread(chunks: list[Chunk], into: CommittedBatch) -> None:
     sent = [chunk for chunk in chunks if isinstance(chunk, PackedRows | PackedChanges)]
     if sent:
-        into.timelines.append(SentTimeline(sent[0].header, joined(sent)))
+        into.timelines.append(SentTimeline(sent[0].header, joined(sent), RecordName(sent)))
     for chunk in chunks:
         into.lost |= chunk.header.lost
         if isinstance(chunk, PackedSnapshot):

@@ -1,6 +1,6 @@
 """What the fast way of joins found is applied to bags: their counts and digests follow, and it is told.
 
-    timeline ──► whom changes meet (`join_fast.py`) ──► which rows went and came (`join_fast_rows.py`)
+    timeline ──► whom changes meet (`overlay/index/join_index.py`) ──► which rows went and came (`join_fast_rows.py`)
                  ──► texts and digests (`join_fast_told.py`) ──► records, packed deliveries, pushes; LATEST waits
 
 A cause is one change of a slot here, whatever it did; so all of it is told at once, and only NOTIFY LATEST collects
@@ -10,7 +10,6 @@ Cost: 1.5 us a delivery by a record, 0.5 us packed; 5 us one of LATEST.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from typing import NamedTuple
 
 import numpy as np
@@ -22,8 +21,9 @@ from overlay.delivery.bag_delivery import rows_tail
 from overlay.delivery.delivery import Position, json_text, row_at, row_start
 from overlay.delivery.outbox import Outbox
 from overlay.delivery.packed_deliveries import BagChanges, Shared
+from overlay.index.join_index import StepHits
 from overlay.maintain.bag_path import BagPath
-from overlay.maintain.join_fast import EdgeJoins, StepHits
+from overlay.maintain.batch_buffer import SentTimeline
 from overlay.maintain.join_fast_rows import Parts, RowChanges, row_changes
 from overlay.maintain.join_fast_told import Told, told
 from overlay.maintain.mode import Mode, Modes
@@ -45,13 +45,13 @@ class _Said(NamedTuple):
 
 
 class JoinFastPath:
-    """Applies timelines to the subscriptions of a virtual edge that `joins` has."""
+    """Applies timelines to the subscriptions that a virtual edge has in the index of joins."""
 
     def __init__(
-        self, joins: EdgeJoins, store: SubscriptionStore, outbox: Outbox, counters: EdgeCounters, modes: Modes,
-        bags: BagPath, digest_key: bytes,
+        self, store: SubscriptionStore, outbox: Outbox, counters: EdgeCounters, modes: Modes, bags: BagPath,
+        digest_key: bytes,
     ) -> None:  # fmt: skip
-        self._joins = joins
+        self._joins = store.filters.joins
         self._store = store
         self._outbox = outbox
         self._counters = counters
@@ -59,12 +59,16 @@ class JoinFastPath:
         self._bags = bags
         self._digest_key = digest_key
 
-    def apply(self, timeline: Timeline, join: str, position: Position, record: Hashable = None) -> None:
-        """Apply a timeline to the subscriptions of one join; `record` as `JoinFast.hits` has it."""
-        parts = Parts(timeline)
-        for step in self._joins.hits(timeline, join, record):
+    def apply(self, sent: SentTimeline, join: str, position: Position) -> None:
+        """Apply a timeline to the subscriptions of one join; a change counts as one message."""
+        timeline, parts = sent.timeline, Parts(sent.timeline)
+        unwanted = np.ones(len(timeline), np.bool_)
+        for step in self._joins.hits(timeline, join, sent.name):
             if len(step.hits.slot):
+                unwanted[step.hits.change] = False
                 self._apply(timeline, step, parts, position)
+        self._counters.messages += len(timeline)
+        self._counters.unwanted += int(np.count_nonzero(unwanted))
 
     def _apply(self, timeline: Timeline, step: StepHits, parts: Parts, position: Position) -> None:
         entries, lists = self._lists(step.hits.slot)

@@ -21,8 +21,8 @@ import numpy as np
 
 from catalog.schema.join import place_of
 from operators.timeline import SentRows, Timeline
-from overlay.maintain.join_fast import Hits, StepHits
-from overlay.maintain.join_fast_kernels import IS, WAS
+from overlay.index.join_index import Hits, StepHits
+from overlay.index.join_index_kernels import IS, WAS
 from state.change_batch import I64, Bool
 from state.distinct_numbers import distinct_numbers
 

@@ -13,11 +13,12 @@ Cost: 0.5 us a row that comes or goes, for each who hears of it.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from state.change_batch import I64
+from state.change_batch import I64, Bool
 
 
 class RowNames:
@@ -51,40 +52,64 @@ class RowNames:
 
 
 class Net(NamedTuple):
-    """What is left for one slot: rows by number, and how often each came (above 0) or went (below)."""
+    """What is left for one owner: rows by number, and how often each came (above 0) or went (below)."""
 
-    slot: int
+    owner: int
     rows: I64
     times: I64
 
 
+@dataclass(frozen=True, slots=True)
+class Nets:
+    """What is left for several owners, ascending: rows and times from starts[i] up to starts[i + 1] are owners[i]'s."""
+
+    owners: I64
+    starts: I64
+    rows: I64
+    times: I64
+
+    def __len__(self) -> int:
+        return len(self.owners)
+
+    def __iter__(self) -> Iterator[Net]:
+        ends = self.starts.tolist()
+        for owner, start, end in zip(self.owners.tolist(), ends, ends[1:], strict=False):
+            yield Net(owner, self.rows[start:end], self.times[start:end])
+
+    def of(self, which: Bool) -> Nets:
+        """Return some of them."""
+        sizes = np.diff(self.starts)
+        rows = np.repeat(which, sizes)
+        return Nets(self.owners[which], np.cumsum([0, *sizes[which]]), self.rows[rows], self.times[rows])
+
+
 class RowNet:
-    """Collects rows of slots, which have their numbers from `names`."""
+    """Collects rows of owners, a slot each or a slot and a cause; rows have their numbers from `names`."""
 
     def __init__(self, names: RowNames) -> None:
         self._names = names
-        self._slots: list[I64] = []
+        self._owners: list[I64] = []
         self._rows: list[I64] = []
         self._times: list[I64] = []
 
-    def add(self, slots: I64, rows: I64, times: I64) -> None:
-        """Note that rows came to slots (`times` above 0), or went from them (below)."""
-        if len(slots):
-            self._slots.append(slots)
+    def add(self, owners: I64, rows: I64, times: I64) -> None:
+        """Note that rows came to owners (`times` above 0), or went from them (below)."""
+        if len(owners):
+            self._owners.append(owners)
             self._rows.append(rows)
             self._times.append(times)
 
-    def take(self) -> Iterator[Net]:
-        """Yield what is left, by slot, ascending, and forget it."""
-        if not self._slots:
-            return
-        slots, rows, times = (np.concatenate(one) for one in (self._slots, self._rows, self._times))
-        self._slots, self._rows, self._times = [], [], []
-        pairs, place = np.unique(slots * len(self._names) + rows, return_inverse=True)
+    def take(self) -> Nets:
+        """Return what is left, without those for whom nothing is, and forget it."""
+        if not self._owners:
+            nothing = np.zeros(0, np.int64)
+            return Nets(nothing, np.zeros(1, np.int64), nothing, nothing)
+        owners, rows, times = (np.concatenate(one) for one in (self._owners, self._rows, self._times))
+        self._owners, self._rows, self._times = [], [], []
+        pairs, place = np.unique(owners * len(self._names) + rows, return_inverse=True)
         left = np.zeros(len(pairs), np.int64)
         np.add.at(left, place, times)
         kept = left.nonzero()[0]
-        owners, numbers = np.divmod(pairs[kept], len(self._names))
-        starts = np.flatnonzero(np.diff(owners, prepend=-1))
-        for start, end in zip(starts.tolist(), [*starts[1:].tolist(), len(kept)], strict=False):
-            yield Net(int(owners[start]), numbers[start:end], left[kept[start:end]])
+        of, numbers = np.divmod(pairs[kept], len(self._names))
+        starts = np.flatnonzero(np.diff(of, prepend=-1))
+        return Nets(of[starts], np.append(starts, len(kept)), numbers, left[kept])

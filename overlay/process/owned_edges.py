@@ -20,6 +20,7 @@ from connectors.kafka.record import KafkaRecord
 from connectors.record import OutRecord
 from connectors.topics import Topics
 from overlay.delivery.packed_deliveries import PACKED_KEY
+from overlay.index.join_index import JoinIndex
 from overlay.machine.virtual_edge import VirtualEdge
 from overlay.process.compaction_policy import SnapshotPolicy
 from overlay.subscriptions.bag_looks import Denied, Outcome
@@ -90,6 +91,7 @@ class OwnedEdges:
         self._packed = 0
         self._pushed: list[OutRecord] = []
         self._looked: list[tuple[int, Outcome]] = []
+        self._joins = JoinIndex()
 
     @property
     def edges(self) -> dict[int, VirtualEdge]:
@@ -99,13 +101,14 @@ class OwnedEdges:
     def clear(self) -> None:
         """Forget everything."""
         self._owned, self._next, self._out, self._packed, self._pushed = {}, {}, [], 0, []
-        self._looked = []
+        self._looked, self._joins = [], JoinIndex()
 
     def restore(self, number: int, values: Iterable[bytes | None]) -> VirtualEdge:
         """Own virtual edge `number`, as its records in `edge-state` describe it. *Raises* EdgeStateError."""
         edge = VirtualEdge(
-            number, self._partitions, self._topics, self._catalogs, PATIENT, self._digest_key, self._joins_on_demand
-        )
+            number, self._partitions, self._topics, self._catalogs, PATIENT, self._digest_key, self._joins_on_demand,
+            self._joins,
+        )  # fmt: skip
         policy = SnapshotPolicy(self._floor)
 
         def counted() -> Iterable[bytes | None]:

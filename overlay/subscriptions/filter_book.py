@@ -12,10 +12,13 @@ told to the index besides.
 Where a table has buckets, a shard tells the columns that filters of its own bucket need. What others need may be
 missing: each compares the bucket's columns, so rows of another bucket are none of its, whatever else is unknown.
 
+Filters of a join of two tables that fit it are in the index of joins (`overlay/index/join_index.py`) instead, where a
+change is asked for once and not with each joined row; images of a join's rows are asked for the others.
+
 Nothing is stored: all follows from shapes and constants of slots, which must still have both when they are removed.
 
-Invariants (`check`): 1 a table is there if and only if some slot of it is in; 2 its index, its bounds and the columns
-that are wanted are those of the slots that are in.
+Invariants (`check`): 1 a table is there if and only if some slot of it is in its index; 2 its index, its bounds and the
+columns that are wanted are those of the slots that are in; 3 each slot is in one index.
 Cost: 4 us a slot that comes, 6 us one that goes, 20 us more where texts are compared. A change
 of a row: `FilterIndex`, 50 ns a column and what its texts cost.
 """
@@ -38,6 +41,7 @@ from catalog.types.order_key import order_key
 from operators.packed import PackedImages
 from overlay.answers.shape_table import ShapeEntry, ShapeTable
 from overlay.arena.growable_column import widened
+from overlay.index.join_index import EdgeJoins
 from overlay.index.text_codes import TextCodes
 from overlay.table.slot_filters import U64
 from overlay.table.slot_table import SlotTable
@@ -87,15 +91,19 @@ class FilterFigures(NamedTuple):
 class FilterBook:
     """Slots of filters, in an index a table."""
 
-    def __init__(self, slots: SlotTable, shapes: ShapeTable) -> None:
+    def __init__(self, slots: SlotTable, shapes: ShapeTable, joins: EdgeJoins) -> None:
         self._slots = slots
         self._shapes = shapes
+        self.joins = joins
+        self._joined: dict[str, Counter[str]] = {}
         self._tables: dict[str, _TableFilters] = {}
         self._inside: Bool = np.zeros(0, np.bool_)
 
     def clear(self) -> None:
         """Take everything out."""
         self._tables.clear()
+        self.joins.clear()
+        self._joined.clear()
         self._inside[:] = False
 
     def slots(self) -> I64:
@@ -111,8 +119,9 @@ class FilterBook:
         parts = list(self._by_shape(slots))
         constants = iter(self._slots.filters.constants(np.concatenate([mine for _, mine in parts])))
         for entry, mine in parts:
-            its = entry, mine, list(islice(constants, len(mine)))
-            of_tables.setdefault(entry.shape.relation, []).append(its)
+            its = self._general((entry, mine, list(islice(constants, len(mine)))))
+            if len(its[1]):
+                of_tables.setdefault(entry.shape.relation, []).append(its)
         for relation, shapes in of_tables.items():
             self._tables.setdefault(relation, _TableFilters()).insert(shapes)
         self._inside[slots] = True
@@ -122,10 +131,34 @@ class FilterBook:
         known = slots[slots < len(self._inside)]
         for entry, mine in self._by_shape(known[self._inside[known]]):
             relation = entry.shape.relation
-            self._tables[relation].remove(entry, mine, self._slots.filters.constants(mine))
             self._inside[mine] = False
-            if not len(self._tables[relation]):
+            joined = self.joins.remove(mine)
+            self._count(entry, -int(np.count_nonzero(joined)))
+            left = mine[~joined]
+            if len(left):
+                self._tables[relation].remove(entry, left, self._slots.filters.constants(left))
+            if relation in self._tables and not len(self._tables[relation]):
                 del self._tables[relation]
+
+    def _general(self, its: _Slots) -> _Slots:
+        """Put those slots of a shape into the index of joins that fit; return the others."""
+        entry, slots, constants = its
+        if not isinstance(entry.shape, FilterShape):
+            return its
+        fits = self.joins.insert(slots, entry.shape, entry.tested_columns, constants)
+        if not fits.any():
+            return its
+        self._count(entry, int(np.count_nonzero(fits)))
+        left = (~fits).nonzero()[0]
+        return entry, slots[left], [constants[i] for i in left.tolist()]
+
+    def _count(self, entry: ShapeEntry, slots: int) -> None:
+        """Count slots of a shape that came to the index of joins, or went from it (below 0)."""
+        if slots:
+            counts = self._joined.setdefault(entry.shape.relation, Counter())
+            counts.update(dict.fromkeys(["", *entry.needed], slots))
+            if not counts[""]:
+                del self._joined[entry.shape.relation]
 
     def hits(self, packed: PackedImages) -> Iterator[Hits]:
         """Yield who is concerned by row changes of a table, some changes at a time, in their order.
@@ -146,15 +179,29 @@ class FilterBook:
     @property
     def relations(self) -> list[str]:
         """The tables and joins that filters are of, sorted."""
-        return sorted(self._tables)
+        return sorted({*self._tables, *self._joined})
+
+    def joined(self, relation: str) -> bool:
+        """Whether some filter of a join is in the index of joins."""
+        return relation in self._joined
+
+    def imaged(self, relation: str) -> list[str]:
+        """Return the columns that `hits` must be told of a table or a join, sorted; none where it has no filter."""
+        return self._tables[relation].wanted if relation in self._tables else []
 
     def wanted(self, relation: str) -> list[str]:
         """Return the columns that filters of a table or a join compare, show or sum, sorted."""
-        return self._tables[relation].wanted
+        joined = self._joined.get(relation, Counter())
+        return sorted({*self.imaged(relation), *(name for name in joined if name and joined[name])})
 
     def figures(self) -> dict[str, FilterFigures]:
         """Return what there is to say of the filters of each table. Cost: O(tables)."""
-        return {name: table.figures() for name, table in sorted(self._tables.items())}
+        return {name: self._figures(name) for name in self.relations}
+
+    def _figures(self, relation: str) -> FilterFigures:
+        table, joined = self._tables.get(relation), self._joined.get(relation, Counter())[""]
+        figures = _TableFilters().figures() if table is None else table.figures()
+        return figures._replace(filters=figures.filters + joined, bytes=figures.bytes + joined * self.joins.bytes_each)
 
     def _by_shape(self, slots: I64) -> Iterator[tuple[ShapeEntry, I64]]:
         order = np.argsort(self._slots.shape[slots], kind="stable")
@@ -166,8 +213,14 @@ class FilterBook:
     def check(self) -> None:
         """Check the invariants of the module's header. Raises AssertionError."""
         of_tables: dict[str, list[tuple[ShapeEntry, I64]]] = {}
+        joined, counts = self.joins.slots(), Counter[str]()
+        assert self._inside[joined].all(), (3, joined)
         for entry, slots in self._by_shape(self.slots()):
-            of_tables.setdefault(entry.shape.relation, []).append((entry, slots))
+            others = slots[~np.isin(slots, joined)]
+            counts[entry.shape.relation] += len(slots) - len(others)
+            if len(others):
+                of_tables.setdefault(entry.shape.relation, []).append((entry, others))
+        assert +counts == {name: each[""] for name, each in self._joined.items()}, (2, counts, self._joined)
         assert of_tables.keys() == self._tables.keys(), (1, of_tables.keys(), self._tables.keys())
         for relation, shapes in of_tables.items():
             constants = self._slots.filters.constants

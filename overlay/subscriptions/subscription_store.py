@@ -25,6 +25,7 @@ from overlay.answers.answer_table import AnswerTable
 from overlay.answers.list_layout import ListLayout
 from overlay.answers.list_table import ListTable
 from overlay.answers.shape_table import ShapeEntry, ShapeTable, once
+from overlay.index.join_index import EdgeJoins, JoinIndex
 from overlay.index.range_index import RangeIndex
 from overlay.subscriptions.edge_state import (
     Delta,
@@ -53,13 +54,13 @@ _NONE = np.empty(0, np.int64)
 class SubscriptionStore:
     """Who is subscribed, to what, and what was changed since `changes` was last asked."""
 
-    def __init__(self, patience: Patience = PATIENT) -> None:
+    def __init__(self, patience: Patience = PATIENT, joins: EdgeJoins | None = None) -> None:
         self.slots = SlotTable()
         self.shapes = ShapeTable()
         self.answers = AnswerTable()
         self.lists = ListTable()
         self.index = RangeIndex(self.answers)
-        self.filters = FilterBook(self.slots, self.shapes)
+        self.filters = FilterBook(self.slots, self.shapes, EdgeJoins(JoinIndex(), 0) if joins is None else joins)
         self.summaries = Summaries(self.slots, self.shapes, patience)
         self.registrations = Registrations(self.slots, self.shapes, self.answers, self.summaries)
         self._touched: list[I64] = []

@@ -17,6 +17,7 @@ from operators.answer import Parts
 from operators.control import Control, EpochBegins, Progress, RegisterAll, encode_control
 from operators.operator import Answers, Messages
 from operators.packed import Header, pack_snapshot
+from overlay.index.join_index import JoinIndex
 from overlay.machine.virtual_edge import VirtualEdge
 from state.order_code import INT64_MAX, INT64_MIN
 from tests.operators.packing import pack_apart
@@ -45,10 +46,10 @@ class Bench:
 
     def __init__(
         self, number: int = 0, partitions: int = 1, begun: bool = True,
-        catalogs: Callable[[int], Catalog] = CATALOGS.__getitem__,
+        catalogs: Callable[[int], Catalog] = CATALOGS.__getitem__, joins: JoinIndex | None = None,
     ) -> None:  # fmt: skip
         self.catalogs = catalogs
-        self.edge = VirtualEdge(number, partitions, TOPICS, catalogs)
+        self.edge = VirtualEdge(number, partitions, TOPICS, catalogs, joins=joins)
         self.state: list[bytes] = []
         self.offset = 0
         if begun:

@@ -21,7 +21,10 @@ from operators.packed import Header, pack_snapshot
 from operators.reply import Reply, Rows, encode_row
 from operators.wire.timeline import pack, split
 from overlay.delivery.packed_deliveries import PACKED_KEY, lines_of
-from tests.oracle.naive_cell import Caused, NaiveTimeline, Part, Tables, applied
+from overlay.index.join_index import JoinIndex
+from tests.oracle.naive_answer import Naive
+from tests.oracle.naive_cell import Caused, NaiveTimeline, Part, Tables, applied, joined
+from tests.oracle.naive_filter import met
 from tests.overlay.edge_bench import Bench
 
 TEXT, NUMBER = ColumnType(Kind.VARCHAR), ColumnType(Kind.DECIMAL, 12, 2)
@@ -58,8 +61,10 @@ class JoinBench(Bench):
 
     epoch = 5
 
-    def __init__(self, catalog: int = 1, *there: Part) -> None:
-        super().__init__(catalogs=CATALOGS.__getitem__)
+    def __init__(
+        self, catalog: int = 1, *there: Part, number: int = 0, partitions: int = 1, joins: JoinIndex | None = None
+    ) -> None:
+        super().__init__(number, partitions, catalogs=CATALOGS.__getitem__, joins=joins)
         self.catalog = catalog
         self.tables: Tables = applied({"filing": {}, "quote": {}}, there)
         self.causes = 100
@@ -101,11 +106,21 @@ class JoinBench(Bench):
         timeline = NaiveTimeline(list(TABLES.values()), list(followed.values()), needed).of(self.tables, causes)
         for parts in records:
             self.tables = applied(self.tables, parts)
-        parts_of = list(split(timeline))
+        parts_of = list(split(timeline)) if len(timeline) else []
         return [
             pack(Header("rows", self.epoch, CELL.name, batch, chunk=i, of=len(parts_of)), part)
             for i, part in enumerate(parts_of)
         ]
+
+    def answers(self, sql: str) -> list[tuple[int | str | None, ...]]:
+        """Return the rows that answer a question now."""
+        region = Compiler(CATALOGS[1]).compile(sql).region
+        join, shape = join_of_name(region.shape.relation), region.shape
+        assert join is not None and isinstance(shape, FilterShape)
+        relation = CATALOGS[1].relation(join.name)
+        assert relation is not None
+        rows = [row for row in joined(join, self.tables).values() if met(Naive(relation), region, row)]
+        return [tuple(row.get(name) for name in shape.shown) for row in rows]
 
     def records(self, batch: int, *records: tuple[Part, ...], joins: Sequence[str] = (ASK,)) -> None:
         """Give what the cell sends of a batch, and say that it is committed."""
@@ -118,13 +133,14 @@ class JoinBench(Bench):
         self.edge.notification(self.offset, CELL.name.encode(), value)
         self.offset += 1
 
-    def told(self, form: str = "") -> list[dict[str, Any]]:
-        """Return what was told in some form, but for progress."""
+    def told(self) -> list[dict[str, Any]]:
+        """Return what was told in any form, but for progress."""
+        ids = {b"a", *(b"%d" % i for i in range(10))}
         records = [*self.take().get("deliveries", []), *self.edge.pushed]
         values = []
         for record in records:
             if record.key == PACKED_KEY:
-                values += [line for _, line in lines_of(record.value or b"", {b"a"})]
+                values += [line for _, line in lines_of(record.value or b"", ids)]
             elif record.key != b"@progress" and record.value:
                 values.append(record.value)
         return [msgspec.json.decode(value) for value in values]

@@ -5,7 +5,9 @@ Behind them joins as users write them, over the tables of `edge_world.py`, for t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from random import Random
 
 from hypothesis import strategies as st
 
@@ -31,7 +33,7 @@ RELATIONS = [
     Relation(name, tuple(Column(one, ColumnType(kind), one != "id") for one, kind in _TYPES.items()), ("id",), name)
     for name in TABLES
 ]
-IDS = "pq"
+IDS = "pqv"
 SHOWN = ("id", "k", "x", "s")
 
 
@@ -58,32 +60,38 @@ FORMS = {
     "four": _join("rstr", "0k 1k", "1j 2j", "2k 3k", "0s 3s"),
 }
 joins = st.sampled_from(sorted(FORMS)).map(FORMS.__getitem__)
-_values = st.none() | st.integers(0, 1) | st.integers(0, 1)
-_texts = st.none() | st.sampled_from(["a", "ab"])
 
 
-@st.composite
-def rows(draw: st.DrawFn, key: str) -> Row:
-    return {"id": key, "k": draw(_values), "j": draw(_values), "x": draw(_values), "s": draw(_texts)}
+def _row(source: Random, key: str) -> Row:
+    numbers = {name: source.choice([0, 1, 1, 1, 1, None]) for name in ("k", "j", "x")}
+    return {"id": key, **numbers, "s": source.choice(["a", "a", "ab", None])}
 
 
-@st.composite
-def parts(draw: st.DrawFn) -> tuple[Part, ...]:
+def _parts(source: Random) -> tuple[Part, ...]:
     """What one record does: a row is set or deleted, a key changes, a table is emptied."""
-    table, kind = draw(st.sampled_from(TABLES)), draw(st.integers(0, 9))
+    table, kind = source.choice(TABLES), source.randrange(20)
     if kind == 0:
         return tuple((table, key, None) for key in IDS)
-    key = draw(st.sampled_from(IDS))
+    key = source.choice(IDS)
     if kind == 1:
-        return (table, key, None), (table, draw(st.sampled_from(IDS)), draw(rows(key)))
-    return ((table, key, None if kind == 2 else draw(rows(key))),)
+        return (table, source.choice(IDS), None), (table, key, _row(source, key))
+    return ((table, key, None if kind < 5 else _row(source, key)),)
 
 
-def causes(most: int = 8) -> st.SearchStrategy[list[Caused]]:
-    """The records of a batch, at offsets 100, 101 ... of their topics."""
-    return st.lists(parts(), max_size=most).map(
-        lambda made: [Caused(one, f"topic-{one[0][0]}", i % 2, 100 + i) for i, one in enumerate(made)]
-    )
+def batches(*bounds: tuple[int, int]) -> st.SearchStrategy[list[list[Caused]]]:
+    """The records of batches that have so many, at offsets 100, 101 ... of their topics.
+
+    Drawn by one number: what is drawn row by row, or batch by batch, repeats itself, so that nearly nothing changes.
+    """
+    return st.integers(0, 2**32).map(lambda seed: _batches(Random(seed), bounds))
+
+
+def _batches(source: Random, bounds: Sequence[tuple[int, int]]) -> list[list[Caused]]:
+    return [_causes([_parts(source) for _ in range(source.randint(*bound))]) for bound in bounds]
+
+
+def _causes(made: Sequence[tuple[Part, ...]]) -> list[Caused]:
+    return [Caused(one, f"topic-{one[0][0]}", i % 2, 100 + i) for i, one in enumerate(made)]
 
 
 CELLS = (("t",), ("t", "u"))

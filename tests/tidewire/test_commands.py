@@ -96,6 +96,24 @@ def test_a_topic_of_debezium_gets_one_partition_or_is_told_of(
 
 
 @pytest.mark.broker
+def test_tables_that_are_joined_are_applied_and_refusals_told(
+    tidewire: Run, table: str, topics: Topics, kafka: KafkaProperties, tmp_path: Path
+) -> None:
+    file = tmp_path / "joins.sql"
+    file.write_text(f"CREATE JOIN {table}")
+    code, [said], _ = tidewire("apply", str(file), "--timeout", "0")
+    assert (code, said["joins"], said["state"], said["warnings"]) == (0, [[table]], "written", [])
+    assert tidewire("apply", str(file), "--timeout", "0")[1][0]["version"] == said["version"], "it changes nothing"
+    write(kafka, OutRecord(topics.catalog, 0, None, f"REFUSE JOIN {table} BECAUSE 'it is too large'".encode()))
+    file.write_text(DDL.format(table=table))
+    code, [said], remark = tidewire("apply", str(file), "--timeout", "0")
+    assert (code, said["joins"]) == (0, [])
+    assert said["warnings"] == [f"joins of `{table}` are not served: it is too large."] and "too large" in remark
+    file.write_text(f"DROP JOIN {table}")
+    assert tidewire("apply", str(file), "--timeout", "0")[1][0]["warnings"] == []
+
+
+@pytest.mark.broker
 def test_captured_records_are_played_again_as_they_were(tidewire: Run, table: str, tmp_path: Path) -> None:
     lines = tmp_path / "captured.jsonl"
     captured = [

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from operators.reply import Rows, encode_row
+from overlay.subscriptions import filter_book
+from tests.effort import examples
+from tests.oracle.naive_cell import Part
 from tests.overlay.join_bench import ASK, JoinBench, filing, quote
 
 THERE = (filing("f1", "A", "8-K"), filing("f2", "A", "10-K"), quote("q1", "A", 400))
@@ -119,3 +126,56 @@ def test_chunks_of_a_cell_that_do_not_fit_together_are_a_loss() -> None:
     bench.end(2)
     (loss,) = bench.edge.losses()
     assert "a change names a row that was not sent" in loss and bench.told() == []
+
+
+QUESTIONS = [
+    ASK,
+    ASK + " NOTIFY LATEST",
+    ASK + " AND f.kind = '8-K' DELIVER PUSH",
+    "SELECT f.kind FROM quote q JOIN filing f ON q.symbol = f.symbol DELIVER PACKED",
+    "SELECT f.id, q.id FROM quote q JOIN filing f ON q.symbol = f.symbol WHERE f.id = 'f1'",
+]
+
+
+def told_in_steps(seed: int, most: int) -> dict[str, list[dict]]:
+    """Return what each hears of a batch, whose images are looked at so many at a time."""
+    source = Random(seed)
+
+    def part() -> Part:
+        key, symbol = source.choice("123"), source.choice("AAB")
+        if source.random() < 0.2:
+            return source.choice(["quote", "filing"]), source.choice("fq") + key, None
+        if source.random() < 0.5:
+            return quote(f"q{key}", symbol, source.choice([400, 600, 700]))
+        return filing(f"f{key}", symbol, source.choice(["8-K", "10-K"]))
+
+    bench = JoinBench(1, *(part() for _ in range(8)))
+    for version, sql in enumerate(QUESTIONS):
+        bench.ask(version, str(version), sql)
+    bench.take()
+    rows = [bench.answers(sql) for sql in QUESTIONS]
+    bench.answer(1, [(i, Rows(tuple(map(encode_row, some)))) for i, some in enumerate(rows)])
+    bench.end(1)
+    bench.take()
+    records = [tuple(part() for _ in range(source.choice([1, 1, 2, 3]))) for _ in range(source.randint(1, 6))]
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("_FIRST_STEP", "_LARGEST_STEP"):
+            patch.setattr(filter_book, name, most)
+        bench.records(2, *records, joins=QUESTIONS)
+    found: dict[str, list[dict]] = {}
+    for line in bench.told():
+        found.setdefault(line["id"], []).append(line)
+    bench.edge.check()
+    for version, sql in enumerate(QUESTIONS):
+        view = bench.edge.find(b"%d" % version)
+        assert view is not None and view.rows == len(bench.answers(sql))
+    return {name: sorted(lines, key=lambda line: line["n"]) for name, lines in found.items()}
+
+
+@settings(max_examples=examples(200), deadline=None)
+@given(seed=st.integers(0, 2**32))
+def test_what_is_told_does_not_hang_on_how_many_images_are_looked_at_together(seed: int) -> None:
+    at_once = told_in_steps(seed, 4_096)
+    assert told_in_steps(seed, 1) == at_once and told_in_steps(seed, 3) == at_once
+    for lines in at_once.values():
+        assert [line["n"] for line in lines] == list(range(2, len(lines) + 2))

@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from catalog.query.channel import ImageChannel
@@ -17,7 +17,7 @@ from overlay.maintain.join_replay import images, lacking
 from tests.effort import examples
 from tests.oracle.naive_answer import Row, Rows
 from tests.oracle.naive_cell import Caused, NaiveTimeline, applied, joined
-from tests.overlay.join_questions import FORMS, RELATIONS, SHOWN, TABLES, causes, joins
+from tests.overlay.join_questions import FORMS, RELATIONS, SHOWN, TABLES, batches, joins
 
 HEADER = Header("changes", 3, "cell/r+s+t/0", 7)
 Told = dict[tuple[str, int, int], Counter]
@@ -68,17 +68,17 @@ def bag_of(rows: Rows, needed: list[str], wanted: object) -> Counter:
     return Counter(tuple(row[name] for name in needed) for row in rows.values() if wanted(row))  # type: ignore[operator]
 
 
-@settings(max_examples=examples(600), deadline=None)
+@settings(max_examples=examples(2_000), deadline=None)
 @given(
     join=joins,
-    before=causes(6),
-    batch=causes(),
+    drawn=batches((6, 12), (1, 8)),
     piece=st.sampled_from([1, 2, 3, 1_000]),
     others=st.lists(joins, max_size=1),
 )
 def test_each_cause_does_what_nested_loops_say(
-    join: Join, before: list[Caused], batch: list[Caused], piece: int, others: list[Join]
+    join: Join, drawn: list[list[Caused]], piece: int, others: list[Join]
 ) -> None:
+    before, batch = drawn
     tables: dict[str, Rows] = {name: {} for name in TABLES}
     for one in before:
         tables = applied(tables, one.parts)
@@ -89,6 +89,7 @@ def test_each_cause_does_what_nested_loops_say(
     made = list(images(join, needed, timeline, HEADER, piece))
     check_form(join, made, needed, piece)
     net, times = told_of(made, needed)
+    event(f"{sum(times.values()).bit_length()} bits of images")
     wanted = recomputed(join, tables, batch, needed, lambda row: True)
     assert {cause: bag for cause, bag in net.items() if bag} == {cause: bag for cause, bag in wanted.items() if bag}
     for one in made:
@@ -109,12 +110,11 @@ def check_form(join: Join, made: list[PackedImages], needed: list[str], piece: i
         assert (np.diff(numbers) >= 0).all()
 
 
-@settings(max_examples=examples(300), deadline=None)
-@given(join=joins, before=causes(6), batch=causes(), bound=st.tuples(st.integers(0, 3), st.integers(0, 1)))
-def test_rows_that_nobody_wants_may_be_left_out(
-    join: Join, before: list[Caused], batch: list[Caused], bound: tuple[int, int]
-) -> None:
+@settings(max_examples=examples(1_000), deadline=None)
+@given(join=joins, drawn=batches((6, 12), (1, 8)), bound=st.tuples(st.integers(0, 3), st.integers(0, 1)))
+def test_rows_that_nobody_wants_may_be_left_out(join: Join, drawn: list[list[Caused]], bound: tuple[int, int]) -> None:
     """A row is sent where its x is wanted at some position of its table; whoever asks for that is told all the same."""
+    before, batch = drawn
     tables: dict[str, Rows] = {name: {} for name in TABLES}
     for one in before:
         tables = applied(tables, one.parts)

@@ -24,9 +24,9 @@ def test_what_is_left_is_what_counting_leaves(batches: list[list[tuple[int, str,
             net.add(np.array([slot]), np.array([number]), np.array([1 if came else -1]))
             wanted.setdefault(slot, Counter())[name] += 1 if came else -1
         left = list(net.take())
-        assert [one.slot for one in left] == sorted(one.slot for one in left)
-        found = {one.slot: names.texts(one.rows, one.times, came=True) for one in left}
-        gone = {one.slot: names.texts(one.rows, -one.times, came=False) for one in left}
+        assert [one.owner for one in left] == sorted(one.owner for one in left)
+        found = {one.owner: names.texts(one.rows, one.times, came=True) for one in left}
+        gone = {one.owner: names.texts(one.rows, -one.times, came=False) for one in left}
         for slot, counts in wanted.items():
             assert Counter(found.get(slot, [])) == +counts and Counter(gone.get(slot, [])) == -counts
         assert all(found[slot] or gone[slot] for slot in found)

@@ -7,13 +7,14 @@ from catalog.query.shape import Output, Shape
 from operators.control import Progress
 from overlay.answers import list_record_kernels
 from overlay.arena import key_kernels
-from overlay.index import index_kernels
+from overlay.index import index_kernels, join_index_kernels
 from overlay.maintain import join_kernels, list_kernels
 from overlay.process.jit_warmup import warm
 from overlay.table import literal_kernels
-from state import box_layout, filter_kernels, row_digest
+from state import box_layout, filter_kernels, range_set_kernels, row_digest
 from tests.overlay.edge_bench import ASK, Bench
 from tests.overlay.filter_bench import FilterBench, rows_of, stock
+from tests.overlay.join_bench import ASK as ASK_JOINED
 from tests.overlay.join_bench import JoinBench, filing, quote
 from tests.overlay.list_bench import ListBench
 
@@ -22,8 +23,8 @@ RISKY = Shape("stock", (Output("min", "price"),), (), "risk")
 
 def signatures() -> list[int]:
     modules = (
-        index_kernels, key_kernels, literal_kernels, statement_kernels, term_kernels, filter_kernels, row_digest,
-        box_layout, join_kernels, list_kernels, list_record_kernels,
+        index_kernels, join_index_kernels, range_set_kernels, key_kernels, literal_kernels, statement_kernels,
+        term_kernels, filter_kernels, row_digest, box_layout, join_kernels, list_kernels, list_record_kernels,
     )  # fmt: skip
     return [len(kernel.signatures) for module in modules for kernel in module.ENTRIES]
 
@@ -68,7 +69,14 @@ def test_no_kernel_is_compiled_for_joins() -> None:
     before, bench = signatures(), JoinBench(1, filing("f1", "A", "8-K"), quote("q1", "A", 700))
     bench.start()
     bench.records(2, (quote("q1", "A", 900),), (("filing", "f1", None), ("quote", "q1", None)))
-    assert len(bench.told()) == 3
+    bench.ask(1, "b", f"{ASK_JOINED} AND q.price <> 8 AND f.kind = '8-K'")
+    bench.answer(3, [(1, rows_of())])
+    bench.end(3)
+    bench.ask(2, "c", f"{ASK_JOINED} AND f.kind LIKE '8%'")
+    bench.answer(4, [(2, rows_of())])
+    bench.end(4)
+    bench.records(5, (quote("q1", "A", 700),), (filing("f1", "A", "8-K"),), (quote("q1", "A", 900),))
+    assert len(bench.told()) > 3
     assert signatures() == before
 
 

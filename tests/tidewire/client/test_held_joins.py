@@ -43,7 +43,7 @@ class World:
                 self.pipeline.settle()
                 self.pipeline.restart()
                 continue
-            name, key = next(iter(change.items())) if isinstance(change, dict) else change
+            name, key = next((n, change[n]) for n in TOPICS if n in change) if isinstance(change, dict) else change
             self.rows[name].pop(key, None)
             if isinstance(change, dict):
                 self.rows[name][key] = change

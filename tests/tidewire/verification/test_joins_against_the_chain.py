@@ -60,7 +60,7 @@ class Joined(Judged):
             self.stamps[topic, partition or 0][-1] += 5 * (zlib.crc32((key or b"") + (value or b"")) % 7)
 
     def make_cells(self) -> None:
-        for tables in sorted({tables for edge in self.edges for tables in edge.cells_wanted}):
+        for tables in sorted({tables for edge in self.edges for tables in edge.cells_wanted()}):
             self.apply(f"CREATE JOIN {', '.join(map(quoted, tables))}")
 
     def journal(self) -> Journal:
@@ -172,3 +172,67 @@ def test_joins_are_clean(seed: int) -> None:
 def test_what_was_lost_on_the_way_to_an_edge_is_made_up_for_by_resyncs(seed: int) -> None:
     report = verify(drive(seed, losses=True).journal())
     assert report.clean and report.unjudged == 0, report.faults
+
+
+def in_text_order(rows: list[Any]) -> list[Any]:
+    return sorted(rows, key=lambda row: json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode())
+
+
+def without_a_row(told: dict[str, Any]) -> dict[str, Any] | None:
+    side = next((name for name in ("added", "removed") if told.get(name)), None)
+    return None if side is None else {side: told[side][1:]}
+
+
+def with_a_row_again(told: dict[str, Any]) -> dict[str, Any] | None:
+    side = next((name for name in ("removed", "added") if told.get(name)), None)
+    return None if side is None else {side: [told[side][0], *told[side]]}
+
+
+def with_a_row_of_none(told: dict[str, Any]) -> dict[str, Any] | None:
+    side = next((name for name in ("removed", "added") if told.get(name)), None)
+    if side is None or [None] * len(told[side][0]) in told[side]:
+        return None
+    return {"added": in_text_order([*told["added"], [None] * len(told[side][0])])}
+
+
+def of_another_topic(told: dict[str, Any]) -> dict[str, Any] | None:
+    at = told["at"]
+    return {"at": at | {"topic": "b" if at["topic"] != "b" else "a"}} if told["kind"] == "change" else None
+
+
+def of_another_batch(told: dict[str, Any]) -> dict[str, Any] | None:
+    return {"at": told["at"] | {"batch": told["at"]["batch"] - 1}} if told["kind"] == "change" else None
+
+
+DAMAGE = {
+    "a pair missing": without_a_row,
+    "a pair twice": with_a_row_again,
+    "a pair too many": with_a_row_of_none,
+    "another topic": of_another_topic,
+    "another batch": of_another_batch,
+    "a wrong n": lambda told: {"n": told["n"] + 1},
+}
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_damage_of_what_the_chain_told_is_found(damage: str) -> None:
+    tried = 0
+    for seed in range(200):
+        choose, journal = random.Random(seed), drive(seed).journal()
+        log = choose.choice(list(journal.deliveries.records.values()))
+        made = []
+        for place, record in enumerate(log):
+            if record.key not in (b"@progress", b"@packed"):
+                told = json.loads(record.value or b"")
+                other = None if "part" in told else DAMAGE[damage](told)
+                made += [] if other is None else [(place, record._replace(value=json.dumps(told | other).encode()))]
+        if not made:
+            continue
+        place, damaged = choose.choice(made)
+        log[place] = damaged
+        assert not verify(journal).clean, (seed, damaged.value)
+        tried += 1
+        if tried == deep_examples(16):
+            break
+    assert tried

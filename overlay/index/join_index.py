@@ -4,7 +4,7 @@ Problem. A join question is a filter of joined rows. A change of one row comes, 
 partners, so 20 partners are 20 changed rows, and asking an index of filters with each of them finds the same
 subscriptions again and again.
 
-Idea. Ask with the change's own values and the list of its partners' (`join_fast_queries.py`) an index that holds the
+Idea. Ask with the change's own values and the list of its partners' (`join_queries.py`) an index that holds the
 ranges over both tables as one point (`overlay/index/range_set_index.py`). Who is met has a *run* of the partners,
 which ascend by the value that its range is about:
 
@@ -13,10 +13,10 @@ which ascend by the value that its range is about:
     b: price 9..20, size 5..5          └┘                    both are in: a row changed
 
 One index serves all virtual edges of a process; what it was asked for a record is kept for the others, found by the
-record's name. What came and went for whom is made of the runs by `join_fast_rows.py`.
+record's name. What came and went for whom is made of the runs by `overlay/maintain/join_fast_rows.py`.
 
-Who fits is said by `join_fast_form.py`; all others are followed the general way. A subscription's further conditions
-are judged for the row and for each partner of its run (`join_fast_further.py`).
+Who fits is said by `join_form.py`; all others are followed the general way. A subscription's further conditions
+are judged for the row and for each partner of its run (`join_further.py`).
 
 Invariants (`check`), beside those of the parts: 1 fixed values are counted as the entries that are in have them; 2 a
 form is there if and only if somebody is of it.
@@ -35,18 +35,21 @@ from typing import NamedTuple
 import numpy as np
 
 from catalog.query.filter_shape import FilterShape
-from catalog.schema.join import column_name
-from catalog.types.column_type import ColumnType
-from operators.timeline import Timeline
+from catalog.query.filter_terms import encode_terms
+from catalog.query.value_set import ValueSet
+from catalog.schema.join import Join, column_name
+from catalog.types.column_type import ColumnType, Kind
+from operators.timeline import NEVER, SentColumn, SentRows, Timeline
 from overlay.arena.growable_column import widened
+from overlay.index import join_index_kernels as kernels
+from overlay.index.join_form import EVERYTHING, Constants, Form, fit, join_of_two
+from overlay.index.join_further import FurtherConditions
+from overlay.index.join_queries import STEP, FormRows, KeyedRows, Step, has_both
+from overlay.index.join_values import EqualValues
 from overlay.index.range_set_index import Asked, RangeSetIndex
-from overlay.maintain import join_fast_kernels as kernels
-from overlay.maintain.join_fast_form import EVERYTHING, Constants, Form, fit, join_of_two
-from overlay.maintain.join_fast_further import FurtherConditions
-from overlay.maintain.join_fast_queries import STEP, FormRows, KeyedRows, Step, has_both
-from overlay.maintain.join_fast_values import EqualValues
 from state.change_batch import I32, I64, Bool
 from state.range_set_tree import LEAF
+from state.range_set_tree import warm as warm_tree
 
 _READINGS = 8
 """Of how many records the answers are kept, for virtual edges that are still to come to them."""
@@ -128,7 +131,7 @@ class _OfForm:
         self.further.remove(entries)
 
 
-class JoinFast:
+class JoinIndex:
     """The subscriptions of all virtual edges of a process that fit. `leaf`, `step`: see the parts; in tests tiny."""
 
     def __init__(self, leaf: int = LEAF, step: int = STEP) -> None:
@@ -317,31 +320,61 @@ def _hits(reading: _Reading, which: I64, slots: I64) -> StepHits:
 
 
 class EdgeJoins:
-    """What one virtual edge has of `fast`, by slot; nothing at first, whatever one of its number had before."""
+    """What one virtual edge has of `index`, by slot; nothing at first, whatever one of its number had before."""
 
-    def __init__(self, fast: JoinFast, edge: int) -> None:
-        self._fast = fast
+    def __init__(self, index: JoinIndex, edge: int) -> None:
+        self._index = index
         self._edge = edge
-        fast.forget(edge)
+        index.forget(edge)
 
     def clear(self) -> None:
         """Take everything out."""
-        self._fast.forget(self._edge)
+        self._index.forget(self._edge)
+
+    @property
+    def bytes_each(self) -> int:
+        """Bytes of the index for each subscription in it."""
+        return self._index.nbytes // max(len(self._index), 1)
 
     def insert(self, slots: I64, shape: FilterShape, types: Mapping[str, ColumnType], terms: Sequence[bytes]) -> Bool:
-        """Put those of `slots` in that fit, and return which do: `JoinFast.insert`."""
-        return self._fast.insert(self._edge, slots, shape, types, terms)
+        """Put those of `slots` in that fit, and return which do: `JoinIndex.insert`."""
+        return self._index.insert(self._edge, slots, shape, types, terms)
 
     def remove(self, slots: I64) -> Bool:
         """Take those of `slots` out that are in, and return which were."""
-        were = self._fast.has(self._edge, slots)
-        self._fast.remove(self._edge, slots[were])
+        were = self._index.has(self._edge, slots)
+        self._index.remove(self._edge, slots[were])
         return were
 
     def slots(self) -> I64:
         """Return the slots that are in, ascending."""
-        return self._fast.slots(self._edge)
+        return self._index.slots(self._edge)
 
     def hits(self, timeline: Timeline, join: str, record: Hashable) -> Iterator[StepHits]:
-        """Yield whom changes meet: `JoinFast.hits`."""
-        return self._fast.hits(self._edge, timeline, join, record)
+        """Yield whom changes meet: `JoinIndex.hits`."""
+        return self._index.hits(self._edge, timeline, join, record)
+
+
+def warm() -> None:
+    """Compile the kernels or load them from numba's cache, and refuse further specialisations of them.
+
+    Cost: seconds where no cache is, else 0.3 s.
+    """
+    warm_tree()
+    join, _ = Join.of(["a", "b"], [((0, "k"), (1, "k"))])
+    shape = FilterShape(join.name, ("0.k",), (), ("0.k", "1.k"), (), ())
+    index, once, known = JoinIndex(), np.zeros(1, np.int64), np.ones(1, np.bool_)
+    rows = [
+        SentRows(name, once - 1, once + NEVER, {(join.name, 0, p): once}, {"k": SentColumn(once, known)})
+        for p, name in enumerate(join.tables)
+    ]
+    range_, further = ValueSet(((0, 1),)), ValueSet(((0, 1), (3, 4)))
+    number = ColumnType(Kind.BIGINT)
+    types = {"0.k": number, "1.k": number}
+    for slot, terms in enumerate([{0: range_, 1: range_}, {0: range_, 1: further}]):
+        index.insert(0, np.array([slot]), shape, types, [encode_terms([terms])])
+    changes = (once, once, once - 1, once, once, once, ["a"], once, once, once)
+    list(index.hits(0, Timeline((rows[0], rows[1]), *changes), join.name))
+    for kernel in kernels.ENTRIES:
+        if hasattr(kernel, "disable_compile"):
+            kernel.disable_compile()

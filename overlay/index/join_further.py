@@ -2,7 +2,7 @@
 
     entry 7   q.venue <> 3, f.filed IS NULL        judged for each row that it is met by, and each of its partners
 
-Only those who have some are here. They are value sets of order codes, or NULL alone (`join_fast_form.py`).
+Only those who have some are here. They are value sets of order codes, or NULL alone (`join_form.py`).
 Cost: 0.3 KB a subscription that has some; 3 us each of those that are met in a step, and 10 ns a row and condition.
 """
 
@@ -14,9 +14,9 @@ import numpy as np
 
 from operators.timeline import SentRows
 from overlay.arena.growable_column import widened
-from overlay.maintain import join_fast_kernels as kernels
-from overlay.maintain.join_fast_form import Further
-from overlay.maintain.join_fast_queries import FormRows, Step
+from overlay.index import join_index_kernels as kernels
+from overlay.index.join_form import Further
+from overlay.index.join_queries import FormRows, Step
 from state.change_batch import I32, I64, Bool
 
 

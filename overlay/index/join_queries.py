@@ -21,9 +21,9 @@ from math import prod
 import numpy as np
 
 from operators.timeline import SentRows, Timeline
-from overlay.maintain import join_fast_kernels as kernels
-from overlay.maintain.join_fast_form import Form
-from overlay.maintain.join_fast_values import EqualValues
+from overlay.index import join_index_kernels as kernels
+from overlay.index.join_form import Form
+from overlay.index.join_values import EqualValues
 from state.change_batch import I64
 from state.distinct_numbers import distinct_numbers
 from state.order_code import INT64_MAX
@@ -36,7 +36,7 @@ Two = tuple[I64, I64]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The queries of the changes [first, last), in any order: see `join_fast_kernels.py`."""
+    """The queries of the changes [first, last), in any order: see `join_index_kernels.py`."""
 
     first: int
     last: int

@@ -6,11 +6,11 @@ from random import Random
 
 import pytest
 
-from overlay.maintain.join_fast_form import Form
-from overlay.maintain.join_fast_kernels import CHANGE, COMES, END, FIRST, GOES, MODE, STAYS
-from overlay.maintain.join_fast_queries import FormRows, KeyedRows, has_both
-from overlay.maintain.join_fast_values import EqualValues
-from tests.overlay.maintain.join_timelines import NUMBER, Drawn, Row, draw
+from overlay.index.join_form import Form
+from overlay.index.join_index_kernels import CHANGE, COMES, END, FIRST, GOES, MODE, STAYS
+from overlay.index.join_queries import FormRows, KeyedRows, has_both
+from overlay.index.join_values import EqualValues
+from tests.overlay.join_timelines import NUMBER, Drawn, Row, draw
 
 Asked = list[tuple[int, int, list[int], list[int], list[int]]]
 """Of each query: change, mode, own values, values of partners, their versions, ascending."""

@@ -14,10 +14,10 @@ from catalog.query.filter_shape import FilterShape
 from catalog.query.filter_terms import Box, decode_terms
 from catalog.schema.join import place_of
 from operators.timeline import Timeline
-from overlay.maintain.join_fast import JoinFast
+from overlay.index.join_index import JoinIndex
 from overlay.maintain.join_fast_rows import Parts, row_changes
 from tests.effort import deep_examples
-from tests.overlay.maintain.join_timelines import NAMES, TYPES, Bag, Drawn, answer, draw, question, value_of
+from tests.overlay.join_timelines import NAMES, TYPES, Bag, Drawn, answer, draw, question, value_of
 
 ALL_TYPES = {name: TYPES[place_of(name)[1]] for name in NAMES}
 Told = dict[tuple[int, int], tuple[Bag, Bag]]
@@ -25,7 +25,7 @@ Told = dict[tuple[int, int], tuple[Bag, Bag]]
 Own = dict[int, tuple[FilterShape, list[Box]]]
 
 
-def told(fast: JoinFast, edge: int, own: Own, drawn: Drawn, timeline: Timeline, record: int | None) -> Told:
+def told(fast: JoinIndex, edge: int, own: Own, drawn: Drawn, timeline: Timeline, record: int | None) -> Told:
     """Return what the fast way says is to be told: of each cause and slot the rows that went and came."""
     shown = [shape.shown for shape, _ in own.values()]
     slots = list(own)
@@ -62,7 +62,7 @@ def wanted(own: Own, drawn: Drawn) -> Told:
 class World:
     def __init__(self, seed: int) -> None:
         self.source = Random(seed)
-        self.fast = JoinFast(leaf=2, step=self.source.choice([1, 4, 1_000]))
+        self.fast = JoinIndex(leaf=2, step=self.source.choice([1, 4, 1_000]))
         self.batches = [draw(self.source) for _ in range(2)]
         self.batches = [one for one in self.batches if one.join == self.batches[0].join]
         self.timelines = [one.timeline for one in self.batches]

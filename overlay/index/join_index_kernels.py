@@ -1,4 +1,4 @@
-"""The compiled loops of the fast way of joins; `join_fast_queries.py` and `join_fast.py` say what they mean.
+"""The compiled loops of the fast way of joins; `join_queries.py` and `join_index.py` say what they mean.
 
 All of them stand in this one file, because numba's cache does not see changes in another file's functions. They take
 plain arrays; pairs are one array for each position of the join. v versions of rows of a table, m changes, q queries:

@@ -8,7 +8,7 @@ import pytest
 from catalog.types.column_type import ColumnType, Kind
 from catalog.types.order_key import order_key
 from operators.timeline import SentColumn
-from overlay.maintain.join_fast_values import EqualValues
+from overlay.index.join_values import EqualValues
 
 NUMBER, TEXT, WIDE = ColumnType(Kind.BIGINT), ColumnType(Kind.VARCHAR), ColumnType(Kind.DECIMAL, 30, 2)
 YES = np.ones(4, np.bool_)

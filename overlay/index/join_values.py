@@ -17,7 +17,7 @@ import numpy as np
 from catalog.types.column_type import ColumnType
 from catalog.types.order_key import order_key
 from operators.timeline import SentColumn
-from overlay.maintain.join_fast_form import Value
+from overlay.index.join_form import Value
 from state.change_batch import I64
 
 NONE = -1

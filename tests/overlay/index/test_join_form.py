@@ -8,7 +8,7 @@ from catalog.query.output import Output
 from catalog.query.value_set import ValueSet
 from catalog.schema.join import Join
 from catalog.types.order_key import after
-from overlay.maintain.join_fast_form import EVERYTHING, Constants, Form, Further, fit
+from overlay.index.join_form import EVERYTHING, Constants, Form, Further, fit
 from state.order_code import INT64_MAX
 
 JOIN, _ = Join.of(["a", "b"], [((0, "k"), (1, "k"))])
