@@ -169,12 +169,12 @@ def test_a_region_of_two_boxes_is_counted_by_what_meets_them(monkeypatch):
 def test_a_cycle_that_would_be_walked_too_far_is_refused_with_what_was_found(monkeypatch):
     world = CellWorld(CATALOG)
     row = {"k": 0, "y": None}
-    rows = [(t, i, {"id": i, "j": i % 2 * (t == "t"), "x": i, "v": i % 9, **row}) for t in "rst" for i in range(40)]
+    rows = [(t, i, {"id": i, "j": i % 2, "x": i, "v": i % 9, **row}) for t in "rst" for i in range(40)]
     world.commit(world.view([[each] for each in rows]))
     triangle, _ = Join.of(["r", "s", "t"], [((0, "k"), (1, "k")), ((1, "j"), (2, "j")), ((0, "v"), (2, "v"))])
     shape = FilterShape(triangle.name, ("0.id",), (), ("0.x",), (), ())
     every = Region(shape, b"[]", terms=encode_terms([{}]))
-    found = sum(40 for i in range(40) for k in range(0, 40, 2) if i % 9 == k % 9)
+    found = sum(20 for i in range(40) for k in range(40) if i % 9 == k % 9)
 
     def answered(quota: int) -> object:
         return first_rows_of(world, triangle, AnswerQuota(quota), at_once=100).answers([every], [PLAINLY]).answers[0]
