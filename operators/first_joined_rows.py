@@ -38,7 +38,7 @@ from state.change_batch import I64
 from state.filter_columns import CodedBox
 from state.row_digest import Digest as Told
 
-MOST_SUMMED = 4_000_000
+MOST_SUMMED = 10_000_000
 _ALONE = 8
 """So many regions are answered one by one: to lay out what they ask takes longer."""
 _MANY = 500
@@ -55,8 +55,7 @@ _ROWS_A_WORK = 64
 class FirstJoinedRows:
     """Answers filters of the join `relation` over the rows of `tables`, by name, as they are.
 
-    `key`: the 16 bytes under which rows are hashed. `work` counts the joined rows that were made, and one more for
-    every `_ROWS_A_WORK` rows that were looked at.
+    `key`: the 16 bytes under which rows are hashed.
     """
 
     def __init__(
@@ -76,23 +75,38 @@ class FirstJoinedRows:
         self._key = key
         self._quota = quota
         self._at_once = max(at_once, quota.rows + 1)
-        self.work = 0
+        self._looked_at = 0
         self._none = self._view([np.zeros(0, np.int64)] * joined.positions)
         self._places: dict[int, ColumnPlaces] = {}
 
+    @property
+    def work(self) -> int:
+        """How many rows were made, and one for every `_ROWS_A_WORK` rows that were looked at."""
+        return self._joined.made + self._looked_at // _ROWS_A_WORK
+
     def answers(self, regions: Sequence[Region], asked: Sequence[Asked]) -> FirstAnswers:
-        """Return the answer of each region. Cost: see the module's header. Raises ValueError for unsound terms."""
-        if not regions:
-            return FirstAnswers([], 0)
-        task = _Task(regions, asked)
-        if len(regions) <= _ALONE:
-            for i in range(len(regions)):
+        """Return the answer of each region; what several ask alike is looked for once.
+
+        Cost: see the module's header. Raises ValueError for unsound terms.
+        """
+        places: dict[tuple[int, bytes, bool, Asked], int] = {}
+        alike = [
+            places.setdefault((id(region.shape), region.terms, region.empty, how), len(places))
+            for region, how in zip(regions, asked, strict=True)
+        ]
+        first = np.unique(alike, return_index=True)[1].tolist()
+        task = _Task([regions[i] for i in first], [asked[i] for i in first])
+        self._answer(task)
+        return FirstAnswers([task.answers[i] for i in alike], task.hits)
+
+    def _answer(self, task: _Task) -> None:
+        if len(task.regions) <= _ALONE:
+            for i in range(len(task.regions)):
                 self._alone(task, i)
-        else:
-            task.hulls = self._hulls(regions)
-            rows = [np.arange(len(self._tables[table])) for table in self._join.tables]
-            self._divide(task, np.arange(len(regions)), rows)
-        return FirstAnswers([task.answers[i] for i in range(len(regions))], task.hits)
+            return
+        task.hulls = self._hulls(task.regions)
+        rows = [np.arange(len(self._tables[table])) for table in self._join.tables]
+        self._divide(task, np.arange(len(task.regions)), rows)
 
     def _hulls(self, regions: Sequence[Region]) -> dict[int, Hull]:
         """Return by column of the join what each region asks of it."""
@@ -106,7 +120,7 @@ class FirstJoinedRows:
 
     def _divide(self, task: _Task, which: I64, rows: Sequence[I64]) -> None:
         """Answer the regions `which`, of which no more than `rows` may meet any."""
-        self.work += sum(map(len, rows)) // _ROWS_A_WORK
+        self._looked_at += sum(map(len, rows))
         hulls = {column: hull.take(which) for column, hull in task.hulls.items()}
         left = self._joined.reduced(self._held(hulls, rows))
         count = self._joined.count(left)
@@ -151,18 +165,21 @@ class FirstJoinedRows:
     def _alone(self, task: _Task, i: int) -> None:
         """Answer one region by the rows that meet its own conditions."""
         region, asked = task.regions[i], task.asked[i]
-        self.work += sum(len(self._tables[table]) for table in self._join.tables) // _ROWS_A_WORK
+        self._looked_at += sum(len(self._tables[table]) for table in self._join.tables)
         (boxes,) = self._none.boxes([region])
         own = [self._projected(boxes, position) for position in range(self._joined.positions)]
         rows = self._joined.reduced([scan(self._tables[t], its) for t, its in zip(self._join.tables, own, strict=True)])
         count = self._joined.count(rows)
-        if count > self._at_once:
-            product = len(boxes) == np.prod([len(its) for its in own])
-            task.answers[i] = self._large(region, asked, rows, count, self._joined.exact and bool(product))
+        exact = self._joined.exact and len(boxes) == int(np.prod([len(its) for its in own]))
+        summed = asked.digest_only or (asked.told is not None and asked.told.count == count)
+        if exact and not summed and count > self._quota.rows:
+            task.answers[i] = self._quota.beyond(count)
+        elif count > self._at_once:
+            task.answers[i] = self._large(region, asked, rows, count if exact else 0)
             task.hits += self._quota.rows
-            return
-        found = FirstRows(self._view(self._all(rows)), self._key, _MANY, self._quota).answers([region], [asked])
-        task.answers[i], task.hits = found.answers[0], task.hits + found.rows
+        else:
+            found = FirstRows(self._view(self._all(rows)), self._key, _MANY, self._quota).answers([region], [asked])
+            task.answers[i], task.hits = found.answers[0], task.hits + found.rows
 
     def _projected(self, boxes: Sequence[CodedBox], position: int) -> list[CodedBox]:
         """Return what boxes say of the table at a position, each once."""
@@ -173,20 +190,18 @@ class FirstJoinedRows:
             found[repr(its)] = its
         return list(found.values())
 
-    def _large(self, region: Region, asked: Asked, rows: Sequence[I64], most: int, exact: bool) -> Reply | Parts:
-        """Answer a region of at most `most` joined rows, just so many if `exact`: more than there may be in memory."""
-        told_as_many = asked.told is not None and asked.told.count == most
-        if exact and (most > MOST_SUMMED or not (asked.digest_only or told_as_many)):
-            return self._quota.beyond(most)
-        total, walked, kept = Told(), 0, list[list[I64]]()
+    def _large(self, region: Region, asked: Asked, rows: Sequence[I64], count: int) -> Reply | Parts:
+        """Answer a region of `count` joined rows, 0 where that is not known: more than there may be in memory."""
+        if count > MOST_SUMMED:
+            return self._quota.beyond(count)
+        total, before, kept = Told(), self._joined.made, [[np.zeros(0, np.int64)] * self._joined.positions]
         for part in self._joined.pairs(rows, self._at_once):
             view = self._view(part)
             met = search(view, [region]).rows
             total += FirstRows(view, self._key).digest(region, asked, met)
-            walked += len(view)
             if total.count <= self._quota.rows:
                 kept.append([each[met] for each in part])
-            if walked > MOST_SUMMED:
+            if self._joined.made - before > MOST_SUMMED:
                 return self._quota.beyond(total.count, "more than ")
         if asked.told == total:
             return Same(total.count, total.low, total.high)
@@ -203,9 +218,7 @@ class FirstJoinedRows:
         return [np.concatenate(each) for each in zip(none, *self._joined.pairs(rows, self._at_once), strict=True)]
 
     def _view(self, rows: Sequence[I64]) -> JoinedRows:
-        view = JoinedRows(self._relation, self._join, self._tables, rows)
-        self.work += len(view)
-        return view
+        return JoinedRows(self._relation, self._join, self._tables, rows)
 
 
 class _Task:

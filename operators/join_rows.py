@@ -105,6 +105,7 @@ class JoinRows:
         self._sizes = [1 + max((int(of.max(initial=-1)) for of in each.values()), default=-1) for each in self._numbers]
         self._keys = [self._keys_of(link) for link in self._links]
         self.positions = len(join.tables)
+        self.made = 0
 
     @property
     def exact(self) -> bool:
@@ -141,7 +142,7 @@ class JoinRows:
     def pairs(self, rows: Sequence[I64], at_once: int = AT_ONCE) -> Iterator[list[I64]]:
         """Yield the joined rows of `rows` in parts, by position the row of each: at most `at_once` in a part.
 
-        A part may be empty: what is made on the way and joins nothing in the end counts, too.
+        A part is yielded at least for every `at_once` rows that are made on the way, be it an empty one.
         """
         partners = [_Partners.of(keys, rows[link.child]) for link, keys in zip(self._links, self._keys, strict=True)]
         none = np.zeros(0, np.int64)
@@ -153,8 +154,9 @@ class JoinRows:
         if step == len(self._links):
             yield made
             return
-        link, keys = self._links[step], self._keys[step]
+        link, keys, none = self._links[step], self._keys[step], True
         for owner, child in partners[step].of_keys(keys.parent[made[link.parent]], at_once):
+            self.made, none = self.made + len(owner), False
             both = [each[owner] if len(each) else each for each in made]
             both[link.child] = child
             for number, position in link.others:
@@ -163,6 +165,8 @@ class JoinRows:
                 agree = (found >= 0) & (found == numbers[position][both[position]])
                 both = [each[agree] if len(each) else each for each in both]
             yield from self._extended(both, step + 1, partners, at_once)
+        if none:
+            yield [np.zeros(0, np.int64)] * self.positions
 
     def _keys_of(self, link: Link) -> _Keys:
         child, parent = (self._numbers[link.classes[0]][p] for p in (link.child, link.parent))

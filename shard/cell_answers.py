@@ -108,7 +108,7 @@ def _replies(first_rows: FirstJoinedRows, asked: Sequence[_Question], left: _Lef
     while len(replies) < len(asked) and left.some:
         done = len(replies)
         step = min(_AT_ONCE * done // max(weight, 1), _WORK_AT_ONCE * done // max(work, 1), _MOST_AT_ONCE)
-        run = asked[done : done + max(_FEW, step)]
+        run = asked[done : done + (max(step, 1) if done else _FEW)]
         before = first_rows.work
         found = first_rows.answers([each.region for each in run], [each.asked for each in run])
         told = [answer for answer in found.answers if not isinstance(answer, tuple)]

@@ -166,5 +166,32 @@ def test_a_region_of_two_boxes_is_counted_by_what_meets_them(monkeypatch):
     assert isinstance(reply, Refused) and reply.message.startswith("more than ")
 
 
+def test_a_cycle_that_would_be_walked_too_far_is_refused_with_what_was_found(monkeypatch):
+    world = CellWorld(CATALOG)
+    row = {"k": 0, "y": None}
+    rows = [(t, i, {"id": i, "j": i % 2, "x": i, "v": i % 9, **row}) for t in "rst" for i in range(40)]
+    world.commit(world.view([[each] for each in rows]))
+    triangle, _ = Join.of(["r", "s", "t"], [((0, "k"), (1, "k")), ((1, "j"), (2, "j")), ((0, "v"), (2, "v"))])
+    shape = FilterShape(triangle.name, ("0.id",), (), ("0.x",), (), ())
+    every = Region(shape, b"[]", terms=encode_terms([{}]))
+    found = sum(20 for i in range(40) for k in range(40) if i % 9 == k % 9)
+
+    def answered(quota: int) -> object:
+        return first_rows_of(world, triangle, AnswerQuota(quota), at_once=100).answers([every], [PLAINLY]).answers[0]
+
+    assert len(rows_of(answered(found))) == found
+    assert answered(found - 1) == AnswerQuota(found - 1).beyond(found)
+    monkeypatch.setattr(first_joined_rows, "MOST_SUMMED", 1_000)
+    refused = answered(10)
+    assert isinstance(refused, Refused) and refused.message.startswith("more than ")
+
+
+def test_what_several_ask_alike_is_looked_for_once():
+    first_rows = first_rows_of(crowded(100), JOIN)
+    found = first_rows.answers([region((0, 99), (0, 99))] * 1_000, [PLAINLY] * 1_000)
+    assert found.rows == 10_000 and first_rows.work < 20_000
+    assert {len(reply.rows) for reply in found.answers} == {10_000}
+
+
 def test_no_regions_have_no_answers():
     assert first_rows_of(crowded(1), JOIN).answers([], []).answers == []

@@ -90,6 +90,18 @@ def test_a_cycle_has_more_at_most_and_is_said_not_to_be_exact():
     assert JoinRows(chain, [{p: np.zeros(0, np.int64) for p, _ in places} for places in chain.classes]).exact
 
 
+def test_what_is_made_on_the_way_is_counted_and_yields_parts_though_it_joins_nothing():
+    triangle, _ = Join.of(["r", "s", "t"], [((0, "k"), (1, "k")), ((1, "j"), (2, "j")), ((0, "v"), (2, "v"))])
+    alike, other = np.zeros(100, np.int64), np.ones(100, np.int64)
+    numbers = [{p: alike for p, _ in places} for places in triangle.classes]
+    lone = max(range(3), key=lambda number: 2 in numbers[number])
+    numbers[lone] = {p: alike if p < 2 else other for p in numbers[lone]}
+    joined = JoinRows(triangle, numbers)
+    parts = list(joined.pairs([np.arange(100)] * 3, 1_000))
+    assert len(parts) >= 10 and all(len(each) == 0 for part in parts for each in part)
+    assert joined.made >= 10_000
+
+
 def test_a_key_of_fifty_thousand_rows_on_both_sides_is_counted_and_looked_at_in_parts():
     join, _ = Join.of(["r", "s"], [((0, "k"), (1, "k"))])
     alike = np.zeros(50_000, np.int64)

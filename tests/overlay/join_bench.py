@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -42,6 +43,7 @@ CATALOGS = [
     Catalog(1, TABLES, cells=SERVED),
     Catalog(2, TABLES, unserved=UNSERVED),
     Catalog(3, {"quote": QUOTE}),
+    Catalog(4, TABLES, cells={CELL.name: replace(CELL, born=4)}),
 ]
 ASK = "SELECT q.price, f.kind FROM quote q JOIN filing f ON q.symbol = f.symbol WHERE q.price > 5"
 

@@ -58,8 +58,9 @@ def test_a_table_that_is_dropped_while_a_join_waits_may_come_again_or_is_settled
     assert bench.edge.refuse_held() and acks(bench) == [("a", "refused", "unknown_table")]
 
 
-@pytest.mark.parametrize(("catalog", "reason"), [(2, "cell dropped"), (3, "table dropped")])
+@pytest.mark.parametrize(("catalog", "reason"), [(2, "cell dropped"), (3, "table dropped"), (4, "cell dropped")])
 def test_a_dropped_cell_ends_its_joins_and_is_not_told_of_it(catalog: int, reason: str) -> None:
+    """One that is made again is another one."""
     bench = JoinBench(1)
     bench.start(ASK, (700, "8-K"))
     bench.take()
