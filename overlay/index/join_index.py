@@ -51,8 +51,8 @@ from state.change_batch import I32, I64, Bool
 from state.range_set_tree import LEAF
 from state.range_set_tree import warm as warm_tree
 
-_READINGS = 8
-"""Of how many records the answers are kept, for virtual edges that are still to come to them."""
+_READINGS = 4
+"""Of how many records the answers are kept, for virtual edges that are still to come to them: up to 15 MB each."""
 
 
 class Hits(NamedTuple):
@@ -86,9 +86,14 @@ class StepHits(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """What a step asks, who is met of everybody, and their runs in `partner`; of kind 0 is who is not met after all."""
+    """What the changes [first, last) asked, who is met of everybody, and their runs in `partner`.
 
-    step: Step
+    Of kind 0 is who is not met after all. What was asked and where it was met is not kept.
+    """
+
+    first: int
+    last: int
+    queries: I64
     asked: Asked
     partner: I64
     start: I64
@@ -222,7 +227,7 @@ class JoinIndex:
                 which, slots = self._index.mine(edge, reading.asked)
                 yield _hits(reading, which, slots)
                 if self._index.has_later(edge, reading.asked):
-                    again = rows.of(of).step(reading.step.first, reading.step.last)
+                    again = rows.of(of).step(reading.first, reading.last)
                     asked, which, slots = self._index.later(edge, reading.asked, again.values, _asked(of, again))
                     yield _hits(self._judged(of, rows.of(of), again, asked), which, slots)
 
@@ -255,7 +260,8 @@ class JoinIndex:
         _, *changes = rows.changes
         kernels.meet(met.query, lows, highs, step.queries, *changes, rows.xs, step.values, start, stop, kind)
         partner = of.further.sift(step, rows, met.query, met.entry, start, stop, kind)
-        return _Reading(step, asked, partner, start, stop, kind)
+        kept = Asked(asked.form, asked.moment, met._replace(point=met.point[:0]))
+        return _Reading(step.first, step.last, step.queries, kept, partner, start, stop, kind)
 
     def _kept(self, record: Hashable) -> dict[int, _Reading]:
         """Return what forms were asked for a record, by form; the oldest record is forgotten."""
@@ -313,7 +319,7 @@ def _asked(of: _OfForm, step: Step) -> I64:
 def _hits(reading: _Reading, which: I64, slots: I64) -> StepHits:
     met = reading.kind[which] > 0
     which, slots = which[met], slots[met]
-    query = reading.step.queries[reading.asked.met.query[which]]
+    query = reading.queries[reading.asked.met.query[which]]
     change, mode = query[:, kernels.CHANGE], query[:, kernels.MODE]
     hits = Hits(change, slots, mode, reading.start[which], reading.stop[which], reading.kind[which])
     return StepHits(hits, reading.partner)
