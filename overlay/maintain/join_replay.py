@@ -12,7 +12,8 @@ twice is told once, it is told at the first of them: the rows at earlier positio
 All joined rows of one cause are one change to whoever is told, so that images of it may follow one another in any
 order, and in several pieces: that bounds what is held, whatever one key has.
 
-Cost: laying the rows out (`maintain/join_rows.py`), 3 ns a partner that is looked at, 20 ns a joined row and column.
+Cost: 0.5 ms, laying the rows out (`maintain/join_rows.py`), 3 ns a partner that is looked at, 20 ns a joined row and
+column; O(piece) memory beside the timeline.
 """
 
 from __future__ import annotations
