@@ -24,6 +24,7 @@ from connectors.placement import Placement
 from connectors.record import OutRecord, RawRecords
 from connectors.topics import VIRTUAL_EDGES, Topics
 from operators.control import Control, EpochBegins, Offsets, Progress, RegisterAll, encode_control
+from overlay.index.join_index import JoinIndex
 from overlay.machine.virtual_edge import VirtualEdge
 from overlay.subscriptions.summaries import PATIENT, Patience
 from shard.bounds import Bounds
@@ -47,7 +48,7 @@ class PurePipeline:
     timestamp the number of records appended before it anywhere. `clock` is the time that progress tells, in seconds
     since 1970; whoever wants time to pass adds to it. `stamps` has the timestamps of `logs`, and `groups` the states of
     groups by name. `place` says which groups there are; as in the stack, each shard is alone in one, and each cell is
-    one. `bounds` are what subscriptions may make a shard hold.
+    one. `bounds` are what subscriptions may make a shard hold. The edges share an index of joins, as in one process.
     """
 
     def __init__(
@@ -76,6 +77,7 @@ class PurePipeline:
         self._bounds: tuple[Offsets, Offsets] = ({}, {})
         self._fed: Positions = defaultdict(int)
         self._committed: dict[int, int] = {}
+        self._joins = JoinIndex()
         self.edges = [self._edge(number) for number in range(virtual_edges)]
         self._announced = False
 
@@ -91,6 +93,12 @@ class PurePipeline:
         self._appended += 1
 
     def apply(self, ddl: str) -> Catalog:
+        """Declare DDL, and let everything come to rest. Raises CatalogError, and then nothing has changed."""
+        catalog = self.declare(ddl)
+        self.settle()
+        return catalog
+
+    def declare(self, ddl: str) -> Catalog:
         """Append DDL to the catalog and announce it. Raises CatalogError, and then nothing has changed."""
         catalog = apply_ddl(self.catalog, ddl, len(self._catalogs))
         if self._planned is not None:
@@ -103,7 +111,6 @@ class PurePipeline:
             self._announce(RegisterAll(self.epoch, catalog.version))
             self._announced = True
         self.tell_progress()
-        self.settle()
         return catalog
 
     @property
@@ -180,8 +187,9 @@ class PurePipeline:
 
     def _edge(self, number: int) -> VirtualEdge:
         return VirtualEdge(
-            number, self._virtual_edges, self.topics, lambda version: self._catalogs[version], self._patience
-        )
+            number, self._virtual_edges, self.topics, lambda version: self._catalogs[version], self._patience,
+            joins=self._joins,
+        )  # fmt: skip
 
     # -- the engine -----------------------------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from catalog.sql.names import quoted
+from overlay.subscriptions.summaries import PATIENT, Patience
 from tests.effort import deep_examples
 from tests.tidewire.verification.test_against_the_chain import EDGES, Judged
 from tidewire.verification.records.journal import Journal
@@ -49,8 +50,8 @@ CONDITIONS = {
 class Joined(Judged):
     """Whose partitions have clocks that jump, and whose edges ask for cells."""
 
-    def __init__(self) -> None:
-        super().__init__(virtual_edges=EDGES)
+    def __init__(self, patience: Patience = PATIENT) -> None:
+        super().__init__(EDGES, patience)
         self.lsn = 0
         self.rows: dict[int, dict[str, Any]] = {}
 
