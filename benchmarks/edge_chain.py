@@ -18,6 +18,7 @@ from connectors.topics import Topics
 from operators.control import EpochBegins, Progress, RegisterAll, encode_control
 from overlay.machine.virtual_edge import VirtualEdge
 from shard.pipeline import GroupSpec, process_group
+from state.change_batch import I64
 
 PORTION = 10_000
 TOPICS = Topics()
@@ -27,18 +28,19 @@ class EdgeChain:
     """A shard of the one table of `catalog`, and a virtual edge, batch by batch; `stages` counts what each has taken.
 
     home: how many virtual edges the shard knows; the one that is here is number 0.
+    cell: the name of a cell, which stands in the place of the shard then.
     """
 
-    def __init__(self, catalog: Catalog, home: int = 1) -> None:
+    def __init__(self, catalog: Catalog, home: int = 1, cell: str | None = None) -> None:
         self.stages = Stages()
         self.edge = VirtualEdge(0, home, TOPICS, lambda _: catalog)
-        (self._relation,) = catalog.relations.values()
-        self._spec = GroupSpec(0, self._relation.shard, catalog, TOPICS, home)
+        self._relation = next(iter(catalog.relations.values()))
+        self._spec = GroupSpec(0, cell or self._relation.shard, catalog, TOPICS, home)
         self._state: bytes | None = None
         self._batch = 0
         self._offset = 0
         self._versions = 0
-        for record in (EpochBegins(0, 0), RegisterAll(0, 0)):
+        for record in (EpochBegins(0, catalog.version), RegisterAll(0, catalog.version)):
             self._give(b"@control", encode_control(record))
         self.edge.take()
 
@@ -61,14 +63,17 @@ class EdgeChain:
         self, rows: Sequence[bytes | None], registrations: Sequence[bytes] = (), keys: Sequence[bytes] | None = None
     ) -> list[OutRecord]:
         """Let the shard take rows and registrations, and the edge what it says; return what the edge has written."""
-        shard, topic = self._relation.shard.encode(), self._relation.topic
-        asked = _records([shard] * len(registrations), registrations, TOPICS.registrations)
-        taken = [asked, _records(keys or [None] * len(rows), rows, topic)]
+        return self.run_records([records(keys or [None] * len(rows), rows, self._relation.topic)], registrations)
+
+    def run_records(self, published: Sequence[RawRecords], registrations: Sequence[bytes] = ()) -> list[OutRecord]:
+        """Do what `run_batch` does, with rows of any tables."""
+        asked = records([self._spec.group.encode()] * len(registrations), registrations, TOPICS.registrations)
+        taken = [asked, *published]
         with self.stages.count("shard"):
             result = process_group(self._spec, self._batch, self._state, [part for part in taken if len(part.values)])
         self._state = result.state
         mine = [r for r in result.out if r.topic == TOPICS.notifications and r.partition in (None, 0)]
-        progress = encode_control(Progress(0, self._batch, 0, "2026-03-01T00:00:00Z"))
+        progress = encode_control(Progress(0, self._batch, self._spec.catalog.version, "2026-03-01T00:00:00Z"))
         with self.stages.count("edge"):
             for record in mine:
                 if record.value is not None:
@@ -87,6 +92,9 @@ def _values(records: Sequence[OutRecord], topic: str) -> list[bytes]:
     return [record.value for record in records if record.topic == topic and record.value is not None]
 
 
-def _records(keys: Sequence[bytes | None], values: Sequence[bytes | None], topic: str) -> RawRecords:
-    places = np.arange(len(values))
+def records(
+    keys: Sequence[bytes | None], values: Sequence[bytes | None], topic: str, places: I64 | None = None
+) -> RawRecords:
+    """Return records of one partition at `places`, which are offsets and times; at the first ones if not given."""
+    places = np.arange(len(values)) if places is None else places
     return RawRecords(topic, list(keys), list(values), np.zeros(len(values), np.int32), places, places)
