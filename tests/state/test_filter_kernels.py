@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from state import filter_kernels as kernels
+from state import filter_match
 from state.order_code import INT64_MAX, INT64_MIN
 
 ENDS = [INT64_MIN, INT64_MIN + 1, -1, 0, 1, 7, INT64_MAX - 1, INT64_MAX]
@@ -23,8 +24,8 @@ def test_a_value_is_within_one_of_some_intervals() -> None:
     pairs = [(INT64_MIN, INT64_MIN), (-1, 0), (7, INT64_MAX - 1)]
     bounds = np.array([(5, 5), *pairs, (0, 0)])
     for value in ENDS:
-        assert kernels._within(bounds, 1, 4, value) == any(lo <= value <= hi for lo, hi in pairs)
-        assert not kernels._within(bounds, 2, 2, value)
+        assert filter_match._within(bounds, 1, 4, value) == any(lo <= value <= hi for lo, hi in pairs)
+        assert not filter_match._within(bounds, 2, 2, value)
 
 
 def test_an_end_that_has_no_other_code_stays() -> None:
