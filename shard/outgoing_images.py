@@ -12,6 +12,7 @@ from operators.row_images import Images
 from operators.wire.images import width_of
 from shard.shared_sizes import SharedSizes
 from state.byte_runs import RECORD_BYTES, run_end
+from state.byte_table import Strings
 from state.causes import Causes
 from state.change_batch import I64, Bool, ChangeBatch
 
@@ -69,7 +70,8 @@ class _Sizes:
         self._shared: list[SharedSizes] = []
         for column in columns:
             if column.texts:
-                lengths = np.array([len(text.encode()) + _BYTES_A_TEXT for text in column.texts], np.int64)
+                texts = column.texts if isinstance(column.texts, Strings) else Strings.of(column.texts)
+                lengths = texts.lengths + _BYTES_A_TEXT
                 apart = column.apart
                 by = np.concatenate([np.flatnonzero(apart), np.flatnonzero(column.new_known)])
                 text = np.concatenate([column.old[apart], column.new[column.new_known]])

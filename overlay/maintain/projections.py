@@ -112,8 +112,8 @@ class Projector:
         return name
 
     def _sides(self, entry: ShapeEntry, by_key: bool, columns: list[ImageColumn]) -> tuple[Side, Side]:
-        old = [RowColumn(column.old, column.old_known, column.texts) for column in columns]
-        new = [RowColumn(column.new, column.new_known, column.texts) for column in columns]
+        old = [RowColumn(column.old, column.old_known, column.listed) for column in columns]
+        new = [RowColumn(column.new, column.new_known, column.listed) for column in columns]
         return self._side(entry, by_key, old), self._side(entry, by_key, new)
 
     def _side(self, entry: ShapeEntry, by_key: bool, columns: list[RowColumn]) -> Side:

@@ -303,12 +303,13 @@ class _TableFilters:
             if column is None:  # nobody wants it any more, or nobody of this bucket
                 continue
             old_known[:, number], new_known[:, number] = column.old_known, column.new_known
-            if column.texts is None:
+            texts = column.listed
+            if texts is None:
                 old[:, number], new[:, number] = column.old, column.new
                 continue
             differs = (column.old != column.new) | (column.old_known != column.new_known)
             changed |= differs.astype(np.uint64) << np.uint64(number & 63)
-            of_text = self._of_texts(name, column.texts)
+            of_text = self._of_texts(name, texts)
             old[:, number], new[:, number] = of_text[column.old], of_text[column.new]
         return old, old_known, packed.rows <= 0, new, new_known, packed.rows >= 0, changed
 
