@@ -84,9 +84,15 @@ class Projector:
         """
         kinds, kind = np.unique(shape.astype(np.int64) * 2 + keyed, return_inverse=True)
         entries: dict[SelectList, ShapeEntry] = {}
-        named = [self._named(one // 2, bool(one % 2), entries) for one in kinds.tolist()]
+        numbers: dict[SelectList, int] = {}
+        number_of = np.zeros(len(kinds), np.int64)
+        for i, one in enumerate(kinds.tolist()):
+            entry = self._shapes[one // 2]
+            name = entry.shown_list, entry.keys if one % 2 else ()
+            number = number_of[i] = numbers.setdefault(name, len(numbers))
+            if number == len(entries):
+                entries[name] = entry
         lists, width = list(entries), len(packed)
-        number_of = np.array([lists.index(name) for name in named], np.int64)
         pairs, place = distinct_numbers(number_of[kind] * width + change)
         number, changes = np.divmod(pairs, width)
         ends = np.searchsorted(number, np.arange(len(lists) + 1)).tolist()
@@ -103,13 +109,6 @@ class Projector:
         types = [type_ for type_ in entry.types if type_ is not None]
         columns = [_column_of(values, type_) for values, type_ in zip(turned(rows), types, strict=True)]
         return self._hashes([columns[i] for i in entry.keys] if keyed else columns)
-
-    def _named(self, shape: int, keyed: bool, entries: dict[SelectList, ShapeEntry]) -> SelectList:
-        """Return the SELECT list of a shape, and note the shape as somebody's who has it."""
-        entry = self._shapes[shape]
-        name = entry.shown_list, entry.keys if keyed else ()
-        entries.setdefault(name, entry)
-        return name
 
     def _sides(self, entry: ShapeEntry, by_key: bool, columns: list[ImageColumn]) -> tuple[Side, Side]:
         old = [RowColumn(column.old, column.old_known, column.listed) for column in columns]
