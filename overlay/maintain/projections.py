@@ -83,21 +83,18 @@ class Projector:
         A hit is a change, the number of its subscriber's shape, and whether that is told by the key.
         """
         kinds, kind = np.unique(shape.astype(np.int64) * 2 + keyed, return_inverse=True)
-        entries: dict[SelectList, ShapeEntry] = {}
-        numbers: dict[SelectList, int] = {}
+        entries: dict[SelectList, tuple[int, ShapeEntry]] = {}
         number_of = np.zeros(len(kinds), np.int64)
         for i, one in enumerate(kinds.tolist()):
             entry = self._shapes[one // 2]
             name = entry.shown_list, entry.keys if one % 2 else ()
-            number = number_of[i] = numbers.setdefault(name, len(numbers))
-            if number == len(entries):
-                entries[name] = entry
+            number_of[i], _ = entries.setdefault(name, (len(entries), entry))
         lists, width = list(entries), len(packed)
         pairs, place = distinct_numbers(number_of[kind] * width + change)
         number, changes = np.divmod(pairs, width)
         ends = np.searchsorted(number, np.arange(len(lists) + 1)).tolist()
         sides, same = [], []
-        for one, ((_, keys), entry) in enumerate(entries.items()):
+        for (_, keys), (one, entry) in entries.items():
             columns = _columns(packed, entry, changes[ends[one] : ends[one + 1]])
             sides.append(self._sides(entry, bool(keys), columns))
             same.append(_same([columns[i] for i in keys] or columns))
