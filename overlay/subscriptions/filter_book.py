@@ -45,9 +45,11 @@ from state.change_batch import I64, Bool
 from state.errors import TidewireError
 from state.filter_columns import CodedBox, FilterColumns, interest_of
 from state.filter_index import FilterIndex
+from state.filter_match import TOGETHER
 
 _HITS_AT_ONCE = 500_000
-_FIRST_STEP, _LARGEST_STEP = 64, 4_096
+_FIRST_STEP, _GROWTH, _LARGEST_STEP = 64, 8, TOGETHER
+"""Changes that are asked about at once: how many hits they have is not known before, but many together are cheaper."""
 Bound = int | bytes
 
 
@@ -257,8 +259,10 @@ class _TableFilters:
             if len(change):
                 yield Hits(change.astype(np.int64) + start, slot, kind.astype(np.int64))
             start = part.stop
-            few = len(change) * 2 < _HITS_AT_ONCE
-            step = min(step * 2, _LARGEST_STEP) if few else max(step // 2, 1)
+            if len(change) * _GROWTH < _HITS_AT_ONCE:
+                step = min(step * _GROWTH, _LARGEST_STEP)
+            elif len(change) * 2 > _HITS_AT_ONCE:
+                step = max(step // 2, 1)
 
     def _number(self, needed: dict[str, ColumnType]) -> None:
         """Number the columns that a shape needs."""
