@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from catalog.query.channel import ImageChannel
-from operators.row_images import Images
+from operators.row_images import ImageColumn, Images
 from operators.wire.images import width_of
 from shard.shared_sizes import SharedSizes
 from state.byte_runs import RECORD_BYTES, run_end
+from state.byte_table import Strings
 from state.causes import Causes
 from state.change_batch import I64, Bool, ChangeBatch
 
@@ -50,9 +52,13 @@ class OutgoingImages:
     def split(self) -> Iterator[OutgoingImages]:
         """Cut into runs of which each is estimated at `RECORD_BYTES` or less, or is one image.
 
-        Where it is cut must stay as it is within a format (`Outgoing.split`). Cost: O(images log images) a run.
+        Where it is cut must stay as it is within a format (`Outgoing.split`). Cost: O(images log images) a run, but
+        O(images) where one record has room for all.
         """
         sizes, start, count = _Sizes(self.images), 0, len(self.seq)
+        if count and sizes.most <= RECORD_BYTES:
+            yield self
+            return
         while start < count:
             end = run_end(sizes.of, start, count, RECORD_BYTES)
             yield self if end - start == count else self.take(slice(start, end))
@@ -66,17 +72,28 @@ class _Sizes:
         columns = list(images.columns.values())
         self._fixed = _BYTES_A_COLUMN * (len(columns) + 1)
         self._each = _BYTES_A_CHANGE + sum(map(width_of, columns))
-        self._shared: list[SharedSizes] = []
-        for column in columns:
-            if column.texts:
-                lengths = np.array([len(text.encode()) + _BYTES_A_TEXT for text in column.texts], np.int64)
-                apart = column.apart
-                by = np.concatenate([np.flatnonzero(apart), np.flatnonzero(column.new_known)])
-                text = np.concatenate([column.old[apart], column.new[column.new_known]])
-                order = np.argsort(by, kind="stable")
-                self._shared.append(SharedSizes(by[order], text[order], lengths))
+        self._texts = [(column, _lengths(column.texts)) for column in columns if column.texts]
+        self.most = self._fixed + len(images) * self._each + sum(int(lengths.sum()) for _, lengths in self._texts)
+        """The size of all of them, if each text is named."""
+
+    @cached_property
+    def _shared(self) -> list[SharedSizes]:
+        return [_shared(column, lengths) for column, lengths in self._texts]
 
     def of(self, start: int, end: int) -> int:
         """Return the size of the images from `start` to `end`."""
         shared = sum(each.of(start, end) for each in self._shared)
         return self._fixed + (end - start) * self._each + shared
+
+
+def _lengths(texts: Strings | list[str]) -> I64:
+    return (texts if isinstance(texts, Strings) else Strings.of(texts)).lengths + _BYTES_A_TEXT
+
+
+def _shared(column: ImageColumn, lengths: I64) -> SharedSizes:
+    """Return which change names which texts, of these lengths."""
+    apart, known = column.apart, column.new_known
+    by = np.concatenate([np.flatnonzero(apart), np.flatnonzero(known)])
+    text = np.concatenate([column.old[apart], column.new[known]])
+    order = np.argsort(by, kind="stable")
+    return SharedSizes(by[order], text[order], lengths)

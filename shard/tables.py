@@ -33,7 +33,17 @@ from operators.channel_binding import ChannelBinding, OrderingKey
 from operators.channel_kinds import bind
 from operators.operator import Answers, Outcome
 from operators.reply import Rows
-from state import a2b_tree, best_tree, byte_table, key_runs, ordering, rank_order, row_store, text_rank
+from state import (
+    a2b_tree,
+    best_tree,
+    byte_table,
+    key_runs,
+    ordering,
+    rank_order,
+    row_store,
+    text_rank,
+    version_pairs,
+)
 from state.blob import Section
 from state.change_batch import ChangeBatch
 from state.ordering import Ordering
@@ -292,11 +302,13 @@ def warm() -> None:
     for x in range(2):
         codes, valid = np.full((4, 2), x, np.int64), np.ones((4, 2), np.bool_)
         live, partition, offset = np.ones(2, np.bool_), np.zeros(2, np.int32), np.zeros(2, np.int64)
-        table.apply(ChangeBatch([b"1", b"2"], live, codes, valid, {1: ["h", f"g{x}"]}, partition, offset), ["y"])
+        table.apply(
+            ChangeBatch([b"1", b"2"], live, codes, valid, {1: ["h", f"g{x}"]}, partition, offset), ["y", "g"], True
+        )
     table.first([Region(best, group_key(("h",)))])
     table.snapshot([*(Region(shape, group_key(("h",))) for shape in shapes), Region(ranked, b"[]", b"", b"\xff")])
     key_runs.key_runs(table.stored.still().codes, (0,), np.zeros(1, np.int32), np.zeros((1, 1), np.int64))
-    modules = (byte_table, text_rank, row_store, ordering, key_runs, a2b_tree, rank_order, best_tree)
+    modules = (byte_table, text_rank, row_store, ordering, key_runs, a2b_tree, rank_order, best_tree, version_pairs)
     for kernel in (kernel for module in modules for kernel in module.ENTRIES):
         if isinstance(kernel, Dispatcher):
             kernel.disable_compile()

@@ -12,7 +12,7 @@ This is all that an index has to keep: its bits are made from here anew whenever
 Invariants (`check`): 1 a place is free, or a record of a slot from whose first box its chain leads there; 2 a record
 says that its slot has several boxes if and only if it has; 3 `len` is the number of slots.
 Cost: 64 bytes a box, 24 a condition beyond the first two intervals, 16 an interval of those that have not just one;
-12 bytes a slot. What went leaves holes in `rest` and `bounds` until the boxes move.
+4 bytes a slot. What went leaves holes in `rest` and `bounds` until the boxes move.
 """
 
 from __future__ import annotations
@@ -40,7 +40,6 @@ class FilterBoxes:
         self.bounds: I64 = np.zeros((0, 2), np.int64)
         self.following: I32 = np.zeros(0, np.int32)
         self.first: I32 = np.zeros(0, np.int32)
-        self.stamp: I64 = np.zeros(0, np.int64)
         self.scratch: I64 = np.empty((MOST_CONDITIONS, 3), np.int64)
         """Room for the conditions of one box, which kernels use."""
         self.places = 0
@@ -65,7 +64,7 @@ class FilterBoxes:
     def nbytes(self) -> int:
         """Bytes of all columns."""
         columns: tuple[npt.NDArray[Any], ...] = (
-            self.rec, self.rest, self.bounds, self.following, self.first, self.stamp,
+            self.rec, self.rest, self.bounds, self.following, self.first,
         )  # fmt: skip
         return sum(column.nbytes for column in columns)
 
@@ -88,7 +87,6 @@ class FilterBoxes:
         if not len(slots):
             return np.zeros(0, np.int64)
         self.first = grown(self.first, int(slots.max()) + 1, -1)
-        self.stamp = grown(self.stamp, len(self.first))
         if (self.first[slots] >= 0).any() or len(np.unique(slots)) < len(slots):
             raise ValueError("cannot insert filters: expected slots that are not in, each once; remove them first")
         places = self._take(int(filters.boxes[-1]))
@@ -130,7 +128,7 @@ class FilterBoxes:
     def move(self, order: I64, cuts: Cuts) -> None:
         """Write the boxes anew: the one at order[i] at place i. `order` has all of them. Cost: 0.3 us a box."""
         rests, ends = int(self.asked(order)[0].sum()), self._ends
-        rec, rest = np.zeros((len(order), 8), np.int64), np.zeros((rests, 3), np.int64)
+        rec, rest = grown(self.rec[:0], len(order)), np.zeros((rests, 3), np.int64)
         bounds = np.zeros((ends, 2), np.int64)
         self._rests, self._ends = kernels.move(
             order, self.rec, self.rest, self.bounds, cuts.cuts, cuts.counts, cuts.share, rec, rest, bounds, self.scratch

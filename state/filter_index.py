@@ -16,13 +16,18 @@ value is here". An OR over the row's lines, one a column, leaves the boxes that 
 
 A line has 512 bits, so boxes come in *segments* of 512, with lines for the columns that one of them asks for. A *zone*
 of a segment has, for every column, the cells that at least one of its boxes lets through; where a value of the row is
-in none of them the segment is passed over, and so are `fan` segments at once by a zone of theirs. For that boxes stand
-beside their like (`state/box_layout.py`), and cells hold about as many rows each (`state/filter_cuts.py`).
+in none of them the segment is passed over; which ones are is an AND of bits, too. For that boxes stand beside their
+like (`state/box_layout.py`), and cells hold about as many rows each (`state/filter_cuts.py`).
 
-A change is its old and its new image. Boxes that either may meet are candidates, found in one pass where no value
-moved to another cell, and each is judged on both images: was, now -> left, entered, stayed within. Where no changed
-column is of interest to a candidate it is dropped unread. The boxes of one slot are a chain: the first of them that is
-a candidate judges all of them, so that a change says one thing of a slot.
+A change is its old and its new image. Boxes that either may meet are candidates, and each is judged on both images:
+was, now -> left, entered, stayed within. The images are apart in few columns, so they have most lines in common, and of
+the others a box is out where it stands against both. Whom no changed column is of interest to is out before all, by
+lines of their own; then come the lines with the most bits, until nobody is left: half of them are not read. The boxes
+of one slot are a chain: the first of those that either image meets judges all of them, so that a change says one thing
+of a slot.
+
+The lines of many filters fit no cache, those of a segment do. So changes are taken together and judged segment by
+segment; their hits are sorted by change at the end, by counting.
 
 Everything is *laid anew*, lazily before rows go through, when a quarter of the boxes came or went since, when there is
 a sample of rows where there was none or a far larger one, or when rows meet more than 64 candidates for each hit (a row
@@ -54,7 +59,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from state import box_layout
+from state import box_layout, filter_match
 from state import filter_kernels as kernels
 from state.box_layout import lay_out
 from state.change_batch import I32, I64, Bool
@@ -62,7 +67,8 @@ from state.filter_bits import FilterBits
 from state.filter_boxes import FilterBoxes
 from state.filter_columns import CodedBox, FilterColumns
 from state.filter_cuts import ENOUGH, SAMPLE, Cuts, RowSample
-from state.filter_kernels import CANDIDATES, U64
+from state.filter_kernels import U64, WORDS
+from state.filter_match import TOGETHER
 from state.order_code import INT64_MAX, INT64_MIN
 from state.read_only import read_only
 
@@ -70,7 +76,6 @@ LEFT, ENTERED, WITHIN = 1, 2, 3
 """Kinds of hits; WITHIN says that a column of interest may have changed."""
 
 SEGMENT = 512
-FAN = 32
 _FEWEST_HITS = 1_024
 _DUE_PART = 4
 _DUE_CANDIDATES = 64
@@ -91,16 +96,15 @@ class Hits(NamedTuple):
 class FilterIndex:
     """Filters by slot, over rows of `columns` order codes."""
 
-    def __init__(self, columns: int, segment: int = SEGMENT, fan: int = FAN) -> None:
-        """Make an empty index. `segment`, boxes, is 64, 128, 256 or 512; `fan` segments share an upper zone."""
+    def __init__(self, columns: int, segment: int = SEGMENT) -> None:
+        """Make an empty index. `segment`, boxes, is 64, 128, 256 or 512."""
         if segment not in (64, 128, 256, 512):
             raise ValueError(f"expected segments of 64, 128, 256 or 512 boxes, got {segment}")
         self._columns = columns
         self._boxes = FilterBoxes()
-        self._bits = FilterBits(self._width, segment, fan)
+        self._bits = FilterBits(self._width, segment)
         self._cuts = Cuts.none(self._width)
         self._sample = RowSample(self._width)
-        self._epoch = 1
         self._turnover = 0
         self._due = False
         self._learned = 0
@@ -214,6 +218,7 @@ class FilterIndex:
         self._boxes.move(self._order(), self._cuts)
         self._bits.clear(self._width)
         self._bits.mark(np.arange(self._boxes.places), self._boxes, self._cuts)
+        self._bits.rank(self._cuts.share)
         self._turnover, self._due = 0, False
         self._watched[:] = 0
 
@@ -311,22 +316,29 @@ class FilterIndex:
 
     def _run(self, rows: Sequence[npt.NDArray[Any]]) -> tuple[Hits, int]:
         """Return all hits of changes, the columns of `kernels.match`, and how many candidates were looked at."""
-        boxes, m = self._boxes, len(rows[0])
+        boxes, m, width = self._boxes, len(rows[0]), self._width
         cells = self._cuts.cells(rows[0], rows[1]), self._cuts.cells(rows[3], rows[4])
-        kept = (boxes.rec, boxes.rest, boxes.bounds, boxes.first, boxes.following, boxes.stamp)
-        pieces, counted = list[Hits](), np.zeros(2, np.int64)
-        scratch = np.empty(8, np.uint64), np.empty(8, np.uint64), np.empty(512, np.int64)
-        start, room = 0, max(_FEWEST_HITS, 2 * m)
+        kept = (boxes.rec, boxes.rest, boxes.bounds, boxes.first, boxes.following)
+        scratch = (
+            np.empty(TOGETHER, np.uint64), np.empty((TOGETHER, width + 1), np.int32),
+            np.empty((64, TOGETHER), np.int32), np.empty(64, np.int64), np.empty(WORDS, np.uint64),
+            np.empty(64 * WORDS, np.int64),
+        )  # fmt: skip
+        pieces, candidates, start, room = list[Hits](), 0, 0, max(_FEWEST_HITS, 2 * m)
         while start < m:
-            out = Hits(np.empty(room, np.int32), np.empty(room, np.int64), np.empty(room, np.int8))
-            start, count = kernels.match(
-                *rows, *cells, *self._bits.arrays, *kept, self._epoch, start, *out, counted, *scratch
-            )
-            self._epoch += m
-            pieces.append(Hits(out.change[:count], out.slot[:count], out.kind[:count]))
+            out, begin = _room(room), start
+            start, count, looked = filter_match.match(*rows, *cells, *self._bits.arrays, *kept, start, *out, *scratch)
+            pieces.append(_room(count))
+            found = [read_only(column[:count]) for column in out]
+            filter_match.in_order(*found, begin, np.zeros(start - begin, np.int64), *pieces[-1])
+            candidates += looked
             room *= 2
         change, slot, kind = zip(*pieces, strict=True)
-        return Hits(np.concatenate(change), np.concatenate(slot), np.concatenate(kind)), int(counted[CANDIDATES])
+        return Hits(np.concatenate(change), np.concatenate(slot), np.concatenate(kind)), candidates
+
+
+def _room(hits: int) -> Hits:
+    return Hits(np.empty(hits, np.int32), np.empty(hits, np.int64), np.empty(hits, np.int8))
 
 
 def warm() -> None:
@@ -339,6 +351,6 @@ def warm() -> None:
     index.match(codes, there, there[:, 0], codes + 1, there, there[:, 0])
     index.insert(65, [box], [0])
     index.remove(0)
-    for kernel in (*kernels.ENTRIES, *box_layout.ENTRIES):
+    for kernel in (*kernels.ENTRIES, *filter_match.ENTRIES, *box_layout.ENTRIES):
         if hasattr(kernel, "disable_compile"):
             kernel.disable_compile()

@@ -1,7 +1,8 @@
-"""The compiled loops of the index of filters; `filter_index.py` says what they mean.
+"""The compiled loops that write the boxes of an index of filters and their bits; `filter_index.py` says what they mean.
 
-All of them stand in this one file, because numba's cache does not see changes in another file's functions. They take
-plain arrays, which their owners make (writable, C-contiguous, of the types below); c columns, s segments, p places:
+They stand in one file, because numba's cache does not see changes in another file's functions; those that look boxes
+up stand in `filter_match.py`. They take plain arrays, which their owners make (writable, C-contiguous, of the types
+below); c columns, s segments, p places:
 
     rec      int64[p, 8]      a box, one line of the processor's cache: INTEREST, HEAD, lo and width of its two most
                               selective intervals, REST, SLOT
@@ -10,14 +11,16 @@ plain arrays, which their owners make (writable, C-contiguous, of the types belo
     rest     int64[r, 3]      conditions that are not in `rec`, those of a box from rec[p, REST] on; as FilterColumns
     bounds   int64[q, 2]      intervals of the conditions that have not just one
     first    int32[slots]     the first box of a slot, -1 where it is not in;  next int32[p] the next of its slot, or -1
-    stamp    int64[slots]     the change for which a slot of several boxes was judged last
     cuts     int64[c, 63]     counts[c] of them ascend, then INT64_MAX; the cell of a value is how many of those are
                               <= it; NULL has cell 63
     block    int32[s, c]      the block of lines of a column in a segment, -1 where none of its boxes asks for it
     known    int32[s, c]      the columns of a segment that have a block, the first many[s] of them
     lines    uint64[b * 512]  line block * 64 + cell, 8 words, a bit a box: cannot hold where the value is in the cell
     alive    uint64[s, 8]     the places that are boxes
-    zone     uint64[s, c]     the cells that at least one box of the segment lets through;  upper: of `fan` segments
+    heard    uint64[s, h, 8]  a bit a box: a change of the columns c with c & 63 = h is of interest to it
+    zone     uint64[s, c]     the cells that at least one box of the segment lets through
+    gate     uint64[g, c, 64] the same by cell, a bit a segment: of 64 segments
+    cares    uint64[g, h]     a bit a segment: whether one of its boxes has interest h
     cells    uint8[m, c]      of the rows of a batch
 
 A segment has 1 << shift places, at most 512; lines and `alive` have 512 bits in any case.
@@ -46,8 +49,6 @@ BLOCK = 64 * WORDS
 """Words of a block of lines, one line a cell."""
 SEVERAL = 1 << 48
 """Bit of HEAD."""
-CANDIDATES, SEGMENTS = 0, 1
-"""Places of what `match` counts."""
 
 _ENTRY = {"cache": True, "_nrt": False}
 _INNER = {"cache": True, "_nrt": False, "forceinline": True}
@@ -292,20 +293,40 @@ def learn(
 
 
 @numba.njit(**_INNER)
-def _open(zone: U64, s: int, conditions: I64, n: int) -> None:
+def _let(zone: U64, gate: U64, s: int, c: int, through: np.uint64) -> None:
+    """Let cells through in the zone of a segment."""
+    fresh = through & ~zone[s, c]
+    zone[s, c] |= through
+    while fresh != np.uint64(0):
+        gate[s >> 6, c, _lowest(fresh)] |= np.uint64(1) << np.uint64(s & 63)
+        fresh &= fresh - np.uint64(1)
+
+
+@numba.njit(**_INNER)
+def _open(zone: U64, gate: U64, s: int, conditions: I64, n: int) -> None:
     """Let a zone let everything through in the columns that a box of it does not ask for."""
     for c in range(zone.shape[1]):
         asked = False
         for j in range(n):
             asked = asked or (conditions[j, 0] & 0xFFFF) == c
         if not asked:
-            zone[s, c] = ~np.uint64(0)
+            _let(zone, gate, s, c, ~np.uint64(0))
+
+
+@numba.njit(**_INNER)
+def _hear(heard: U64, cares: U64, s: int, w: int, bit: np.uint64, interest: np.uint64, on: bool) -> None:
+    """Set or clear the bits of a box in the lines of what it is interested in."""
+    while interest != np.uint64(0):
+        h = _lowest(interest)
+        interest &= interest - np.uint64(1)
+        heard[s, h, w] = heard[s, h, w] | bit if on else heard[s, h, w] & ~bit
+        cares[s >> 6, h] |= np.uint64(1) << np.uint64(s & 63)
 
 
 @numba.njit(**_ENTRY)
 def mark(
     places: I64, shift: int, on: bool, rec: I64, rest: I64, bounds: I64, cuts: I64, counts: I64, block: I32,
-    lines: U64, alive: U64, zone: U64, upper: U64, fan: int, conditions: I64,
+    lines: U64, alive: U64, heard: U64, zone: U64, gate: U64, cares: U64, conditions: I64,
 ) -> None:  # fmt: skip
     """Set or clear the bits of the boxes at `places`; zones only ever get wider."""
     for k in range(len(places)):
@@ -316,241 +337,44 @@ def mark(
         for j in range(n):
             c = conditions[j, 0] & 0xFFFF
             through = _mask(conditions[j, 0], conditions[j, 1], conditions[j, 2], bounds, cuts, counts)
-            zone[s, c] |= through
-            upper[s // fan, c] |= through
+            _let(zone, gate, s, c, through)
             against = ~through
             while against != np.uint64(0):
                 line = (block[s, c] * 64 + _lowest(against)) * 8 + w
                 against &= against - np.uint64(1)
                 lines[line] = lines[line] | bit if on else lines[line] & ~bit
         alive[s, w] = alive[s, w] | bit if on else alive[s, w] & ~bit
-        _open(zone, s, conditions, n)
-        _open(upper, s // fan, conditions, n)
+        _hear(heard, cares, s, w, bit, np.uint64(rec[place, 0]), on)
+        _open(zone, gate, s, conditions, n)
 
 
 @numba.njit(**_INNER)
-def _differs(old: I64, old_valid: Bool, new: I64, new_valid: Bool, i: int) -> np.uint64:
-    """Return bit c & 63 of every column c in which the two images of change i differ."""
-    bits = np.uint64(0)
-    for c in range(old.shape[1]):
-        if old_valid[i, c] != new_valid[i, c] or (new_valid[i, c] and old[i, c] != new[i, c]):
-            bits |= np.uint64(1) << np.uint64(c & 63)
+def _bits_of(word: np.uint64) -> int:
+    """Return how many bits are set."""
+    word -= (word >> np.uint64(1)) & np.uint64(0x5555555555555555)
+    word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    bits: int = np.int64((word * np.uint64(0x0101010101010101)) >> np.uint64(56))  # type: ignore[assignment]
     return bits
 
 
-@numba.njit(**_INNER)
-def _moved(cells_old: U8, cells_new: U8, i: int) -> bool:
-    for c in range(cells_old.shape[1]):  # noqa: SIM110 - numba compiles a loop in half the time of a generator
-        if cells_old[i, c] != cells_new[i, c]:
-            return True
-    return False
-
-
-@numba.njit(**_INNER)
-def _admits(zone: U64, s: int, cells: U8, i: int) -> bool:
-    """Whether each value of row i is in a cell that a box below the zone lets through."""
-    bits = np.uint64(1)
-    for c in range(zone.shape[1]):
-        bits &= zone[s, c] >> np.uint64(cells[i, c])
-    return bits != np.uint64(0)
-
-
-@numba.njit(**_INNER)
-def _gather(lines: U64, block: I32, known: I32, many: int, s: int, cells: U8, i: int, out: U64) -> None:
-    """Write the boxes of segment s that row i cannot meet: one line a column, in eight registers."""
-    a0 = a1 = a2 = a3 = a4 = a5 = a6 = a7 = np.uint64(0)
-    for k in range(many):
-        c = known[s, k]
-        at = (block[s, c] * 64 + np.int64(cells[i, c])) * 8
-        a0 |= lines[at]
-        a1 |= lines[at + 1]
-        a2 |= lines[at + 2]
-        a3 |= lines[at + 3]
-        a4 |= lines[at + 4]
-        a5 |= lines[at + 5]
-        a6 |= lines[at + 6]
-        a7 |= lines[at + 7]
-    out[0], out[1], out[2], out[3], out[4], out[5], out[6], out[7] = a0, a1, a2, a3, a4, a5, a6, a7
-
-
-@numba.njit(**_INNER)
-def _list_alive(against: U64, alive: U64, s: int, shift: int, near: I64) -> int:
-    """List the boxes of a segment that nothing speaks against; return how many."""
-    n = 0
-    for w in range(8):
-        bits = ~against[w] & alive[s, w]
-        while bits != np.uint64(0):
-            near[n] = (s << shift) + w * 64 + _lowest(bits)
-            bits &= bits - np.uint64(1)
-            n += 1
-    return n
-
-
-@numba.njit(**_INNER)
-def _sift(
-    rec: I64, near: I64, n: int, old: I64, old_valid: Bool, had: bool, new: I64, new_valid: Bool, has: bool, i: int,
-    changed: np.uint64,
-) -> int:  # fmt: skip
-    """Keep the candidates whose first interval holds either image and that a changed column is of interest to.
-
-    Without a branch: which of them stay is what no processor foresees.
-    """
-    left = 0
-    for q in range(n):
-        f = near[q]
-        head = rec[f, 1]
-        c = head & 0xFFFF
-        lo, width = np.uint64(rec[f, 2]), np.uint64(rec[f, 3])
-        good = has & new_valid[i, c] & ((np.uint64(new[i, c]) - lo) <= width)
-        good |= had & old_valid[i, c] & ((np.uint64(old[i, c]) - lo) <= width)
-        good |= ((head >> 32) & 0xFF) == 0
-        good &= (np.uint64(rec[f, 0]) & changed) != np.uint64(0)
-        near[left] = f
-        left += good
-    return left
-
-
-@numba.njit(**_INNER)
-def _within(bounds: I64, start: int, stop: int, value: int) -> bool:
-    """Whether one of some ascending intervals holds `value`."""
-    low, high = start, stop
-    while low < high:
-        mid = (low + high) >> 1
-        if bounds[mid, 1] < value:
-            low = mid + 1
-        else:
-            high = mid
-    return low < stop and bounds[low, 0] <= value
-
-
-@numba.njit(**_INNER)
-def _rest_holds(rest: I64, start: int, stop: int, bounds: I64, codes: I64, valid: Bool, i: int) -> bool:
-    for p in range(start, stop):
-        head, lo, hi = rest[p, 0], rest[p, 1], rest[p, 2]
-        value = codes[i, head & 0xFFFF]
-        if not valid[i, head & 0xFFFF]:
-            good = (head >> 16) & 1 == 1
-        elif head >> 17 == 1:
-            good = lo <= value <= hi
-        else:
-            good = _within(bounds, lo, lo + (head >> 17), value)
-        if not good:
-            return False
-    return True
-
-
-@numba.njit(**_INNER)
-def _holds(rec: I64, rest: I64, bounds: I64, f: int, codes: I64, valid: Bool, i: int) -> bool:
-    """Whether row i meets the box at place f."""
-    head = rec[f, 1]
-    for j in range((head >> 32) & 0xFF):
-        c = (head >> (16 * j)) & 0xFFFF
-        if not valid[i, c] or np.uint64(codes[i, c]) - np.uint64(rec[f, 2 + 2 * j]) > np.uint64(rec[f, 3 + 2 * j]):
-            return False
-    more = (head >> 40) & 0xFF
-    return more == 0 or _rest_holds(rest, rec[f, 6], rec[f, 6] + more, bounds, codes, valid, i)
-
-
-@numba.njit(**_INNER)
-def _kind(
-    f: int, rec: I64, rest: I64, bounds: I64, first: I32, following: I32, old: I64, old_valid: Bool, had: bool,
-    new: I64, new_valid: Bool, has: bool, i: int,
-) -> int:  # fmt: skip
-    """Return what a change means to the slot of box f: 0 nothing, 1 it leaves, 2 it enters, 3 it stays within."""
-    several = (rec[f, 1] & SEVERAL) != 0
-    if several:
-        f = first[rec[f, 7]]
-    was, now = False, False
-    while f >= 0:
-        was = was or (had and _holds(rec, rest, bounds, f, old, old_valid, i))
-        now = now or (has and _holds(rec, rest, bounds, f, new, new_valid, i))
-        f = following[f] if several else -1
-    return (1 if was else 0) + (2 if now else 0)
-
-
-@numba.njit(**_INNER)
-def _candidates(
-    s: int, x: bool, y: bool, i: int, shift: int, cells_old: U8, cells_new: U8, lines: U64, block: I32, known: I32,
-    many: I32, alive: U64, near: I64, either: U64, other: U64,
-) -> int:  # fmt: skip
-    """List the boxes of a segment that the new image (x) or the old one (y) may meet; return how many."""
-    if x and y:
-        _gather(lines, block, known, many[s], s, cells_new, i, either)
-        _gather(lines, block, known, many[s], s, cells_old, i, other)
-        for w in range(8):
-            either[w] &= other[w]
-    elif x:
-        _gather(lines, block, known, many[s], s, cells_new, i, either)
-    else:
-        _gather(lines, block, known, many[s], s, cells_old, i, either)
-    return _list_alive(either, alive, s, shift, near)
-
-
-@numba.njit(**_INNER)
-def _judge(
-    near: I64, n: int, rec: I64, rest: I64, bounds: I64, first: I32, following: I32, stamp: I64, mark_of: int,
-    old: I64, old_valid: Bool, had: bool, new: I64, new_valid: Bool, has: bool, i: int, out_change: I32, out_slot: I64,
-    out_kind: I8, count: int,
-) -> int:  # fmt: skip
-    """Write the hits among candidates from `count` on; return how many there are then, or -1 for want of room."""
-    for q in range(n):
-        f = near[q]
-        slot = rec[f, 7]
-        if (rec[f, 1] & SEVERAL) != 0:
-            if stamp[slot] == mark_of:
-                continue
-            stamp[slot] = mark_of
-        kind = _kind(f, rec, rest, bounds, first, following, old, old_valid, had, new, new_valid, has, i)
-        if kind != 0:
-            if count == len(out_change):
-                return -1
-            out_change[count], out_slot[count], out_kind[count] = i, slot, kind
-            count += 1
-    return count
-
-
 @numba.njit(**_ENTRY)
-def match(
-    old: I64, old_valid: Bool, had: Bool, new: I64, new_valid: Bool, has: Bool, changed: U64, cells_old: U8,
-    cells_new: U8, shift: int, fan: int, upper: U64, zone: U64, lines: U64, block: I32, known: I32, many: I32,
-    alive: U64, asked: U64, asked_upper: U64, rec: I64, rest: I64, bounds: I64, first: I32, following: I32, stamp: I64,
-    epoch: int, start: int, out_change: I32, out_slot: I64, out_kind: I8, counted: I64, either: U64, other: U64,
-    near: I64,
-) -> tuple[int, int]:  # fmt: skip
-    """Write the hits of changes from `start` on. Returns (next, count): where it stopped for want of room for all hits
-    of a change, and how many hits of the changes before that there are. No stamp is `epoch` + the number of a change.
-    """
-    count = 0
-    for i in range(start, len(had)):
-        a, b, begin = had[i], has[i], count
-        bits = changed[i] | _differs(old, old_valid, new, new_valid, i) if a and b else ~np.uint64(0)
-        if bits == np.uint64(0) or not (a or b):
-            continue
-        apart = a and (not b or _moved(cells_old, cells_new, i))
-        for u in range(len(upper)):
-            if (asked_upper[u] & bits) == np.uint64(0):
-                continue
-            if not ((b and _admits(upper, u, cells_new, i)) or (apart and _admits(upper, u, cells_old, i))):
-                continue
-            for s in range(u * fan, min((u + 1) * fan, len(zone))):
-                if (asked[s] & bits) == np.uint64(0):
-                    continue
-                x, y = b and _admits(zone, s, cells_new, i), apart and _admits(zone, s, cells_old, i)
-                if x or y:
-                    n = _candidates(
-                        s, x, y, i, shift, cells_old, cells_new, lines, block, known, many, alive, near, either, other
-                    )
-                    counted[0] += n
-                    counted[1] += 1
-                    n = _sift(rec, near, n, old, old_valid, a, new, new_valid, b, i, bits)
-                    count = _judge(
-                        near, n, rec, rest, bounds, first, following, stamp, epoch + i, old, old_valid, a, new,
-                        new_valid, b, i, out_change, out_slot, out_kind, count,
-                    )  # fmt: skip
-                    if count < 0:
-                        return i, begin
-    return len(had), count
+def rank(block: I32, known: I32, many: I32, lines: U64, share: F64, weights: F64) -> None:
+    """Sort the columns of each segment: first those against whose lines the fewest boxes stand, of rows by `share`."""
+    for s in range(len(many)):
+        for k in range(many[s]):
+            c, weight = known[s, k], 0.0
+            for cell in range(64):
+                against = 0
+                for w in range(8):
+                    against += _bits_of(lines[(block[s, c] * 64 + cell) * 8 + w])
+                weight += share[c, cell] * against
+            at = k
+            while at > 0 and weights[at - 1] < weight:
+                known[s, at], weights[at] = known[s, at - 1], weights[at - 1]
+                at -= 1
+            known[s, at], weights[at] = c, weight
 
 
-ENTRIES = (cells_of, add, move, masks_of, recode, learn, mark, match)
+ENTRIES = (cells_of, add, move, masks_of, recode, learn, mark, rank)
 """The kernels that are called from Python."""

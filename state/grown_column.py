@@ -1,13 +1,18 @@
-"""Columns that grow by an eighth."""
+"""Columns that grow by an eighth, and begin where a line of the processor's cache does.
+
+A row of 64 bytes that stands across two lines takes twice the room in caches, and twice the time to come.
+"""
 
 from __future__ import annotations
 
+import math
 from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 Item = TypeVar("Item", bound=np.generic)
+_LINE = 64
 
 
 def grown(column: npt.NDArray[Item], needed: int, fill: int = 0) -> npt.NDArray[Item]:
@@ -19,6 +24,11 @@ def grown(column: npt.NDArray[Item], needed: int, fill: int = 0) -> npt.NDArray[
     if needed <= len(column):
         return column
     shape = (max(needed, len(column) * 9 // 8 + 8), *column.shape[1:])
-    longer = np.full(shape, fill, column.dtype) if fill else np.zeros(shape, column.dtype)
+    bytes_ = math.prod(shape) * column.dtype.itemsize
+    room = np.zeros(bytes_ + _LINE, np.uint8)
+    begin = -room.ctypes.data % _LINE
+    longer = room[begin : begin + bytes_].view(column.dtype).reshape(shape)
+    if fill:
+        longer[len(column) :] = fill
     longer[: len(column)] = column
     return longer

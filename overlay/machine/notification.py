@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from operators.control import ControlError, EpochBegins, Progress, RegisterAll, Withdraw, decode_control
-from operators.packed import PackedError, is_packed, unpack
+from operators.packed import Packed, PackedError, PackedSnapshot, is_packed, unpack
 from operators.record_error import RecordError
 from overlay.maintain.batch_buffer import Chunk
 from state.errors import TidewireError
 
 _CHUNKS_SHARED = 48
 
-_unpack_shared = lru_cache(_CHUNKS_SHARED)(unpack)
-"""Virtual edges that want the same shapes are sent the very same chunks: a process unpacks them once."""
+_shared: dict[bytes, Packed] = {}
+"""Virtual edges that want the same shapes are sent the very same chunks: a process unpacks them once.
+
+A snapshot answers one virtual edge. Kept, the rows of the last 48 would be there for good, 1,100 bytes a filter.
+"""
 
 Control = EpochBegins | RegisterAll | Progress
 
@@ -37,6 +38,18 @@ def read_notification(value: bytes, where: str) -> Chunk | Control:
         raise NotificationError(
             f"{where} cannot be read: {error}. Run an edge of the engine's version, which goes on from here."
         ) from error
+
+
+def _unpack_shared(value: bytes) -> Packed:
+    """Unpack a record, or find it among the last that other virtual edges may have been sent too."""
+    packed = _shared.get(value)
+    if packed is None:
+        packed = unpack(value)
+        if not isinstance(packed, PackedSnapshot):
+            if len(_shared) >= _CHUNKS_SHARED:
+                del _shared[next(iter(_shared))]
+            _shared[value] = packed
+    return packed
 
 
 def _read(value: bytes) -> Chunk | Control:

@@ -74,7 +74,8 @@ def _image(column: ImageColumn, i: int, new: bool) -> Value:
     values, known = (column.new, column.new_known) if new else (column.old, column.old_known)
     if not known[i]:
         return None
-    return int(values[i]) if column.texts is None else column.texts[int(values[i])]
+    texts = column.listed
+    return int(values[i]) if texts is None else texts[int(values[i])]
 
 
 def _value(messages: Messages, code: int, known: bool, coded: bool) -> Value:

@@ -83,15 +83,18 @@ class Projector:
         A hit is a change, the number of its subscriber's shape, and whether that is told by the key.
         """
         kinds, kind = np.unique(shape.astype(np.int64) * 2 + keyed, return_inverse=True)
-        entries: dict[SelectList, ShapeEntry] = {}
-        named = [self._named(one // 2, bool(one % 2), entries) for one in kinds.tolist()]
+        entries: dict[SelectList, tuple[int, ShapeEntry]] = {}
+        number_of = np.zeros(len(kinds), np.int64)
+        for i, one in enumerate(kinds.tolist()):
+            entry = self._shapes[one // 2]
+            name = entry.shown_list, entry.keys if one % 2 else ()
+            number_of[i], _ = entries.setdefault(name, (len(entries), entry))
         lists, width = list(entries), len(packed)
-        number_of = np.array([lists.index(name) for name in named], np.int64)
         pairs, place = distinct_numbers(number_of[kind] * width + change)
         number, changes = np.divmod(pairs, width)
         ends = np.searchsorted(number, np.arange(len(lists) + 1)).tolist()
         sides, same = [], []
-        for one, ((_, keys), entry) in enumerate(entries.items()):
+        for (_, keys), (one, entry) in entries.items():
             columns = _columns(packed, entry, changes[ends[one] : ends[one + 1]])
             sides.append(self._sides(entry, bool(keys), columns))
             same.append(_same([columns[i] for i in keys] or columns))
@@ -104,16 +107,9 @@ class Projector:
         columns = [_column_of(values, type_) for values, type_ in zip(turned(rows), types, strict=True)]
         return self._hashes([columns[i] for i in entry.keys] if keyed else columns)
 
-    def _named(self, shape: int, keyed: bool, entries: dict[SelectList, ShapeEntry]) -> SelectList:
-        """Return the SELECT list of a shape, and note the shape as somebody's who has it."""
-        entry = self._shapes[shape]
-        name = entry.shown_list, entry.keys if keyed else ()
-        entries.setdefault(name, entry)
-        return name
-
     def _sides(self, entry: ShapeEntry, by_key: bool, columns: list[ImageColumn]) -> tuple[Side, Side]:
-        old = [RowColumn(column.old, column.old_known, column.texts) for column in columns]
-        new = [RowColumn(column.new, column.new_known, column.texts) for column in columns]
+        old = [RowColumn(column.old, column.old_known, column.listed) for column in columns]
+        new = [RowColumn(column.new, column.new_known, column.listed) for column in columns]
         return self._side(entry, by_key, old), self._side(entry, by_key, new)
 
     def _side(self, entry: ShapeEntry, by_key: bool, columns: list[RowColumn]) -> Side:

@@ -49,9 +49,11 @@ from state.change_batch import I64, Bool
 from state.errors import TidewireError
 from state.filter_columns import CodedBox, FilterColumns, interest_of
 from state.filter_index import FilterIndex
+from state.filter_match import TOGETHER
 
 _HITS_AT_ONCE = 500_000
-_FIRST_STEP, _LARGEST_STEP = 64, 4_096
+_FIRST_STEP, _GROWTH, _LARGEST_STEP = 64, 8, TOGETHER
+"""Changes that are asked about at once: how many hits they have is not known before, but many together are cheaper."""
 Bound = int | bytes
 
 
@@ -324,8 +326,10 @@ class _TableFilters:
             if len(change):
                 yield Hits(change.astype(np.int64) + start, slot, kind.astype(np.int64))
             start = part.stop
-            few = len(change) * 2 < _HITS_AT_ONCE
-            step = min(step * 2, _LARGEST_STEP) if few else max(step // 2, 1)
+            if len(change) * _GROWTH < _HITS_AT_ONCE:
+                step = min(step * _GROWTH, _LARGEST_STEP)
+            elif len(change) * 2 > _HITS_AT_ONCE:
+                step = max(step // 2, 1)
 
     def _number(self, needed: dict[str, ColumnType]) -> None:
         """Number the columns that a shape needs."""
@@ -370,12 +374,13 @@ class _TableFilters:
             if column is None:  # nobody wants it any more, or nobody of this bucket
                 continue
             old_known[:, number], new_known[:, number] = column.old_known, column.new_known
-            if column.texts is None:
+            texts = column.listed
+            if texts is None:
                 old[:, number], new[:, number] = column.old, column.new
                 continue
             differs = (column.old != column.new) | (column.old_known != column.new_known)
             changed |= differs.astype(np.uint64) << np.uint64(number & 63)
-            of_text = self._of_texts(name, column.texts)
+            of_text = self._of_texts(name, texts)
             old[:, number], new[:, number] = of_text[column.old], of_text[column.new]
         return old, old_known, packed.rows <= 0, new, new_known, packed.rows >= 0, changed
 

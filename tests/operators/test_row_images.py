@@ -33,7 +33,7 @@ def values_of(values: np.ndarray, known: np.ndarray, texts: list[str] | None) ->
 def said(images: Images) -> list[tuple[int, int, dict[str, Scalar], dict[str, Scalar]]]:
     """Return cause, rows, old and new image of each change."""
     told = {
-        name: (values_of(c.old, c.old_known, c.texts), values_of(c.new, c.new_known, c.texts))
+        name: (values_of(c.old, c.old_known, c.listed), values_of(c.new, c.new_known, c.listed))
         for name, c in images.columns.items()
     }
     return [
@@ -66,7 +66,7 @@ def test_each_change_of_a_needed_column_is_told_with_both_images(stored, changes
     truth = naive(rows, changes, needed)
     assert said(images) == truth and list(images.columns) == needed
     for column in images.columns.values():
-        assert column.texts is None or len(set(column.texts)) == len(column.texts)
+        assert column.listed is None or len(set(column.listed)) == len(column.listed)
     which = sorted(data.draw(st.sets(st.integers(0, len(truth) - 1)))) if truth else []
     part = images.take(np.array(which, np.int64))
     assert said(part) == [truth[i] for i in which]

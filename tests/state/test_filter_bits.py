@@ -15,7 +15,7 @@ THESE = Cuts.of(ROWS, np.ones(ROWS.shape, np.bool_))
 
 
 def filled(count: int) -> tuple[FilterBits, FilterBoxes]:
-    bits, boxes = FilterBits(2, 64, 2), FilterBoxes()
+    bits, boxes = FilterBits(2, 64), FilterBoxes()
     filters = [(slot, [[(slot % 2, [(slot % 9, slot % 9 + slot % 4)], slot % 3 == 0)]], [0]) for slot in range(count)]
     bits.mark(boxes.insert(FilterColumns.of(filters), THESE), boxes, THESE)
     return bits, boxes
@@ -38,7 +38,7 @@ def test_bits_come_and_go() -> None:
     bits.check(boxes, THESE)
 
 
-@pytest.mark.parametrize("name", ["_zone", "_upper", "_lines", "_alive", "_asked", "_asked_upper"])
+@pytest.mark.parametrize("name", ["_zone", "_gate", "_lines", "_alive", "_heard", "_cares"])
 def test_a_bit_too_few_is_found(name: str) -> None:
     bits, boxes = filled(100)
     column = getattr(bits, name)

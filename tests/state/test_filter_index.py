@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, rule
 
-from state import box_layout
+from state import box_layout, filter_match
 from state import filter_kernels as kernels
 from state.filter_columns import FilterColumns
 from state.filter_index import FilterIndex, warm
@@ -64,9 +64,9 @@ class Filters(RuleBasedStateMachine):
 
     slots = Bundle("slots")
 
-    @initialize(columns=st.sampled_from([1, 2, 5, 70]), fan=st.sampled_from([1, 2]))
-    def begin(self, columns: int, fan: int) -> None:
-        self.index, self.twin, self.next = FilterIndex(columns, segment=64, fan=fan), NaiveFilters(), 0
+    @initialize(columns=st.sampled_from([1, 2, 5, 70]))
+    def begin(self, columns: int) -> None:
+        self.index, self.twin, self.next = FilterIndex(columns, segment=64), NaiveFilters(), 0
 
     def draw_filter(self, data: st.DataObject) -> tuple:
         columns = self.index.columns
@@ -175,6 +175,36 @@ def test_leaving_by_one_box_and_entering_by_another_is_staying() -> None:
 def test_more_hits_than_there_is_room_for() -> None:
     index, twin = filled(1, [(slot, [[], []], [0]) for slot in range(3_000)])
     ask(index, twin, [((i,), (i + 1,)) for i in range(3)])
+
+
+def test_more_changes_than_are_taken_together_and_more_segments_than_a_word_has_bits() -> None:
+    """Hits come in the order of changes, whatever is judged first; some hear of many, so that room is wanted anew."""
+    source, m, n = np.random.default_rng(5), filter_match.TOGETHER + 77, 70 * 64
+    lo = source.integers(0, 90, (n, 2))
+    hi = lo + np.where(source.random((n, 2)) < 0.05, 90, source.integers(0, 9, (n, 2)))
+    columns = np.where(source.random((n, 2)) < 0.1, -1, np.array([0, 1]))
+    interest = source.choice([1, 2, 3, 4], n).astype(np.uint64)
+    index = FilterIndex(3, segment=64)
+    index.insert_all(FilterColumns.of_intervals(np.arange(n), interest, columns, lo, hi))
+    old = source.integers(0, 99, (m, 3))
+    new = np.where(source.random((m, 3)) < 0.4, source.integers(0, 99, (m, 3)), old)
+    had, has, there = source.random(m) < 0.8, source.random(m) < 0.8, np.ones((m, 3), np.bool_)
+    differs = ((old != new) << np.arange(3)).sum(axis=1).astype(np.uint64)
+    heard = (interest & differs[:, None] != 0) | ~(had & has)[:, None]
+    was, now = (
+        side[:, None] & ((columns < 0) | (lo <= rows[:, None, :2]) & (rows[:, None, :2] <= hi)).all(axis=2)
+        for side, rows in ((had, old), (has, new))
+    )
+    kinds = np.where(heard, was + 2 * now, 0)
+    for _ in range(2):
+        hits = index.match(old, there, had, new, there, has)
+        assert (np.diff(hits.change) >= 0).all()
+        order = np.lexsort((hits.slot, hits.change))
+        change, slot = kinds.nonzero()
+        assert (hits.change[order].tolist(), hits.slot[order].tolist()) == (change.tolist(), slot.tolist())
+        assert hits.kind[order].tolist() == kinds[change, slot].tolist()
+        index.relay((new, there))
+    index.check()
 
 
 def test_rows_without_columns_of_which_one_is_asked() -> None:
@@ -346,5 +376,5 @@ def test_warm_leaves_one_specialisation_of_each_kernel() -> None:
     index, twin = filled(1, [(slot, [[(0, [(slot, slot), (99, 99)], True)]], [0]) for slot in range(99)])
     ask(index, twin, [((1,), (2,))])
     index.remove(1)
-    entries = (*kernels.ENTRIES, *box_layout.ENTRIES)
+    entries = (*kernels.ENTRIES, *filter_match.ENTRIES, *box_layout.ENTRIES)
     assert [len(kernel.signatures) for kernel in entries] == [1] * len(entries)

@@ -19,15 +19,12 @@ def test_cells_of_no_cuts_of_all_and_of_the_greatest_number() -> None:
             assert found == sum(edge <= value for edge in edges), (edges, value)
 
 
-def test_a_value_is_within_one_of_some_intervals() -> None:
-    pairs = [(INT64_MIN, INT64_MIN), (-1, 0), (7, INT64_MAX - 1)]
-    bounds = np.array([(5, 5), *pairs, (0, 0)])
-    for value in ENDS:
-        assert kernels._within(bounds, 1, 4, value) == any(lo <= value <= hi for lo, hi in pairs)
-        assert not kernels._within(bounds, 2, 2, value)
-
-
 def test_an_end_that_has_no_other_code_stays() -> None:
     before, after = np.array([2, 5, 9]), np.array([20, 50, 90])
     assert [kernels._recoded(value, before, after) for value in (1, 2, 5, 6, 9, 10)] == [1, 20, 50, 6, 90, 10]
     assert kernels._recoded(3, before[:0], after[:0]) == 3
+
+
+def test_bits_of_words_are_counted() -> None:
+    for word in (0, 1, 2**63, 2**64 - 1, 0x0123456789ABCDEF):
+        assert kernels._bits_of(np.uint64(word)) == word.bit_count()

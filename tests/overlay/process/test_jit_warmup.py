@@ -11,7 +11,7 @@ from overlay.index import index_kernels, join_index_kernels
 from overlay.maintain import join_kernels, list_kernels
 from overlay.process.jit_warmup import warm
 from overlay.table import literal_kernels
-from state import box_layout, filter_kernels, range_set_kernels, row_digest
+from state import box_layout, filter_kernels, filter_match, range_set_kernels, row_digest
 from tests.overlay.edge_bench import ASK, Bench
 from tests.overlay.filter_bench import FilterBench, rows_of, stock
 from tests.overlay.join_bench import ASK as ASK_JOINED
@@ -24,7 +24,8 @@ RISKY = Shape("stock", (Output("min", "price"),), (), "risk")
 def signatures() -> list[int]:
     modules = (
         index_kernels, join_index_kernels, range_set_kernels, key_kernels, literal_kernels, statement_kernels,
-        term_kernels, filter_kernels, row_digest, box_layout, join_kernels, list_kernels, list_record_kernels,
+        term_kernels, filter_kernels, filter_match, row_digest, box_layout, join_kernels, list_kernels,
+        list_record_kernels,
     )  # fmt: skip
     return [len(kernel.signatures) for module in modules for kernel in module.ENTRIES]
 
