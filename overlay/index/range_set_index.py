@@ -23,7 +23,7 @@ and gave its slots the same numbers. Forms (`overlay/index/join_form.py`) have a
 
 Invariants (`check`): 1 a slot that is in knows its entry, and the entry its slot; 2 a tree has exactly the entries in
 use; 3 no entry was born later than its virtual edge's last.
-Cost: as the tree (`state/range_set_tree.py`), 30 ns a pair met for each virtual edge; 20 bytes a subscription beside
+Cost: as the tree (`state/range_set_tree.py`), 30 ns a pair met for each virtual edge; 24 bytes a subscription beside
 the tree's.
 """
 

@@ -4,7 +4,7 @@
                                                                 count -2, digest - h(r1) - h(r2)
 
 Rows are written and hashed once for each SELECT list, however many are told of them, in the columns that it shows.
-Cost: 1.5 us a row of two columns, 1 us each that is told.
+Cost: 0.6 us a row of four columns, 0.4 us each that is told.
 """
 
 from __future__ import annotations
