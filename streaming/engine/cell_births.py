@@ -87,7 +87,9 @@ class CellBirths:
         while cells := self._to_seed(before, version):
             catalog = self.catalogs.at(version)
             unread = {shard for cell in cells for shard in _shards(cell, catalog)} - read
+            began = time.monotonic()
             states |= self.read_groups(unread, most) if unread else {}
+            _LOG.info("read the states of %d shards for cells in %.1f s", len(unread), time.monotonic() - began)
             read |= unread
             refusals = list(_refusals(cells, catalog, states, most))
             if not refusals:

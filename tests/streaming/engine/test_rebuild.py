@@ -10,6 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from catalog.schema.catalog import Catalog
+from catalog.schema.cell import Cell
 from catalog.schema.ddl import apply_ddl
 from connectors.log.publication_log import PublicationLog
 from connectors.placement import Member, Placement
@@ -17,6 +18,7 @@ from connectors.record import OutRecord
 from connectors.topics import Topics
 from operators.control import Offsets, RegisterAll
 from operators.stored_rows import stored_rows
+from shard.cell import CellState
 from shard.group import Group, alone
 from shard.pipeline import process_group
 from shard.state import ShardState
@@ -26,7 +28,7 @@ from streaming.checkpoint.generation import Generations
 from streaming.engine.engine import beginning_of
 from streaming.engine.query_controller import EngineContext
 from streaming.engine.rebuild import NothingToRebuildError, prepare, read_seed, untouched
-from streaming.engine.stored_state import read_state
+from streaming.engine.stored_state import read_groups, read_state
 from streaming.log.keeper import LogConfig
 from tests.connectors.small_log import Published, small_log
 from tests.streaming.conftest import World
@@ -124,8 +126,9 @@ def test_a_batch_that_runs_again_begins_with_the_same_seeds(tmp_path: Path) -> N
 @pytest.mark.spark
 @pytest.mark.timeout(900)
 def test_a_state_that_is_gone_comes_back_from_the_log(world: World, spark: SparkSession, tmp_path: Path) -> None:
-    """The topic itself has been trimmed meanwhile, so nothing but the log knows the rows."""
+    """The topic itself has been trimmed meanwhile, so nothing but the log knows the rows. So does the cell's copy."""
     world.declare("stock")
+    world.apply("CREATE JOIN stock")
     world.make("stock")
     topic = world.name("stock")
     ddl = f"CREATE TABLE stock (id VARCHAR PRIMARY KEY, price BIGINT) WITH ('topic'='{topic}')"
@@ -153,6 +156,9 @@ def test_a_state_that_is_gone_comes_back_from_the_log(world: World, spark: Spark
     found = read_state(spark, where, relation)
     assert found is not None
     assert rows_of(*found.states) == [("a", 2), ("b", 3), ("c", 4)]
+    cell = Cell(("stock",), 1)
+    stored = read_groups(spark, generations.location(), [cell.name])[cell.name]
+    assert rows_of(CellState.open(cell, {"stock": relation}, stored.data).copies["stock"]) == rows_of(*found.states)
     eventually(lambda: any(isinstance(c, RegisterAll) and c.epoch == progress.epoch for c in world.controls()), 60)
     engine.stop()
     assert engine.error is None
