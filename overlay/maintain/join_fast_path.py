@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from catalog.sql.notify import PUSH, RECORDS
+from catalog.sql.notify import PACKED, PUSH, RECORDS
 from operators.timeline import Timeline
 from overlay.answers.shape_table import ShapeEntry
 from overlay.delivery.bag_delivery import rows_tail
@@ -114,8 +114,13 @@ class JoinFastPath:
         self._bags.later(slots, place, rows, [said.at[i] for i in used.tolist()])
 
     def _pack(self, slots: I64, which: I64, said: _Said) -> None:
+        """Tell each in columns; where one may be too long for a record each by itself, which is then cut."""
         used, place = np.unique(which, return_inverse=True)
-        removed, added = (Shared(place, [side[i] for i in used.tolist()]) for side in said.told.sides())
+        went, came = ([side[i] for i in used.tolist()] for side in said.told.sides())
+        if max(map(len, (*went, *came)), default=0) >= _SHORT:
+            self._write(slots, which, said, PACKED)
+            return
+        removed, added = Shared(place, went), Shared(place, came)
         at = Shared(place, [said.at[i] for i in used.tolist()])
         table = self._store.slots
         ids, sizes = table.flat_ids(slots)

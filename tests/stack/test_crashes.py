@@ -3,7 +3,8 @@
 20,000 publications and 500 subscriptions, some replaced and ended on the way; meanwhile SIGKILL falls on the engine,
 its JVM, its workers, the edges and the broker, at moments that a seed chooses, on all at once, and at two chosen
 points: after the sink and before the commit record, and after the commit and before the progress record. Before each
-kill questions are asked whose first answers take several records, and all the time somebody looks rows up.
+kill questions are asked whose first answers take several records, and others over joins, whose cells come live on
+demand amid all this; and all the time somebody looks rows up.
 """
 
 from __future__ import annotations
@@ -21,9 +22,10 @@ from connectors.record import OutRecord
 from tests.stack.live_stack import PATIENCE, Checkpoint, LiveStack, eventually
 from tests.stack.looker import Looker
 from tests.stack.memos import MEMO, Memos
+from tests.stack.notes import NOTE, Notes
 from tests.stack.publisher import Publisher
 from tests.stack.stack_program import ASKED, DONE, PROGRAM
-from tests.stack.trades import QUOTE, TRADE, WIDER_TRADE, Questions
+from tests.stack.trades import KEYS, QUOTE, TRADE, WIDER_TRADE, Questions
 from tests.stack.ways import Ways
 from tidewire.client.client import Client
 from tidewire.verification.compare.report import Report
@@ -46,16 +48,18 @@ class Run(Ways):
         self.checkpoint = Checkpoint(stack)
         self.questions = Questions(SEED, stack.topics)
         self.memos = Memos(SEED, stack.topics)
+        self.notes = Notes(SEED, stack.topics, most=200, trades=KEYS)
         self.looker = Looker(stack, SEED, [])
         self.lost_commits = 0
 
     def begin(self) -> None:
         asked = [*self.questions.new(AT_FIRST), *self.memos.questions(2)]
+        joined = [*self.notes.questions(20)]
         with Client(self.stack.settings.address) as client:
-            client.apply(f"{TRADE}; {MEMO}", timeout=120)
+            client.apply(f"{TRADE}; {MEMO}; {NOTE}", timeout=120)
             client.subscribe_all({r.key.decode(): r.value for r in asked}, timeout=120)
         self.publisher = Publisher(self.stack.kafka, SEED)
-        self.publisher.send(*self.memos.first())
+        self.publisher.send(*self.memos.first(), *self.notes.changes(300), *joined)
         self.publisher.start()
         self.note(asked)
         self.looker.start()
@@ -132,6 +136,7 @@ class Run(Ways):
             self.publisher.await_sent(number * size + int(size * self.choose.uniform(0.1, 0.5)))
             self.ask(*self.questions.new((SUBSCRIPTIONS - LATER - AT_FIRST) // len(ways)))
             self.ask(*self.questions.changes(8), *self.memos.changes(20), *self.memos.questions(2))
+            self.publisher.send(*self.notes.changes(60), *self.notes.questions(6))
             self.publisher.allowed = (number + 1) * size
             began = time.monotonic()
             getattr(self, way)()
@@ -193,8 +198,8 @@ def test_whatever_is_killed_every_delivery_is_right_and_there_once(run: Run) -> 
     run.hurt(ways)
     report = run.end()
     assert report.clean, (report, report.faults)
-    assert report.publications == PUBLICATIONS + run.memos.sent
-    assert report.subscriptions == SUBSCRIPTIONS + run.memos.asked
+    assert report.publications == PUBLICATIONS + run.memos.sent + run.notes.sent
+    assert report.subscriptions == SUBSCRIPTIONS + run.memos.asked + run.notes.asked
     assert report.right > 5_000 and report.unjudged == 0 and report.epochs == 1
     assert report.batches > 20
     assert run.stack.kills >= 15 and run.lost_commits >= 2

@@ -1,0 +1,106 @@
+"""A table of notes about trades, as Debezium tells it, and questions that join it; and first rows of trades.
+
+Notes come, change and go, get other keys, stand under others or none, and now and then all of them go at once.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator
+from typing import Any
+
+from connectors.record import OutRecord
+from connectors.topics import Topics
+from tests.stack.trades import SECTORS
+
+NOTE = """CREATE TABLE note (id INTEGER PRIMARY KEY, trade BIGINT, chief INTEGER, sector VARCHAR, mark DECIMAL(6,1))
+  WITH ('format'='debezium-json', 'decimal'='string')"""
+ABOUT = "trade t JOIN note n ON t.id = n.trade"
+OF_ALL = "WHERE n.sector = '{sector}' NOTIFY LATEST"
+JOINED = [
+    f"SELECT t.id, t.price, n.sector FROM {ABOUT} WHERE t.risk BETWEEN {{low}} AND {{high}}",
+    f"SELECT t.sector, n.id FROM {ABOUT} AND t.sector = n.sector WHERE (n.mark > {{low}} OR n.mark IS NULL)",
+    f"SELECT n.id, t.qty FROM {ABOUT} {OF_ALL}",
+    f"SELECT n.mark, t.price FROM {ABOUT} WHERE t.risk > {{low}} DELIVER PACKED",
+    "SELECT a.id, b.sector, b.mark FROM note a JOIN note b ON a.chief = b.id WHERE a.mark >= {low}",
+    "SELECT a.sector, b.id FROM note a JOIN note b ON a.chief = b.chief AND a.sector = b.sector SNAPSHOT NONE",
+    "SELECT t.id, n.mark FROM note n JOIN trade t ON n.mark = t.risk WHERE t.venue <> 2 TTL 60 SECONDS",
+    f"SELECT t.price, n.id, o.sector FROM {ABOUT} JOIN note o ON n.chief = o.id WHERE t.risk < {{high}}",
+    f"SELECT * FROM {ABOUT} JOIN note o ON o.trade = t.id WHERE o.sector >= '{{sector}}' AND t.risk > {{low}}",
+]
+WITH_MEMOS = f"SELECT t.price, n.id, m.stars FROM {ABOUT} JOIN memo m ON m.id = n.chief WHERE t.risk > {{low}}"
+FIRST = [
+    "SELECT id, price FROM trade WHERE sector = '{sector}' ORDER BY price DESC, id LIMIT {count}",
+    "SELECT * FROM trade WHERE risk BETWEEN {low} AND {high} ORDER BY qty, id DESC LIMIT {count} NOTIFY LATEST",
+    "SELECT sector, volume FROM trade WHERE venue = 1 AND risk >= {low} ORDER BY volume, id LIMIT {count}",
+]
+
+
+class Notes:
+    """Notes, `most` at a time, about trades below `trades`; the same for the same seed."""
+
+    def __init__(self, seed: int, topics: Topics, most: int, trades: int) -> None:
+        self._choose = random.Random(seed)
+        self._topic = topics.subscriptions
+        self._most, self._trades = most, trades
+        self._rows: dict[int, dict[str, Any]] = {}
+        self._lsn = 0
+        self.sent = 0
+        self.asked = 0
+
+    def changes(self, count: int) -> Iterator[OutRecord]:
+        """Yield `count` changes."""
+        return (self.next() for _ in range(count))
+
+    def next(self) -> OutRecord:
+        """Return what happens next."""
+        choose = self._choose
+        id, action = choose.randrange(self._most), choose.random()
+        old, row = self._rows.get(id), self._note(id)
+        if action < 0.5 / self._most:
+            self._rows = {}
+            return self._record("t", None, None)
+        if old is not None and action < 0.1:
+            del self._rows[id]
+            return self._record("d", old, None)
+        if old is not None and action < 0.2:
+            row["id"] = choose.choice([other for other in range(self._most + 1) if other not in self._rows])
+            del self._rows[id]
+        self._rows[row["id"]] = row
+        return self._record("c" if old is None else "u", old, row)
+
+    def questions(self, count: int) -> Iterator[OutRecord]:
+        """Yield `count` new questions, most of them over joins."""
+        for _ in range(count):
+            self.asked += 1
+            sql = self.joined(WITH_MEMOS) if self._choose.random() < 0.7 else self._said(self._choose.choice(FIRST))
+            yield OutRecord(self._topic, None, b"note%d" % self.asked, json.dumps({"sql": sql}).encode())
+
+    def joined(self, *further: str) -> str:
+        """Return a question over a join."""
+        return self._said(self._choose.choice([*JOINED, *further]))
+
+    def _said(self, sql: str) -> str:
+        low = round(self._choose.uniform(-5, 95), 1)
+        high = round(low + self._choose.uniform(0, 20), 1)
+        sector = self._choose.choice(SECTORS)
+        return sql.format(low=low, high=high, sector=sector, count=self._choose.randrange(1, 6))
+
+    def _note(self, id: int) -> dict[str, Any]:
+        choose = self._choose
+        return {
+            "id": id,
+            "trade": None if choose.random() < 0.1 else choose.randrange(self._trades),
+            "chief": None if choose.random() < 0.2 else choose.randrange(self._most),
+            "sector": choose.choice([*SECTORS, None]),
+            "mark": None if choose.random() < 0.1 else f"{choose.randrange(1000) / 10:.1f}",
+        }
+
+    def _record(self, op: str, before: dict[str, Any] | None, after: dict[str, Any] | None) -> OutRecord:
+        self.sent += 1
+        self._lsn += 1
+        said = {"op": op, "before": before, "after": after, "source": {"lsn": self._lsn}}
+        ids = {row["id"] for row in (before, after) if row is not None}
+        key = json.dumps({"id": ids.pop()}).encode() if len(ids) == 1 else None
+        return OutRecord("note", 0, key, json.dumps(said).encode())
