@@ -87,9 +87,13 @@ class FurtherConditions:
 
 
 def _matrices(rows: SentRows, names: Sequence[str]) -> tuple[I64, Bool]:
-    """Return codes and what is known of them, [columns, versions]."""
+    """Return codes and what is known of them, [columns, versions].
+
+    Nothing is known of columns that are not told: those who compare them are ahead, and are told of another record.
+    """
     shape = len(names), len(rows.born)
     codes, known = np.zeros(shape, np.int64), np.zeros(shape, np.bool_)
     for i, name in enumerate(names):
-        codes[i], known[i] = rows.columns[name].codes, rows.columns[name].known
+        if name in rows.columns:
+            codes[i], known[i] = rows.columns[name].codes, rows.columns[name].known
     return codes, known

@@ -216,13 +216,15 @@ class JoinIndex:
     def hits(self, edge: int, timeline: Timeline, join: str, record: Hashable = None) -> Iterator[StepHits]:
         """Yield whom changes meet of a virtual edge's subscriptions to a join, form by form, step by step.
 
-        No cause is cut, and a slot is of one form. record: the same for all virtual edges that get this timeline, and
-        for those alone; None: nobody else gets it.
+        The timeline tells what those need; what other virtual edges need that are ahead it may not tell yet. No cause
+        is cut, and a slot is of one form. record: the same for all virtual edges that get this timeline, and for those
+        alone; None: nobody else gets it.
         """
         if not has_both(timeline, join):
             return
         rows = _Rows(timeline, join, self._step)
-        for of in [of for form, of in self._forms.items() if form.join == join]:
+        mine = [of for of in self._forms.values() if of.form.join == join and self._index.has_form(edge, of.number)]
+        for of in mine:
             for reading in self._read(of, rows, record):
                 which, slots = self._index.mine(edge, reading.asked)
                 yield _hits(reading, which, slots)

@@ -29,6 +29,7 @@ the tree's.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
@@ -108,7 +109,7 @@ class RangeSetIndex:
         forms, entries = home[slots].astype(np.int64).T
         gone = [(form, entries[forms == form]) for form in np.unique(forms).tolist() if form != _NONE]
         for form, mine in gone:
-            self._forms[form].remove(mine)
+            self._forms[form].remove(edge, mine)
         home[slots] = _NONE
         return gone
 
@@ -119,6 +120,10 @@ class RangeSetIndex:
             known = slots < len(home)
             there[known] = home[slots[known], 0] != _NONE
         return there
+
+    def has_form(self, edge: int, form: int) -> bool:
+        """Whether some slot of a virtual edge is of a form."""
+        return self._forms[form].count[edge] > 0
 
     def slots(self, edge: int) -> I64:
         """Return the slots of a virtual edge that are in, ascending."""
@@ -172,6 +177,7 @@ class _Entries:
     """The entries of one form.
 
     edge, slot, born: by entry; the edge of one that is free is -1.  last: when the last entry of each edge came.
+    count: how many each edge has.
     """
 
     def __init__(self, tree: RangeSetTree) -> None:
@@ -180,6 +186,7 @@ class _Entries:
         self.slot: I32 = np.zeros(0, np.int32)
         self.born: I64 = np.zeros(0, np.int64)
         self.last: dict[int, int] = {}
+        self.count: Counter[int] = Counter()
         self._free: list[int] = []
         self._size = 0
 
@@ -191,11 +198,13 @@ class _Entries:
         entries = self._take(len(slots))
         self.edge[entries], self.slot[entries], self.born[entries] = edge, slots, moment
         self.last[edge] = moment
+        self.count[edge] += len(slots)
         self.tree.insert(entries, points)
         return entries
 
-    def remove(self, entries: I64) -> None:
+    def remove(self, edge: int, entries: I64) -> None:
         self.tree.remove(entries)
+        self.count[edge] -= len(entries)
         self.edge[entries] = _NONE
         self._free += entries.tolist()
 
@@ -215,5 +224,6 @@ class _Entries:
         used = self.used()
         assert len(used) == len(self.tree) and self.tree.has(used).all(), (2, used)
         assert sorted([*used.tolist(), *self._free]) == list(range(self._size)), (2, used, self._free)
+        assert +self.count == Counter(self.edge[used].tolist()), (2, self.count)
         for entry in used.tolist():
             assert self.born[entry] <= self.last[int(self.edge[entry])], (3, entry)

@@ -4,7 +4,7 @@ Trades change, move and go; quotes are kept in three buckets. Nearly every quest
 publication changes about `AFFECTED` answers, however many questions there are; one in 500 is about a hundredth of the
 trades, and told at most once a batch. Families and policies are those of the crash test. As from applications, the same
 few SELECT lists are asked about ever new regions; so are rows, and sums, under conditions beyond one range; first rows,
-in few orders.
+in few orders; and rows of joins of the trades with a few notes about them, of which each says who is above it.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ import random
 from connectors.json.writer import encode_key, encode_row
 from connectors.record import OutRecord
 from connectors.topics import Topics
+from tests.stack.notes import Notes
 from tests.stack.trades import QUOTE, SECTORS, Questions, Row, relation_of
 
 TRADE = """CREATE TABLE trade (id BIGINT PRIMARY KEY, sector VARCHAR, venue INTEGER, risk DOUBLE, qty BIGINT,
   price DECIMAL(12,2))"""
-TRADES, QUOTES = 20_000, 2_000
+TRADES, QUOTES, NOTES = 20_000, 2_000, 2_000
 DESKS = ["a", "b", "c", "d", "e", "f", "g", "h"]
 QTY, RISK, BID = 10**9, 100.0, 2.0
 AFFECTED = 1.5
@@ -52,9 +53,12 @@ class Market:
         self._rows: dict[int, Row] = {}
         self._trade = relation_of(TRADE, "trade")
         self._quote = relation_of(QUOTE, "quote")
+        self._notes = Notes(seed, Topics(), NOTES, TRADES)
 
     def next(self) -> OutRecord:
-        """Return a change of a trade, or one in five times of a quote."""
+        """Return a change of a trade, or one in five times of a quote, or one in fifty of a note."""
+        if self._choose.random() < 0.02:
+            return self._notes.next()
         return self._next_quote() if self._choose.random() < 0.2 else self._next_trade()
 
     def _next_trade(self) -> OutRecord:
@@ -117,6 +121,8 @@ class Asker(Questions):
             return self._beyond_a_range()
         if choose.random() < 0.1:
             return self._first_rows()
+        if choose.random() < 0.05:
+            return self._joined()
         if choose.random() < 0.2:
             return self._question("quote", self._asked("quote"), self._about_quotes(), False)
         return self._question("trade", self._asked("trade"), self._about_trades(), False)
@@ -150,6 +156,22 @@ class Asker(Questions):
         where = f"sector = '{choose.choice(SECTORS)}' AND {self._between('risk', RISK, 6 * self._part)}"
         sql = f"SELECT {shown} FROM trade WHERE {where} ORDER BY {order} LIMIT {choose.randrange(1, 6)}"
         return {"sql": sql + choose.choice(["", "", " NOTIFY LATEST"])} | choose.choice([{}] * 9 + [{"ttl": 90}])
+
+    def _joined(self) -> Row:
+        """Ask for trades with their notes, or for notes with those above them."""
+        choose = self._choose
+        about = "trade t JOIN note n ON t.id = n.trade"
+        narrow = choose.choice([f"n.id = {choose.randrange(NOTES)}", self._between("t.risk", RISK, 10 * self._part)])
+        sql = choose.choice(
+            [
+                f"SELECT t.id, t.price, n.sector FROM {about} WHERE {narrow}",
+                f"SELECT t.price, o.mark FROM {about} JOIN note o ON n.chief = o.id WHERE {narrow}",
+                f"SELECT a.id, b.mark FROM note a JOIN note b ON a.chief = b.id WHERE a.id = {choose.randrange(NOTES)}",
+            ]
+        )
+        return {"sql": sql + choose.choice(["", "", " NOTIFY LATEST", " SNAPSHOT NONE"])} | choose.choice(
+            [{}] * 9 + [{"ttl": 90}]
+        )
 
     def _asked(self, table: str) -> tuple[str, bool]:
         items = self._choose.choice(LISTS[table])

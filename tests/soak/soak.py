@@ -19,6 +19,7 @@ from tests.soak.population import Population
 from tests.soak.restarts import Restarts, logs_of_slow
 from tests.soak.retention import BROKER, apply_settings
 from tests.stack.live_stack import LiveStack, eventually
+from tests.stack.notes import NOTE
 from tests.stack.ways import Ways
 from tidewire.client.client import Client
 from tidewire.stack.process_state import ProcessState, processes_in
@@ -104,6 +105,7 @@ class Soak:
         apply_settings(self.stack.kafka, self.stack.topics)
         with Client(self.stack.settings.address) as client:
             client.apply(f"{TRADE}; {QUOTE}", timeout=120, partitions=PARTITIONS)
+            client.apply(NOTE, timeout=120, partitions=1)
         began = time.monotonic()
         producer = Producer(self.stack.kafka, PATIENCE)
         for record in self.population.first(0.0):

@@ -8,13 +8,14 @@ from catalog.schema.ddl import apply_ddl
 from connectors.topics import Topics
 from tests.soak.market import AFFECTED, QUOTE, TRADE, Asker, Market
 from tests.soak.population import ttl_of
+from tests.stack.notes import NOTE
 
 
 def test_a_market_has_every_kind_of_change_and_a_seed_the_same_ones() -> None:
     market, again = Market(1), Market(1)
     records = [market.next() for _ in range(3000)]
     assert records == [again.next() for _ in range(3000)]
-    assert {record.topic for record in records} == {"trade", "quote"}
+    assert {record.topic for record in records} == {"trade", "quote", "note"}
     assert any(record.value is None for record in records)
 
 
@@ -22,13 +23,14 @@ def test_questions_have_every_family_and_policy() -> None:
     asker = Asker(1, Topics(), 1000)
     asked = [json.dumps(asker.ask()) for _ in range(3000)]
     words = ["MIN(", "MAX(", "COUNT(", "SUM(", "AVG(", "DISTINCT", "LATEST", "MIN CHANGE", "EVERY CHANGE", "quote"]
-    for word in [*words, "SELECT *", "TRANSITIONS", "ENTER", "SNAPSHOT NONE", " OR ", "NOT (", "LIMIT"]:
+    for word in [*words, "SELECT *", "TRANSITIONS", "ENTER", "SNAPSHOT NONE", "JOIN", " OR ", "NOT (", "LIMIT"]:
         assert any(word in text for text in asked), word
     assert any(ttl_of(json.loads(text)) for text in asked)
 
 
 def test_no_question_is_refused() -> None:
-    asker, compiler = Asker(3, Topics(), 1000), Compiler(apply_ddl(Catalog(), f"{TRADE}; {QUOTE}", 0))
+    catalog = apply_ddl(Catalog(), f"{TRADE}; {QUOTE}; {NOTE}; CREATE JOIN trade, note; CREATE JOIN note", 0)
+    asker, compiler = Asker(3, Topics(), 1000), Compiler(catalog)
     for _ in range(1000):
         compiler.compile(asker.ask()["sql"])
 

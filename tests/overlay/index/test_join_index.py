@@ -117,3 +117,15 @@ def test_a_virtual_edge_begins_with_nothing() -> None:
     assert EdgeJoins(index, 0).slots().tolist() == [] and len(index) == 0
     mine.clear()
     assert mine.bytes_each == index.nbytes
+
+
+@pytest.mark.parametrize("values", [ALL, ValueSet(((0, 1), (3, 4))), ValueSet(((3, 3),))])
+def test_what_another_virtual_edge_asks_ahead_needs_not_be_told_yet(values: ValueSet) -> None:
+    index = JoinIndex()
+    ask(index, 0, [1], _0=ALL)
+    shape = FilterShape(JOIN, ("0.x",), (), ("0.later", "0.x"), (), ())
+    types = TYPES | {"0.later": NUMBER}
+    assert index.insert(1, np.array([5]), shape, types, [encode_terms([{0: values, 1: ALL}])]).all()
+    assert met(index, 0, "one") == {1}
+    index.remove(1, np.array([5]))
+    assert met(index, 1, "one") == set()
