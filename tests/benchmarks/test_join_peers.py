@@ -22,7 +22,7 @@ def workload() -> JoinWorkload:
     return JoinWorkload.make(rows=50, joins=40, publications=60, batch=25)
 
 
-def answers(workload: JoinWorkload, x: np.ndarray, v: np.ndarray) -> list[Counter[tuple[int, ...]]]:
+def answers(workload: JoinWorkload, x: np.ndarray, v: np.ndarray) -> list[Counter[tuple[int, int, int, int]]]:
     """The joined rows of every subscription, by nested loops."""
     rows = range(x.shape[1])
     pairs = [(r, s) for r in rows for s in rows if r % workload.keys == s % workload.keys]
@@ -45,8 +45,8 @@ def looked_up(workload: JoinWorkload) -> list[np.ndarray]:
             for number, (old, new) in enumerate(zip(before, held, strict=True)):
                 signed = [(-1, row) for row in (old - new).elements()] + [(1, row) for row in (new - old).elements()]
                 parts += [(changes.first + i, number, sign, row) for sign, row in signed]
-        change, number, sign, rows = (np.array(each, np.int64) for each in zip(*parts, strict=True))
-        told.append(summed(change, number, sign * hashed(*rows.T)))
+        changed, numbers, signs, rows = (np.array(each, np.int64) for each in zip(*parts, strict=True))
+        told.append(summed(changed, numbers, signs * hashed(*rows.T)))
     return told
 
 

@@ -85,9 +85,10 @@ class JoinWorkload:
 
     def save(self, path: Path) -> None:
         """Write it to a file that `load` reads."""
-        of = self.changes
-        changes = {"table": of.table, "row": of.row, "to_x": of.x, "to_v": of.v}
-        np.savez(path, x=self.x, v=self.v, **changes, **self.asked._asdict(), batch=np.array(self.batch))
+        of, (lo, hi), batch = self.changes, self.asked, np.array(self.batch)
+        np.savez(
+            path, x=self.x, v=self.v, table=of.table, row=of.row, to_x=of.x, to_v=of.v, lo=lo, hi=hi, batch=batch
+        )  # fmt: skip
 
     @classmethod
     def load(cls, path: Path) -> JoinWorkload:
