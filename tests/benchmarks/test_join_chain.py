@@ -11,6 +11,8 @@ from benchmarks import join_cost, join_traffic
 from benchmarks.edge_chain import TOPICS
 from benchmarks.join_chain import PARTNERS, JoinChain, statements
 from benchmarks.report import GOALS, lines
+from connectors.record import RawRecords
+from state.change_batch import I64
 
 
 class Followed(JoinChain):
@@ -21,9 +23,10 @@ class Followed(JoinChain):
         self.changes: dict[tuple[str, int], tuple[int, int, int | None, int]] = {}
         super().__init__(rows)
 
-    def _records(self, row, table):
+    def _records(self, row: I64, table: int) -> RawRecords:
         records = super()._records(row, table)
         for value, offset in zip(records.values, records.offset.tolist(), strict=True):
+            assert value is not None
             image = msgspec.json.decode(value)
             before = self.x[table].get(image["id"])
             self.x[table][image["id"]] = image["x"]
@@ -54,7 +57,7 @@ def test_deliveries_are_of_the_changes_that_meet_a_range() -> None:
         x[table][row] = after
     found = set()
     for record in told:
-        if record.topic == TOPICS.deliveries and not record.key.startswith(b"@"):
+        if record.topic == TOPICS.deliveries and record.key and record.value and not record.key.startswith(b"@"):
             delivery = msgspec.json.decode(record.value)
             found.add((int(delivery["id"].split("-")[1]), delivery["at"]["topic"], delivery["at"]["offset"]))
     assert found == expected and len(found) > 20
