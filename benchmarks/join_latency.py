@@ -108,7 +108,7 @@ class Case:
 
     def _subscribe(self, asked: list[OutRecord]) -> None:
         wanted = self._listener.snapshots + len(asked)
-        self._publisher.send(asked)
+        self._publisher.offer(asked)
         await_that(lambda: self._listener.snapshots >= wanted, f"{len(asked):,} subscriptions to be live")
 
     def _wait(self, how: str) -> dict[str, float]:
