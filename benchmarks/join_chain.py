@@ -25,13 +25,13 @@ TABLES = ("r", "s")
 ASK = (
     "SELECT r.id, r.note, s.id, s.note FROM r JOIN s ON r.k = s.k WHERE r.x BETWEEN %d AND %d AND s.x BETWEEN %d AND %d"
 )
-_DDL = "CREATE TABLE {0} (id BIGINT PRIMARY KEY, k BIGINT, x BIGINT, note VARCHAR) WITH ('topic'='{0}')"
+TABLE = "CREATE TABLE {0} (id BIGINT PRIMARY KEY, k BIGINT, x BIGINT, note VARCHAR) WITH ('topic'='{0}')"
 
 
 def declared() -> Catalog:
     """Return the catalog with both tables, and with the cell that holds them."""
     catalog = Catalog()
-    for version, text in enumerate((*map(_DDL.format, TABLES), "CREATE JOIN r, s")):
+    for version, text in enumerate((*map(TABLE.format, TABLES), "CREATE JOIN r, s")):
         catalog = apply_ddl(catalog, text, version)
     return catalog
 
@@ -49,6 +49,13 @@ def statements(count: int, met: float, seed: int = 4) -> Iterator[str]:
         bounds += [(middle - half).astype(np.int64).tolist(), (middle + half).astype(np.int64).tolist()]
     for each in zip(*bounds, strict=True):
         yield ASK % each
+
+
+def images(row: I64, key: I64, x: I64, place: I64) -> list[bytes]:
+    """Return rows of either table as JSON."""
+    columns = (row, key, x, row, place)
+    each = zip(*(column.tolist() for column in columns), strict=True)
+    return [b'{"id":%d,"k":%d,"x":%d,"note":"row %d at %d"}' % values for values in each]
 
 
 class JoinChain(EdgeChain):
@@ -82,9 +89,6 @@ class JoinChain(EdgeChain):
         places = self._published + 2 * np.arange(len(row)) + table
         self._published += 2 * len(row) * table
         x = self._source.integers(0, DOMAIN, len(row))
-        values: list[bytes | None] = [
-            b'{"id":%d,"k":%d,"x":%d,"note":"row %d at %d"}' % each
-            for each in zip(row.tolist(), (row % self._keys).tolist(), x.tolist(), row.tolist(), places.tolist(), strict=True)
-        ]  # fmt: skip
+        values = images(row, row % self._keys, x, places)
         keys: list[bytes | None] = [b'{"id":%d}' % each for each in row.tolist()]
         return records(keys, values, TABLES[table], places)

@@ -41,6 +41,7 @@ class At(msgspec.Struct):
     batch: int
     partition: int = -1
     offset: int = -1
+    topic: str = ""
 
 
 class Change(msgspec.Struct):
@@ -52,13 +53,14 @@ class Change(msgspec.Struct):
 class Listener:
     """A thread that notes when each change arrives: partition and offset of its cause, and milliseconds.
 
-    It reads each partition from `starts`, or from its beginning.
+    It reads each partition from `starts`, or from its beginning. `causes`: the topic whose changes it notes, all if ''.
     """
 
     bootstrap: str
     topic: str
     partitions: int
     starts: Mapping[int, int] = field(default_factory=dict)
+    causes: str = ""
     partition: list[int] = field(default_factory=list)
     offset: list[int] = field(default_factory=list)
     arrived: list[float] = field(default_factory=list)
@@ -76,6 +78,8 @@ class Listener:
             for message in messages:
                 change = None if message.error() else decode(message.value())
                 if change is not None and change.kind == "change" and change.at is not None:
+                    if self.causes not in ("", change.at.topic):
+                        continue
                     self.partition.append(change.at.partition)
                     self.offset.append(change.at.offset)
                     self.arrived.append(now)
@@ -103,12 +107,12 @@ def wait_of(
         publisher, topics = Publisher(status["bootstrap"]), Topics(settings.prefix)
         publisher.admin.create_topic(TOPIC, sizes.partitions, {"message.timestamp.type": "LogAppendTime"})
         publisher.send([OutRecord(topics.catalog, 0, None, DDL.format(topic=TOPIC).encode()), *market.load()])
-        _await_catalog(publisher, topics)
+        await_catalog(publisher, topics)
         listener = Listener(status["bootstrap"], topics.deliveries, settings.virtual_edges)
         thread = threading.Thread(target=listener.run, daemon=True)
         thread.start()
         publisher.send(asked(topics))
-        _await(lambda: listener.snapshots >= subscriptions, f"{subscriptions:,} subscriptions to be live")
+        await_that(lambda: listener.snapshots >= subscriptions, f"{subscriptions:,} subscriptions to be live")
         say(f"publishing {sizes.latency_rate:,} a second")
         changes = market.changes(int(sizes.latency_rate * sizes.latency_seconds))
         sent = publish_steadily(publisher, changes, sizes.latency_rate)
@@ -140,7 +144,7 @@ def publish_steadily(publisher: Publisher, changes: Iterator[OutRecord], rate: i
     return Sent(began_ms, count / (time.monotonic() - began))
 
 
-def _await_catalog(publisher: Publisher, topics: Topics) -> None:
+def await_catalog(publisher: Publisher, topics: Topics) -> None:
     """Wait until the engine has announced the table."""
     deadline = time.monotonic() + PATIENCE
     for record in Reader(publisher.kafka).tail(topics.batches, {0: 0}):
@@ -150,7 +154,7 @@ def _await_catalog(publisher: Publisher, topics: Topics) -> None:
         assert time.monotonic() < deadline, "the table was not announced"
 
 
-def _await(holds: Callable[[], bool], what: str) -> None:
+def await_that(holds: Callable[[], bool], what: str) -> None:
     deadline = time.monotonic() + PATIENCE
     while not holds():
         assert time.monotonic() < deadline, f"waited {PATIENCE:g} s for {what}"

@@ -3,8 +3,8 @@
     python -m benchmarks.peers [--quick] [--most N] [--only PEER ...]
 
 Each peer gets 10, 100, 1,000, ... subscriptions and the same publications, until it needs more than the limit: first
-ranges whose lowest price is asked, then filters. What each is and how it is configured: docs/peers.md. Prints tables,
-and for filters the row changes a second of processor time, since they are compared across processes; writes `benchmarks/results/peers.json`, with
+ranges whose lowest price is asked, then filters, then joins. What each is and how it is configured: docs/peers.md. Prints
+tables, and for filters and joins the row changes a second of processor time, since they are compared across processes; writes `benchmarks/results/peers.json`, with
 `--quick` (small sizes, to see that it works; the figures mean nothing) `local-peers-quick.json`.
 """
 
@@ -17,7 +17,7 @@ import shutil
 import signal
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -27,10 +27,12 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.bench import Sizes
-from benchmarks.peers.contestant import FILTER_PEERS, PEERS, Contestant, NotInstalled, python_of
+from benchmarks.peers.contestant import FILTER_PEERS, JOIN_PEERS, PEERS, Contestant, NotInstalled, python_of
 from benchmarks.peers.filters import cargo
 from benchmarks.peers.filters.expected import expected as expected_of_filters
 from benchmarks.peers.filters.workload import FilterWorkload
+from benchmarks.peers.joins.numpy_each import expected as expected_of_joins
+from benchmarks.peers.joins.workload import JoinWorkload
 from benchmarks.peers.measured import Expected, Limits, Measured, measure
 from benchmarks.peers.workload import Workload
 from benchmarks.report import circumstances, write
@@ -52,6 +54,10 @@ class Scale:
 SMALL = Scale(rows=1_000, publications=1_000, batch=100, subscriptions=(10, 100))
 FILTERS = Scale(rows=2_000, subscriptions=(1_000, 10_000, 100_000))
 SMALL_FILTERS = Scale(rows=200, publications=1_000, batch=100, subscriptions=(100, 1_000))
+JOINS = Scale(rows=2_000, publications=2_000, batch=100, subscriptions=(10, 100, 1_000, 10_000))
+SMALL_JOINS = Scale(rows=200, publications=200, batch=100, subscriptions=(10, 100))
+FURTHER = ("filters", "joins")
+"""What is asked beside ranges, by its name in the figures."""
 Done = dict[Contestant, dict[int, Measured]]
 
 
@@ -67,6 +73,13 @@ def filters(scale: Scale, size: int, path: Path) -> Expected:
     workload = FilterWorkload.make(scale.rows, size, scale.publications, scale.batch)
     workload.save(path)
     return expected_of_filters(workload)
+
+
+def joins(scale: Scale, size: int, path: Path) -> Expected:
+    """Write the workload of joins at a size; return what is right."""
+    workload = JoinWorkload.make(scale.rows, size, scale.publications, scale.batch)
+    workload.save(path)
+    return expected_of_joins(workload)
 
 
 @dataclass(slots=True)
@@ -119,26 +132,26 @@ class Contest:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run what is asked for; return 1 if an answer was wrong."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.peers", description="Measure tidewire and its peers.")
-    names = [peer.module for peer in (*PEERS, *FILTER_PEERS)]
+    names = [peer.module for peer in (*PEERS, *FILTER_PEERS, *JOIN_PEERS)]
     parser.add_argument("--only", action="append", choices=names, help="this one; may be repeated")
     parser.add_argument("--quick", action="store_true", help="small sizes, to see that everything works")
     parser.add_argument("--most", type=int, metavar="N", help="not more than this number of subscriptions")
     chosen = parser.parse_args(arguments)
     console, began = Console(), datetime.now(UTC)
-    scales = [
-        _at_most(scale, chosen.most) for scale in ((SMALL, SMALL_FILTERS) if chosen.quick else (Scale(), FILTERS))
-    ]
+    sizes = (SMALL, SMALL_FILTERS, SMALL_JOINS) if chosen.quick else (Scale(), FILTERS, JOINS)
+    scales = [_at_most(scale, chosen.most) for scale in sizes]
     limits = Limits(run=20.0) if chosen.quick else Limits()
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(143))  # a worker must not outlive this process
     done = []
-    for scale, make, peers in zip(scales, (ranges, filters), (PEERS, FILTER_PEERS), strict=True):
+    for scale, make, peers in zip(scales, (ranges, filters, joins), (PEERS, FILTER_PEERS, JOIN_PEERS), strict=True):
         asked = [peer for peer in peers if not chosen.only or peer.module in chosen.only]
         done.append(_contest(scale, limits, make, asked, console))
+    further = dict(zip(FURTHER, zip(scales[1:], done[1:], strict=True), strict=True))
     target = RESULTS / ("local-peers-quick.json" if chosen.quick else "peers.json")
     before = json.loads(target.read_text(encoding="utf-8")) if chosen.only and target.exists() else {}
-    figures = merged(before, as_figures(scales[0], limits, done[0], began, (scales[1], done[1])))
+    figures = merged(before, as_figures(scales[0], limits, done[0], began, further))
     write(figures, target)
-    for table in (as_table(scales[0], done[0]), as_table(scales[1], done[1], per_second=True)):
+    for table in (as_table(scales[0], done[0]), *(as_table(*further[name], name) for name in FURTHER)):
         if table.row_count:
             console.print(table)
     for line in notes(scales[0], figures):
@@ -161,7 +174,7 @@ def _contest(
     """Measure peers on one workload, in a folder that is removed then."""
     folder = Path(tempfile.mkdtemp(prefix="tidewire-peers-"))
     try:
-        contest = Contest(scale, limits, folder, console, make, onward=make is filters)
+        contest = Contest(scale, limits, folder, console, make, onward=make is not ranges)
         return {peer: contest.run(peer) for peer in peers}
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -174,11 +187,11 @@ def merged(before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
     """
     together = now | {"peers": before.get("peers", {}) | now["peers"]}
     if not now["peers"]:
-        together = now | {name: before[name] for name in before if name != "filters"}
-    if known := before.get("filters"):
-        peers = known["peers"] | now["filters"]["peers"]
-        newer = now["filters"] if now["filters"]["peers"] else known
-        together["filters"] = newer | {"peers": peers}
+        together = now | {name: before[name] for name in before if name not in FURTHER}
+    for name in FURTHER:
+        if known := before.get(name):
+            found = now.get(name, {"peers": {}})
+            together[name] = (found if found["peers"] else known) | {"peers": known["peers"] | found["peers"]}
     return together
 
 
@@ -201,30 +214,30 @@ def rate(measured: Measured | None) -> str:
     return f"{measured.publications / measured.cpu_s:,.0f}"
 
 
-def as_table(scale: Scale, done: Done, per_second: bool = False) -> Table:
-    """Return the table for the terminal: seconds, or what is done in one."""
+def as_table(scale: Scale, done: Done, further: str = "") -> Table:
+    """Return the table for the terminal: seconds, or what is done in one where `further` says what of."""
     title = f"seconds for {scale.publications:,} publications on {scale.rows:,} rows, by number of subscriptions"
-    if per_second:
-        title = f"changes of {scale.rows:,} rows a second of processor time, by number of filters"
+    if further:
+        title = f"changes of {scale.rows:,} rows a second of processor time, by number of {further}"
     table = Table("peer", "says", *[f"{size:,}" for size in scale.subscriptions], title=title)
     for column in table.columns[2:]:
         column.justify = "right"
     for peer, of in done.items():
-        shown = [(rate if per_second else cell)(of.get(size)) for size in scale.subscriptions]
+        shown = [(rate if further else cell)(of.get(size)) for size in scale.subscriptions]
         table.add_row(peer.title, peer.says, *shown)
     return table
 
 
 def as_figures(
-    scale: Scale, limits: Limits, done: Done, began: datetime, filters: tuple[Scale, Done] | None = None
+    scale: Scale, limits: Limits, done: Done, began: datetime, further: Mapping[str, tuple[Scale, Done]] | None = None
 ) -> dict[str, Any]:
     """Return everything that is written: where and when, how much, each peer, and the whole chain's own figures."""
     own = {"sizes": asdict(scale), "limit_s": limits.run, "peers": by_module(done), "whole_chain": whole_chain()}
     where = circumstances(Sizes(), began)
-    if filters is not None:
-        known = {name: where[name] for name in ("date", "minutes", "commit", "load_before")}
+    for name, (sizes, of) in (further or {}).items():
+        known = {each: where[each] for each in ("date", "minutes", "commit", "load_before")}
         known |= {"load_after": [round(load, 1) for load in os.getloadavg()]}
-        own["filters"] = known | {"sizes": asdict(filters[0]), "peers": by_module(filters[1])}
+        own[name] = known | {"sizes": asdict(sizes), "peers": by_module(of)}
     return where | own
 
 

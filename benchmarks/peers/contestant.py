@@ -58,6 +58,12 @@ FILTER_PEERS = (
     Contestant("a-tree", "filters.a_tree", "every change", crate="a-tree 0.6.1"),
 )
 
+JOIN_PEERS = (
+    Contestant("tidewire, one process, no Kafka or Spark", "joins.tidewire_chain", "every change"),
+    Contestant("NumPy, all joins for each change", "joins.numpy_each", "every change"),
+    Contestant("DuckDB, one statement a publication", "joins.duckdb_each", "every change"),
+)
+
 
 def python_of(package: str | None) -> Path:
     """Return the Python that has `package`, made now if it is not there. Raises NotInstalled."""
