@@ -33,6 +33,7 @@ def member(told: list[set[int]]) -> EdgeMember:
     made._view, made._owned, made._board = CommittedView(), SimpleNamespace(clear=int), SimpleNamespace(owned=owned)  # type: ignore[assignment]
     made._answers = SimpleNamespace(state="running")  # type: ignore[assignment]
     made._looks = SimpleNamespace(lost=lambda: None)  # type: ignore[assignment]
+    made._cells = SimpleNamespace(forget=lambda: None)  # type: ignore[assignment]
     made._group = SimpleNamespace(poll=lambda seconds, limit: [], assignment=NOTHING)  # type: ignore[assignment]
     made._assignment, made._adopted, made._forgot, made._left = TWO, True, 0.0, []
     return made
