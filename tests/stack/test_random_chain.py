@@ -2,7 +2,8 @@
 
 What `tests/tidewire/test_chain_interrupted.py` does to the pure pipeline, with fewer examples: publications,
 registrations, replacements and endings by a seed, while edges and the engine are killed at moments that it chooses.
-Many ask alike and are replaced often, so edges publish summaries.
+Many ask alike and are replaced often, so edges publish summaries. Some ask for joins with a second table, or of the
+first with itself; their cells come live on demand meanwhile.
 """
 
 from __future__ import annotations
@@ -29,6 +30,14 @@ pytestmark = [pytest.mark.stack, pytest.mark.timeout(900)]
 SEEDS = (1, 20_261)
 MOVES = 24
 IDS = [f"s{i}" for i in range(300)]
+JOINED = """CREATE TABLE u (k INTEGER PRIMARY KEY, v VARCHAR, l INTEGER, m DECIMAL(8,1))"""
+JOINS = [
+    "SELECT t.k, u.m FROM t JOIN u ON t.v = u.v WHERE t.l >= 0",
+    "SELECT u.*, t.b FROM u JOIN t ON u.m = t.m AND u.l = t.l",
+    "SELECT x.v, y.d FROM t x JOIN t y ON x.l = y.k WHERE y.v <> ''",
+    "SELECT x.k, u.k, y.k FROM t x JOIN u ON x.d = u.l JOIN t y ON y.v = u.v NOTIFY LATEST",
+    "SELECT t.w FROM t JOIN u ON u.k = t.k WHERE u.v = 'x' SNAPSHOT NONE",
+]
 KILLED = ("edge-0", "edge-1", "engine")
 
 
@@ -58,7 +67,9 @@ class Moves:
         choose = self._choose
         for _ in range(choose.randrange(30, 90)):
             action = choose.random()
-            if action < 0.55:
+            if action < 0.1:
+                yield self._joined()
+            elif action < 0.55:
                 row = random_row(choose, self._relation)
                 key, value = encode_key(self._relation, row), encode_row(self._relation, row)  # type: ignore[arg-type]
                 yield OutRecord("t", row["k"] % 2, key, value)
@@ -70,8 +81,18 @@ class Moves:
                 value = None if action > 0.95 else json.dumps(self._question()).encode()
                 yield OutRecord(self._stack.topics.subscriptions, None, id, value)
 
+    def _joined(self) -> OutRecord:
+        """Change a row of the second table."""
+        choose, key = self._choose, self._choose.randrange(6)
+        values = {"v": ["x", "", "xx", None], "l": [0, 1, 3, None], "m": ["1.0", "2.5", "0.0", None]}
+        row = {"k": key} | {name: choose.choice(of) for name, of in values.items()}
+        value = None if choose.random() < 0.15 else json.dumps(row).encode()
+        return OutRecord("u", key % 2, b'{"k":%d}' % key, value)
+
     def _question(self) -> dict[str, object]:
         choose = self._choose
+        if choose.random() < 0.1:
+            return {"sql": choose.choice(JOINS)} | choose.choice([{}, {"deliver": "packed"}])
         low = choose.choice([-1, 0, 0.1])
         alike = f"SELECT MIN(l) FROM t WHERE d BETWEEN {low} AND {low + choose.randrange(3)}"
         sql = alike if choose.random() < 0.6 else random_question(choose).rstrip(";")
@@ -92,7 +113,7 @@ def stack(tmp_path: Path) -> Iterator[LiveStack]:
 
 def test_random_moves_and_kills_leave_every_delivery_right(stack: LiveStack) -> None:
     with Client(stack.settings.address) as client:
-        client.apply(DDL, timeout=120, partitions=2)
+        client.apply(f"{DDL}; {JOINED}", timeout=120, partitions=2)
         relation = client.relation("t")
     for seed in SEEDS:
         Moves(seed, stack, relation).play()
