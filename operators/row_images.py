@@ -64,12 +64,12 @@ class ImageColumn:
 
     def take(self, rows: I64 | slice) -> ImageColumn:
         """Return the changes at `rows`, with the texts that they name, in the order of these."""
-        old, old_known, new, new_known = self.old[rows], self.old_known[rows], self.new[rows], self.new_known[rows]
+        taken = ImageColumn(self.old[rows], self.old_known[rows], self.new[rows], self.new_known[rows])
         if self.texts is None:
-            return ImageColumn(old, old_known, new, new_known)
-        used, old, new = _numbered(old, old_known, new, new_known, len(self.texts))
+            return taken
+        used, old, new = _numbered(taken, len(self.texts))
         texts = self.texts.take(used) if isinstance(self.texts, Strings) else [self.texts[i] for i in used.tolist()]
-        return ImageColumn(old, old_known, new, new_known, texts)
+        return replace(taken, old=old, new=new, texts=texts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,16 +115,16 @@ def _named(view: BatchView, number: int, column: ImageColumn) -> ImageColumn:
     return replace(column, texts=view.rows.strings_of(number)).take(slice(None))
 
 
-def _numbered(old: I64, old_known: Bool, new: I64, new_known: Bool, end: int) -> tuple[I64, I64, I64]:
-    """Return the different ones of the known numbers, ascending, and the place of each among them; else 0.
+def _numbered(column: ImageColumn, end: int) -> tuple[I64, I64, I64]:
+    """Return the different known numbers of a column, below `end`, ascending, and the place of each among them; else 0.
 
-    Few columns of a change are apart: an old number that is the new one too is not looked at again.
+    Few changes are apart: an old number that is the new one too is not looked at again.
     """
-    apart = old_known & ~(new_known & (old == new))
-    used, places = distinct_numbers(np.concatenate([new[new_known], old[apart]]), end)
-    new_place, count = np.zeros(len(new), np.int64), int(np.count_nonzero(new_known))
+    apart, new_known = column.apart, column.new_known
+    used, places = distinct_numbers(np.concatenate([column.new[new_known], column.old[apart]]), end)
+    new_place, count = np.zeros(len(apart), np.int64), int(np.count_nonzero(new_known))
     new_place[new_known] = places[:count]
-    old_place = np.where(old_known, new_place, 0)
+    old_place = np.where(column.old_known, new_place, 0)
     old_place[apart] = places[count:]
     return used, old_place, new_place
 
