@@ -80,15 +80,14 @@ class Modes:
         table = self._store.slots
         kinds = table.shape[slots].astype(np.int64) << 32 | table.terms.number[slots]
         distinct, first, kind = np.unique(kinds, return_index=True, return_inverse=True)
-        of_sort: dict[tuple[bool, ...], dict[int, int]] = {}
+        of_sort: dict[tuple[bool | int, ...], int] = {}
         modes = []
         for one, slot in zip(distinct.tolist(), slots[first].tolist(), strict=True):
-            entry, terms = self._store.shapes[one >> 32], one & 0xFFFFFFFF
-            alike = of_sort.setdefault((entry.bag, bool(entry.shown_images), entry.plain, entry.counts), {})
-            mode = alike.get(terms)
-            if mode is None:
-                mode = alike[terms] = int(self._mode(slot))
-            modes.append(mode)
+            entry = self._store.shapes[one >> 32]
+            sort = entry.bag, bool(entry.shown_images), entry.plain, entry.counts, one & 0xFFFFFFFF
+            if sort not in of_sort:
+                of_sort[sort] = int(self._mode(slot))
+            modes.append(of_sort[sort])
         self._column[slots] = np.array(modes, np.uint16)[kind]
 
     def _mode(self, slot: int) -> Mode:
