@@ -63,9 +63,7 @@ class ImageValues:
     @property
     def listed(self) -> list[str]:
         """The texts as a list; an empty one where the column has none."""
-        if isinstance(self.texts, Strings):
-            return [self.texts[i].decode() for i in range(len(self.texts))]
-        return self.texts or []
+        return self.texts.texts if isinstance(self.texts, Strings) else self.texts or []
 
     def some(self, which: I64 | slice) -> list[int | str | None]:
         """Return some values as an answer has them: order codes, texts, None for NULL."""

@@ -53,9 +53,7 @@ class ImageColumn:
     @property
     def listed(self) -> list[str] | None:
         """The texts as a list; None where the column has order codes."""
-        if isinstance(self.texts, Strings):
-            return [self.texts[i].decode() for i in range(len(self.texts))]
-        return self.texts
+        return self.texts.texts if isinstance(self.texts, Strings) else self.texts
 
     @property
     def apart(self) -> Bool:

@@ -208,6 +208,15 @@ class Strings:
             np.concatenate([self.stops, more.stops + shift]),
         )
 
+    @property
+    def texts(self) -> list[str]:
+        """The strings, UTF-8 like all of their data, as texts. Cost: 60 ns each where all are ASCII, else 0.2 us."""
+        flat, places = self.data.tobytes(), zip(self.starts.tolist(), self.stops.tolist(), strict=True)
+        if flat.isascii():
+            text = flat.decode()
+            return [text[start:stop] for start, stop in places]
+        return [flat[start:stop].decode() for start, stop in places]
+
     def take(self, which: I64) -> Strings:
         """Return the strings numbered `which`, laid out end to end. Cost: 1 ns a byte."""
         starts, stops = self.starts[which], self.stops[which]

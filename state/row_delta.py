@@ -50,7 +50,7 @@ class RowDelta:
         codes[:, deletes:], valid[:, deletes:] = self.codes, self.valid
         texts: dict[int, list[str | None]] = {}
         for column, strings in self.texts.items():
-            held = [strings[i].decode() for i in range(len(strings))]
+            held = strings.texts
             images = zip(self.codes[column].tolist(), self.valid[column].tolist(), strict=True)
             texts[column] = [*[None] * deletes, *(held[code] if there else None for code, there in images)]
         return ChangeBatch(

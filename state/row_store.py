@@ -192,12 +192,7 @@ class RowStore:
 
     def texts_of(self, column: int, numbers: I64) -> list[str]:
         """Return the texts under these numbers. Cost: 60 ns each where all are ASCII, else 0.2 us."""
-        taken = self._dictionaries[column].strings.take(numbers)
-        flat, stops = taken.data.tobytes(), taken.stops.tolist()
-        if flat.isascii():
-            text = flat.decode()
-            return [text[start:stop] for start, stop in zip([0, *stops], stops, strict=False)]
-        return [flat[start:stop].decode() for start, stop in zip([0, *stops], stops, strict=False)]
+        return self._dictionaries[column].strings.take(numbers).texts
 
     def strings_of(self, column: int) -> Strings:
         """Return the texts of a text column, each under its number; there may be some that no row holds any more."""

@@ -71,3 +71,11 @@ def test_text_is_utf8() -> None:
     assert [strings[i].decode() for i in range(3)] == ["é", "", "漢字"]
     assert len(Strings.of([])) == 0
     assert [Strings.of([b"\x00", b""])[i] for i in range(2)] == [b"\x00", b""]
+
+
+@given(st.lists(st.text("aé漢 ", max_size=3), max_size=6), st.data())
+def test_texts_are_those_that_were_laid_out_wherever_they_stand(texts: list[str], data: st.DataObject) -> None:
+    strings, which = Strings.of(texts), data.draw(st.permutations(range(len(texts))))
+    assert strings.texts == texts
+    taken = Strings(strings.data, strings.starts[which], strings.stops[which]) if texts else strings
+    assert taken.texts == [texts[i] for i in which]
