@@ -30,7 +30,7 @@ from state.change_batch import I32, I64, Bool
 from state.filter_boxes import FilterBoxes
 from state.filter_columns import CodedBox
 from state.filter_cuts import Cuts
-from state.filter_kernels import BLOCK, F64, U64, WORDS
+from state.filter_kernels import BLOCK, F64, INTEREST, U64, WORDS
 from state.grown_column import grown
 
 _ALL = 2**64 - 1
@@ -76,7 +76,7 @@ class FilterBits:
     def mark(self, places: I64, boxes: FilterBoxes, cuts: Cuts) -> None:
         """Make the bits of boxes that are new at their places. Cost: 0.3 us each, 20 us a call."""
         segments = -(-boxes.places // self.segment)
-        self._widen(segments, int(np.bitwise_or.reduce(boxes.rec[places, 0], initial=0)) % 2**64)
+        self._widen(segments, int(np.bitwise_or.reduce(boxes.rec[places, INTEREST], initial=0)) % 2**64)
         self._blocks = kernels.learn(
             places, self.shift, boxes.rec, boxes.rest, self._block, self._known, self._many, self._blocks,
             boxes.scratch,
@@ -89,7 +89,7 @@ class FilterBits:
         more, groups = interest.bit_length() - self._cares.shape[1], -(-segments // 64)
         if more > 0:
             self._cares = np.pad(self._cares, ((0, 0), (0, more)))
-            self._heard = grown(np.pad(self._heard, ((0, 0), (0, more), (0, 0))), segments)
+            self._heard = np.pad(self._heard, ((0, 0), (0, more), (0, 0)))
         if groups > len(self._gate):
             fresh = (0, groups - len(self._gate))
             self._gate = np.pad(self._gate, (fresh, (0, 0), (0, 0)))
@@ -134,7 +134,7 @@ class FilterBits:
             mine = live[live // self.segment == s]
             through = np.bitwise_or.reduce(masks[mine], axis=0)
             assert (self._zone[s] & through == through).all(), (2, s, self._zone[s], through)
-            self._check_interest(s, mine, boxes.rec[mine, 0].view(np.uint64))
+            self._check_interest(s, mine, boxes.rec[mine, INTEREST].view(np.uint64))
         self._check_gates()
         blocks = self._block[self._block >= 0]
         assert sorted(blocks.tolist()) == list(range(self._blocks)), (3, self._block)

@@ -315,7 +315,7 @@ class FilterIndex:
         return places[lay_out(starts, columns, masks, cuts.share, self._bits.segment)]
 
     def _run(self, rows: Sequence[npt.NDArray[Any]]) -> tuple[Hits, int]:
-        """Return all hits of changes, the columns of `kernels.match`, and how many candidates were looked at."""
+        """Return all hits of changes, the columns of `filter_match.match`, and how many candidates were looked at."""
         boxes, m, width = self._boxes, len(rows[0]), self._width
         cells = self._cuts.cells(rows[0], rows[1]), self._cuts.cells(rows[3], rows[4])
         kept = (boxes.rec, boxes.rest, boxes.bounds, boxes.first, boxes.following)

@@ -36,7 +36,6 @@ from numba.cpython.unsafe.numbers import trailing_zeros
 from state.change_batch import I32, I64, Bool
 
 U8 = npt.NDArray[np.uint8]
-I8 = npt.NDArray[np.int8]
 U64 = npt.NDArray[np.uint64]
 F64 = npt.NDArray[np.float64]
 

@@ -24,9 +24,8 @@ from numba.cpython.unsafe.numbers import trailing_zeros
 from numba.extending import intrinsic, models, register_model
 
 from state.change_batch import I32, I64, Bool
-from state.filter_kernels import SEVERAL, U64, WORDS
+from state.filter_kernels import SEVERAL, U8, U64, WORDS
 
-U8 = npt.NDArray[np.uint8]
 I8 = npt.NDArray[np.int8]
 
 TOGETHER = 4_096

@@ -202,7 +202,7 @@ class FilterBook:
 
     def _figures(self, relation: str) -> FilterFigures:
         table, joined = self._tables.get(relation), self._joined.get(relation, Counter())[""]
-        figures = _TableFilters().figures() if table is None else table.figures()
+        figures = FilterFigures(0, 0, 0.0, False) if table is None else table.figures()
         return figures._replace(filters=figures.filters + joined, bytes=figures.bytes + joined * self.joins.bytes_each)
 
     def _by_shape(self, slots: I64) -> Iterator[tuple[ShapeEntry, I64]]:
