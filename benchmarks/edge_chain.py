@@ -8,14 +8,17 @@ rows ──► shard ──► messages ──► virtual edge ──► deliver
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from benchmarks.edge_memory import Stages
+from catalog.query.shape import Region
 from catalog.schema.catalog import Catalog
 from connectors.record import OutRecord, RawRecords
 from connectors.topics import Topics
 from operators.control import EpochBegins, Progress, RegisterAll, encode_control
+from operators.packed import Header, pack_registrations
 from overlay.machine.virtual_edge import VirtualEdge
 from shard.pipeline import GroupSpec, process_group
 from state.change_batch import I64
@@ -98,3 +101,11 @@ def records(
     """Return records of one partition at `places`, which are offsets and times; at the first ones if not given."""
     places = np.arange(len(values)) if places is None else places
     return RawRecords(topic, list(keys), list(values), np.zeros(len(values), np.int32), places, places)
+
+
+def registered(spec: GroupSpec, ve: int, versions: Sequence[int], regions: Sequence[Region]) -> RawRecords:
+    """Return the records by which a virtual edge registers regions."""
+    header = Header("register", 0, spec.group, ve=ve, catalog=spec.catalog.version)
+    values = [*pack_registrations(header, versions, regions)]
+    asked = records([spec.group.encode()] * len(values), values, TOPICS.registrations)
+    return replace(asked, partition=np.full(len(values), ve, np.int32))

@@ -26,25 +26,16 @@ ASK = (
     "SELECT r.id, r.note, s.id, s.note FROM r JOIN s ON r.k = s.k WHERE r.x BETWEEN %d AND %d AND s.x BETWEEN %d AND %d"
 )
 TABLE = "CREATE TABLE {0} (id BIGINT PRIMARY KEY, k BIGINT, x BIGINT, note VARCHAR) WITH ('topic'='{0}')"
-
-
-def declared() -> Catalog:
-    """Return the catalog with both tables, and with the cell that holds them."""
-    catalog = Catalog()
-    for version, text in enumerate((*map(TABLE.format, TABLES), "CREATE JOIN r, s")):
-        catalog = apply_ddl(catalog, text, version)
-    return catalog
-
-
-CATALOG = declared()
+CATALOG = apply_ddl(Catalog(), "; ".join((*map(TABLE.format, TABLES), "CREATE JOIN r, s")), 0)
+"""Both tables, and the cell that holds them."""
 (CELL,) = CATALOG.cells
 
 
-def statements(count: int, met: float, seed: int = 4) -> Iterator[str]:
+def statements(count: int, met: float, partners: int = PARTNERS, seed: int = 4) -> Iterator[str]:
     """Yield statements of which a new image with its partners meets about `met`."""
     source, side = np.random.default_rng(seed), (met / count) ** 0.5
     bounds: list[list[int]] = []
-    for width in (side, side / PARTNERS):
+    for width in (side, side / partners):
         middle, half = source.random(count) * DOMAIN, source.exponential(width / 2 * DOMAIN, count)
         bounds += [(middle - half).astype(np.int64).tolist(), (middle + half).astype(np.int64).tolist()]
     for each in zip(*bounds, strict=True):

@@ -21,11 +21,8 @@ from unittest import mock
 
 import numpy as np
 
-from catalog.schema.catalog import Catalog
-from catalog.schema.cell import Cell
+from benchmarks.join_chain import CATALOG, CELL, DOMAIN, PARTNERS, ROWS, statements
 from catalog.schema.join import Join
-from catalog.schema.relation import Column, Relation
-from catalog.types.column_type import ColumnType, Kind
 from connectors.topics import Topics
 from operators.control import EpochBegins, Progress, RegisterAll, encode_control
 from operators.operator import Answers
@@ -38,36 +35,21 @@ from overlay.machine.virtual_edge import VirtualEdge
 from overlay.process.jit_warmup import warm
 from state.change_batch import I64
 
-ROWS = 50_000
 CHANGES = 4_000
-DOMAIN = 10**9
 TURNS = 3
 CHUNK = 10_000
-NUMBER, TEXT = ColumnType(Kind.BIGINT), ColumnType(Kind.VARCHAR)
-COLUMNS = (Column("id", NUMBER, False), Column("k", NUMBER), Column("x", NUMBER), Column("note", TEXT))
 JOIN, _ = Join.of(["r", "s"], [((0, "k"), (1, "k"))])
-CELL = Cell(("r", "s"), 0)
-CATALOG = Catalog(0, {name: Relation(name, COLUMNS, ("id",), name) for name in "rs"}, cells={CELL.name: CELL})
-ASK = (
-    "SELECT r.id, r.note, s.id, s.note FROM r JOIN s ON r.k = s.k WHERE r.x BETWEEN %d AND %d AND s.x BETWEEN %d AND %d"
-)
 
 
 def subscribed(size: int, met: float, partners: int) -> VirtualEdge:
     """Return an edge with so many subscriptions, of which a change with its partners meets about `met`."""
-    source, side = np.random.default_rng(4), (met / size) ** 0.5
-    at = []
-    for width in (side, side / partners):
-        middle, width_of = source.random(size) * DOMAIN, source.exponential(width * DOMAIN, size)
-        at += [(middle - width_of / 2).astype(np.int64).tolist(), (middle + width_of / 2).astype(np.int64).tolist()]
-    asked = list(zip(*at, strict=True))
+    sql = [b'{"sql":"%s"}' % text.encode() for text in statements(size, met, partners)]
     edge = VirtualEdge(0, 1, Topics(), lambda _: CATALOG)
     for record in (EpochBegins(0, 0), RegisterAll(0, 0)):
         edge.notification(0, b"@control", encode_control(record))
     for first in range(0, size, CHUNK):
         which = range(first, min(first + CHUNK, size))
-        sql = [b'{"sql":"%s"}' % (ASK % asked[i]).encode() for i in which]
-        edge.subscribe_all(which, [b"subscriber-%07d" % i for i in which], sql)
+        edge.subscribe_all(which, [b"subscriber-%07d" % i for i in which], sql[first : which.stop])
     answer(edge)
     return edge
 
@@ -79,7 +61,7 @@ def answer(edge: VirtualEdge) -> None:
     parts = [versions[i : i + CHUNK] for i in range(0, len(versions), CHUNK)]
     for i, part in enumerate(parts):
         nothing = np.zeros(len(part), np.int64)
-        header = Header("snapshot", 0, CELL.name, 0, chunk=i, of=len(parts))
+        header = Header("snapshot", 0, CELL, 0, chunk=i, of=len(parts))
         replies = dict.fromkeys(range(len(part)), Rows(()))
         edge.notification(i, b"", pack_snapshot(header, np.array(part), Answers(nothing, nothing > 0, {}), replies))
     edge.notification(0, b"@control", encode_control(Progress(0, 0, 0, "t")))
@@ -133,7 +115,7 @@ def _texts(rows: I64) -> SentColumn:
 def turn(edge: VirtualEdge, timeline: Timeline, batch: int) -> tuple[float, int]:
     """Let an edge apply a timeline; return the seconds that it takes, and how many deliveries it makes."""
     parts, before = list(split(timeline)), edge.counters.deliveries
-    headers = [Header("rows", 0, CELL.name, batch, chunk=i, of=len(parts)) for i in range(len(parts))]
+    headers = [Header("rows", 0, CELL, batch, chunk=i, of=len(parts)) for i in range(len(parts))]
     chunks = [pack(header, part) for header, part in zip(headers, parts, strict=True)]
     began = time.process_time()
     for i, chunk in enumerate(chunks):
@@ -143,7 +125,7 @@ def turn(edge: VirtualEdge, timeline: Timeline, batch: int) -> tuple[float, int]
     return time.process_time() - began, edge.counters.deliveries - before
 
 
-def measured(size: int, met: float, partners: int = 5, turns: int = TURNS) -> dict[str, float]:
+def measured(size: int, met: float, partners: int = PARTNERS, turns: int = TURNS) -> dict[str, float]:
     """Return microseconds a change, deliveries a change, and microseconds a delivery."""
     edge, timeline = subscribed(size, met, partners), replayed(partners)
     least, deliveries = min(turn(edge, timeline, batch) for batch in range(1, turns + 1))

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.edge_chain import TOPICS, records, registered
 from catalog.query.filter_shape import FilterShape
 from catalog.query.filter_terms import box_of_intervals
 from catalog.query.shape import Region
@@ -26,8 +27,6 @@ from catalog.schema.catalog import Catalog
 from catalog.schema.ddl import apply_ddl
 from catalog.schema.join import Join
 from connectors.record import RawRecords
-from connectors.topics import Topics
-from operators.packed import Header, pack_registrations
 from shard.pipeline import GroupSpec, process_group
 
 ROWS = 50_000
@@ -37,7 +36,6 @@ EDGES = 16
 ANSWER_ROWS = 5
 WIDE = 0.2
 TOP = 1_000_000_000
-TOPICS = Topics()
 _DDL = "CREATE TABLE {} (id INTEGER PRIMARY KEY, k VARCHAR, x BIGINT, note VARCHAR)"
 
 
@@ -63,9 +61,7 @@ class Case:
     def __init__(self, rows: int, fan_out: int) -> None:
         self._rng = np.random.default_rng(1)
         self._pairs = rows * fan_out
-        catalog = Catalog()
-        for version, text in enumerate((_DDL.format("r"), _DDL.format("s"), "CREATE JOIN r, s")):
-            catalog = apply_ddl(catalog, text, version)
+        catalog = apply_ddl(Catalog(), f"{_DDL.format('r')}; {_DDL.format('s')}; CREATE JOIN r, s", 0)
         self._join, _ = Join.of(["r", "s"], [((0, "k"), (1, "k"))])
         self._spec = GroupSpec(0, self._join.cell, catalog, TOPICS, EDGES)
         keys = np.arange(rows) % (rows // fan_out)
@@ -85,30 +81,19 @@ class Case:
 
     def seconds(self, regions: list[Region]) -> float:
         """Return how long a batch takes that registers them."""
-        records = [self._registered(ve, regions) for ve in range(min(EDGES, len(regions)))]
+        asked = [
+            registered(self._spec, ve, range(ve, len(regions), EDGES), regions[ve::EDGES])
+            for ve in range(min(EDGES, len(regions)))
+        ]
         begun = time.process_time()
-        process_group(self._spec, 1, self._state, records)
+        process_group(self._spec, 1, self._state, asked)
         return time.process_time() - begun
-
-    def _registered(self, ve: int, regions: list[Region]) -> RawRecords:
-        mine, shard = list(range(ve, len(regions), EDGES)), self._spec.group
-        header = Header("register", 0, shard, ve=ve, catalog=self._spec.catalog.version)
-        values: list[bytes | None] = [*pack_registrations(header, mine, [regions[i] for i in mine])]
-        return _records(TOPICS.registrations, [shard.encode()] * len(values), values, ve)
 
     def _rows(self, table: str, keys: Any) -> RawRecords:
         numbers = (self._rng.random(len(keys)) * TOP).astype(np.int64).tolist()
         pairs = enumerate(zip(keys.tolist(), numbers, strict=True))
-        values: list[bytes | None] = [
-            b'{"id":%d,"k":"SYM%06d","x":%d,"note":"text %d"}' % (i, key, x, i % 1_000) for i, (key, x) in pairs
-        ]
-        return _records(table, [b'{"id":%d}' % i for i in range(len(values))], values)
-
-
-def _records(topic: str, keys: list[bytes | None], values: list[bytes | None], partition: int = 0) -> RawRecords:
-    count = len(values)
-    offsets = np.arange(count)
-    return RawRecords(topic, keys, values, np.full(count, partition, np.int32), offsets, offsets)
+        values = [b'{"id":%d,"k":"SYM%06d","x":%d,"note":"text %d"}' % (i, key, x, i % 1_000) for i, (key, x) in pairs]
+        return records([b'{"id":%d}' % i for i in range(len(values))], values, table)
 
 
 if __name__ == "__main__":

@@ -19,12 +19,11 @@ kinds, compressed alike.
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.edge_chain import TOPICS, records
+from benchmarks.edge_chain import TOPICS, records, registered
 from benchmarks.peers.workload import F64
 from catalog.query.filter_shape import FilterShape
 from catalog.query.filter_terms import box_of_intervals
@@ -33,7 +32,7 @@ from catalog.schema.catalog import Catalog
 from catalog.schema.ddl import apply_ddl
 from catalog.schema.join import Join
 from connectors.record import RawRecords
-from operators.packed import Header, pack_registrations
+from operators.packed import Header
 from operators.timeline import NEVER, SentColumn, SentRows
 from operators.wire.sent_rows import pack_rows, row_sizes
 from shard.pipeline import GroupSpec, process_group
@@ -101,9 +100,7 @@ class Workload:
 
     def sent(self, new: Rows) -> int:
         """Return how many bytes the cell writes for a batch of new rows of r, to all virtual edges together."""
-        catalog = Catalog()
-        for version, text in enumerate((_DDL.format("r"), _DDL.format("s"), "CREATE JOIN r, s")):
-            catalog = apply_ddl(catalog, text, version)
+        catalog = apply_ddl(Catalog(), f"{_DDL.format('r')}; {_DDL.format('s')}; CREATE JOIN r, s", 0)
         spec = GroupSpec(0, _JOIN.cell, catalog, TOPICS, EDGES)
         loaded = [published("r", self.drawn_r(R_ROWS)), published("s", self.s)]
         state = process_group(spec, 0, None, [self._registrations(spec, ve) for ve in range(EDGES)]).state
@@ -137,11 +134,7 @@ class Workload:
         mine = np.flatnonzero(self.edge == ve)
         bounds = np.stack([self.a[0][mine], self.a[1][mine], self.c[0][mine], self.c[1][mine]], axis=1).tolist()
         terms = [box_of_intervals([(0, *each[:2]), (1, *each[2:])]) for each in bounds]
-        header = Header("register", 0, spec.group, ve=ve, catalog=spec.catalog.version)
-        regions = [Region(shape, b"[]", terms=each) for each in terms]
-        values = [*pack_registrations(header, mine.tolist(), regions)]
-        asked = records([spec.group.encode()] * len(values), values, TOPICS.registrations)
-        return replace(asked, partition=np.full(len(values), ve, np.int32))
+        return registered(spec, ve, mine.tolist(), [Region(shape, b"[]", terms=each) for each in terms])
 
     def _mixed(self, low: float, high: float, deviation: float, count: int) -> F64:
         one, other = (self._random.normal(mean, deviation, count) for mean in (low, high))
