@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
+from benchmarks.peers.deliveries import taken
 from benchmarks.peers.worker import main
 from benchmarks.peers.workload import I64, NONE, Changes, Workload
 from tidewire.pure_pipeline import PurePipeline
@@ -64,13 +65,9 @@ class TidewirePure:
         self._pipeline.settle()
 
     def answers(self) -> I64:
-        log = self._pipeline.logs[self._pipeline.topics.deliveries][0]
-        for key, value in log:
-            if value is not None and key is not None and not key.startswith(b"@"):
-                delivery = self._decoder.decode(value)
-                self._lowest[int(delivery.id)] = NONE if delivery.new is None else delivery.new
-                self.told += 1
-        log.clear()
+        for delivery in taken(self._pipeline, self._decoder) or []:
+            self._lowest[int(delivery.id)] = NONE if delivery.new is None else delivery.new
+            self.told += 1
         return self._lowest
 
     def close(self) -> None:

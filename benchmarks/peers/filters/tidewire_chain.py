@@ -13,6 +13,7 @@ import msgspec
 import numpy as np
 
 from benchmarks.filter_workload import COLUMNS
+from benchmarks.peers.deliveries import RowsDelivery, taken
 from benchmarks.peers.filters.held_matches import Hit
 from benchmarks.peers.filters.workload import ENTERED, LEFT, WITHIN, Changes, FilterWorkload
 from benchmarks.peers.worker import main
@@ -25,20 +26,6 @@ VALUE = '{"id":%d,' + ",".join(f'"{c}":%d' for c in NAMES) + "}"
 Records = list[tuple[bytes, bytes]]
 
 
-class _Position(msgspec.Struct):
-    offset: int
-
-
-class _Delivery(msgspec.Struct):
-    """What is read of a delivery."""
-
-    id: str
-    kind: str
-    removed: list[list[int]] = []
-    added: list[list[int]] = []
-    at: _Position | None = None
-
-
 class TidewireChain:
     """Hits are what deliveries say; the rows in them are compared with the images."""
 
@@ -47,7 +34,7 @@ class TidewireChain:
     def __init__(self, workload: FilterWorkload, folder: Path) -> None:
         self._workload, self.told = workload, 0
         self._told: list[Hit] = []
-        self._decoder = msgspec.json.Decoder(_Delivery)
+        self._decoder = msgspec.json.Decoder(RowsDelivery)
         self._pipeline = PurePipeline(virtual_edges=1)
         self._pipeline.apply(DDL)
         for number, (columns, lo, hi) in enumerate(zip(*(each.tolist() for each in workload.filters), strict=True)):
@@ -77,22 +64,19 @@ class TidewireChain:
         self._pipeline.settle()
 
     def answers(self) -> I64:
-        log = self._pipeline.logs[self._pipeline.topics.deliveries][0]
-        told = [self._read(value) for key, value in log if value is not None and key and not key.startswith(b"@")]
-        if log:
-            self._told = told
+        told = taken(self._pipeline, self._decoder)
+        if told is not None:
+            self._told = [self._read(delivery) for delivery in told]
             self.told += len(told)
-        log.clear()
         return self._workload.codes(*np.array(self._told, np.int64).reshape(-1, 3).T)
 
-    def _read(self, value: bytes) -> Hit:
+    def _read(self, delivery: RowsDelivery) -> Hit:
         """Return the hit that a delivery tells. Raises AssertionError for other rows than the change's images."""
-        delivery = self._decoder.decode(value)
-        assert delivery.kind == "change" and delivery.at is not None, value
+        assert delivery.kind == "change" and delivery.at is not None, delivery
         change = delivery.at.offset - self._begin
         row, new = int(self._workload.changes.row[change]), self._workload.changes.image[change].tolist()
-        assert delivery.added in ([], [[row, *new]]), value
-        assert all(removed[0] == row for removed in delivery.removed) and len(delivery.removed) <= 1, value
+        assert delivery.added in ([], [[row, *new]]), delivery
+        assert all(removed[0] == row for removed in delivery.removed) and len(delivery.removed) <= 1, delivery
         kind = WITHIN if delivery.removed and delivery.added else LEFT if delivery.removed else ENTERED
         return change, int(delivery.id), kind
 

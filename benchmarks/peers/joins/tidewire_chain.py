@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
+from benchmarks.peers.deliveries import RowsDelivery, taken
 from benchmarks.peers.joins.workload import Changes, JoinWorkload, hashed, summed
 from benchmarks.peers.worker import main
 from benchmarks.peers.workload import I64
@@ -24,21 +25,6 @@ SQL = "SELECT r.id, r.v, s.id, s.v FROM r JOIN s ON r.k = s.k WHERE r.x BETWEEN 
 Records = list[tuple[str, bytes, bytes]]
 
 
-class _Position(msgspec.Struct):
-    topic: str
-    offset: int
-
-
-class _Delivery(msgspec.Struct):
-    """What is read of a delivery."""
-
-    id: str
-    kind: str
-    removed: list[list[int]] = []
-    added: list[list[int]] = []
-    at: _Position | None = None
-
-
 class TidewireChain:
     """What is told is what deliveries say."""
 
@@ -47,7 +33,7 @@ class TidewireChain:
     def __init__(self, workload: JoinWorkload, folder: Path) -> None:
         self._keys = workload.keys
         self._told, self.told = np.zeros((0, 3), np.int64), 0
-        self._decoder = msgspec.json.Decoder(_Delivery)
+        self._decoder = msgspec.json.Decoder(RowsDelivery)
         self._pipeline = PurePipeline(virtual_edges=1)
         self._pipeline.apply(DDL + "; CREATE JOIN r, s")
         asked = np.stack([workload.asked.lo, workload.asked.hi], axis=2).reshape(-1, 4).tolist()
@@ -77,15 +63,13 @@ class TidewireChain:
         self._pipeline.settle()
 
     def answers(self) -> I64:
-        log = self._pipeline.logs[self._pipeline.topics.deliveries][0]
-        told = [value for key, value in log if value is not None and key and not key.startswith(b"@")]
-        if log:
-            self._told = self._read([self._decoder.decode(value) for value in told])
+        told = taken(self._pipeline, self._decoder)
+        if told is not None:
+            self._told = self._read(told)
             self.told += len(told)
-        log.clear()
         return self._told.ravel()
 
-    def _read(self, deliveries: list[_Delivery]) -> I64:
+    def _read(self, deliveries: list[RowsDelivery]) -> I64:
         """Return what deliveries tell. Raises AssertionError where one tells nothing, or two of the same."""
         signed = [(i, sign, row) for i, of in enumerate(deliveries) for sign, row in _rows(of)]
         if not signed:
@@ -97,7 +81,7 @@ class TidewireChain:
         assert len(told) == len(deliveries), "a delivery that tells nothing, or two of one change"
         return told
 
-    def _change(self, delivery: _Delivery) -> int:
+    def _change(self, delivery: RowsDelivery) -> int:
         assert delivery.kind == "change" and delivery.at is not None, delivery
         name = delivery.at.topic
         return int(self._numbers[name][delivery.at.offset - self._begin[name]])
@@ -106,7 +90,7 @@ class TidewireChain:
         """Nothing was started."""
 
 
-def _rows(delivery: _Delivery) -> list[tuple[int, list[int]]]:
+def _rows(delivery: RowsDelivery) -> list[tuple[int, list[int]]]:
     return [(-1, row) for row in delivery.removed] + [(1, row) for row in delivery.added]
 
 
