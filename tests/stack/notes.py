@@ -17,19 +17,18 @@ from tests.stack.trades import SECTORS
 NOTE = """CREATE TABLE note (id INTEGER PRIMARY KEY, trade BIGINT, chief INTEGER, sector VARCHAR, mark DECIMAL(6,1))
   WITH ('format'='debezium-json', 'decimal'='string')"""
 ABOUT = "trade t JOIN note n ON t.id = n.trade"
-OF_ALL = "WHERE n.sector = '{sector}' NOTIFY LATEST"
 JOINED = [
     f"SELECT t.id, t.price, n.sector FROM {ABOUT} WHERE t.risk BETWEEN {{low}} AND {{high}}",
     f"SELECT t.sector, n.id FROM {ABOUT} AND t.sector = n.sector WHERE (n.mark > {{low}} OR n.mark IS NULL)",
-    f"SELECT n.id, t.qty FROM {ABOUT} {OF_ALL}",
+    f"SELECT n.id, t.qty FROM {ABOUT} WHERE n.sector = '{{sector}}' NOTIFY LATEST",
     f"SELECT n.mark, t.price FROM {ABOUT} WHERE t.risk > {{low}} DELIVER PACKED",
     "SELECT a.id, b.sector, b.mark FROM note a JOIN note b ON a.chief = b.id WHERE a.mark >= {low}",
     "SELECT a.sector, b.id FROM note a JOIN note b ON a.chief = b.chief AND a.sector = b.sector SNAPSHOT NONE",
     "SELECT t.id, n.mark FROM note n JOIN trade t ON n.mark = t.risk WHERE t.venue <> 2 TTL 60 SECONDS",
     f"SELECT t.price, n.id, o.sector FROM {ABOUT} JOIN note o ON n.chief = o.id WHERE t.risk < {{high}}",
     f"SELECT * FROM {ABOUT} JOIN note o ON o.trade = t.id WHERE o.sector >= '{{sector}}' AND t.risk > {{low}}",
+    f"SELECT t.price, n.id, m.stars FROM {ABOUT} JOIN memo m ON m.id = n.chief WHERE t.risk > {{low}}",
 ]
-WITH_MEMOS = f"SELECT t.price, n.id, m.stars FROM {ABOUT} JOIN memo m ON m.id = n.chief WHERE t.risk > {{low}}"
 FIRST = [
     "SELECT id, price FROM trade WHERE sector = '{sector}' ORDER BY price DESC, id LIMIT {count}",
     "SELECT * FROM trade WHERE risk BETWEEN {low} AND {high} ORDER BY qty, id DESC LIMIT {count} NOTIFY LATEST",
@@ -74,14 +73,11 @@ class Notes:
         """Yield `count` new questions, most of them over joins."""
         for _ in range(count):
             self.asked += 1
-            sql = self.joined(WITH_MEMOS) if self._choose.random() < 0.7 else self._said(self._choose.choice(FIRST))
+            sql = self._question()
             yield OutRecord(self._topic, None, b"note%d" % self.asked, json.dumps({"sql": sql}).encode())
 
-    def joined(self, *further: str) -> str:
-        """Return a question over a join."""
-        return self._said(self._choose.choice([*JOINED, *further]))
-
-    def _said(self, sql: str) -> str:
+    def _question(self) -> str:
+        sql = self._choose.choice(JOINED if self._choose.random() < 0.7 else FIRST)
         low = round(self._choose.uniform(-5, 95), 1)
         high = round(low + self._choose.uniform(0, 20), 1)
         sector = self._choose.choice(SECTORS)
