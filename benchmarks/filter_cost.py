@@ -22,21 +22,17 @@ and of them a sixth become live where that is measured: most of it is parsing st
 
 from __future__ import annotations
 
-import gc
 import json
 import sys
 import time
-import tracemalloc
 from typing import Any
 
 import numpy as np
 
-from benchmarks.edge_chain import TOPICS
 from benchmarks.edge_memory import VIRTUAL_EDGES
-from benchmarks.filter_chain import CATALOG, ROWS, Chain
+from benchmarks.filter_chain import ROWS, Chain
 from benchmarks.filter_workload import Conjunctions, draw_filters
 from benchmarks.image_cost import image_us
-from overlay.machine.virtual_edge import VirtualEdge
 from overlay.process.jit_warmup import warm
 from overlay.process.lasting_objects import settle
 from shard.tables import warm as warm_tables
@@ -59,7 +55,7 @@ def measure(filters: int = 62_500) -> dict[str, Any]:
         "filter_live_s_1m": {name: round(sum(one.us.values()), 1) for name, one in live.items()},
         "filter_live_us": {name: one.us for name, one in live.items()},
         "filter_edge_us": {name: one.change_us() for name, one in live.items()},
-        "filter_bytes": {name: one.bytes_each() for name, one in live.items()},
+        "filter_bytes": {name: one.chain.bytes_after_restart() for name, one in live.items()},
         "filters_1m_over_1k": {name: one.ratio for name, one in crowds.items()},
         "filter_rows_per_s_1m": {name: one.rows_per_s for name, one in crowds.items()},
         "image_us": image_us(),
@@ -80,19 +76,6 @@ class Live:
         self.chain.subscribe(drawn)
         self.us = self.chain.stages.each(filters)
         assert self.chain.edge.counts["live"] == filters
-
-    def bytes_each(self) -> int:
-        """Return what an edge keeps for each that has restored them."""
-        stored = [record.value for record in self.chain.edge.snapshot_records() if record.value is not None]
-        gc.collect()
-        tracemalloc.start()
-        again = VirtualEdge(0, 1, TOPICS, lambda _: CATALOG)
-        again.restore(stored)
-        again.take()
-        gc.collect()
-        allocated, _ = tracemalloc.get_traced_memory()
-        tracemalloc.stop()
-        return round(allocated / again.counts["live"])
 
     def change_us(self) -> dict[str, float]:
         """Return what a change costs the edge, a hit beyond it, and how many hits a change has."""

@@ -17,18 +17,14 @@ Two tables of 50,000 rows, five of a key.
 
 from __future__ import annotations
 
-import gc
 import json
 import sys
 import time
-import tracemalloc
 from typing import Any
 
 import numpy as np
 
-from benchmarks.edge_chain import TOPICS
-from benchmarks.join_chain import CATALOG, ROWS, JoinChain
-from overlay.machine.virtual_edge import VirtualEdge
+from benchmarks.join_chain import ROWS, JoinChain
 from overlay.process.jit_warmup import warm
 from overlay.process.lasting_objects import settle
 from shard.tables import warm as warm_tables
@@ -66,24 +62,8 @@ def live(count: int) -> dict[str, Any]:
     return {
         "join_live_s": round(sum(us.values()) * 100_000 / 1e6, 1),
         "join_live_us": us,
-        "join_edge_bytes": bytes_each(chain),
+        "join_edge_bytes": chain.bytes_after_restart(lambda: chain.change(2)),
     }
-
-
-def bytes_each(chain: JoinChain) -> int:
-    """Return what an edge keeps for each that has restored them; the chain goes on with that edge."""
-    stored = [record.value for record in chain.edge.snapshot_records() if record.value is not None]
-    gc.collect()
-    tracemalloc.start()
-    again = VirtualEdge(0, 1, TOPICS, lambda _: CATALOG)
-    again.restore(stored)
-    again.take()
-    chain.edge = again
-    chain.change(2)
-    gc.collect()
-    allocated, _ = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    return round(allocated / again.counts["live"])
 
 
 class Crowds:
