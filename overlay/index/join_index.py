@@ -312,7 +312,7 @@ class _Rows:
         """The rows as all forms see them."""
         return KeyedRows(self._timeline, self._join)
 
-    @property
+    @cached_property
     def spans(self) -> list[tuple[int, int]]:
         """From where to where the changes of each step go."""
         return list(self.keyed.steps(self._step))

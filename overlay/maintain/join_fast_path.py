@@ -78,12 +78,12 @@ class JoinFastPath:
     def _lists(self, slots: I64) -> tuple[list[ShapeEntry], I64]:
         """Return a shape of each different SELECT list, and the place of each slot's among them."""
         used, place = np.unique(self._store.slots.shape[slots], return_inverse=True)
-        entries: dict[tuple[str, ...], ShapeEntry] = {}
-        for number in used.tolist():
-            entries.setdefault(self._store.shapes[number].shown_list, self._store.shapes[number])
-        lists = list(entries)
-        of_shape = [lists.index(self._store.shapes[number].shown_list) for number in used.tolist()]
-        return list(entries.values()), np.array(of_shape, np.int64)[place]
+        entries: dict[tuple[str, ...], tuple[int, ShapeEntry]] = {}
+        number_of = np.zeros(len(used), np.int64)
+        for i, number in enumerate(used.tolist()):
+            entry = self._store.shapes[number]
+            number_of[i], _ = entries.setdefault(entry.shown_list, (len(entries), entry))
+        return [entry for _, entry in entries.values()], number_of[place]
 
     def _tell(self, slots: I64, which: I64, made: _Made) -> None:
         """Tell each of `slots` its own of what is said, in its form."""
