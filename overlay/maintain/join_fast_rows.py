@@ -24,7 +24,7 @@ from operators.timeline import SentRows, Timeline
 from overlay.index.join_index import Hits, StepHits
 from overlay.index.join_index_kernels import IS, WAS
 from state.change_batch import I64, Bool
-from state.distinct_numbers import distinct_numbers
+from state.distinct_numbers import distinct_numbers, numbered_rows
 
 SelectList = tuple[str, ...]
 """Columns of a join, as `catalog/schema/join.py` names them."""
@@ -190,10 +190,9 @@ def _none() -> Rows:
 
 def _numbered(rows: SentRows, names: Sequence[str]) -> I64:
     """Return a number for each row, one for each that has other values in the columns `names`."""
-    numbers = np.zeros(len(rows.born), np.int64)
+    columns = []
     for name in names:
         column = rows.columns[name]
         _, place = np.unique(column.codes, return_inverse=True)
-        place = np.where(column.known, place + 1, 0)
-        numbers = distinct_numbers(numbers * (int(place.max(initial=0)) + 1) + place)[1]
-    return numbers
+        columns.append(np.where(column.known, place + 1, 0))
+    return numbered_rows(columns) if columns else np.zeros(len(rows.born), np.int64)
