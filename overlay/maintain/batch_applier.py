@@ -59,7 +59,7 @@ class BatchApplier:
         teller = BagTeller(store, outbox, counters)
         self._bags = BagPath(store, outbox, counters, self._modes, projector, teller)
         self._images = ImagePath(store, counters, self._modes, self._bags, self._singles, self._counted)
-        fast = JoinFastPath(store, counters, self._modes, self._bags, teller, digest_key)
+        fast = JoinFastPath(store, counters, self._modes, self._bags, teller, projector)
         self._joins = JoinPath(store.filters, self._images, fast)
         self._lists = ListChanges(store, outbox, counters, self._modes)
         self._best = BestPath(store, counters, self._lists)

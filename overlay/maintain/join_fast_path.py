@@ -24,6 +24,7 @@ from overlay.maintain.batch_buffer import SentTimeline
 from overlay.maintain.join_fast_rows import Parts, RowChanges, row_changes
 from overlay.maintain.join_fast_told import Told, told
 from overlay.maintain.mode import Mode, Modes
+from overlay.maintain.projections import Projector
 from overlay.subscriptions.edge_counters import EdgeCounters
 from overlay.subscriptions.subscription_store import SubscriptionStore
 from state.change_batch import I64
@@ -42,7 +43,7 @@ class JoinFastPath:
 
     def __init__(
         self, store: SubscriptionStore, counters: EdgeCounters, modes: Modes, bags: BagPath, teller: BagTeller,
-        digest_key: bytes,
+        projector: Projector,
     ) -> None:  # fmt: skip
         self._joins = store.filters.joins
         self._store = store
@@ -50,7 +51,7 @@ class JoinFastPath:
         self._modes = modes
         self._bags = bags
         self._teller = teller
-        self._digest_key = digest_key
+        self._projector = projector
 
     def apply(self, sent: SentTimeline, join: str, position: Position) -> None:
         """Apply a timeline to the subscriptions of one join; a change counts as one message."""
@@ -68,7 +69,7 @@ class JoinFastPath:
         changes = row_changes(timeline, step, lists, [entry.shown_list for entry in entries], parts)
         if not len(changes.slot):
             return
-        made = told(timeline, changes, entries, self._digest_key)
+        made = told(timeline, changes, entries, self._projector)
         moved, which = made.moved, changes.told
         filters = self._store.slots.filters
         self._store.moved(filters.add(changes.slot, moved.rows[which], moved.low[which], moved.high[which]))
