@@ -41,6 +41,7 @@ from overlay.subscriptions.filter_book import Hits
 from overlay.subscriptions.subscription_store import SubscriptionStore
 from state.change_batch import I64, Bool
 from state.filter_index import ENTERED, LEFT, WITHIN
+from state.run_places import run_places
 
 NamedRow = tuple[Hashable, str, bool]
 """The name of a row, how it is told, and whether it came: `RowNames.number`."""
@@ -139,7 +140,7 @@ class BagPath:
         flat = np.array([number for each in numbers for number in each], np.int64)
         times = np.array([1 if came else -1 for each in rows for _, _, came in each], np.int64)
         many = sizes[which]
-        at = np.arange(int(many.sum())) - np.repeat(np.cumsum(many) - many - (np.cumsum(sizes) - sizes)[which], many)
+        at = run_places((np.cumsum(sizes) - sizes)[which], many)
         self._latest.add(np.repeat(slots, many), flat[at], times[at])
         self._moves.append((slots, which + len(self._ats)))
         self._ats += ats

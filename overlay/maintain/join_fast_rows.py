@@ -25,6 +25,7 @@ from overlay.index.join_index import Hits, StepHits
 from overlay.index.join_index_kernels import IS, WAS
 from state.change_batch import I64, Bool
 from state.distinct_numbers import distinct_numbers, numbered_rows
+from state.run_places import run_places
 
 SelectList = tuple[str, ...]
 """Columns of a join, as `catalog/schema/join.py` names them."""
@@ -162,9 +163,9 @@ def _spelled(timeline: Timeline, hits: Hits, partner: I64, which: I64, owner: I6
         hit = which[mine]
         sizes = hits.stop[hit] - hits.start[hit]
         of = np.repeat(np.arange(len(hit)), sizes)
-        at = np.arange(len(of)) - np.repeat(np.cumsum(sizes) - sizes - hits.start[hit], sizes)
         change = hits.change[hit][of]
-        own, other, first = versions[change], partner[at], timeline.table[change] == 0
+        own, other = versions[change], partner[run_places(hits.start[hit], sizes)]
+        first = timeline.table[change] == 0
         both = np.where(first, own, other), np.where(first, other, own)
         made.append(Rows(owner[mine][of], both, np.full(len(of), bit == IS)))
     return Rows.joined(made)
