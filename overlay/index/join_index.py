@@ -58,23 +58,19 @@ _READINGS = 4
 class Hits(NamedTuple):
     """Whom changes of a timeline meet, in any order: a slot once a change, twice where its partners change.
 
-    change: its index in the timeline.  slot.  mode: STAYS, GOES or COMES.  start, stop: the run, in `partner`, versions
-    of rows of the other table.  kind: WAS, IS or both.
+    change: its index in the timeline.  slot.  start, stop: the run, in `partner`, versions of rows of the other table.
+    kind: WAS, IS or both.
     """
 
     change: I64
     slot: I64
-    mode: I64
     start: I64
     stop: I64
     kind: kernels.I8
 
     def of(self, which: I64) -> Hits:
         """Return some of them."""
-        return Hits(
-            self.change[which], self.slot[which], self.mode[which], self.start[which], self.stop[which],
-            self.kind[which],
-        )  # fmt: skip
+        return Hits(self.change[which], self.slot[which], self.start[which], self.stop[which], self.kind[which])
 
 
 class StepHits(NamedTuple):
@@ -333,9 +329,8 @@ def _asked(of: _OfForm, step: Step) -> I64:
 def _hits(reading: _Reading, which: I64, slots: I64) -> StepHits:
     met = reading.kind[which] > 0
     which, slots = which[met], slots[met]
-    query = reading.queries[reading.asked.met.query[which]]
-    change, mode = query[:, kernels.CHANGE], query[:, kernels.MODE]
-    hits = Hits(change, slots, mode, reading.start[which], reading.stop[which], reading.kind[which])
+    change = reading.queries[reading.asked.met.query[which], kernels.CHANGE]
+    hits = Hits(change, slots, reading.start[which], reading.stop[which], reading.kind[which])
     return StepHits(hits, reading.partner)
 
 
