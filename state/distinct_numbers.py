@@ -8,6 +8,8 @@ of np.unique.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from state.change_batch import I64
@@ -34,3 +36,18 @@ def distinct_numbers(numbers: I64, end: int | None = None) -> tuple[I64, I64]:
     place_of = np.empty(below, np.int64)
     place_of[distinct] = np.arange(len(distinct))
     return distinct, place_of[numbers]
+
+
+def numbered_rows(columns: Sequence[I64]) -> I64:
+    """Return a number for each row of some columns of numbers from 0 on: equal where all of these are.
+
+    Cost: that of `distinct_numbers`, once or twice a column.
+
+    >>> numbered_rows([np.array([7, 3, 7, 7]), np.array([0, 0, 9, 0])]).tolist()
+    [1, 0, 2, 1]
+    """
+    number = distinct_numbers(columns[0])[1]
+    for column in columns[1:]:
+        used, place = distinct_numbers(column)
+        number = distinct_numbers(number * len(used) + place)[1]
+    return number

@@ -29,6 +29,7 @@ from overlay.answers.list_record_kernels import FEW_ROWS
 from overlay.answers.row_table import RowTable
 from overlay.arena.growable_column import widened
 from state.change_batch import I32, I64, Bool
+from state.run_places import run_places
 
 NONE = -1
 
@@ -95,9 +96,7 @@ class ListTable:
     def _cells_of(self, slots: I64) -> tuple[I64, I64]:
         """Return where the rows of lists stand in the cells, list by list, and how many each has."""
         counts = self.count[slots].astype(np.int64)
-        ends = np.cumsum(counts)
-        at: I64 = np.arange(int(counts.sum())) + np.repeat(self.first[slots] - (ends - counts), counts)
-        return at, counts
+        return run_places(self.first[slots], counts), counts
 
     def numbers(self, slot: int) -> I64:
         """Return the numbers of the rows of one list."""

@@ -36,14 +36,12 @@ def bag_change(removed: Sequence[str], added: Sequence[str], key: Sequence[int] 
     return f'{_by(key)}"removed":{rows_text(removed)},"added":{rows_text(added)}'
 
 
-def bag_change_tail(removed: Sequence[str], added: Sequence[str], at: str, key: Sequence[int] = ()) -> str:
-    """Return what all who hear of the same rows share of a change, for `Outbox.shared_changes`."""
-    return f',{bag_change(removed, added, key)},"at":{at}}}'
+def bag_change_tail(removed: str, added: str, at: str, key: Sequence[int] = ()) -> str:
+    """Return what all who hear of the same rows share of a change, for `Outbox.shared_changes`.
 
-
-def rows_tail(removed: str, added: str, at: str) -> str:
-    """Return the same of rows that do not go by key, given as `rows_text` writes them. Cost: 0.3 us."""
-    return f',"removed":{removed},"added":{added},"at":{at}}}'
+    The rows are given as `rows_text` writes them. Cost: 0.3 us.
+    """
+    return f',{_by(key)}"removed":{removed},"added":{added},"at":{at}}}'
 
 
 def bag_snapshot(added: Sequence[str], key: Sequence[int] = ()) -> str:

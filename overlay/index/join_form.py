@@ -15,7 +15,6 @@ does not fit is followed as filters of a table are: joins of three tables, or of
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import NamedTuple
 
 from catalog.query.filter_shape import FilterShape
@@ -71,7 +70,6 @@ def fit(shape: FilterShape, terms: bytes) -> tuple[Form, Constants] | None:
     return _fit(shape.relation, [(shape.tested[place], values) for place, values in boxes[0].items()])
 
 
-@lru_cache(256)
 def join_of_two(relation: str) -> Join | None:
     """Return the join that is called so if it is of two different tables, else None."""
     join = join_of_name(relation)

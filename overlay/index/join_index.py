@@ -58,23 +58,19 @@ _READINGS = 4
 class Hits(NamedTuple):
     """Whom changes of a timeline meet, in any order: a slot once a change, twice where its partners change.
 
-    change: its index in the timeline.  slot.  mode: STAYS, GOES or COMES.  start, stop: the run, in `partner`, versions
-    of rows of the other table.  kind: WAS, IS or both.
+    change: its index in the timeline.  slot.  start, stop: the run, in `partner`, versions of rows of the other table.
+    kind: WAS, IS or both.
     """
 
     change: I64
     slot: I64
-    mode: I64
     start: I64
     stop: I64
     kind: kernels.I8
 
     def of(self, which: I64) -> Hits:
         """Return some of them."""
-        return Hits(
-            self.change[which], self.slot[which], self.mode[which], self.start[which], self.stop[which],
-            self.kind[which],
-        )  # fmt: skip
+        return Hits(self.change[which], self.slot[which], self.start[which], self.stop[which], self.kind[which])
 
 
 class StepHits(NamedTuple):
@@ -101,14 +97,24 @@ class _Reading:
     kind: kernels.I8
 
 
+class _Typed(NamedTuple):
+    """A form, and the types of its equal columns by position: of tables that came again they may be others.
+
+    Each virtual edge hears of that by itself, so for a while there may be subscriptions of before and after it.
+    """
+
+    form: Form
+    types: tuple[tuple[ColumnType, ...], tuple[ColumnType, ...]]
+
+
 class _OfForm:
     """The subscriptions of a form, beside their points. equal: by entry, the numbers of fixed values."""
 
-    def __init__(self, number: int, form: Form, types: Mapping[str, ColumnType]) -> None:
+    def __init__(self, number: int, typed: _Typed) -> None:
         self.number = number
-        self.form = form
-        first, second = (EqualValues([types[column_name((p, name))] for name in form.equal[p]]) for p in (0, 1))
-        self.values = first, second
+        self.typed = typed
+        self.form = typed.form
+        self.values = EqualValues(typed.types[0]), EqualValues(typed.types[1])
         self.equal: I32 = np.zeros((0, 2), np.int32)
         self.further = FurtherConditions()
 
@@ -142,7 +148,7 @@ class JoinIndex:
     def __init__(self, leaf: int = LEAF, step: int = STEP) -> None:
         self._index = RangeSetIndex(leaf)
         self._step = step
-        self._forms: dict[Form, _OfForm] = {}
+        self._forms: dict[_Typed, _OfForm] = {}
         self._by_number: dict[int, _OfForm] = {}
         self._readings: OrderedDict[Hashable, dict[int, _Reading]] = OrderedDict()
 
@@ -197,9 +203,11 @@ class JoinIndex:
         return self._index.slots(edge)
 
     def _opened(self, form: Form, types: Mapping[str, ColumnType]) -> _OfForm:
-        known = self._forms.get(form)
+        first, second = (tuple(types[column_name((p, name))] for name in form.equal[p]) for p in (0, 1))
+        typed = _Typed(form, (first, second))
+        known = self._forms.get(typed)
         if known is None:
-            known = self._forms[form] = _OfForm(self._index.open(len(form.attributes)), form, types)
+            known = self._forms[typed] = _OfForm(self._index.open(len(form.attributes)), typed)
             self._by_number[known.number] = known
         return known
 
@@ -209,7 +217,7 @@ class JoinIndex:
             of.leave(entries)
             if not self._index.size(number):
                 self._index.close(number)
-                del self._by_number[number], self._forms[of.form]
+                del self._by_number[number], self._forms[of.typed]
 
     # -- who is met -----------------------------------------------------------------------------------------------
 
@@ -277,12 +285,12 @@ class JoinIndex:
     def check(self) -> None:
         """Check the invariants of the module's header. Raises AssertionError. Cost: O(n log n)."""
         self._index.check()
-        for form, of in self._forms.items():
+        for typed, of in self._forms.items():
             entries = self._index.entries(of.number)
-            assert len(entries) and of.form == form and self._by_number[of.number] is of, (2, form)
+            assert len(entries) and of.typed == typed and self._by_number[of.number] is of, (2, typed)
             of.further.check(entries)
             for p in (0, 1):
-                of.values[p].check(of.equal[entries, p] if any(form.equal) else np.zeros(len(entries), np.int64))
+                of.values[p].check(of.equal[entries, p] if any(of.form.equal) else np.zeros(len(entries), np.int64))
         assert len(self._forms) == len(self._by_number), (2, self._forms)
 
 
@@ -300,7 +308,7 @@ class _Rows:
         """The rows as all forms see them."""
         return KeyedRows(self._timeline, self._join)
 
-    @property
+    @cached_property
     def spans(self) -> list[tuple[int, int]]:
         """From where to where the changes of each step go."""
         return list(self.keyed.steps(self._step))
@@ -321,9 +329,8 @@ def _asked(of: _OfForm, step: Step) -> I64:
 def _hits(reading: _Reading, which: I64, slots: I64) -> StepHits:
     met = reading.kind[which] > 0
     which, slots = which[met], slots[met]
-    query = reading.queries[reading.asked.met.query[which]]
-    change, mode = query[:, kernels.CHANGE], query[:, kernels.MODE]
-    hits = Hits(change, slots, mode, reading.start[which], reading.stop[which], reading.kind[which])
+    change = reading.queries[reading.asked.met.query[which], kernels.CHANGE]
+    hits = Hits(change, slots, reading.start[which], reading.stop[which], reading.kind[which])
     return StepHits(hits, reading.partner)
 
 

@@ -25,7 +25,7 @@ from overlay.index import join_index_kernels as kernels
 from overlay.index.join_form import Form
 from overlay.index.join_values import EqualValues
 from state.change_batch import I64
-from state.distinct_numbers import distinct_numbers
+from state.distinct_numbers import numbered_rows
 from state.order_code import INT64_MAX
 from state.read_only import read_only
 
@@ -157,13 +157,7 @@ def _numbered(first: list[I64], second: list[I64]) -> I64:
     joined = [np.concatenate(pair) for pair in zip(first, second, strict=True)]
     there = np.logical_and.reduce([column >= 0 for column in joined]).nonzero()[0]
     numbers = np.full(len(joined[0]), -1, np.int64)
-    if not len(there):
-        return numbers
-    place = distinct_numbers(joined[0][there])[1]
-    for column in joined[1:]:
-        further = distinct_numbers(column[there])[1]
-        place = distinct_numbers(place * (int(further.max()) + 1) + further)[1]
-    numbers[there] = place
+    numbers[there] = numbered_rows([column[there] for column in joined])
     return numbers
 
 

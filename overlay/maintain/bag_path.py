@@ -15,9 +15,10 @@ of a cause of many rows to whoever hears of one row alone. Whoever has several h
 with all of its hits that came together, so that each hears in order. The last cause of what came may go on with what
 comes next: it is collected until another one begins.
 
-The texts of rows and the ends of deliveries are made once for each change and SELECT list (`maintain/projections.py`).
-Cost: 1.3 us a delivery by a record, 0.4 us packed; 5 us one that is netted, and 1 us a row; 40 us one of
-LATEST, or of the last cause of what came.
+The texts of rows are made once for each change and SELECT list (`maintain/projections.py`), the ends of deliveries once
+for all who hear the same (`maintain/bag_teller.py`).
+Cost: that of telling; 5 us a delivery that is netted, and 1 us a row; 40 us one of LATEST, or of the last cause of what
+came.
 """
 
 from __future__ import annotations
@@ -27,25 +28,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from catalog.sql.notify import PUSH, RECORDS
 from operators.packed import PackedImages
-from overlay.delivery.bag_delivery import bag_change, bag_change_tail, rows_text
+from overlay.delivery.bag_delivery import bag_change
 from overlay.delivery.delivery import Position, change_head, changed, json_text, row_at, row_start
 from overlay.delivery.outbox import Outbox
-from overlay.delivery.packed_deliveries import BagChanges, Shared
+from overlay.maintain.bag_teller import BagTeller, Keys, Said
 from overlay.maintain.mode import KEYED, Mode, ModeColumn, Modes
 from overlay.maintain.projections import Pairs, Projector
 from overlay.maintain.row_net import Net, Nets, RowNames, RowNet
 from overlay.subscriptions.edge_counters import EdgeCounters
 from overlay.subscriptions.filter_book import Hits
 from overlay.subscriptions.subscription_store import SubscriptionStore
-from state.byte_runs import RECORD_BYTES
 from state.change_batch import I64, Bool
 from state.filter_index import ENTERED, LEFT, WITHIN
+from state.run_places import run_places
 
-_SHORT = RECORD_BYTES // 8
-"""An end of so many characters is a record in any case: in UTF-8, and with an id before it."""
-_FORM = Mode.PACKED | Mode.PUSHED
 NamedRow = tuple[Hashable, str, bool]
 """The name of a row, how it is told, and whether it came: `RowNames.number`."""
 
@@ -77,26 +74,19 @@ class _Told(NamedTuple):
     at: list[str]
 
 
-class _Said(NamedTuple):
-    """What a delivery says of rows; who hears of the same shares it."""
-
-    removed: list[str]
-    added: list[str]
-    at: str
-    keys: tuple[int, ...]
-
-
 class BagPath:
     """Applies hits on bags, and writes what must be told."""
 
     def __init__(
-        self, store: SubscriptionStore, outbox: Outbox, counters: EdgeCounters, modes: Modes, projector: Projector
-    ) -> None:
+        self, store: SubscriptionStore, outbox: Outbox, counters: EdgeCounters, modes: Modes, projector: Projector,
+        teller: BagTeller,
+    ) -> None:  # fmt: skip
         self._store = store
         self._outbox = outbox
         self._counters = counters
         self._modes = modes
         self._projector = projector
+        self._teller = teller
         self._names = RowNames()
         self._cause: _Cause | None = None
         self._cause_at = ""
@@ -150,7 +140,7 @@ class BagPath:
         flat = np.array([number for each in numbers for number in each], np.int64)
         times = np.array([1 if came else -1 for each in rows for _, _, came in each], np.int64)
         many = sizes[which]
-        at = np.arange(int(many.sum())) - np.repeat(np.cumsum(many) - many - (np.cumsum(sizes) - sizes)[which], many)
+        at = run_places((np.cumsum(sizes) - sizes)[which], many)
         self._latest.add(np.repeat(slots, many), flat[at], times[at])
         self._moves.append((slots, which + len(self._ats)))
         self._ats += ats
@@ -194,11 +184,11 @@ class BagPath:
         mine = hits.of(~(latest | silent))
         if len(mine.slot):
             shared, which = np.unique(mine.pair * 4 + mine.kind, return_inverse=True)
-            said = [
-                _Said(*_sides(told.pairs, pair, kind), told.at[pair], told.pairs.keys(pair))
+            said = Said.of(
+                (*_sides(told.pairs, pair, kind), told.at[pair], told.pairs.keys(pair))
                 for pair, kind in (divmod(one, 4) for one in shared.tolist())
-            ]
-            self._say(mine.slot, mine.mode, which, said)
+            )
+            self._teller.tell(mine.slot, mine.mode, which, said)
 
     def _whole(self, hits: _Hits, says: Bool, told: _Told, causes: I64, change: I64) -> None:
         """Take hits of whole causes, which are by number, or -1 where they change one row."""
@@ -233,7 +223,7 @@ class BagPath:
 
     def _say_nets(self, nets: Nets, hits: _Hits, told: _Told) -> None:
         """Tell each net to the slot of its hit."""
-        said: list[_Said] = []
+        said: list[tuple[list[str], list[str], str, Keys]] = []
         places: dict[tuple[str, bool, bytes, bytes], int] = {}
         which = np.full(len(nets), -1, np.int64)
         for i, (net, mode, pair) in enumerate(zip(nets, hits.mode.tolist(), hits.pair.tolist(), strict=True)):
@@ -244,57 +234,15 @@ class BagPath:
                 removed, added = self._sides_of(net, enters)
                 place = places[alike] = len(said) if removed or added else -1
                 if place >= 0:
-                    said.append(_Said(removed, added, at, told.pairs.keys(pair)))
+                    said.append((removed, added, at, told.pairs.keys(pair)))
             which[i] = place
         loud = which >= 0
-        self._say(hits.slot[loud], hits.mode[loud], which[loud], said)
+        self._teller.tell(hits.slot[loud], hits.mode[loud], which[loud], Said.of(said))
 
     def _sides_of(self, net: Net, enters: bool) -> tuple[list[str], list[str]]:
         """Return which rows went and which came, to somebody who is told of those that enter alone or of all."""
         removed = [] if enters else self._names.texts(net.rows, -net.times, came=False)
         return removed, self._names.texts(net.rows, net.times, came=True)
-
-    # -- told at once ---------------------------------------------------------------------------------------------
-
-    def _say(self, slots: I64, modes: ModeColumn, which: I64, said: list[_Said]) -> None:
-        """Tell slots, each what `said` has at its place, in the form of each."""
-        forms = modes & _FORM
-        for form in np.unique(forms).tolist():
-            mine = forms == form
-            if form == Mode.PACKED:
-                self._pack(slots[mine], which[mine], said)
-            else:
-                self._write(slots[mine], which[mine], said, PUSH if form == Mode.PUSHED else RECORDS)
-
-    def _write(self, slots: I64, which: I64, said: list[_Said], form: str) -> None:
-        """Tell each by a record."""
-        tails = [bag_change_tail(*one) for one in said]
-        distinct, who = np.unique(slots, return_inverse=True)
-        ids, heads = self._store.slots.change_heads(distinct)
-        rows = zip(who.tolist(), which.tolist(), self._numbered(slots).tolist(), strict=True)
-        if max(map(len, tails), default=0) < _SHORT:
-            self._outbox.shared_changes(ids, heads, tails, rows, form == PUSH)
-            return
-        for one, tail, n in rows:
-            self._outbox.deliver(ids[one], f'{heads[one]},"n":{n}{tails[tail]}'.encode(), form)
-
-    def _pack(self, slots: I64, which: I64, said: list[_Said]) -> None:
-        """Tell each in columns."""
-        removed, added = (Shared(which, [rows_text(rows) for rows in side]) for side in
-                          ([one.removed for one in said], [one.added for one in said]))  # fmt: skip
-        at = Shared(which, [one.at for one in said])
-        by_key = np.array([bool(one.keys) for one in said], np.bool_)
-        key = Shared(np.where(by_key[which], which, -1), [json_text(list(one.keys)) for one in said])
-        table = self._store.slots
-        ids, sizes = table.flat_ids(slots)
-        version, n = table.version[slots], self._numbered(slots)
-        shown_key = key if by_key.any() else None
-        self._outbox.pack_changes(BagChanges(ids, sizes, version, n, removed, added, at, shown_key))
-
-    def _numbered(self, slots: I64) -> I64:
-        """Count a delivery of slots each time they stand there, and return its number."""
-        self._counters.deliveries += len(slots)
-        return self._store.number(slots)
 
     # -- told later -----------------------------------------------------------------------------------------------
 
@@ -338,7 +286,7 @@ class BagPath:
         if not (removed or added):
             return
         keys = self._store.shape_of(slot).keys if mode & KEYED else ()
-        (n,) = self._numbered(np.array([slot])).tolist()
+        (n,) = self._teller.numbered(np.array([slot])).tolist()
         key = table.key(slot)
         head = change_head(json_text(key.decode()), int(table.version[slot]))
         value = changed(head, n, bag_change(removed, added, keys), at, changes)

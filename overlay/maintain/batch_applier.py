@@ -13,6 +13,7 @@ from overlay.delivery.outbox import Outbox
 from overlay.delivery.packed_deliveries import Changes, Shared
 from overlay.maintain.bag_path import BagPath
 from overlay.maintain.bag_snapshots import BagSnapshots
+from overlay.maintain.bag_teller import BagTeller
 from overlay.maintain.batch_buffer import CommittedBatch
 from overlay.maintain.best_path import BestPath
 from overlay.maintain.conflated_path import LatestAnswers
@@ -55,9 +56,10 @@ class BatchApplier:
         self._latest = LatestAnswers(store, outbox, counters)
         self._swept: list[Cause | None] = []
         self._sweep = Sweep(store, outbox, counters, self._modes, self._latest)
-        self._bags = BagPath(store, outbox, counters, self._modes, projector)
+        teller = BagTeller(store, outbox, counters)
+        self._bags = BagPath(store, outbox, counters, self._modes, projector, teller)
         self._images = ImagePath(store, counters, self._modes, self._bags, self._singles, self._counted)
-        fast = JoinFastPath(store, outbox, counters, self._modes, self._bags, digest_key)
+        fast = JoinFastPath(store, counters, self._modes, self._bags, teller, projector)
         self._joins = JoinPath(store.filters, self._images, fast)
         self._lists = ListChanges(store, outbox, counters, self._modes)
         self._best = BestPath(store, counters, self._lists)

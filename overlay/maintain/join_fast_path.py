@@ -1,11 +1,11 @@
 """What the fast way of joins found is applied to bags: their counts and digests follow, and it is told.
 
     timeline ──► whom changes meet (`overlay/index/join_index.py`) ──► which rows went and came (`join_fast_rows.py`)
-                 ──► texts and digests (`join_fast_told.py`) ──► records, packed deliveries, pushes; LATEST waits
+                 ──► texts and digests (`join_fast_told.py`) ──► told (`bag_teller.py`); LATEST waits
 
 A cause is one change of a slot here, whatever it did; so all of it is told at once, and only NOTIFY LATEST collects
 rows until the batch ends, where the other ways collect them (`bag_path.py`).
-Cost: 1.5 us a delivery by a record, 0.5 us packed; 5 us one of LATEST.
+Cost: that of telling, and 0.2 us a delivery; 5 us one of LATEST.
 """
 
 from __future__ import annotations
@@ -14,30 +14,24 @@ from typing import NamedTuple
 
 import numpy as np
 
-from catalog.sql.notify import PACKED, PUSH, RECORDS
 from operators.timeline import Timeline
 from overlay.answers.shape_table import ShapeEntry
-from overlay.delivery.bag_delivery import rows_tail
 from overlay.delivery.delivery import Position, json_text, row_at, row_start
-from overlay.delivery.outbox import Outbox
-from overlay.delivery.packed_deliveries import BagChanges, Shared
 from overlay.index.join_index import StepHits
 from overlay.maintain.bag_path import BagPath
+from overlay.maintain.bag_teller import BagTeller, Said
 from overlay.maintain.batch_buffer import SentTimeline
 from overlay.maintain.join_fast_rows import Parts, RowChanges, row_changes
 from overlay.maintain.join_fast_told import Told, told
 from overlay.maintain.mode import Mode, Modes
+from overlay.maintain.projections import Projector
 from overlay.subscriptions.edge_counters import EdgeCounters
 from overlay.subscriptions.subscription_store import SubscriptionStore
-from state.byte_runs import RECORD_BYTES
 from state.change_batch import I64
 
-_SHORT = RECORD_BYTES // 8
-"""An end of so many characters is a record in any case: in UTF-8, and with an id before it."""
 
-
-class _Said(NamedTuple):
-    """What is told: the rows of each, the change that each is told of, as `at`, and the SELECT list of each."""
+class _Made(NamedTuple):
+    """What was made of changes: the rows of each, what it is told of, as `at`, and the SELECT list of each."""
 
     told: Told
     at: list[str]
@@ -48,16 +42,16 @@ class JoinFastPath:
     """Applies timelines to the subscriptions that a virtual edge has in the index of joins."""
 
     def __init__(
-        self, store: SubscriptionStore, outbox: Outbox, counters: EdgeCounters, modes: Modes, bags: BagPath,
-        digest_key: bytes,
+        self, store: SubscriptionStore, counters: EdgeCounters, modes: Modes, bags: BagPath, teller: BagTeller,
+        projector: Projector,
     ) -> None:  # fmt: skip
         self._joins = store.filters.joins
         self._store = store
-        self._outbox = outbox
         self._counters = counters
         self._modes = modes
         self._bags = bags
-        self._digest_key = digest_key
+        self._teller = teller
+        self._projector = projector
 
     def apply(self, sent: SentTimeline, join: str, position: Position) -> None:
         """Apply a timeline to the subscriptions of one join; a change counts as one message."""
@@ -75,75 +69,42 @@ class JoinFastPath:
         changes = row_changes(timeline, step, lists, [entry.shown_list for entry in entries], parts)
         if not len(changes.slot):
             return
-        made = told(timeline, changes, entries, self._digest_key)
+        made = told(timeline, changes, entries, self._projector)
         moved, which = made.moved, changes.told
         filters = self._store.slots.filters
         self._store.moved(filters.add(changes.slot, moved.rows[which], moved.low[which], moved.high[which]))
         at, shown = _causes(timeline, changes, position), [entries[i].shown_list for i in changes.lists.tolist()]
-        self._tell(changes.slot, changes.told, _Said(made, at, shown))
+        self._tell(changes.slot, changes.told, _Made(made, at, shown))
 
     def _lists(self, slots: I64) -> tuple[list[ShapeEntry], I64]:
         """Return a shape of each different SELECT list, and the place of each slot's among them."""
         used, place = np.unique(self._store.slots.shape[slots], return_inverse=True)
-        entries: dict[tuple[str, ...], ShapeEntry] = {}
-        for number in used.tolist():
-            entries.setdefault(self._store.shapes[number].shown_list, self._store.shapes[number])
-        lists = list(entries)
-        of_shape = [lists.index(self._store.shapes[number].shown_list) for number in used.tolist()]
-        return list(entries.values()), np.array(of_shape, np.int64)[place]
+        entries: dict[tuple[str, ...], tuple[int, ShapeEntry]] = {}
+        number_of = np.zeros(len(used), np.int64)
+        for i, number in enumerate(used.tolist()):
+            entry = self._store.shapes[number]
+            number_of[i], _ = entries.setdefault(entry.shown_list, (len(entries), entry))
+        return [entry for _, entry in entries.values()], number_of[place]
 
-    def _tell(self, slots: I64, which: I64, said: _Said) -> None:
+    def _tell(self, slots: I64, which: I64, made: _Made) -> None:
         """Tell each of `slots` its own of what is said, in its form."""
         modes = self._modes.of(slots)
-        latest, packed, pushed = ((modes & one) != 0 for one in (Mode.LATEST, Mode.PACKED, Mode.PUSHED))
+        latest = (modes & Mode.LATEST) != 0
         if latest.any():
-            self._later(slots[latest], which[latest], said)
-        if (mine := packed & ~latest).any():
-            self._pack(slots[mine], which[mine], said)
-        for form, mine in ((PUSH, pushed & ~latest), (RECORDS, ~(latest | packed | pushed))):
-            if mine.any():
-                self._write(slots[mine], which[mine], said, form)
+            self._later(slots[latest], which[latest], made)
+        if not latest.all():
+            now = ~latest
+            texts = Said(*made.told.sides(), made.at, [()] * len(made.at))
+            self._teller.tell(slots[now], modes[now], which[now], texts)
 
-    def _later(self, slots: I64, which: I64, said: _Said) -> None:
+    def _later(self, slots: I64, which: I64, made: _Made) -> None:
         """Let what is told by the end of a batch be collected."""
         used, place = np.unique(which, return_inverse=True)
         rows = [
-            [((said.shown[i], text), text, came) for came in (False, True) for text in said.told.rows(i, came)]
+            [((made.shown[i], text), text, came) for came in (False, True) for text in made.told.rows(i, came)]
             for i in used.tolist()
         ]
-        self._bags.later(slots, place, rows, [said.at[i] for i in used.tolist()])
-
-    def _pack(self, slots: I64, which: I64, said: _Said) -> None:
-        """Tell each in columns; where one may be too long for a record each by itself, which is then cut."""
-        used, place = np.unique(which, return_inverse=True)
-        went, came = ([side[i] for i in used.tolist()] for side in said.told.sides())
-        if max(map(len, (*went, *came)), default=0) >= _SHORT:
-            self._write(slots, which, said, PACKED)
-            return
-        removed, added = Shared(place, went), Shared(place, came)
-        at = Shared(place, [said.at[i] for i in used.tolist()])
-        table = self._store.slots
-        ids, sizes = table.flat_ids(slots)
-        self._outbox.pack_changes(
-            BagChanges(ids, sizes, table.version[slots], self._numbered(slots), removed, added, at)
-        )
-
-    def _write(self, slots: I64, which: I64, said: _Said, form: str) -> None:
-        removed, added = said.told.sides()
-        used, place = np.unique(which, return_inverse=True)
-        tails = [rows_tail(removed[i], added[i], said.at[i]) for i in used.tolist()]
-        distinct, who = np.unique(slots, return_inverse=True)
-        ids, heads = self._store.slots.change_heads(distinct)
-        rows = zip(who.tolist(), place.tolist(), self._numbered(slots).tolist(), strict=True)
-        if max(map(len, tails), default=0) < _SHORT:
-            self._outbox.shared_changes(ids, heads, tails, rows, form == PUSH)
-            return
-        for one, tail, n in rows:
-            self._outbox.deliver(ids[one], f'{heads[one]},"n":{n}{tails[tail]}'.encode(), form)
-
-    def _numbered(self, slots: I64) -> I64:
-        self._counters.deliveries += len(slots)
-        return self._store.number(slots)
+        self._bags.later(slots, place, rows, [made.at[i] for i in used.tolist()])
 
 
 def _causes(timeline: Timeline, changes: RowChanges, position: Position) -> list[str]:

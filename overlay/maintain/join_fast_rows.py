@@ -24,7 +24,8 @@ from operators.timeline import SentRows, Timeline
 from overlay.index.join_index import Hits, StepHits
 from overlay.index.join_index_kernels import IS, WAS
 from state.change_batch import I64, Bool
-from state.distinct_numbers import distinct_numbers
+from state.distinct_numbers import distinct_numbers, numbered_rows
+from state.run_places import run_places
 
 SelectList = tuple[str, ...]
 """Columns of a join, as `catalog/schema/join.py` names them."""
@@ -162,9 +163,9 @@ def _spelled(timeline: Timeline, hits: Hits, partner: I64, which: I64, owner: I6
         hit = which[mine]
         sizes = hits.stop[hit] - hits.start[hit]
         of = np.repeat(np.arange(len(hit)), sizes)
-        at = np.arange(len(of)) - np.repeat(np.cumsum(sizes) - sizes - hits.start[hit], sizes)
         change = hits.change[hit][of]
-        own, other, first = versions[change], partner[at], timeline.table[change] == 0
+        own, other = versions[change], partner[run_places(hits.start[hit], sizes)]
+        first = timeline.table[change] == 0
         both = np.where(first, own, other), np.where(first, other, own)
         made.append(Rows(owner[mine][of], both, np.full(len(of), bit == IS)))
     return Rows.joined(made)
@@ -190,10 +191,9 @@ def _none() -> Rows:
 
 def _numbered(rows: SentRows, names: Sequence[str]) -> I64:
     """Return a number for each row, one for each that has other values in the columns `names`."""
-    numbers = np.zeros(len(rows.born), np.int64)
+    columns = []
     for name in names:
         column = rows.columns[name]
         _, place = np.unique(column.codes, return_inverse=True)
-        place = np.where(column.known, place + 1, 0)
-        numbers = distinct_numbers(numbers * (int(place.max(initial=0)) + 1) + place)[1]
-    return numbers
+        columns.append(np.where(column.known, place + 1, 0))
+    return numbered_rows(columns) if columns else np.zeros(len(rows.born), np.int64)

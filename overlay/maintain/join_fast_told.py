@@ -21,9 +21,9 @@ from overlay.answers.shape_table import ShapeEntry
 from overlay.delivery.bag_delivery import rows_text
 from overlay.delivery.row_text import RowColumn
 from overlay.maintain.join_fast_rows import RowChanges, Rows
+from overlay.maintain.projections import Projector
 from overlay.table.slot_filters import U64
 from state.change_batch import I64
-from state.row_digest import hashes
 
 
 class Moved(NamedTuple):
@@ -60,7 +60,7 @@ class Told(NamedTuple):
         return written[::2], written[1::2]
 
 
-def told(timeline: Timeline, changes: RowChanges, lists: Sequence[ShapeEntry], digest_key: bytes) -> Told:
+def told(timeline: Timeline, changes: RowChanges, lists: Sequence[ShapeEntry], projector: Projector) -> Told:
     """Write what row changes tell; `lists`: a shape that shows each SELECT list."""
     rows, of_list = changes.rows, changes.lists[changes.rows.owner]
     names = np.empty(len(rows), np.int64)
@@ -70,8 +70,7 @@ def told(timeline: Timeline, changes: RowChanges, lists: Sequence[ShapeEntry], d
         columns, place = _columns(timeline, rows.of(mine), lists[number])
         names[mine] = place + len(texts)
         texts += lists[number].rows.texts(columns)
-        codes, known = [column.codes for column in columns], [column.known for column in columns]
-        lanes = hashes(digest_key, codes, known, [column.texts for column in columns])
+        lanes = projector.hashes(columns)
         low.append(lanes[0])
         high.append(lanes[1])
     many = len(changes.lists)

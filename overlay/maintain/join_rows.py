@@ -34,6 +34,7 @@ from overlay.maintain.join_kernels import (
     write,
 )
 from state.change_batch import I64, Bool
+from state.distinct_numbers import numbered_rows
 
 Link = tuple[int, int, tuple[int, ...]]
 """Position of the parent, position of the table that is found by it, and the classes that they have in common."""
@@ -154,13 +155,8 @@ def _linked(join: Join, links: Sequence[Link], keys: I64, valid: Bool) -> tuple[
 
 
 def _as_one(columns: Sequence[tuple[I64, I64]]) -> tuple[I64, I64]:
-    """Return keys of several classes, of some rows and of others, as one number: equal where all of them are."""
-    (first, second), *more = columns
-    if not more:
-        return first, second
-    whole = np.concatenate([first, second])
-    for pair in more:
-        _, whole = np.unique(whole, return_inverse=True)
-        distinct, other = np.unique(np.concatenate(pair), return_inverse=True)
-        whole = whole * len(distinct) + other
-    return whole[: len(first)], whole[len(first) :]
+    """Return keys of classes, from -1 on, of some rows and of others, as one number: equal where all of them are."""
+    if len(columns) == 1:
+        return columns[0]
+    whole, some = numbered_rows([np.concatenate(pair) + 1 for pair in columns]), len(columns[0][0])
+    return whole[:some], whole[some:]

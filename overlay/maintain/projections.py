@@ -105,7 +105,12 @@ class Projector:
         """Return the lanes of the hashes of rows as a shard answers with: order codes, texts, and None for NULL."""
         types = [type_ for type_ in entry.types if type_ is not None]
         columns = [_column_of(values, type_) for values, type_ in zip(turned(rows), types, strict=True)]
-        return self._hashes([columns[i] for i in entry.keys] if keyed else columns)
+        return self.hashes([columns[i] for i in entry.keys] if keyed else columns)
+
+    def hashes(self, columns: Sequence[RowColumn]) -> tuple[U64, U64]:
+        """Return the lanes of the hashes of rows, given as columns."""
+        codes, valid = [column.codes for column in columns], [column.known for column in columns]
+        return hashes(self._digest_key, codes, valid, [column.texts for column in columns])
 
     def _sides(self, entry: ShapeEntry, by_key: bool, columns: list[ImageColumn]) -> tuple[Side, Side]:
         old = [RowColumn(column.old, column.old_known, column.listed) for column in columns]
@@ -117,11 +122,7 @@ class Projector:
         if by_key:
             columns = [columns[i] for i in entry.keys]
             names = _key_texts(entry).texts(columns)
-        return Side(texts, names, *self._hashes(columns))
-
-    def _hashes(self, columns: Sequence[RowColumn]) -> tuple[U64, U64]:
-        codes, valid = [column.codes for column in columns], [column.known for column in columns]
-        return hashes(self._digest_key, codes, valid, [column.texts for column in columns])
+        return Side(texts, names, *self.hashes(columns))
 
 
 def _columns(packed: PackedImages, entry: ShapeEntry, changes: I64) -> list[ImageColumn]:

@@ -36,6 +36,10 @@ class Writer(Protocol):
         """Let futures come true."""
         ...
 
+    def abandon(self) -> None:
+        """Write nothing more of what is queued."""
+        ...
+
 
 @dataclass(slots=True)
 class _Asked:
@@ -77,6 +81,15 @@ class CellRequests:
     def forget(self) -> None:
         """Nobody here waits any more; who does again asks again."""
         self._asked.clear()
+
+    def close(self) -> None:
+        """Write nothing more: who holds the records after this process asks again. Cost: 1 s where no broker answers.
+
+        A producer that still has to tell of a record is never collected, nor are its threads.
+        """
+        self.forget()
+        if self._writer is not None:
+            self._writer.abandon()
 
     def _write(self, tables: Tables) -> _Asked:
         statement = create_join(tables)

@@ -143,6 +143,7 @@ class EdgeMember:
         self._looks.lost()
         self._group.close()
         self._producer.close()
+        self._cells.close()
 
     def _forget(self) -> None:
         """1. Drop what was owned; note the assignment that holds from now on."""

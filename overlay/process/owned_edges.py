@@ -24,7 +24,6 @@ from overlay.index.join_index import JoinIndex
 from overlay.machine.virtual_edge import VirtualEdge
 from overlay.process.compaction_policy import SnapshotPolicy
 from overlay.subscriptions.bag_looks import Denied, Outcome
-from overlay.subscriptions.summaries import PATIENT
 from state.row_digest import KEY_BYTES
 
 STEP_RECORDS = 20_000
@@ -106,8 +105,8 @@ class OwnedEdges:
     def restore(self, number: int, values: Iterable[bytes | None]) -> VirtualEdge:
         """Own virtual edge `number`, as its records in `edge-state` describe it. *Raises* EdgeStateError."""
         edge = VirtualEdge(
-            number, self._partitions, self._topics, self._catalogs, PATIENT, self._digest_key, self._joins_on_demand,
-            self._joins,
+            number, self._partitions, self._topics, self._catalogs,
+            digest_key=self._digest_key, joins_on_demand=self._joins_on_demand, joins=self._joins,
         )  # fmt: skip
         policy = SnapshotPolicy(self._floor)
 

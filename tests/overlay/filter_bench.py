@@ -49,12 +49,17 @@ class FilterBench(Bench):
 
     def images(
         self, batch: int, *changes: Change, swept: bool = False, first: int = 0, needed: Sequence[str] = COLUMNS,
-        chunk: int = 0, of: int = 1,
+        chunk: int = 0, of: int = 1, last_alone: bool = False,
     ) -> None:  # fmt: skip
-        """Give row changes as one chunk; `swept`: all are of one cause. `first` numbers the first cause."""
-        said = [Image(first + (0 if swept else i), *change) for i, change in enumerate(changes)]
+        """Give row changes as one chunk; `swept`: all are of one cause, or all but the `last_alone`.
+
+        `first` numbers the first cause.
+        """
+        numbers = [first + (0 if swept else i) for i in range(len(changes))]
+        numbers[-1] += last_alone
+        said = [Image(number, *change) for number, change in zip(numbers, changes, strict=True)]
         images: Images = ImageTeller(Naive(STOCK), set(needed)).images(said)
-        causes = first + (1 if swept else len(changes))
+        causes = numbers[-1] + 1
         nothing = np.zeros(causes, np.int32)
         offsets = Causes(["stock-topic"], nothing, nothing + 3, np.arange(100, 100 + causes))
         header = Header("images", self.epoch, "stock/0", batch, chunk=chunk, of=of)

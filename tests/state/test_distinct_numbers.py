@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from state.distinct_numbers import distinct_numbers
+from state.distinct_numbers import distinct_numbers, numbered_rows
 
 
 @given(st.lists(st.integers(0, 9) | st.integers(0, 10**6), max_size=9), st.booleans())
@@ -34,3 +34,9 @@ def test_far_apart_numbers_are_told_apart_as_near_ones() -> None:
 def test_different_numbers_are_found_by_marks_as_by_sorting(numbers: list[int], end: int) -> None:
     used, place = distinct_numbers(np.array(numbers, np.int64), end)
     assert used.tolist() == sorted(set(numbers)) and used[place].tolist() == numbers
+
+
+@given(st.integers(1, 3).flatmap(lambda d: st.lists(st.tuples(*[st.integers(0, 2) | st.integers(0, 10**9)] * d))))
+def test_rows_are_numbered_alike_where_they_are_equal(rows: list[tuple[int, ...]]) -> None:
+    columns = [np.array(column, np.int64) for column in zip(*rows, strict=True)] or [np.zeros(0, np.int64)]
+    assert numbered_rows(columns).tolist() == [sorted(set(rows)).index(row) for row in rows]

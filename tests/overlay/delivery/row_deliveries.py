@@ -15,6 +15,7 @@ from overlay.delivery.bag_delivery import (
     bag_snapshot_none,
     bag_whole,
     bag_whole_look,
+    rows_text,
 )
 from overlay.delivery.delivery import Position, change_head, changed, delivery, json_text, row_at, row_start
 from overlay.delivery.list_delivery import LIST_SAME, list_change, list_ended, list_snapshot, list_whole
@@ -41,7 +42,7 @@ def deliveries() -> list[bytes]:
         delivery(_NAME, "snapshot", 5, 1, bag_snapshot_none(), _AT, _SQL),
         *added_in_parts(first, sorted(_ROWS), 1),
         changed(head, 2, bag_change(['["B","9.50"]'], ['["B","é"]', '["A",null]']), _ROW),
-        f'{head},"n":2{bag_change_tail([], _ROWS[:1], _ROW, (0,))}'.encode(),
+        f'{head},"n":2{bag_change_tail(rows_text([]), rows_text(_ROWS[:1]), _ROW, (0,))}'.encode(),
         changed(head, 3, bag_change(_ROWS, []), _AT, 4),
         delivery(_NAME, "resync", 5, 3, BAG_SAME, _AT),
         delivery(_NAME, "resync", 5, 4, bag_whole(_ROWS), _AT),

@@ -8,7 +8,7 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from overlay.delivery.bag_delivery import bag_change, bag_change_tail, bag_snapshot
+from overlay.delivery.bag_delivery import bag_change, bag_change_tail, bag_snapshot, rows_text
 from overlay.delivery.delivery import changed, delivery
 from overlay.delivery.long_delivery import added_in_parts, cut
 
@@ -33,7 +33,7 @@ def test_a_change_takes_from_the_bag_and_adds_to_it(old: list[str], new: list[st
 
 def test_a_shared_tail_is_the_same_change() -> None:
     body = bag_change(['["a"]'], ['["b"]'], (0, 2))
-    tail = bag_change_tail(['["a"]'], ['["b"]'], "{}", (0, 2))
+    tail = bag_change_tail(rows_text(['["a"]']), rows_text(['["b"]']), "{}", (0, 2))
     assert f'{{"id":"x","n":2{tail}'.encode() == changed('{"id":"x"', 2, body, "{}")
 
 

@@ -13,6 +13,9 @@ import pytest
 from catalog.query.filter_shape import FilterShape
 from catalog.query.filter_terms import encode_terms
 from catalog.query.value_set import ValueSet
+from catalog.types.column_type import ColumnType, Kind
+from catalog.types.order_key import after, order_key
+from operators.timeline import NEVER, SentColumn, SentRows, Timeline
 from overlay.index.join_index import EdgeJoins, JoinIndex
 from overlay.index.range_set_index import RangeSetIndex
 from tests.overlay.join_timelines import NUMBER, draw
@@ -22,6 +25,7 @@ TIMELINE, JOIN = DRAWN.timeline, DRAWN.join.name
 SHAPE = FilterShape(JOIN, ("0.x",), (), ("0.x", "1.x"), (), ())
 TYPES = {"0.x": NUMBER, "1.x": NUMBER}
 ALL = ValueSet(((0, 9),))
+WIDE, ONE = ColumnType(Kind.DECIMAL, 20, 2), np.ones(1, np.int64)
 
 
 def ask(index: JoinIndex, edge: int, slots: list[int], **conditions: ValueSet) -> None:
@@ -129,3 +133,25 @@ def test_what_another_virtual_edge_asks_ahead_needs_not_be_told_yet(values: Valu
     assert met(index, 0, "one") == {1}
     index.remove(1, np.array([5]))
     assert met(index, 1, "one") == set()
+
+
+def test_a_table_may_come_again_with_other_types_while_some_virtual_edge_has_the_old_one() -> None:
+    """Each virtual edge hears of a catalog by itself, so subscriptions of before and after are there together."""
+    shape, old, new = FilterShape(JOIN, ("0.x",), (), ("0.s",), (), ()), ColumnType(Kind.VARCHAR), WIDE
+    terms = {
+        type_: [encode_terms([{0: ValueSet(((key, after(key)),))}])]
+        for type_, key in ((old, b"0.50"), (new, order_key(new, "0.50")))
+    }
+    column = SentColumn(ONE - 1, ONE > 0, ["0.50"])
+    first = SentRows("a", ONE - 2, ONE + NEVER, {(JOIN, 0, 0): ONE}, {"s": column, "x": SentColumn(ONE, ONE > 0)})
+    second = SentRows("b", ONE - 2, ONE + NEVER, {(JOIN, 0, 1): ONE}, {})
+    timeline = Timeline((first, second), ONE, ONE - 1, ONE - 2, ONE - 1, ONE, ONE, ["a"], ONE - 1, ONE, ONE)
+    for types in ((old, new), (new, old)):
+        index = JoinIndex()
+        for edge, type_ in enumerate(types):
+            assert index.insert(edge, np.array([edge]), shape, {"0.s": type_}, terms[type_]).all()
+        index.check()
+        for edge in (0, 1):
+            (hits,) = (step.hits for step in index.hits(edge, timeline, JOIN, "one"))
+            assert hits.slot.tolist() == [edge]
+            index.forget(edge)

@@ -20,6 +20,10 @@ class MemoryWriter:
         self.written: list[str] = []
         self.open: list[Future[int]] = []
         self.answer: KafkaFailure | int | None = 0
+        self.abandoned = 0
+
+    def abandon(self) -> None:
+        self.abandoned, self.open = self.abandoned + 1, []
 
     def write(self, record: OutRecord) -> Future[int]:
         assert (record.topic, record.partition, record.key) == ("x.catalog", 0, None)
@@ -106,3 +110,12 @@ def test_one_that_cannot_even_be_queued_is_tried_again(world: World, monkeypatch
     world.now += RETRY_SECONDS
     world.requests.ask({PAIR})
     assert world.writer.written == ["CREATE JOIN a, b"]
+
+
+def test_who_leaves_writes_nothing_more(world: World) -> None:
+    world.requests.close()
+    assert (world.made, world.writer.abandoned) == (0, 0), "nobody asked"
+    world.writer.answer = None
+    world.requests.ask({PAIR})
+    world.requests.close()
+    assert (world.writer.open, world.writer.abandoned) == ([], 1)
