@@ -57,15 +57,14 @@ class _Keys:
 
 def links_of(join: Join) -> tuple[Link, ...]:
     """Return the walk from position 0 (`join_walk.py`), by the numbers of classes, with what cycles demand besides."""
-    classes_at = [{i for i, columns in enumerate(columns_at(join, p)) if columns} for p in range(len(join.tables))]
+    at = [{i for i, columns in enumerate(columns_at(join, p)) if columns} for p in range(len(join.tables))]
     there, links = [0], []
     for step in walk(join, 0):
-        child = step.child
-        shared = classes_at[child] & classes_at[step.parent]
-        reached = {i: min((q for q in there if i in classes_at[q]), default=-1) for i in classes_at[child] - shared}
-        others = tuple((i, q) for i, q in sorted(reached.items()) if q >= 0)
-        links.append(Link(child, step.parent, tuple(sorted(shared)), others))
-        there.append(child)
+        classes = at[step.child] & at[step.parent]
+        reached = set().union(*(at[q] for q in there))
+        others = [(i, min(q for q in there if i in at[q])) for i in sorted(at[step.child] & reached - classes)]
+        links.append(Link(step.child, step.parent, tuple(sorted(classes)), tuple(others)))
+        there.append(step.child)
     return tuple(links)
 
 
