@@ -1,7 +1,7 @@
 """What a cell sends a virtual edge of a batch: the rows that its joins may need, and the changes that touch them.
 
-Rows are versions: each image that a row had during the batch, with the changes at which it was born and died. The edge
-rebuilds each join from them, one change after the other, and keeps nothing.
+Rows are versions: each image that a row had during the batch, with the changes at which it was born and died
+(`state/lifetimes.py`). The edge rebuilds each join from them, one change after the other, and keeps nothing.
 
     change t    0: quote 7 is new    1: filing 3 changes    2: quote 7 goes
     quote 7     born 0, died 2                               there after change t:    born <= t < died
@@ -18,11 +18,6 @@ from dataclasses import dataclass
 from state.byte_table import Strings
 from state.change_batch import I64, Bool
 from state.distinct_numbers import distinct_numbers
-
-STORED = -1
-"""When what was there before the batch was born."""
-NEVER = 2**31 - 1
-"""When what the batch leaves dies."""
 
 KeyName = tuple[str, int, int]
 """Name of a join, number of one of its classes, position of the table in it."""

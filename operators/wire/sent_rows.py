@@ -18,11 +18,12 @@ import numpy.typing as npt
 
 from catalog.query.channel import ImageChannel
 from catalog.schema.cell import tables_of_cell
-from operators.timeline import NEVER, STORED, KeyName, SentColumn, SentRows
+from operators.timeline import KeyName, SentColumn, SentRows
 from operators.wire.columns import Columns, nullable, text_list, write
 from operators.wire.header import Header
 from state.byte_table import Strings
 from state.change_batch import I64
+from state.lifetimes import NEVER, STORED
 
 _BYTES_A_ROW = 8
 _BYTES_A_TEXT = 8
