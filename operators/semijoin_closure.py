@@ -15,7 +15,7 @@ O(its rows) again.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -224,6 +224,4 @@ def _only(whole: Timeline, rows: Sequence[npt.NDArray[np.bool_]]) -> Timeline:
         place[np.where(each < 0, last[whole.table], start[whole.table] + each)] for each in (whole.before, whole.after)
     )
     some = np.flatnonzero((before >= 0) | (after >= 0))
-    names = ("number", "table", "cause", "seq", "topic", "partition", "offset")
-    columns = {name: getattr(whole, name)[some] for name in names}
-    return Timeline(rows=taken, before=before[some], after=after[some], topics=whole.topics, **columns)
+    return replace(whole.only(some), rows=taken, before=before[some], after=after[some])

@@ -13,12 +13,14 @@ timeline are equal in the columns of a class if and only if they have one number
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from state.byte_table import Strings
 from state.change_batch import I64, Bool
 from state.distinct_numbers import distinct_numbers
 
+CHANGE = ("number", "table", "before", "after", "cause", "seq", "topic", "partition", "offset")
+"""What a timeline has of each change: the columns that are as long as it."""
 KeyName = tuple[str, int, int]
 """Name of a join, number of one of its classes, position of the table in it."""
 
@@ -99,3 +101,7 @@ class Timeline:
 
     def __len__(self) -> int:
         return len(self.number)
+
+    def only(self, changes: slice | I64) -> Timeline:
+        """Return some of the changes, without rows. Cost: a copy of these, none for a slice."""
+        return replace(self, rows=(), **{name: getattr(self, name)[changes] for name in CHANGE})
