@@ -23,7 +23,7 @@ import numpy.typing as npt
 from catalog.schema.join import Join
 from operators.batch_view import BatchView
 from operators.cell_view import CellView
-from operators.join_closure import Closure, Found
+from operators.join_closure import Closure, Found, gathered
 from operators.join_interest import JoinInterests
 from operators.join_keys import KeyColumn, agreeing, distinct, numbered
 from operators.join_walk import columns_at
@@ -82,11 +82,8 @@ def _united(parts: Sequence[Found], view: BatchView, words: int) -> Found:
     """Return what is in any of the parts, each version once."""
     versions = np.concatenate([np.zeros(0, np.int64), *(part.versions for part in parts)])
     used, place = distinct_numbers(versions, view.replay.codes.shape[1])
-    edges = np.zeros((len(used), words), np.uint64)
-    every = np.concatenate([np.zeros((0, words), np.uint64), *(part.edges for part in parts)])
-    for word in range(words):
-        np.bitwise_or.at(edges[:, word], place, every[:, word])
-    return Found(used, edges)
+    edges = np.concatenate([np.zeros((0, words), np.uint64), *(part.edges for part in parts)])
+    return Found(used, gathered(edges, place, len(used))[:-1])
 
 
 def _parts(edges: U64, partitions: int) -> Iterator[tuple[Bool, list[int]]]:
