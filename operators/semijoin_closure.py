@@ -31,7 +31,7 @@ from operators.seen_changes import SeenChanges
 from operators.timeline import KeyName, SentColumn, SentRows, Timeline
 from operators.wanted_versions import WantedVersions
 from state.change_batch import I64, Bool
-from state.distinct_numbers import distinct_numbers
+from state.distinct_numbers import distinct_numbers, places_among
 from state.stabbed_edges import U64, WORD
 
 MUCH = 0.5
@@ -164,7 +164,7 @@ class _Sending:
     def _changes(self, table: int) -> tuple[I64, I64, I64, I64, I64]:
         """Return number, table, before, after and cause of a table's seen changes that have some row."""
         seen, versions = self.seen[table], self.versions[table]
-        before, after = (_places(versions, each) for each in (seen.before, seen.after))
+        before, after = (places_among(versions, each) for each in (seen.before, seen.after))
         some = np.flatnonzero((before >= 0) | (after >= 0))
         index = seen.index[some]
         number, cause = self.view.number[table][index], self.view.cause[table][index].astype(np.int64)
@@ -200,13 +200,6 @@ def _sent(view: BatchView, name: str, versions: I64) -> SentColumn:
     used, place = distinct(codes[known])
     codes[known] = place
     return SentColumn(codes, known, strings=view.rows.strings_of(number).take(used))
-
-
-def _places(ascending: I64, versions: I64) -> I64:
-    """Return the place of each version, -1 for one that is not there."""
-    place = np.searchsorted(ascending, versions)
-    found = np.append(ascending, -1)[place] == versions
-    return np.where(found & (versions >= 0), place, -1)
 
 
 def _only(whole: Timeline, rows: Sequence[npt.NDArray[np.bool_]]) -> Timeline:

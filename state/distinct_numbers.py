@@ -34,3 +34,12 @@ def distinct_numbers(numbers: I64, end: int | None = None) -> tuple[I64, I64]:
     place_of = np.empty(below, np.int64)
     place_of[distinct] = np.arange(len(distinct))
     return distinct, place_of[numbers]
+
+
+def places_among(distinct: I64, numbers: I64) -> I64:
+    """Return the place of each number among `distinct` ones, which ascend from 0 on; -1 for one that is not there.
+
+    Cost: O(distinct + numbers log distinct).
+    """
+    place = np.searchsorted(distinct, numbers)
+    return np.where((np.append(distinct, -1)[place] == numbers) & (numbers >= 0), place, -1)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from state.distinct_numbers import distinct_numbers
+from state.distinct_numbers import distinct_numbers, places_among
 
 
 @given(st.lists(st.integers(0, 9) | st.integers(0, 10**6), max_size=9), st.booleans())
@@ -34,3 +34,10 @@ def test_far_apart_numbers_are_told_apart_as_near_ones() -> None:
 def test_different_numbers_are_found_by_marks_as_by_sorting(numbers: list[int], end: int) -> None:
     used, place = distinct_numbers(np.array(numbers, np.int64), end)
     assert used.tolist() == sorted(set(numbers)) and used[place].tolist() == numbers
+
+
+@given(st.sets(st.integers(0, 9)), st.lists(st.integers(-1, 10)))
+def test_a_number_that_is_not_among_others_has_no_place(among: set[int], numbers: list[int]) -> None:
+    known = sorted(among)
+    place = places_among(np.array(known, np.int64), np.array(numbers, np.int64))
+    assert place.tolist() == [known.index(number) if number in among else -1 for number in numbers]
