@@ -19,7 +19,6 @@ from connectors.record import RawRecords
 from operators.control import Withdraw
 from operators.packed import PackedRegistrations, PackedSummary
 from operators.region_fit import RegionFit
-from operators.reply import Refused
 from shard.bounds import Bounds, CellRoom
 from shard.cell import CellState
 from shard.receiver import Receiver, Registered
@@ -56,16 +55,20 @@ class _Interests(Receiver):
             name: self._fitting(record, places, self._reasons(name, [record.regions[i] for i in places]), asked)
             for name, places in by_join.items()
         }
+        room: CellRoom | None = None
         for name, registered in fitting.items():
             if not registered:
                 continue
             relation, join = self._catalog.relation(name), join_of_name(name)
             assert relation is not None and join is not None, f"{name} fits"
             asked.regions += [(version, region) for version, region, _ in registered if version < 0]
-            taken = self._housed(join, [one for one in registered if one[0] >= 0], asked)
-            self._cell.interests.widen(ve, [region for _, region in taken], relation)
+            taken = [one for one in registered if one[0] >= 0]
+            if taken and not self._cell.interests.of(join):
+                room = room or CellRoom(self._cell, self._bounds)
+                taken = _housed(room, join, taken, asked)
+            self._cell.interests.widen(ve, [region for _, region, _ in taken], relation)
             self.counters.registrations += len(taken)
-            asked.regions += taken
+            asked.regions += [(version, region) for version, region, _ in taken]
 
     def _replace(self, record: PackedSummary) -> None:
         """Pass it over: see the module's header."""
@@ -83,15 +86,16 @@ class _Interests(Receiver):
         fit = self._fits.setdefault(name, RegionFit(relation))
         return [said or _why_no_rows(each, name) for each, said in zip(regions, fit.reasons(regions), strict=True)]
 
-    def _housed(self, join: Join, registered: Registered, asked: Questions) -> list[tuple[int, Region]]:
-        """Return the regions that the cell has room for; the others are refused, but for those that have begun."""
-        why_not: Refused | None = None
-        if registered and not self._cell.interests.of(join) and not any(live for _, _, live in registered):
-            why_not = CellRoom(self._cell, self._bounds).why_not(join)
-        if why_not is None:
-            return [(version, region) for version, region, _ in registered]
+
+def _housed(room: CellRoom, join: Join, registered: Registered, asked: Questions) -> Registered:
+    """Return what the cell has room for of a new join: all; else it is refused, unless a subscription has begun."""
+    why_not = None if any(live for _, _, live in registered) else room.why_not(join)
+    if why_not is not None:
         asked.refused += [(version, why_not) for version, _, _ in registered]
         return []
+    if not all(region.empty for _, region, _ in registered):
+        room.take(join)
+    return registered
 
 
 def _why_no_rows(region: Region, join: str) -> str:
