@@ -28,12 +28,13 @@ from operators.control import EpochBegins, Progress, RegisterAll, encode_control
 from operators.operator import Answers
 from operators.packed import Header, PackedRegistrations, is_packed, pack_snapshot, unpack
 from operators.reply import Rows
-from operators.timeline import NEVER, STORED, SentColumn, SentRows, Timeline
+from operators.timeline import SentColumn, SentRows, Timeline
 from operators.wire.timeline import pack, split
 from overlay.index import join_index
 from overlay.machine.virtual_edge import VirtualEdge
 from overlay.process.jit_warmup import warm
 from state.change_batch import I64
+from state.lifetimes import NEVER, STORED
 
 CHANGES = 4_000
 TURNS = 3

@@ -33,11 +33,12 @@ from catalog.schema.ddl import apply_ddl
 from catalog.schema.join import Join
 from connectors.record import RawRecords
 from operators.packed import Header
-from operators.timeline import NEVER, SentColumn, SentRows
+from operators.timeline import SentColumn, SentRows
 from operators.wire.sent_rows import pack_rows, row_sizes
 from shard.pipeline import GroupSpec, process_group
 from state.byte_runs import RECORD_BYTES, byte_runs
 from state.change_batch import I64
+from state.lifetimes import NEVER
 
 KEYS = 100
 R_ROWS, S_ROWS = 16_000, 5_100

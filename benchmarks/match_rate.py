@@ -101,7 +101,7 @@ class Contest:
         """Load, register, compete."""
         sizes, say = self._bench.sizes, self._bench.say
         self._prepare()
-        match = Contestant("match", lambda: start_match(self._spark, self._config(self._catalog)))
+        match = Contestant("match", lambda: start_match(self._spark, self._config(self._catalog), {}))
         say(f"loading {sizes.rows:,} rows and {sizes.subscriptions:,} subscriptions")
         match.run()
         self._publisher.send(self._market.changes(sizes.batch))

@@ -99,10 +99,10 @@ class Closure:
             links.append(link)
         for link in reversed(links):
             parent, child = reached[link.step.parent], reached[link.step.child]
-            parent.edges &= _gathered(child.edges, link.child_key, link.keys)[link.parent_key]
+            parent.edges &= gathered(child.edges, link.child_key, link.keys)[link.parent_key]
         for link in links:
             parent, child = reached[link.step.parent], reached[link.step.child]
-            child.edges &= _gathered(parent.edges, link.parent_key, link.keys)[link.child_key]
+            child.edges &= gathered(parent.edges, link.parent_key, link.keys)[link.child_key]
         return {position: found.kept() for position, found in reached.items()}
 
     def _select(self, position: int, versions: I64) -> Found:
@@ -120,7 +120,7 @@ class Closure:
         number, first = _numbered(keys)
         parent_key, child_key = np.full(len(parent), -1), number[len(known) :]
         parent_key[known] = number[: len(known)]
-        edges = _gathered(parent.edges, parent_key, len(first))
+        edges = gathered(parent.edges, parent_key, len(first))
         asked = np.flatnonzero(edges.any(axis=1))
         stored, place = _stored(view, step.go, keys[:, first[asked]])
         found = self._select(step.child, np.concatenate([stored, fresh]))
@@ -159,7 +159,7 @@ def _numbered(keys: I64) -> tuple[I64, I64]:
     return number, first
 
 
-def _gathered(edges: U64, key: I64, count: int) -> U64:
+def gathered(edges: U64, key: I64, count: int) -> U64:
     """Return who wants any version of each key; behind these nobody, which is what key -1 finds."""
     found = np.zeros((count + 1, edges.shape[1]), np.uint64)
     for word in range(edges.shape[1]):

@@ -26,6 +26,7 @@ import numpy as np
 from catalog.schema.join import Join
 from operators.batch_view import BatchView
 from operators.join_keys import KeyColumn, agreeing, numbered
+from operators.join_walk import columns_at, walk
 from state.change_batch import I64
 
 AT_ONCE = 500_000
@@ -55,18 +56,15 @@ class _Keys:
 
 
 def links_of(join: Join) -> tuple[Link, ...]:
-    """Return the walk from position 0: next comes always the table that shares most classes with one that is there."""
-    at = [{position for position, _ in each} for each in join.classes]
-    shared = {p: {i for i, positions in enumerate(at) if p in positions} for p in range(len(join.tables))}
+    """Return the walk from position 0 (`join_walk.py`), by the numbers of classes, with what cycles demand besides."""
+    at = [{i for i, columns in enumerate(columns_at(join, p)) if columns} for p in range(len(join.tables))]
     there, links = [0], []
-    while len(there) < len(join.tables):
-        left = [p for p in shared if p not in there]
-        _, child, parent = min((-len(shared[p] & shared[q]), p, q) for p in left for q in there)
-        classes = shared[child] & shared[parent]
-        others = [(i, min(q for q in there if i in shared[q])) for i in sorted(shared[child] - classes)
-                  if any(i in shared[q] for q in there)]  # fmt: skip
-        links.append(Link(child, parent, tuple(sorted(classes)), tuple(others)))
-        there.append(child)
+    for step in walk(join, 0):
+        classes = at[step.child] & at[step.parent]
+        reached = set().union(*(at[q] for q in there))
+        others = [(i, min(q for q in there if i in at[q])) for i in sorted(at[step.child] & reached - classes)]
+        links.append(Link(step.child, step.parent, tuple(sorted(classes)), tuple(others)))
+        there.append(step.child)
     return tuple(links)
 
 

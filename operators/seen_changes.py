@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from state.change_batch import I64, Bool
+from state.distinct_numbers import places_among
 from state.lifetimes import Lifetimes
 from state.row_store import Replay
 
@@ -68,15 +69,9 @@ def _first_images(old: I64, new: I64, versions: I64) -> I64:
         return versions
     first = old
     while True:  # each turn doubles the steps that are taken at once
-        place, again = _places(new, first)
-        if not again.any():
+        place = places_among(new, first)
+        if (place < 0).all():
             break
-        first = np.where(again, first[place], first)
-    place, found = _places(new, versions)
-    return np.where(found, first[place], versions)
-
-
-def _places(ascending: I64, numbers: I64) -> tuple[I64, Bool]:
-    """Return the place of each number, and whether it stands there."""
-    place = np.minimum(np.searchsorted(ascending, numbers), len(ascending) - 1)
-    return place, ascending[place] == numbers
+        first = np.where(place < 0, first, first[place])
+    place = places_among(new, versions)
+    return np.where(place < 0, versions, first[place])

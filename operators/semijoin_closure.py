@@ -15,7 +15,7 @@ O(its rows) again.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +23,7 @@ import numpy.typing as npt
 from catalog.schema.join import Join
 from operators.batch_view import BatchView
 from operators.cell_view import CellView
-from operators.join_closure import Closure, Found
+from operators.join_closure import Closure, Found, gathered
 from operators.join_interest import JoinInterests
 from operators.join_keys import KeyColumn, agreeing, distinct, numbered
 from operators.join_walk import columns_at
@@ -31,7 +31,7 @@ from operators.seen_changes import SeenChanges
 from operators.timeline import KeyName, SentColumn, SentRows, Timeline
 from operators.wanted_versions import WantedVersions
 from state.change_batch import I64, Bool
-from state.distinct_numbers import distinct_numbers
+from state.distinct_numbers import distinct_numbers, places_among
 from state.stabbed_edges import U64, WORD
 
 MUCH = 0.5
@@ -82,11 +82,8 @@ def _united(parts: Sequence[Found], view: BatchView, words: int) -> Found:
     """Return what is in any of the parts, each version once."""
     versions = np.concatenate([np.zeros(0, np.int64), *(part.versions for part in parts)])
     used, place = distinct_numbers(versions, view.replay.codes.shape[1])
-    edges = np.zeros((len(used), words), np.uint64)
-    every = np.concatenate([np.zeros((0, words), np.uint64), *(part.edges for part in parts)])
-    for word in range(words):
-        np.bitwise_or.at(edges[:, word], place, every[:, word])
-    return Found(used, edges)
+    edges = np.concatenate([np.zeros((0, words), np.uint64), *(part.edges for part in parts)])
+    return Found(used, gathered(edges, place, len(used))[:-1])
 
 
 def _parts(edges: U64, partitions: int) -> Iterator[tuple[Bool, list[int]]]:
@@ -167,7 +164,7 @@ class _Sending:
     def _changes(self, table: int) -> tuple[I64, I64, I64, I64, I64]:
         """Return number, table, before, after and cause of a table's seen changes that have some row."""
         seen, versions = self.seen[table], self.versions[table]
-        before, after = (_places(versions, each) for each in (seen.before, seen.after))
+        before, after = (places_among(versions, each) for each in (seen.before, seen.after))
         some = np.flatnonzero((before >= 0) | (after >= 0))
         index = seen.index[some]
         number, cause = self.view.number[table][index], self.view.cause[table][index].astype(np.int64)
@@ -205,13 +202,6 @@ def _sent(view: BatchView, name: str, versions: I64) -> SentColumn:
     return SentColumn(codes, known, strings=view.rows.strings_of(number).take(used))
 
 
-def _places(ascending: I64, versions: I64) -> I64:
-    """Return the place of each version, -1 for one that is not there."""
-    place = np.searchsorted(ascending, versions)
-    found = np.append(ascending, -1)[place] == versions
-    return np.where(found & (versions >= 0), place, -1)
-
-
 def _only(whole: Timeline, rows: Sequence[npt.NDArray[np.bool_]]) -> Timeline:
     """Return the timeline of the rows that are said of each table."""
     if all(each.all() for each in rows):
@@ -224,6 +214,4 @@ def _only(whole: Timeline, rows: Sequence[npt.NDArray[np.bool_]]) -> Timeline:
         place[np.where(each < 0, last[whole.table], start[whole.table] + each)] for each in (whole.before, whole.after)
     )
     some = np.flatnonzero((before >= 0) | (after >= 0))
-    names = ("number", "table", "cause", "seq", "topic", "partition", "offset")
-    columns = {name: getattr(whole, name)[some] for name in names}
-    return Timeline(rows=taken, before=before[some], after=after[some], topics=whole.topics, **columns)
+    return replace(whole.only(some), rows=taken, before=before[some], after=after[some])

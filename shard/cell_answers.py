@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from catalog.query.shape import Region
 from catalog.schema.catalog import Catalog
 from catalog.schema.join import join_of_name
@@ -19,7 +17,6 @@ from operators.answer_quota import AnswerQuota
 from operators.coded_terms import CodedRows
 from operators.first_joined_rows import FirstJoinedRows
 from operators.join_rows import JoinRows, numbers_of
-from operators.operator import Answers
 from operators.reply import PLAINLY, Asked, Later, Reply, reply_size
 from shard.cell import CellState
 from shard.snapshot import Questions, Snapshot
@@ -67,16 +64,14 @@ def cell_snapshots(
     Cost: what first rows of joins cost; for each join that is asked for, the keys of all rows (`JoinRows`).
     """
     once = {ve: asked.once() for ve, asked in sorted(questions.items())}
-    replies: dict[int, dict[int, Reply]] = {ve: {} for ve in once}
+    snapshots = {ve: Snapshot.of(asked) for ve, asked in once.items()}
     tables = {table: CodedRows(copy.relation, copy.table.stored) for table, copy in cell.copies.items()}
     left = _Left(most, most_work)
     for name, asked in sorted(_by_join(once).items()):
         first_rows = _first_rows(cell, catalog, name, tables, digest_key, quota)
         for question, reply in zip(asked, _replies(first_rows, asked, left), strict=True):
-            replies[question.ve][question.place] = reply
-    for ve, each in once.items():
-        replies[ve] |= enumerate((reply for _, reply in each.refused), len(each.regions))
-    return {ve: _snapshot(each, replies[ve]) for ve, each in once.items()}
+            snapshots[question.ve].replies[question.place] = reply
+    return snapshots
 
 
 def _by_join(questions: Mapping[int, Questions]) -> dict[str, list[_Question]]:
@@ -120,9 +115,3 @@ def _replies(first_rows: FirstJoinedRows, asked: Sequence[_Question], left: _Lef
         left.bytes -= size + found.rows
         left.work -= first_rows.work - before
     return replies + [Later()] * (len(asked) - len(replies))
-
-
-def _snapshot(questions: Questions, replies: Mapping[int, Reply]) -> Snapshot:
-    versions = np.array([version for version, _ in (*questions.regions, *questions.refused)], np.int64)
-    nothing = Answers(np.zeros(len(versions), np.int64), np.zeros(len(versions), np.bool_), {})
-    return Snapshot(versions, nothing, dict(sorted(replies.items())))

@@ -9,7 +9,6 @@ drops it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from catalog.query.channel import ImageChannel
 from catalog.query.filter_shape import FilterShape
@@ -20,14 +19,10 @@ from connectors.record import RawRecords
 from operators.control import Withdraw
 from operators.packed import PackedRegistrations, PackedSummary
 from operators.region_fit import RegionFit
-from operators.reply import PLAINLY, Refused
 from shard.bounds import Bounds, CellRoom
 from shard.cell import CellState
-from shard.register import Record, concerns, pass_over, read, unfit, why_not_asked
+from shard.receiver import Receiver, Registered
 from shard.snapshot import Questions
-
-_Registered = tuple[int, Region, bool]
-"""Version and region, and whether the subscription has begun."""
 
 
 def take_questions(
@@ -39,102 +34,68 @@ def take_questions(
     edges there are, `bounds` how much the cell may hold. Cost: what `JoinInterests.widen` says of each region.
     Raises StateError where a newer edge wrote a record.
     """
-    taken = _Taken(cell, catalog, epoch, partitions, bounds)
-    for partition, record in read(records):
-        taken.take(partition, record)
-    return taken.asked
+    return _Interests(cell, catalog, epoch, partitions, bounds).take(records)
 
 
-@dataclass(slots=True)
-class _Taken:
-    """The records of one batch as they are taken. `fits` judges regions by the join that they are of."""
+class _Interests(Receiver):
+    """What is wanted of a cell, as the records of one batch change it."""
 
-    cell: CellState
-    catalog: Catalog
-    epoch: int
-    partitions: int
-    bounds: Bounds
-    asked: dict[int, Questions] = field(default_factory=dict)
-    fits: dict[str, RegionFit] = field(default_factory=dict)
+    def __init__(self, cell: CellState, catalog: Catalog, epoch: int, partitions: int, bounds: Bounds) -> None:
+        super().__init__(cell.cell.name, epoch, cell.cell.born, partitions, cell.counters, cell.hurt)
+        self._cell = cell
+        self._catalog = catalog
+        self._bounds = bounds
+        self._fits: dict[str, RegionFit] = {}
 
-    def take(self, partition: int, record: Record | None) -> None:
-        """Take one record."""
-        counters = self.cell.counters
-        if isinstance(record, PackedRegistrations | PackedSummary):
-            if not concerns(record.header, self.epoch, self.cell.cell.born):
-                counters.ignored_registrations += 1
-            elif isinstance(record, PackedRegistrations):
-                self._listen(record)
-        elif isinstance(record, Withdraw):
-            self._withdraw(record)
-        else:
-            counters.ignored_registrations += 1
-            counters.unreadable_registrations += 1
-            self.cell.hurt.add(partition)
-
-    def _withdraw(self, record: Withdraw) -> None:
-        if record.epoch != self.epoch:
-            self.cell.counters.ignored_registrations += 1
-            return
-        for channel in record.channels:
-            if isinstance(channel, ImageChannel):
-                self.cell.interests.withdraw(record.ve, channel)
-
-    def _listen(self, record: PackedRegistrations) -> None:
-        """Let a virtual edge hear of the regions that fit and have room, and note what it is to be answered."""
-        counters, ve = self.cell.counters, record.header.ve
-        pass_over(counters, record.astray, "a shape that its record does not have")
-        if not 0 <= ve < self.partitions:
-            pass_over(counters, len(record.regions), f"virtual edge {ve} of {self.partitions}")
-            return
-        if not record.regions:
-            return
-        asked = self.asked.setdefault(ve, Questions())
-        asked.asked |= {record.versions[i]: how for i, how in record.asked.items()}
-        for name, fitting in self._fitting(record, asked).items():
-            relation, join = self.catalog.relation(name), join_of_name(name)
-            assert relation is not None and join is not None, f"{name} fits"
-            asked.regions += [(version, region) for version, region, _ in fitting if version < 0]
-            taken = self._housed(join, [one for one in fitting if one[0] >= 0], asked)
-            self.cell.interests.widen(ve, [region for _, region in taken], relation)
-            counters.registrations += len(taken)
-            asked.regions += taken
-
-    def _fitting(self, record: PackedRegistrations, asked: Questions) -> dict[str, list[_Registered]]:
-        """Return the registrations that fit, by the join that they are of; the others are counted and refused."""
+    def _listen(self, ve: int, record: PackedRegistrations, asked: Questions) -> None:
         by_join: dict[str, list[int]] = {}
         for i, region in enumerate(record.regions):
             by_join.setdefault(region.shape.relation, []).append(i)
-        fitting: dict[str, list[_Registered]] = {}
-        for name, places in by_join.items():
-            reasons = self._reasons(name, [record.regions[i] for i in places])
-            for i, said in zip(places, reasons, strict=True):
-                version, region, live = record.versions[i], record.regions[i], record.live[i]
-                reason = said or why_not_asked(region, record.asked.get(i, PLAINLY))
-                if reason:
-                    pass_over(self.cell.counters, 1, reason)
-                    asked.refused.append((version, unfit(self.cell.cell.name, reason)))
-                else:
-                    fitting.setdefault(name, []).append((version, region, live))
-        return fitting
+        fitting = {
+            name: self._fitting(record, places, self._reasons(name, [record.regions[i] for i in places]), asked)
+            for name, places in by_join.items()
+        }
+        room: CellRoom | None = None
+        for name, registered in fitting.items():
+            if not registered:
+                continue
+            relation, join = self._catalog.relation(name), join_of_name(name)
+            assert relation is not None and join is not None, f"{name} fits"
+            asked.regions += [(version, region) for version, region, _ in registered if version < 0]
+            taken = [one for one in registered if one[0] >= 0]
+            if taken and not self._cell.interests.of(join):
+                room = room or CellRoom(self._cell, self._bounds)
+                taken = _housed(room, join, taken, asked)
+            self._cell.interests.widen(ve, [region for _, region, _ in taken], relation)
+            self.counters.registrations += len(taken)
+            asked.regions += [(version, region) for version, region, _ in taken]
+
+    def _replace(self, record: PackedSummary) -> None:
+        """Pass it over: see the module's header."""
+
+    def _withdraw(self, record: Withdraw) -> None:
+        for channel in record.channels:
+            if isinstance(channel, ImageChannel):
+                self._cell.interests.withdraw(record.ve, channel)
 
     def _reasons(self, name: str, regions: Sequence[Region]) -> list[str]:
         """Return why each of the regions of a join cannot be answered, '' where it can."""
-        relation = self.catalog.relation(name)
-        if relation is None or relation.home != self.cell.cell.name:
+        relation = self._catalog.relation(name)
+        if relation is None or relation.home != self.name:
             return [f"`{name}` is no join of these tables"] * len(regions)
-        fit = self.fits.setdefault(name, RegionFit(relation))
+        fit = self._fits.setdefault(name, RegionFit(relation))
         return [said or _why_no_rows(each, name) for each, said in zip(regions, fit.reasons(regions), strict=True)]
 
-    def _housed(self, join: Join, registered: Sequence[_Registered], asked: Questions) -> list[tuple[int, Region]]:
-        """Return the regions that the cell has room for; the others are refused, but for those that have begun."""
-        why_not: Refused | None = None
-        if registered and not self.cell.interests.of(join) and not any(live for _, _, live in registered):
-            why_not = CellRoom(self.cell, self.bounds).why_not(join)
-        if why_not is None:
-            return [(version, region) for version, region, _ in registered]
+
+def _housed(room: CellRoom, join: Join, registered: Registered, asked: Questions) -> Registered:
+    """Return what the cell has room for of a new join: all; else it is refused, unless a subscription has begun."""
+    why_not = None if any(live for _, _, live in registered) else room.why_not(join)
+    if why_not is not None:
         asked.refused += [(version, why_not) for version, _, _ in registered]
         return []
+    if not all(region.empty for _, region, _ in registered):
+        room.take(join)
+    return registered
 
 
 def _why_no_rows(region: Region, join: str) -> str:

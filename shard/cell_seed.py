@@ -20,9 +20,7 @@ import numpy as np
 from catalog.schema.catalog import Catalog
 from catalog.schema.cell import Cell
 from catalog.schema.relation import Relation
-from operators.counters import Counters
 from shard.cell import CellState
-from shard.deleted_rows import LIMIT, Graves
 from shard.group import alone
 from shard.replayed_changes import Repeats
 from shard.state import ShardState
@@ -56,7 +54,7 @@ def _copy(relation: Relation, name: str, members: Sequence[ShardState]) -> Shard
             rows = stored.delta(Net(Strings.of([]), np.arange(len(stored))))
             copy.table.apply(rows.changes())
     copy.highest_partition = max(member.highest_partition for member in members)
-    copy.graves = Graves([row for member in members for row in member.graves.stored()], LIMIT * len(members))
+    for moment, image in (row for member in members for row in member.graves.stored()):
+        copy.graves.bury(moment, image)
     copy.repeats = Repeats.merged([member.repeats for member in members])
-    copy.counters = Counters()
     return copy

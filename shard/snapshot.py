@@ -43,6 +43,14 @@ class Snapshot:
     answers: Answers
     replies: dict[int, Reply] = field(default_factory=dict)
 
+    @classmethod
+    def of(cls, questions: Questions) -> Snapshot:
+        """Return the snapshot in which questions, each asked once, are to be answered: what is refused is told."""
+        version = np.array([version for version, _ in (*questions.regions, *questions.refused)], np.int64)
+        nothing = Answers(np.zeros(len(version), np.int64), np.zeros(len(version), np.bool_), {})
+        refused = enumerate((reply for _, reply in questions.refused), len(questions.regions))
+        return cls(version, nothing, dict(refused))
+
 
 @dataclass(slots=True)
 class Questions:
@@ -87,7 +95,7 @@ def snapshots_of(
     for ve, asked in sorted(questions.items()):
         answering = _Answering(state, asked.once(), answer_filters)
         most = answering.run(most)
-        snapshots[ve] = Snapshot(answering.version, answering.answers, answering.replies)
+        snapshots[ve] = answering.snapshot
     return snapshots
 
 
@@ -110,11 +118,8 @@ class _Answering:
     """The answers for one virtual edge as they are made."""
 
     def __init__(self, state: ShardState, questions: Questions, answer_filters: _AnswerFilters) -> None:
-        versions = [version for version, _ in (*questions.regions, *questions.refused)]
-        self.version = np.array(versions, np.int64)
-        self.answers = Answers(np.zeros(len(versions), np.int64), np.zeros(len(versions), np.bool_), {})
+        self.snapshot = Snapshot.of(questions)
         self._regions = [region for _, region in questions.regions]
-        self.replies = dict(enumerate((reply for _, reply in questions.refused), len(self._regions)))
         self._asked = questions.asked
         self._state = state
         self._answer_filters = answer_filters
@@ -133,14 +138,14 @@ class _Answering:
 
     def _some_of(self, which: list[int], answer: Callable[[Sequence[int]], tuple[int, int]], most: int) -> int:
         """Answer a few of `which` at a time until `most` bytes are told, put off the others; return what is left."""
-        which.sort(key=self.version.__getitem__)
+        which.sort(key=self.snapshot.version.__getitem__)
         done = size = weight = 0
         while done < len(which) and size < most:
             step = _FEW if not done else max(_FEW, _AT_ONCE * done // max(weight, 1))
             run = which[done : done + min(step, _MOST_AT_ONCE)]
             told, held = answer(run)
             size, weight, done = size + told, weight + held, done + len(run)
-        self.replies |= dict.fromkeys(which[done:], Later())
+        self.snapshot.replies |= dict.fromkeys(which[done:], Later())
         return most - size
 
     def _of_ranges(self, which: Sequence[int]) -> tuple[int, int]:
@@ -148,7 +153,7 @@ class _Answering:
         if not which:
             return 0, 0
         some = self._state.table.snapshot([self._regions[i] for i in which])
-        places, answers = np.array(which), self.answers
+        places, answers = np.array(which), self.snapshot.answers
         answers.new[places], answers.has_new[places] = some.new, some.has_new
         answers.parts |= {which[i]: parts for i, parts in some.parts.items()}
         size = sum(map(encoded_size, some.parts.values()))
@@ -159,25 +164,25 @@ class _Answering:
         alike: dict[AnyShape, list[int]] = {}
         for i in which:
             if self._regions[i].empty:
-                self.replies[i] = Rows(())
+                self.snapshot.replies[i] = Rows(())
             else:
                 alike.setdefault(self._regions[i].shape, []).append(i)
         for same in alike.values():
             found = self._state.table.first([self._regions[i] for i in same])
-            self.replies |= dict(zip(same, found, strict=True))
-        size = sum(reply_size(self.replies[i]) for i in which)
+            self.snapshot.replies |= dict(zip(same, found, strict=True))
+        size = sum(reply_size(self.snapshot.replies[i]) for i in which)
         return size, size
 
     def _of_filters(self, which: Sequence[int]) -> tuple[int, int]:
         """Answer filters; return their bytes, for what is told and for what is held."""
-        asked = [self._asked.get(int(self.version[i]), PLAINLY) for i in which]
+        asked = [self._asked.get(int(self.snapshot.version[i]), PLAINLY) for i in which]
         found = self._answer_filters([self._regions[i] for i in which], asked)
         size = 0
         for i, answer in zip(which, found.answers, strict=True):
             if isinstance(answer, tuple):
-                self.answers.parts[i] = answer
+                self.snapshot.answers.parts[i] = answer
                 size += encoded_size(answer)
             else:
-                self.replies[i] = answer
+                self.snapshot.replies[i] = answer
                 size += reply_size(answer)
         return size + found.rows, size + _BYTES_A_HIT * found.rows

@@ -51,3 +51,12 @@ def numbered_rows(columns: Sequence[I64]) -> I64:
         used, place = distinct_numbers(column)
         number = distinct_numbers(number * len(used) + place)[1]
     return number
+
+
+def places_among(distinct: I64, numbers: I64) -> I64:
+    """Return the place of each number among `distinct` ones, which ascend from 0 on; -1 for one that is not there.
+
+    Cost: O(distinct + numbers log distinct).
+    """
+    place = np.searchsorted(distinct, numbers)
+    return np.where((np.append(distinct, -1)[place] == numbers) & (numbers >= 0), place, -1)

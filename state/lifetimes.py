@@ -26,6 +26,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from state.change_batch import I32, I64
+from state.distinct_numbers import places_among
 
 STORED = -1
 """When what was stored before the batch was born."""
@@ -59,10 +60,8 @@ class Lifetimes:
 
     def at(self, versions: I64) -> tuple[I32, I32]:
         """Return when each version was born and died. One that the batch did not touch was there all the time."""
-        place = np.searchsorted(self.versions, versions)
-        found = np.append(self.versions, -1)[place] == versions
-        born = np.where(found, np.append(self.born, 0)[place], STORED)
-        died = np.where(found, np.append(self.died, 0)[place], NEVER)
+        place = places_among(self.versions, versions)
+        born, died = np.append(self.born, STORED)[place], np.append(self.died, NEVER)[place]
         return born.astype(np.int32), died.astype(np.int32)
 
     def check(self) -> None:

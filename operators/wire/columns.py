@@ -193,6 +193,12 @@ def filled(values: npt.NDArray[Number], rows: int) -> npt.NDArray[Number]:
     return np.pad(values, (0, rows - len(values)), "edge" if len(values) else "constant")
 
 
+def int_width(values: I64) -> int:
+    """Return at most how many bytes each of some integers takes in a column. Cost: O(values)."""
+    span = int(values.max()) - int(values.min()) if len(values) else 0
+    return np.min_scalar_type(span).itemsize
+
+
 def _narrow(name: str, values: I64, layout: Layout, columns: dict[str, pa.Array]) -> None:
     """Enter a column as differences from its least value, but for one of equal values; it is filled up when narrow."""
     least = int(values.min()) if len(values) else 0

@@ -23,7 +23,7 @@ import numpy.typing as npt
 from catalog.query.channel import Channel
 from operators.row_images import ImageColumn, Images
 from operators.wire.cause_table import cause_columns, read_causes
-from operators.wire.columns import Columns, text_list, write
+from operators.wire.columns import Columns, int_width, text_list, write
 from operators.wire.header import Header
 from state.causes import Causes
 from state.change_batch import I64, Bool
@@ -81,8 +81,7 @@ def width_of(column: ImageColumn) -> int:
     known = np.concatenate([column.old[column.old_known], column.new[column.new_known]])
     if not len(known):
         return len(_FLAGS)
-    span = int(known.max()) - int(known.min())
-    value = np.min_scalar_type(min(span, 2**64 - 1)).itemsize
+    value = int_width(known)
     return len(_FLAGS) + value + min(2 * value, _WIDEST)
 
 

@@ -18,11 +18,12 @@ import numpy.typing as npt
 
 from catalog.query.channel import ImageChannel
 from catalog.schema.cell import tables_of_cell
-from operators.timeline import NEVER, STORED, KeyName, SentColumn, SentRows
-from operators.wire.columns import Columns, nullable, text_list, write
+from operators.timeline import KeyName, SentColumn, SentRows
+from operators.wire.columns import Columns, int_width, nullable, text_list, write
 from operators.wire.header import Header
 from state.byte_table import Strings
 from state.change_batch import I64
+from state.lifetimes import NEVER, STORED
 
 _BYTES_A_ROW = 8
 _BYTES_A_TEXT = 8
@@ -97,20 +98,14 @@ def _packed(place: int, column: SentColumn) -> dict[str, npt.NDArray[Any] | int]
 
 def row_sizes(rows: SentRows) -> I64:
     """Return at most how many bytes each row takes packed, with all texts that it names. Cost: O(rows)."""
-    width = _BYTES_A_ROW + sum(map(_width, {id(key): key for key in rows.keys.values()}.values()))
+    width = _BYTES_A_ROW + sum(map(int_width, {id(key): key for key in rows.keys.values()}.values()))
     sizes = np.full(len(rows), width, np.int64)
     for column in rows.columns.values():
-        sizes += 1 + _width(column.codes[column.known])
+        sizes += 1 + int_width(column.codes[column.known])
         texts = Strings.of(column.texts) if column.texts else column.strings
         if texts is not None and len(texts):
             sizes += np.where(column.known, texts.lengths[column.codes] + _BYTES_A_TEXT, 0)
     return sizes
-
-
-def _width(values: I64) -> int:
-    """Return how many bytes each of some integers takes."""
-    span = int(values.max()) - int(values.min()) if len(values) else 0
-    return np.min_scalar_type(span).itemsize
 
 
 def _keys(header: Header, columns: Columns) -> dict[KeyName, I64]:

@@ -21,7 +21,7 @@ import msgspec
 import numpy as np
 
 from catalog.schema.cell import tables_of_cell
-from operators.timeline import SentColumn, SentRows, Timeline
+from operators.timeline import CHANGE, SentColumn, SentRows, Timeline
 from operators.wire.columns import Columns, write
 from operators.wire.header import Header, PackedError
 from operators.wire.sent_rows import PackedRows, pack_rows, row_sizes
@@ -73,7 +73,7 @@ def split(timeline: Timeline, most: int = RECORD_BYTES - _BYTES_A_RECORD) -> Ite
             whole = run.stop - run.start == len(rows)
             yield RowsPart(rows if whole else rows.take(np.arange(run.start, run.stop)), run.start)
     for run in byte_runs(np.full(len(timeline), _BYTES_A_CHANGE), most):
-        yield ChangesPart(_slice(timeline, run), run.start)
+        yield ChangesPart(timeline.only(run), run.start)
 
 
 def pack(header: Header, part: Part) -> bytes:
@@ -157,8 +157,7 @@ def _end_to_end(parts: Sequence[Timeline]) -> Timeline:
         raise ValueError(f"{len(parts)} chunks of changes, expected some, of the same topics")
     if len(parts) == 1:
         return parts[0]
-    names = ("number", "table", "before", "after", "cause", "seq", "topic", "partition", "offset")
-    columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
+    columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in CHANGE}
     return Timeline(rows=(), topics=parts[0].topics, **columns)
 
 
@@ -195,9 +194,3 @@ def _column(parts: Sequence[SentColumn]) -> SentColumn:
         place = np.array([texts.setdefault(text, len(texts)) for text in part.texts] or [0], np.int64)
         codes.append(np.where(part.known, place[part.codes], 0))
     return SentColumn(np.concatenate(codes), known, list(texts))
-
-
-def _slice(timeline: Timeline, run: slice) -> Timeline:
-    """Return some of the changes, without rows."""
-    names = ("number", "table", "before", "after", "cause", "seq", "topic", "partition", "offset")
-    return replace(timeline, rows=(), **{name: getattr(timeline, name)[run] for name in names})

@@ -39,7 +39,7 @@ from catalog.query.filter_terms import encode_terms
 from catalog.query.value_set import ValueSet
 from catalog.schema.join import Join, column_name
 from catalog.types.column_type import ColumnType, Kind
-from operators.timeline import NEVER, SentColumn, SentRows, Timeline
+from operators.timeline import SentColumn, SentRows, Timeline
 from overlay.arena.growable_column import widened
 from overlay.index import join_index_kernels as kernels
 from overlay.index.join_form import EVERYTHING, Constants, Form, fit, join_of_two
@@ -48,6 +48,7 @@ from overlay.index.join_queries import STEP, FormRows, KeyedRows, Step, has_both
 from overlay.index.join_values import EqualValues
 from overlay.index.range_set_index import Asked, RangeSetIndex
 from state.change_batch import I32, I64, Bool
+from state.lifetimes import NEVER
 from state.range_set_tree import LEAF
 from state.range_set_tree import warm as warm_tree
 

@@ -47,10 +47,9 @@ def read_state(spark: SparkSession, checkpoint: str, relation: Relation) -> Stor
     Raises StateError if it cannot be read.
     """
     checkpoint = Generations(open_files(spark, checkpoint), checkpoint).location()
-    batch = Checkpoint(open_files(spark, checkpoint), checkpoint).last_committed()
+    batch, found = _read(spark, checkpoint, relation.shards, sys.maxsize)
     if batch < 0:
         return None
-    found = read_groups(spark, checkpoint, relation.shards)
     data = [found[shard].data if shard in found else None for shard in relation.shards]
     return StoredState(batch, [alone(relation, *pair) for pair in zip(relation.shards, data, strict=True)])
 
@@ -63,6 +62,13 @@ def read_groups(
     `checkpoint` is that of a generation. What is larger than `most` is not taken out of the JVM.
     *Cost*: 1-3 s. *Raises* StateError if they cannot be read.
     """
+    return _read(spark, checkpoint, groups, most)[1]
+
+
+def _read(
+    spark: SparkSession, checkpoint: str, groups: Collection[str], most: int
+) -> tuple[int, dict[str, StoredGroup]]:
+    """Return the last committed batch, -1 for none, and the states at its end."""
     files = open_files(spark, checkpoint)
     batch = Checkpoint(files, checkpoint).last_committed()
     found = _stored(spark, checkpoint, batch, groups, most) if batch >= 0 else {}
@@ -70,7 +76,7 @@ def read_groups(
         seed = read_seed(files, group) if group not in found else None
         if seed is not None:
             found[group] = StoredGroup(len(seed), seed if len(seed) <= most else None)
-    return found
+    return batch, found
 
 
 def _stored(

@@ -29,7 +29,7 @@ from operators.control import Offsets
 from shard.bounds import Bounds
 from shard.snapshot import DIGEST_KEY
 from streaming.query import shuffle_batch
-from streaming.query.adapter import GroupFunction, Process
+from streaming.query.adapter import GroupFunction, Process, Seed
 from streaming.query.batch_context import Catalogs, Placements
 from streaming.query.partition_count import Several
 from streaming.query.sink_rows import COLUMNS, NO_PARTITION
@@ -91,14 +91,17 @@ def subscribe_pattern(names: Iterable[str]) -> str:
     return "^(?:" + "|".join(re.escape(name) for name in sorted(names)) + ")$"
 
 
-def start_match(spark: SparkSession, config: MatchConfig, planned_only: bool = False) -> StreamingQuery:
+def start_match(
+    spark: SparkSession, config: MatchConfig, seeds: Mapping[str, Seed], planned_only: bool = False
+) -> StreamingQuery:
     """Start the query and return it; it works in the background until it is stopped or fails.
 
+    `seeds` are those of `config`, where workers can get them as long as the query lives.
     With `planned_only`, which is for a checkpoint with a batch that is planned and not committed, it ends behind that.
     """
     out = _wrapped(_source(spark, config), config).groupBy("shard")
     written = out.applyInPandasWithState(
-        _function(spark, config), COLUMNS, _STATE, "append", GroupStateTimeout.NoTimeout
+        _function(spark, config, seeds), COLUMNS, _STATE, "append", GroupStateTimeout.NoTimeout
     )
     partition = F.explode("partitions").alias("partition")
     rows = written.select("topic", partition, "key", "value").withColumn(
@@ -140,7 +143,7 @@ def _kafka_options(properties: Mapping[str, str]) -> dict[str, str]:
     return {f"kafka.{name}": str(value) for name, value in properties.items()}
 
 
-def _function(spark: SparkSession, config: MatchConfig) -> GroupFunction:
+def _function(spark: SparkSession, config: MatchConfig, seeds: Mapping[str, Seed]) -> GroupFunction:
     return GroupFunction(
         process=config.process,
         epoch=config.epoch,
@@ -150,7 +153,7 @@ def _function(spark: SparkSession, config: MatchConfig) -> GroupFunction:
         topics=config.topics,
         partitions=config.partitions,
         several=config.several,
-        seeds={group: spark.sparkContext.broadcast(seed) for group, seed in config.seeds.items()},
+        seeds=seeds,
         registry=config.registry,
         bounds=config.bounds,
         digest_key=config.digest_key,

@@ -12,6 +12,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from py4j.protocol import Py4JError
+from pyspark import Broadcast
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
@@ -69,7 +70,8 @@ class QueryRun:
         self.reading = reading
         self._spark = spark
         self._config = config
-        self._query: StreamingQuery = start_match(spark, config)
+        self._seeds: list[Broadcast[bytes]] = []
+        self._query = self._started()
 
     def check(self) -> None:
         """Raise QueryFailedError if the query has stopped by itself, SparkFailedError if Spark's JVM is no more."""
@@ -88,7 +90,7 @@ class QueryRun:
         if seconds <= 0:
             return
         with contextlib.suppress(PySparkException, Py4JError, EOFError, OSError):
-            self._query = start_match(self._spark, self._config, planned_only=True)
+            self._query = self._started(planned_only=True)
             self._query.awaitTermination(max(1, round(seconds)))
         self.stop()
 
@@ -96,3 +98,12 @@ class QueryRun:
         """Stop the query, also in the middle of a batch (which then runs again)."""
         with contextlib.suppress(PySparkException, Py4JError, EOFError, OSError):
             self._query.stop()
+        while self._seeds:
+            with contextlib.suppress(PySparkException, Py4JError, EOFError, OSError):
+                self._seeds.pop().destroy()
+
+    def _started(self, planned_only: bool = False) -> StreamingQuery:
+        """Start the query. Its seeds are a file each in the driver, until it is stopped."""
+        seeds = {group: self._spark.sparkContext.broadcast(seed) for group, seed in self._config.seeds.items()}
+        self._seeds += seeds.values()
+        return start_match(self._spark, self._config, seeds, planned_only)

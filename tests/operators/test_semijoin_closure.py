@@ -17,8 +17,9 @@ from catalog.schema.join import Join, join_of_name
 from operators import semijoin_closure
 from operators.join_interest import JoinInterests
 from operators.packed import Header, unpack
-from operators.timeline import NEVER, STORED, Timeline
+from operators.timeline import Timeline
 from operators.wire import timeline as wire
+from state.lifetimes import NEVER, STORED
 from tests.effort import deep_examples
 from tests.operators.cell_world import (
     BIGINT,

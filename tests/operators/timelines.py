@@ -7,7 +7,8 @@ from dataclasses import fields
 import numpy as np
 
 from catalog.schema.join import Join
-from operators.timeline import NEVER, STORED, SentColumn, SentRows, Timeline
+from operators.timeline import SentColumn, SentRows, Timeline
+from state.lifetimes import NEVER, STORED
 from state.order_code import INT64_MAX, INT64_MIN
 
 JOIN, _ = Join.of(["r", "s"], [((0, "k"), (1, "k"))])

@@ -21,8 +21,9 @@ from operators.operator import Answers
 from operators.packed import Header, pack_snapshot
 from operators.reply import Later, Reply
 from operators.reply import Rows as RowsReply
-from operators.timeline import NEVER, STORED, SentColumn, SentRows, Timeline
+from operators.timeline import SentColumn, SentRows, Timeline
 from operators.wire.timeline import ChangesPart, RowsPart, pack
+from state.lifetimes import NEVER, STORED
 from tests.oracle.naive_answer import Naive, Row, Rows, Stored
 from tests.oracle.naive_channels import Publication, Registered, Taken
 from tests.oracle.naive_filter import FilterAnswers, needed_by

@@ -19,7 +19,8 @@ from catalog.query.value_set import ValueSet
 from catalog.schema.join import Join, place_of
 from catalog.types.column_type import ColumnType, Kind
 from catalog.types.order_key import after
-from operators.timeline import NEVER, STORED, SentColumn, SentRows, Timeline
+from operators.timeline import SentColumn, SentRows, Timeline
+from state.lifetimes import NEVER, STORED
 from state.order_code import INT64_MAX, INT64_MIN
 
 Value = int | str | None

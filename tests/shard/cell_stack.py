@@ -111,7 +111,7 @@ class CellStack:
             for group, places in self._groups(placement, topic, keys):
                 cut = self._rng.randint(0, len(places))
                 for part in filter(None, (places[:cut], places[cut:])):
-                    found[group].append(_raw(topic, partition, [(start + i, log[start + i]) for i in part]))
+                    found[group].append(raw(topic, partition, [(start + i, log[start + i]) for i in part]))
         for its in found.values():
             self._rng.shuffle(its)
         return found
@@ -142,7 +142,7 @@ def rows_of(members: Sequence[ShardState], images: Callable[[ShardState, int], o
     }
 
 
-def _raw(topic: str, partition: int, records: list[tuple[int, Logged]]) -> RawRecords:
+def raw(topic: str, partition: int, records: list[tuple[int, Logged]]) -> RawRecords:
     return RawRecords(
         topic,
         [record[0] for _, record in records],

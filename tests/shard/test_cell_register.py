@@ -193,6 +193,18 @@ def test_a_join_that_there_is_no_room_for_is_refused_but_for_a_subscription_that
     assert isinstance(replies_of(stack)[4], Rows) and follows(stack, OTHER) == [0]
 
 
+def test_room_is_counted_over_the_joins_of_a_record():
+    stack = stack_of()
+    ordering = 4 * 4
+    stack.bounds = Bounds(state_bytes=stack.cell(GROUP).size + 2 * ordering)
+    other = FilterShape(OTHER.name, ("0.id",), (), ("0.x",), (), ())
+    stack.register(GROUP, 0, [1, 2, 3], [region(0, 9), region(0, 9, other), region(1, 1)])
+    replies = replies_of(stack)
+    assert isinstance(replies[1], Rows) and isinstance(replies[3], Rows)
+    assert isinstance(replies[2], Refused) and f"needs {ordering} more" in replies[2].message
+    assert follows(stack) == [0] and follows(stack, OTHER) == []
+
+
 def test_beyond_the_quota_a_region_is_refused_with_its_count():
     stack = stack_of(4, Bounds(whole=AnswerQuota(rows=3)))
     stack.register(GROUP, 0, [1], [region(0, 2)])

@@ -13,7 +13,8 @@ from operators.packed import Header, pack_registrations, pack_snapshot, pack_sum
 from operators.reply import Later, Refused
 from shard.bounds import Bounds
 from shard.group import Group, alone
-from shard.register import REASONS_KEPT, take_registrations
+from shard.receiver import REASONS_KEPT
+from shard.register import take_registrations
 from shard.route import route
 from shard.state import ShardState
 from state.boxes import Boxes, hashes_of

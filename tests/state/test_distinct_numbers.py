@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from state.distinct_numbers import distinct_numbers, numbered_rows
+from state.distinct_numbers import distinct_numbers, numbered_rows, places_among
 
 
 @given(st.lists(st.integers(0, 9) | st.integers(0, 10**6), max_size=9), st.booleans())
@@ -40,3 +40,10 @@ def test_different_numbers_are_found_by_marks_as_by_sorting(numbers: list[int], 
 def test_rows_are_numbered_alike_where_they_are_equal(rows: list[tuple[int, ...]]) -> None:
     columns = [np.array(column, np.int64) for column in zip(*rows, strict=True)] or [np.zeros(0, np.int64)]
     assert numbered_rows(columns).tolist() == [sorted(set(rows)).index(row) for row in rows]
+
+
+@given(st.sets(st.integers(0, 9)), st.lists(st.integers(-1, 10)))
+def test_a_number_that_is_not_among_others_has_no_place(among: set[int], numbers: list[int]) -> None:
+    known = sorted(among)
+    place = places_among(np.array(known, np.int64), np.array(numbers, np.int64))
+    assert place.tolist() == [known.index(number) if number in among else -1 for number in numbers]

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from itertools import count
+
 import pytest
 from pyspark.sql import SparkSession
 
@@ -8,13 +10,16 @@ from catalog.schema.ddl import apply_ddl
 from operators.stored_rows import stored_rows
 from shard.pipeline import process_group
 from state.errors import StateError
+from streaming.checkpoint.checkpoint import Checkpoint
+from streaming.engine import stored_state
 from streaming.engine.stored_state import read_state
 from tests.streaming.conftest import World
 from tests.streaming.waiting import eventually
 
-pytestmark = [pytest.mark.broker, pytest.mark.spark, pytest.mark.timeout(900)]
 
-
+@pytest.mark.broker
+@pytest.mark.spark
+@pytest.mark.timeout(900)
 def test_the_rows_of_a_running_engine(world: World, spark: SparkSession) -> None:
     world.make("stock")
     world.declare("stock")
@@ -39,3 +44,13 @@ def test_the_rows_of_a_running_engine(world: World, spark: SparkSession) -> None
             path.unlink()
     with pytest.raises(StateError, match="`tidewire rebuild stock` makes it anew from the log"):
         read_state(spark, str(world.checkpoint), relation)
+
+
+def test_states_are_those_of_the_batch_that_is_told_while_the_engine_commits(tmp_path, monkeypatch) -> None:
+    """A batch is committed whenever somebody looks."""
+    committed, read = count(3), list[int]()
+    monkeypatch.setattr(Checkpoint, "last_committed", lambda self: next(committed))
+    monkeypatch.setattr(stored_state, "_stored", lambda spark, checkpoint, batch, *_: read.append(batch) or {})
+    relation = apply_ddl(Catalog(), "CREATE TABLE stock (id VARCHAR PRIMARY KEY)", 0).relations["stock"]
+    found = read_state(None, str(tmp_path), relation)
+    assert found is not None and [found.batch] == read

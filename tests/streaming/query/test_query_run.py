@@ -1,8 +1,15 @@
 from __future__ import annotations
 
-import pytest
+from pathlib import Path
 
+import pytest
+from pyspark.sql import SparkSession
+
+from catalog.schema.catalog import Catalog
+from connectors.topics import Topics
+from shard.pipeline import process_group
 from streaming.query.failure import SparkFailedError
+from streaming.query.match import MatchConfig
 from streaming.query.query_run import QueryRun, Reading
 
 
@@ -65,8 +72,26 @@ class DeadJvm:
 
 def test_a_jvm_that_was_killed_is_named_and_a_new_start_helps() -> None:
     run = QueryRun.__new__(QueryRun)
-    run._query = DeadJvm()  # type: ignore[assignment]
+    run._query, run._seeds = DeadJvm(), []  # type: ignore[assignment]
     with pytest.raises(SparkFailedError, match="Spark's JVM has ended") as failure:
         run.check()
     assert failure.value.retry_helps
     run.stop()
+
+
+@pytest.mark.spark
+@pytest.mark.timeout(300)
+def test_nothing_is_left_of_the_seeds_of_a_run_that_was_stopped(spark: SparkSession, tmp_path: Path) -> None:
+    """States of shards, which would else lie in the driver's files once for every start."""
+    files = Path(spark.sparkContext._temp_dir)
+    config = MatchConfig(
+        process=process_group, epoch=1, catalogs=((0, Catalog()),), reads=("r",), topics=Topics(), partitions=1,
+        kafka={"bootstrap.servers": "127.0.0.1:1"}, checkpoint=str(tmp_path), seeds={"a/0": b"state", "b/0": b"state"},
+    )  # fmt: skip
+    before = {*files.iterdir()}
+    run = QueryRun(spark, config, Reading.plan("r", "r", [], {}))
+    assert len({*files.iterdir()} - before) == 2
+    run.stop()
+    assert {*files.iterdir()} == before
+    run.finish(2.0)
+    assert {*files.iterdir()} == before
