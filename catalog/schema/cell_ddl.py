@@ -12,7 +12,7 @@ sqlglot takes these for nothing, so they are read from their tokens.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -190,13 +190,13 @@ def is_kept_name(table: str) -> bool:
     return table.startswith(PREFIX) or is_join(table)
 
 
-def to_cell_ddl(cell: Cell) -> str:
-    """Return the CREATE JOIN of a cell.
+def create_join(tables: Iterable[str]) -> str:
+    """Return the statement that creates the cell of `tables`.
 
-    >>> to_cell_ddl(Cell(("order", "quote"), 3))
+    >>> create_join(["order", "quote"])
     'CREATE JOIN "order", quote'
     """
-    return f"CREATE JOIN {', '.join(map(quoted, cell.tables))}"
+    return f"CREATE JOIN {', '.join(map(quoted, tables))}"
 
 
 def _tables(name: str) -> tuple[str, ...]:

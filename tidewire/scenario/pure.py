@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from catalog.schema.cell_ddl import create_join
 from catalog.schema.relation import Relation
-from catalog.sql.names import quoted
 from connectors.json.writer import encode_key, encode_row
 from connectors.kafka.partitioner import home_partition
 from connectors.topics import VIRTUAL_EDGES
@@ -84,7 +84,7 @@ class PureEngine:
     def _make_cells(self) -> None:
         """Declare the joins that subscriptions wait for, as an edge does."""
         for tables in sorted({tables for edge in self._pipeline.edges for tables in edge.cells_wanted()}):
-            self._pipeline.apply(f"CREATE JOIN {', '.join(map(quoted, tables))}")
+            self._pipeline.apply(create_join(tables))
 
     def _relation(self, table: str) -> Relation:
         relation = self._pipeline.catalog.relations.get(table.lower())
