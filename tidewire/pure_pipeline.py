@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from catalog.schema.catalog import Catalog
+from catalog.schema.cell_ddl import create_join
 from catalog.schema.ddl import apply_ddl
 from connectors.kafka.partitioner import home_partition
 from connectors.placement import Placement
@@ -112,6 +113,15 @@ class PurePipeline:
             self._announced = True
         self.tell_progress()
         return catalog
+
+    def cells_wanted(self) -> list[tuple[str, ...]]:
+        """Return the sets of tables for whose cells subscriptions are held back."""
+        return sorted({tables for edge in self.edges for tables in edge.cells_wanted()})
+
+    def make_cells(self) -> None:
+        """Declare the joins that subscriptions wait for, as an edge does, and let everything come to rest."""
+        for tables in self.cells_wanted():
+            self.apply(create_join(tables))
 
     @property
     def catalog(self) -> Catalog:
