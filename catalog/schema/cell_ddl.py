@@ -115,18 +115,14 @@ class Cells:
 
 def parts_of(source: StatementText) -> Iterator[exp.Expr | CellStatement]:
     """Yield the statements of a catalog text in its order. Raises CatalogError, `syntax`."""
-    cells = [tokens for tokens in split_statements(source.tokens) if is_about_cell(tokens)]
-    if not cells:
-        yield from source.statements
-        return
     others: list[Token] = []
     for tokens in split_statements(source.tokens):
-        if not is_about_cell(tokens):
+        if is_about_cell(tokens):
+            yield from source.parsed(others)
+            others = []
+            yield read_cell_statement(tokens, source)
+        else:
             others += tokens
-            continue
-        yield from source.parsed(others)
-        others = []
-        yield read_cell_statement(tokens, source)
     yield from source.parsed(others)
 
 
