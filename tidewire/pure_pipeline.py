@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from catalog.schema.catalog import Catalog
+from catalog.schema.cell_ddl import create_join
 from catalog.schema.ddl import apply_ddl
 from connectors.kafka.partitioner import home_partition
 from connectors.placement import Placement
@@ -29,7 +30,6 @@ from overlay.machine.virtual_edge import VirtualEdge
 from overlay.subscriptions.summaries import PATIENT, Patience
 from shard.bounds import Bounds
 from shard.cell_seed import seed_of_cell
-from shard.group import Group
 from shard.pipeline import GroupSpec, process_group
 
 _CONTROL_KEYS = {EpochBegins: b"@epoch", RegisterAll: b"@register", Progress: b"@progress"}
@@ -48,7 +48,8 @@ class PurePipeline:
     timestamp the number of records appended before it anywhere. `clock` is the time that progress tells, in seconds
     since 1970; whoever wants time to pass adds to it. `stamps` has the timestamps of `logs`, and `groups` the states of
     groups by name. `place` says which groups there are; as in the stack, each shard is alone in one, and each cell is
-    one. `bounds` are what subscriptions may make a shard hold. The edges share an index of joins, as in one process.
+    one. (Cells begin with the states of groups that have the shard's name.) `bounds` are what subscriptions may make a
+    shard hold. The edges share an index of joins, as in one process.
     """
 
     def __init__(
@@ -112,6 +113,15 @@ class PurePipeline:
             self._announced = True
         self.tell_progress()
         return catalog
+
+    def cells_wanted(self) -> list[tuple[str, ...]]:
+        """Return the sets of tables for whose cells subscriptions are held back."""
+        return sorted({tables for edge in self.edges for tables in edge.cells_wanted()})
+
+    def make_cells(self) -> None:
+        """Declare the joins that subscriptions wait for, as an edge does, and let everything come to rest."""
+        for tables in self.cells_wanted():
+            self.apply(create_join(tables))
 
     @property
     def catalog(self) -> Catalog:
@@ -267,17 +277,9 @@ class PurePipeline:
 
     def _seed_cells(self, catalog: Catalog) -> None:
         """Make what the new cells of `catalog` begin with, of their tables' states between two batches."""
-        placement = self._place(self.catalog)
-        for cell in catalog.cells.values():
-            if cell not in self.catalog.cells.values():
-                states = {}
-                for shard in (shard for table in cell.tables for shard in catalog.relations[table].shards):
-                    group = placement.of_registration(shard.encode())
-                    if group is not None and self.groups.get(group) is not None:
-                        relations = {shard: catalog.relations[shard.rpartition("/")[0]]}
-                        member = Group.open(group, relations, self.groups[group])[shard]
-                        states[shard] = Group(shard, [member]).dump()
-                self._seeds[cell.name] = seed_of_cell(cell, catalog, states)
+        for name, cell in catalog.cells.items():
+            if self.catalog.cells.get(name) != cell:
+                self._seeds[name] = seed_of_cell(cell, catalog, self.groups)
 
     def _gather(self, place: Place, placement: Placement, taken: dict[str, list[RawRecords]]) -> None:
         topic, partition = place

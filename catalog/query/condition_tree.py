@@ -133,7 +133,7 @@ class ConditionReader:
             negated, node = not negated, node.this.unnest()
         if isinstance(node, exp.And | exp.Or):
             sides: list[Tree] = []
-            for side in sides_of(node):
+            for side in _sides(node):
                 tree = self._tree(side, negated, depth + 1)
                 sides.append(tree)
             return (And if isinstance(node, exp.And) is not negated else Or)(tuple(sides), written)
@@ -223,7 +223,13 @@ class ConditionReader:
         return len(self.operands) - 1
 
 
-def sides_of(node: exp.Expr) -> list[exp.Expr]:
+def conjuncts_of(node: exp.Expr) -> list[exp.Expr]:
+    """Return what stands between the ANDs of a condition, in the order of the text: itself where it is no AND."""
+    whole = node.unnest()
+    return _sides(whole) if isinstance(whole, exp.And) else [whole]
+
+
+def _sides(node: exp.Expr) -> list[exp.Expr]:
     """Return what stands between the ANDs, or between the ORs, of a chain, in the order of the text."""
     kind, pending, sides = type(node), [node], []
     while pending:

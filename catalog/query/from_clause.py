@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from catalog.query.condition_tree import sides_of
+from catalog.query.condition_tree import conjuncts_of
 from catalog.query.statement_names import Name, StatementNames
 from catalog.query.unsupported import refuse_alias, refuse_extras, unsupported
 from catalog.query.unsupported_joins import refuse_called_twice, refuse_join, refuse_on
@@ -76,8 +76,7 @@ class FromReader:
         return KeyEquality(self._names.column(left), self._names.column(right), node)
 
     def _on(self, condition: exp.Expr) -> Iterator[KeyEquality]:
-        node = condition.unnest()
-        for side in sides_of(node) if isinstance(node, exp.And) else [node]:
+        for side in conjuncts_of(condition):
             equality = self.equality(side)
             if equality is None:
                 raise refuse_on(self._text, side)

@@ -120,13 +120,13 @@ def join_scope(catalog: Catalog, question: Question, text: StatementText) -> tup
     tables = tuple([relation_of(catalog, source.table, text) for source in question.joined])
     names = SourceNames(question.joined, tables, text)
     equal = [_checked(each, names) for each in question.equal]
+    _check_connected(names, equal)
+    shown = [place for name in question.shown for place in _shown(name, names)]
+    tested = {names.place(condition.column) for condition in conditions_of(question.condition)}
 
     def written(positions: tuple[int, ...]) -> tuple[list[str], list[str]]:
-        shown = [place for name in question.shown for place in _shown(name, names)]
-        tested = {names.place(condition.column) for condition in conditions_of(question.condition)}
         return [_moved(place, positions) for place in shown], sorted([_moved(place, positions) for place in tested])
 
-    _check_connected(names, equal)
     join, positions = Join.of([table.name for table in tables], equal, written)
     cell = catalog.cells.get(join.cell) or Cell(tuple(sorted(set(join.tables))), catalog.version)
     relation = catalog.relation(join.name) or relation_of_join(join, cell, catalog.relations.__getitem__)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from catalog.query.condition_tree import PLAIN, And, ConditionReader, Or, Tree, conditions_of, sides_of
+from catalog.query.condition_tree import PLAIN, And, ConditionReader, Or, Tree, conditions_of, conjuncts_of
 from catalog.query.from_clause import FromReader, KeyEquality, Source
 from catalog.query.operand import Operand, OperandReader
 from catalog.query.output import SUMS
@@ -196,8 +196,7 @@ class _Reader:
     def _equalities(self, tree: exp.Select) -> tuple[list[exp.Expr], list[KeyEquality]]:
         """Part the WHERE of a join into conditions and equalities of columns, all of which are to be met."""
         where, conditions, equal = tree.args.get("where"), list[exp.Expr](), list[KeyEquality]()
-        node = None if where is None else where.this.unnest()
-        for side in sides_of(node) if isinstance(node, exp.And) else [] if node is None else [node]:
+        for side in [] if where is None else conjuncts_of(where.this):
             equality = self._from.equality(side)
             if equality is None:
                 conditions.append(side)

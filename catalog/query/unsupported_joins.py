@@ -13,13 +13,11 @@ from catalog.sql.names import quoted
 from catalog.sql.statement_text import StatementText
 
 _INNER = "Rows without a partner are in no answer: write JOIN ... ON a.k = b.k."
-_SIDES = {"LEFT": _INNER, "RIGHT": _INNER, "FULL": _INNER}
 _PAIR = "Write each pair of columns: ON a.k = b.k."
-_KINDS = {
-    "NATURAL": _PAIR,
-    "CROSS": "Say which columns are equal: JOIN ... ON a.k = b.k.",
-    "ASOF": "Say which columns are equal: JOIN ... ON a.k = b.k.",
-    "OUTER": _INNER,
+_EQUAL = "Say which columns are equal: JOIN ... ON a.k = b.k."
+_INSTEAD = {
+    **dict.fromkeys(("LEFT", "RIGHT", "FULL", "OUTER"), _INNER),
+    **dict.fromkeys(("CROSS", "ASOF"), _EQUAL),
     "STRAIGHT_JOIN": "Write JOIN: how it is done is not up to the question.",
 }
 _COMPARED = "Tables are joined by columns that are equal: ON a.k = b.k AND a.l = b.l."
@@ -33,7 +31,7 @@ def refuse_join(text: StatementText, join: exp.Join, before: str) -> SqlError | 
     given = [join.args.get(name) for name in ("method", "side", "kind")]
     words = [str(word).upper() for word in given if word and str(word).upper() != "INNER"]
     if words:
-        hint = {**_SIDES, **_KINDS}.get(words[0], _PAIR)
+        hint = _INSTEAD.get(words[0], _PAIR)
         what = " ".join([*words, *(["JOIN"] if words[-1] != "STRAIGHT_JOIN" else [])])
         return unsupported(text, what, text.keyword((words[0],)) or join, hint)
     if join.args.get("using"):

@@ -12,7 +12,7 @@ sqlglot takes these for nothing, so they are read from their tokens.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -115,18 +115,14 @@ class Cells:
 
 def parts_of(source: StatementText) -> Iterator[exp.Expr | CellStatement]:
     """Yield the statements of a catalog text in its order. Raises CatalogError, `syntax`."""
-    cells = [tokens for tokens in split_statements(source.tokens) if is_about_cell(tokens)]
-    if not cells:
-        yield from source.statements
-        return
     others: list[Token] = []
     for tokens in split_statements(source.tokens):
-        if not is_about_cell(tokens):
+        if is_about_cell(tokens):
+            yield from source.parsed(others)
+            others = []
+            yield read_cell_statement(tokens, source)
+        else:
             others += tokens
-            continue
-        yield from source.parsed(others)
-        others = []
-        yield read_cell_statement(tokens, source)
     yield from source.parsed(others)
 
 
@@ -190,13 +186,13 @@ def is_kept_name(table: str) -> bool:
     return table.startswith(PREFIX) or is_join(table)
 
 
-def to_cell_ddl(cell: Cell) -> str:
-    """Return the CREATE JOIN of a cell.
+def create_join(tables: Iterable[str]) -> str:
+    """Return the statement that creates the cell of `tables`.
 
-    >>> to_cell_ddl(Cell(("order", "quote"), 3))
+    >>> create_join(["order", "quote"])
     'CREATE JOIN "order", quote'
     """
-    return f"CREATE JOIN {', '.join(map(quoted, cell.tables))}"
+    return f"CREATE JOIN {', '.join(map(quoted, tables))}"
 
 
 def _tables(name: str) -> tuple[str, ...]:

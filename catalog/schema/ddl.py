@@ -24,7 +24,7 @@ from sqlglot import exp
 
 from catalog.schema.catalog import Catalog
 from catalog.schema.cell import Cell
-from catalog.schema.cell_ddl import Cells, CellStatement, is_kept_name, parts_of, to_cell_ddl
+from catalog.schema.cell_ddl import Cells, CellStatement, create_join, is_kept_name, parts_of
 from catalog.schema.ddl_mistakes import SUPPORTED, explained_ddl
 from catalog.schema.declaration import Declaration, read_table, read_table_name
 from catalog.schema.evolution import evolve
@@ -104,7 +104,7 @@ def _parted(relations: Mapping[str, Relation], prefix: str) -> tuple[dict[str, R
 
 def to_ddl(declared: Relation | Cell) -> str:
     """Return the canonical statement for a table or a cell: `apply_ddl` of it declares the same."""
-    return to_cell_ddl(declared) if isinstance(declared, Cell) else _table_ddl(declared)
+    return create_join(declared.tables) if isinstance(declared, Cell) else _table_ddl(declared)
 
 
 def _table_ddl(relation: Relation) -> str:

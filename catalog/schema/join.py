@@ -73,7 +73,7 @@ class Join(msgspec.Struct, frozen=True, order=True, array_like=True):
 
 
 def is_join(relation: str) -> bool:
-    """Whether a relation of this name is a join, not a table. New tables may not be named so (`cell_names.py`)."""
+    """Whether a relation of this name is a join, not a table. New tables may not be named so (`cell_ddl.py`)."""
     return relation.startswith(_MARK)
 
 

@@ -9,14 +9,14 @@ whoever holds the record back after a restart or a takeover; here, once for as l
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Set
+from collections.abc import Callable, Set
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Protocol
 
 from structlog.typing import FilteringBoundLogger
 
-from catalog.sql.names import quoted
+from catalog.schema.cell_ddl import create_join
 from connectors.kafka.failure import KafkaFailure
 from connectors.record import OutRecord
 from connectors.topics import Topics
@@ -113,8 +113,3 @@ class CellRequests:
     def _not_written(self, tables: Tables, failure: BaseException) -> _Asked:
         self._log.warning("a cell could not be asked for", statement=create_join(tables), reason=str(failure))
         return _Asked(None, self._clock() + RETRY_SECONDS)
-
-
-def create_join(tables: Iterable[str]) -> str:
-    """Return the statement that creates the cell of `tables`."""
-    return f"CREATE JOIN {', '.join(map(quoted, tables))}"

@@ -70,8 +70,7 @@ class Chain:
     def settle(self) -> None:
         """Let all come to rest, and make the cells that edges wait for."""
         self.pipeline.settle()
-        for tables in sorted({tables for edge in self.pipeline.edges for tables in edge.cells_wanted()}):
-            self.pipeline.apply(f"CREATE JOIN {', '.join(tables)}")
+        self.pipeline.make_cells()
         self.listen()
 
     def truth(self, name: str) -> Counter[tuple[Any, ...]]:

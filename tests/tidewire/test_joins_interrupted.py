@@ -15,6 +15,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
+from catalog.schema.cell_ddl import create_join
 from overlay.subscriptions.summaries import Patience
 from tests.effort import deep_examples
 from tests.tidewire.verification.test_against_the_chain import EDGES
@@ -92,10 +93,10 @@ class InterruptedJoins(RuleBasedStateMachine):
 
     @rule(most=st.integers(1, 3))
     def make_cells(self, most: int) -> None:
-        wanted = {tables for edge in self.chain.edges for tables in edge.cells_wanted()}
-        there = [tables for tables in sorted(wanted) if self.chain.catalog.relations.keys() >= set(tables)]
+        wanted = self.chain.cells_wanted()
+        there = [tables for tables in wanted if self.chain.catalog.relations.keys() >= set(tables)]
         if there:
-            self.chain.declare("; ".join(f"CREATE JOIN {', '.join(tables)}" for tables in there[:most]))
+            self.chain.declare("; ".join(map(create_join, there[:most])))
 
     @precondition(lambda self: self.chain.catalog.cells)
     @rule(which=seeds)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import datetime as dt
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from typing import Any
 import pandas
 
 from state.errors import UserError
-from tidewire.demo.story import Event, Story
+from tidewire.demo.story import Event, Family, Story, ask
 
 TABLE = "flight"
 DDL = """
@@ -33,12 +33,11 @@ CREATE TABLE flight (
 ) WITH ('topic'='demo.flight', 'format'='json')
 """
 FIRST_DAY = dt.date(2013, 7, 8)
-_ORIGINS = ("EWR", "JFK", "LGA", None)
-_PLACES = ("ATL", "BOS", "CLT", "DCA", "DEN", "FLL", "LAX", "MCO", "MIA", "ORD", "SEA", "SFO", "SLC", "TPA")
-_CARRIERS = ("AA", "B6", "DL", "EV", "UA")
-_LATE = (0, 15, 30, 60, 120)
+ORIGINS = ("EWR", "JFK", "LGA")
+PLACES = ("ATL", "BOS", "CLT", "DCA", "DEN", "FLL", "LAX", "MCO", "MIA", "ORD", "SEA", "SFO", "SLC", "TPA")
+CARRIERS = ("AA", "B6", "DL", "EV", "UA")
+LATE = (0, 15, 30, 60, 120)
 _WORST = (1, 3, 5, 10)
-_SEED = 2013
 _FARTHEST = 5_000
 
 
@@ -83,15 +82,10 @@ def events(days: int, first: dt.date = FIRST_DAY) -> list[Event]:
 
 def questions(count: int) -> dict[str, str]:
     """Return `count` subscriptions by id: in turn one of each family of `FAMILIES`."""
-    choose = random.Random(_SEED)
-    asked: dict[str, str] = {}
-    for number in range(count):
-        name, sql = FAMILIES[number % len(FAMILIES)](choose)
-        asked[f"{number:04} {name}"] = sql
-    return asked
+    return ask(FAMILIES, count)
 
 
-def _extreme(function: str, name: str) -> Callable[[random.Random], tuple[str, str]]:
+def _extreme(function: str, name: str) -> Family:
     """The highest or lowest delay, by origin or from all three, by distance range."""
 
     def ask(choose: random.Random) -> tuple[str, str]:
@@ -103,7 +97,7 @@ def _extreme(function: str, name: str) -> Callable[[random.Random], tuple[str, s
 
 def _some_distances(choose: random.Random) -> tuple[str, str]:
     """Return flights from one origin or all three, in a distance range: how they are called, and the condition."""
-    origin = choose.choice(_ORIGINS)
+    origin = choose.choice((*ORIGINS, None))
     low = choose.randrange(90, 2_600, 10)
     high = min(low + choose.randrange(50, 1_500, 10), _FARTHEST)
     where = "" if origin is None else f"origin = '{origin}' AND "
@@ -120,28 +114,28 @@ def _latest(choose: random.Random) -> tuple[str, str]:
 
 def _late_flights(choose: random.Random) -> tuple[str, str]:
     """The flights to one of two places that are late: rows come, change and go."""
-    one, other = choose.sample(_PLACES, 2)
-    least = choose.choice(_LATE)
+    one, other = choose.sample(PLACES, 2)
+    least = choose.choice(LATE)
     sql = f"SELECT id, dest, delay FROM flight WHERE dest IN ('{one}', '{other}') AND delay > {least}"
     return f"late to {one} or {other}", sql
 
 
 def _lateness(choose: random.Random) -> tuple[str, str]:
     """How many flights of all carriers but one are late or far from home, and their mean delay."""
-    carrier, least = choose.choice(_CARRIERS), choose.choice(_LATE)
+    carrier, least = choose.choice(CARRIERS), choose.choice(LATE)
     far = choose.randrange(1_000, 2_600, 100)
     where = f"carrier <> '{carrier}' AND (delay > {least} OR distance > {far})"
     return f"mean without {carrier}", f"SELECT COUNT(*), AVG(delay) FROM flight WHERE {where}"
 
 
-FAMILIES: tuple[Callable[[random.Random], tuple[str, str]], ...] = (
+FAMILIES: tuple[Family, ...] = (
     _extreme("MAX", "highest"),
     _late_flights,
     _extreme("MIN", "lowest"),
     _lateness,
     _latest,
 )
-"""What is asked: each makes the name and the SQL of one more subscription."""
+"""What is asked."""
 
 
 def _flights(days: int, first: dt.date) -> Iterator[Any]:

@@ -12,12 +12,12 @@ from __future__ import annotations
 import datetime as dt
 import math
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 from tidewire.demo import flights
-from tidewire.demo.story import Event, Story
+from tidewire.demo.story import Event, Family, Story, ask
 
 TABLE = "weather"
 DDL = """
@@ -44,11 +44,7 @@ CREATE JOIN flight, weather
 """
 _HOUR, _KEPT = 60, 720
 """Minutes."""
-_ORIGINS = ("EWR", "JFK", "LGA")
-_PLACES = ("ATL", "BOS", "CLT", "DCA", "DEN", "FLL", "LAX", "MCO", "MIA", "ORD", "SEA", "SFO", "SLC", "TPA")
-_CARRIERS = ("AA", "B6", "DL", "EV", "UA")
 _FROM = "FROM flight f JOIN weather w ON f.origin = w.origin AND f.hour = w.hour"
-_SEED = 2013
 
 
 def joins_story(days: int, subscriptions: int, first: dt.date) -> Story:
@@ -77,44 +73,40 @@ def weather_events(days: int, first: dt.date) -> list[Event]:
 
 def questions(count: int) -> dict[str, str]:
     """Return `count` subscriptions by id: in turn one of each family of `FAMILIES`."""
-    choose = random.Random(_SEED)
-    asked: dict[str, str] = {}
-    for number in range(count):
-        name, shown, where = FAMILIES[number % len(FAMILIES)](choose)
-        asked[f"{number:04} {name}"] = f"SELECT {shown} {_FROM} WHERE {where}"
-    return asked
+    return ask(FAMILIES, count)
 
 
-def _windy(choose: random.Random) -> tuple[str, str, str]:
+def _windy(choose: random.Random) -> tuple[str, str]:
     """Flights to one place that left in the wind."""
-    place, least = choose.choice(_PLACES), choose.choice((5, 8, 10, 12, 15))
-    return f"to {place} in wind", "f.id, w.wind", f"f.dest = '{place}' AND w.wind > {least}"
+    place, least = choose.choice(flights.PLACES), choose.choice((5, 8, 10, 12, 15))
+    return f"to {place} in wind", f"SELECT f.id, w.wind {_FROM} WHERE f.dest = '{place}' AND w.wind > {least}"
 
 
-def _wet(choose: random.Random) -> tuple[str, str, str]:
+def _wet(choose: random.Random) -> tuple[str, str]:
     """Flights from one airport, in a distance range, of whose hour it turned out that it rained."""
-    origin, low = choose.choice(_ORIGINS), choose.randrange(90, 2_600, 10)
+    origin, low = choose.choice(flights.ORIGINS), choose.randrange(90, 2_600, 10)
     high = low + choose.randrange(100, 1_500, 10)
     where = f"f.origin = '{origin}' AND f.distance BETWEEN {low} AND {high} AND w.rain > 0"
-    return f"{origin} {low}-{high} in rain", "f.id, f.dest, w.rain", where
+    return f"{origin} {low}-{high} in rain", f"SELECT f.id, f.dest, w.rain {_FROM} WHERE {where}"
 
 
-def _murky(choose: random.Random) -> tuple[str, str, str]:
+def _murky(choose: random.Random) -> tuple[str, str]:
     """Late flights that left when not much could be seen."""
-    late, far = choose.choice((0, 15, 30, 60, 120)), choose.choice((3, 5, 8, 9.5))
-    return f"late {late} at {far} miles", "f.id, f.delay, w.visibility", f"f.delay > {late} AND w.visibility <= {far}"
+    late, far = choose.choice(flights.LATE), choose.choice((3, 5, 8, 9.5))
+    where = f"f.delay > {late} AND w.visibility <= {far}"
+    return f"late {late} at {far} miles", f"SELECT f.id, f.delay, w.visibility {_FROM} WHERE {where}"
 
 
-def _hot(choose: random.Random) -> tuple[str, str, str]:
+def _hot(choose: random.Random) -> tuple[str, str]:
     """Flights of one carrier, in a range of temperatures: where they go, however many."""
-    carrier, low = choose.choice(_CARRIERS), choose.randrange(20, 95)
+    carrier, low = choose.choice(flights.CARRIERS), choose.randrange(20, 95)
     high = low + choose.randrange(2, 12)
     where = f"f.carrier = '{carrier}' AND w.temperature BETWEEN {low} AND {high}"
-    return f"{carrier} at {low}-{high}", "f.dest, w.temperature", where
+    return f"{carrier} at {low}-{high}", f"SELECT f.dest, w.temperature {_FROM} WHERE {where}"
 
 
-FAMILIES: tuple[Callable[[random.Random], tuple[str, str, str]], ...] = (_windy, _wet, _murky, _hot)
-"""What is asked: each makes the name, the SELECT list and the condition of one more subscription."""
+FAMILIES: tuple[Family, ...] = (_windy, _wet, _murky, _hot)
+"""What is asked."""
 
 
 def _with_hour(flight: dict[str, Any]) -> dict[str, Any]:

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import random
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+Family = Callable[[random.Random], tuple[str, str]]
+"""A kind of question: makes the name and the SQL of one more subscription."""
+_SEED = 2013
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,3 +42,13 @@ class Story:
     def tables(self) -> list[str]:
         """The tables to which something happens."""
         return sorted({event.table for event in self.events})
+
+
+def ask(families: Sequence[Family], count: int) -> dict[str, str]:
+    """Return `count` subscriptions by id, the same in each run: in turn one of each family."""
+    choose = random.Random(_SEED)
+    asked: dict[str, str] = {}
+    for number in range(count):
+        name, sql = families[number % len(families)](choose)
+        asked[f"{number:04} {name}"] = sql
+    return asked

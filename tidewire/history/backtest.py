@@ -19,6 +19,7 @@ import numpy as np
 from catalog.query.compiler import Compiled, Compiler
 from catalog.schema.catalog import Catalog
 from catalog.schema.cell import Cell
+from catalog.schema.cell_ddl import create_join
 from catalog.schema.ddl import to_ddl
 from catalog.schema.join import join_of_name
 from catalog.schema.relation import Relation
@@ -129,7 +130,7 @@ class Backtest:
             self._fold(relation)
         _, _, missing = compile_with_cell(self._pipeline.catalog, value)
         if missing is not None:
-            self._pipeline.apply(to_ddl(Cell(missing.tables, 0)))
+            self._pipeline.apply(create_join(missing.tables))
         self._pipeline.append(self._pipeline.topics.subscriptions, _ID, value)
         self._pipeline.settle()
         _check_taken(self._pipeline)

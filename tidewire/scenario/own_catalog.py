@@ -41,11 +41,7 @@ class OwnCatalog:
         parted = [cell for cell in old.cells.values() if cell not in self._catalog.cells.values()]
         joined = [cell for cell in self._catalog.cells.values() if cell not in old.cells.values()]
         return [
-            *(
-                f"DROP JOIN {', '.join(map(quoted, cell.tables))}"
-                for cell in parted
-                if not set(gone) & set(cell.tables)
-            ),
+            *(_drop_join(cell) for cell in parted if not set(gone) & set(cell.tables)),
             *drops(gone),
             *(to_ddl(replace(new, topic=self._topic_of(new.topic))) for new in changed),
             *map(to_ddl, joined),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import msgspec
 
 from catalog.schema.relation import Relation
-from catalog.sql.names import quoted
 from connectors.json.writer import encode_key, encode_row
 from connectors.kafka.partitioner import home_partition
 from connectors.topics import VIRTUAL_EDGES
@@ -56,7 +55,7 @@ class PureEngine:
         key = subscription.encode()
         self._pipeline.append(self._pipeline.topics.subscriptions, key, msgspec.json.encode({"sql": sql}))
         self._pipeline.settle()
-        self._make_cells()
+        self._pipeline.make_cells()
         acks = self._pipeline.logs[self._pipeline.topics.acks][home_partition(key, VIRTUAL_EDGES)]
         newest = next(msgspec.json.decode(value) for k, value in reversed(acks) if k == key and value is not None)
         return Refusal(newest["code"], newest["message"]) if newest["status"] == "refused" else None
@@ -80,11 +79,6 @@ class PureEngine:
                     self._waiting.setdefault(told["id"], []).append(told)
         self._read[partition] = len(log)
         return self._waiting.pop(subscription, [])
-
-    def _make_cells(self) -> None:
-        """Declare the joins that subscriptions wait for, as an edge does."""
-        for tables in sorted({tables for edge in self._pipeline.edges for tables in edge.cells_wanted()}):
-            self._pipeline.apply(f"CREATE JOIN {', '.join(map(quoted, tables))}")
 
     def _relation(self, table: str) -> Relation:
         relation = self._pipeline.catalog.relations.get(table.lower())

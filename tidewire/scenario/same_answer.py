@@ -22,9 +22,9 @@ from decimal import Decimal
 from catalog.query.compiler import Compiler
 from catalog.query.shape import COUNTS
 from catalog.schema.catalog import Catalog
+from catalog.schema.cell_ddl import create_join
 from catalog.schema.ddl import apply_ddl
 from catalog.sql.errors import CellMissing
-from catalog.sql.names import quoted
 from catalog.types.column_type import ColumnType, Kind
 from state.errors import UserError
 from state.nearest_float import nearest_real
@@ -46,7 +46,7 @@ def columns_of(catalog: Catalog, sql: str) -> list[Same] | None:
     try:
         compiled = Compiler(catalog).compile(sql)
     except CellMissing as missing:
-        joined = apply_ddl(catalog, f"CREATE JOIN {', '.join(map(quoted, missing.tables))}", catalog.version + 1)
+        joined = apply_ddl(catalog, create_join(missing.tables), catalog.version + 1)
         compiled = Compiler(joined).compile(sql)
     except UserError:
         return None

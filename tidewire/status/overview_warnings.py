@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Iterable, Iterator
 
 from catalog.schema.catalog import Catalog
+from catalog.schema.cell_ddl import create_join
 from catalog.schema.relation import Relation
 from catalog.sql.names import quoted
 from operators.counters import ShardCounters
@@ -167,8 +168,8 @@ def _cells(overview: Overview) -> Iterator[str]:
     for wanted in overview.wanted_cells:
         yield (
             f"subscriptions at {_listed(wanted.edges)} wait until joins of {_listed(wanted.tables)} begin, which takes "
-            f"some seconds, or up to a minute after others did. Should it last, write CREATE JOIN "
-            f"{', '.join(map(quoted, wanted.tables))}: `tidewire apply` says what is wrong with it."
+            f"some seconds, or up to a minute after others did. Should it last, write {create_join(wanted.tables)}: "
+            "`tidewire apply` says what is wrong with it."
         )
 
 

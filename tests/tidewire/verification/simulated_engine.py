@@ -151,11 +151,8 @@ class SimulatedEngine:
     def unsubscribe(self, id: str) -> None:
         self._append("subscriptions", home(id), id.encode(), None)
         self.waiting.pop(id, None)
-        live = self.live.pop(id, None) or self.resyncing.pop(id, None)
-        if live is not None:
-            at = {"epoch": self._last_epoch, "batch": self._last_batch}
-            nothing = live.asked.answer({})
-            self._deliver(live, "ended", live.n + 1, live.value, nothing, at, reason="unsubscribed")
+        if id in self.live or id in self.resyncing:
+            self._end(id, "unsubscribed")
 
     # the engine ------------------------------------------------------------------------------------------------
 
@@ -177,15 +174,8 @@ class SimulatedEngine:
         self._register()
         for record in in_shard_order(parts):
             self._apply(record)
-        for live in self.live.values():
-            if live.asked.policy == "LATEST":
-                self._tell_change(live, live.told != live.value, live.told)
-                live.untold = 0
         self.read = {p: start[p] + len(parts[p]) for p in start}
-        ranges = {"start": {TOPIC: _texts(start)}, "end": {TOPIC: _texts(self.read)}}
-        self._tell(ranges)
-        self._applied = (self.epoch, self.batch)
-        self._ranges = ranges
+        self._commit({"start": {TOPIC: _texts(start)}, "end": {TOPIC: _texts(self.read)}})
 
     def idle(self) -> None:
         """Repeat the newest progress."""
@@ -200,6 +190,21 @@ class SimulatedEngine:
         self.read = dict.fromkeys(range(PARTITIONS), 0)
         self.resyncing |= self.live
         self.live = {}
+
+    def _commit(self, ranges: dict[str, Any]) -> None:
+        """Tell what is told once a batch, and that the batch is done, which read these ranges."""
+        for live in self.live.values():
+            if live.asked.policy == "LATEST":
+                self._tell_change(live, live.told != live.value, live.told)
+                live.untold = 0
+        self._tell(ranges)
+        self._applied = (self.epoch, self.batch)
+        self._ranges = ranges
+
+    def _end(self, id: str, reason: str) -> None:
+        live = self.live.pop(id, None) or self.resyncing.pop(id)
+        at = {"epoch": self._last_epoch, "batch": self._last_batch}
+        self._deliver(live, "ended", live.n + 1, live.value, live.asked.answer({}), at, reason=reason)
 
     def _register(self) -> None:
         at = {"epoch": self.epoch, "batch": self.batch - 1}
@@ -231,7 +236,10 @@ class SimulatedEngine:
                 self._refuse(record)
                 return
             self.rows[row["id"]] = row
-        where = {"topic": TOPIC, "partition": record.partition, "offset": record.offset}
+        self._changed_by({"topic": TOPIC, "partition": record.partition, "offset": record.offset})
+
+    def _changed_by(self, where: dict[str, Any]) -> None:
+        """Tell whose answer the rows that there are now have changed; the record at this place did it."""
         for live in self.live.values():
             new = live.asked.answer(self.rows)
             old, live.value = live.value, new
@@ -258,7 +266,8 @@ class SimulatedEngine:
         self._append("dead-letters", 0, None, json.dumps(letter).encode())
 
     def _tell(self, ranges: dict[str, Any]) -> None:
-        progress = {"kind": "progress", "epoch": self.epoch, "batch": self.batch, "catalog": 0, "time": self.time}
+        version = len(self.logs["catalog"][0]) - 1
+        progress = {"kind": "progress", "epoch": self.epoch, "batch": self.batch, "catalog": version, "time": self.time}
         for edge in range(EDGES):
             self._append("deliveries", edge, b"@progress", json.dumps(progress).encode())
         self._append("batches", 0, None, json.dumps(progress | ranges).encode())

@@ -14,7 +14,7 @@ from itertools import product
 from typing import Any
 
 from tests.tidewire.verification.asked_rows import AskedRows, Held
-from tests.tidewire.verification.simulated_engine import EDGES, SimulatedEngine, home
+from tests.tidewire.verification.simulated_engine import SimulatedEngine
 from tidewire.verification.records.journal import Journal, Record, TopicLog
 
 Row = dict[str, Any]
@@ -147,10 +147,7 @@ class SimulatedJoins(SimulatedEngine):
 
     def unsubscribe(self, id: str) -> None:
         self.held.pop(id, None)
-        self.waiting.pop(id, None)
-        self._append("subscriptions", home(id), id.encode(), None)
-        if id in self.live or id in self.resyncing:
-            self._end(id, "unsubscribed")
+        super().unsubscribe(id)
 
     def publish_row(self, table: str, row: Row, back: int = 0) -> None:
         key = b'{"id":%d}' % row["id"]
@@ -176,13 +173,7 @@ class SimulatedJoins(SimulatedEngine):
                 stamped.append((newest, TOPICS[table], p, record.offset, table, record))
         for *_, table, record in sorted(stamped, key=lambda entry: entry[:4]):
             self._apply_to(table, record)
-        for live in self.live.values():
-            if live.asked.policy == "LATEST":
-                self._tell_change(live, live.told != live.value, live.told)
-                live.untold = 0
-        self._ranges = {"start": _offsets(start), "end": _offsets(self.begun)}
-        self._tell(self._ranges)
-        self._applied = (self.epoch, self.batch)
+        self._commit({"start": _offsets(start), "end": _offsets(self.begun)})
 
     def begin_epoch(self) -> None:
         super().begin_epoch()
@@ -206,26 +197,7 @@ class SimulatedJoins(SimulatedEngine):
         else:
             row = json.loads(record.value)
             self.tables[table][row["id"]] = row
-        where = {"topic": TOPICS[table], "partition": record.partition, "offset": record.offset}
-        for live in self.live.values():
-            old, live.value = live.value, live.asked.answer(self.rows)
-            if live.asked.changes(old, live.value):
-                live.untold += 1
-                live.cause = {"epoch": self.epoch, "batch": self.batch} | where
-                if live.asked.policy != "LATEST":
-                    self._tell_change(live, True, old)
-
-    def _tell(self, ranges: dict[str, Any]) -> None:
-        version = len(self.logs["catalog"][0]) - 1
-        progress = {"kind": "progress", "epoch": self.epoch, "batch": self.batch, "catalog": version, "time": self.time}
-        for edge in range(EDGES):
-            self._append("deliveries", edge, b"@progress", json.dumps(progress).encode())
-        self._append("batches", 0, None, json.dumps(progress | ranges).encode())
-
-    def _end(self, id: str, reason: str) -> None:
-        live = self.live.pop(id, None) or self.resyncing.pop(id)
-        at = {"epoch": self._last_epoch, "batch": self._last_batch}
-        self._deliver(live, "ended", live.n + 1, live.value, live.asked.answer({}), at, reason=reason)
+        self._changed_by({"topic": TOPICS[table], "partition": record.partition, "offset": record.offset})
 
     def journal(self) -> Journal:
         made = super().journal()

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from catalog.sql.names import quoted
 from overlay.subscriptions.summaries import PATIENT, Patience
 from tests.effort import deep_examples
 from tests.tidewire.verification.test_against_the_chain import EDGES, Judged
@@ -59,10 +58,6 @@ class Joined(Judged):
         super().append(topic, key, value, partition)
         if topic in ("a", "c"):
             self.stamps[topic, partition or 0][-1] += 5 * (zlib.crc32((key or b"") + (value or b"")) % 7)
-
-    def make_cells(self) -> None:
-        for tables in sorted({tables for edge in self.edges for tables in edge.cells_wanted()}):
-            self.apply(f"CREATE JOIN {', '.join(map(quoted, tables))}")
 
     def journal(self) -> Journal:
         made = super().journal()

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import random
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.effort import deep_examples, examples
+from tests.effort import examples
 from tests.tidewire.verification.simulated_engine import home
 from tests.tidewire.verification.simulated_joins import FORMS, AskedJoin, SimulatedJoins, simulate_joins
-from tests.tidewire.verification.test_rows_judged import FAULTS, deliveries, judged, replaced
+from tests.tidewire.verification.test_rows_judged import FAULTS, deliveries, find_each, judged, replaced
 from tidewire.verification.verify import verify
 
 Told = dict[str, Any]
-IDS = ["a", "b", "c", "d"]
 
 
 @settings(max_examples=examples(60), deadline=None)
@@ -59,22 +57,7 @@ JOIN_FAULTS = FAULTS | {
 @pytest.mark.deep
 @pytest.mark.parametrize("fault", JOIN_FAULTS)
 def test_each_fault_is_found(fault: str) -> None:
-    tried = 0
-    for seed in range(400):
-        choose = random.Random(seed)
-        engine = simulate_joins(seed)
-        partition = home(choose.choice(IDS))
-        told = deliveries(engine, partition)
-        places = [(i, made) for i in range(len(told)) if (made := JOIN_FAULTS[fault](told, i)) is not None]
-        if not places:
-            continue
-        i, made = choose.choice(places)
-        assert judged(engine, partition, told).clean
-        assert not judged(engine, partition, made).clean, (seed, told[i])
-        tried += 1
-        if tried == deep_examples(24):
-            break
-    assert tried
+    find_each(JOIN_FAULTS[fault], simulate_joins, ["a", "b", "c", "d"])
 
 
 def engine_with(asked: AskedJoin, joined: bool = True) -> SimulatedJoins:

@@ -145,11 +145,11 @@ class Declared:
             if record.value is None:
                 continue
             try:
-                every, cells = _apply(scratch, dict(every), dict(cells), record.value.decode(), record.offset)
+                text = record.value.decode()
+                every, cells = _apply(scratch, dict(every), dict(cells), text, record.offset, internal)
             except (NotApplied, NoCell, UnicodeDecodeError):
                 continue
-            read = {name: table for name, table in every.items() if not internal.fullmatch(table.topic)}
-            self._versions.append((record.offset, read, cells))
+            self._versions.append((record.offset, _read(every, internal), cells))
 
     def at(self, version: int) -> Tables:
         """Return the tables in force at `version`, by lower-case name."""
@@ -203,8 +203,18 @@ def _subjects(version: tuple[int, Tables, Cells]) -> set[tuple[str, int]]:
     }
 
 
+def _read(tables: Tables, internal: re.Pattern[str]) -> Tables:
+    """Return those on topics that tables may be declared on."""
+    return {name: table for name, table in tables.items() if not internal.fullmatch(table.topic)}
+
+
 def _apply(
-    scratch: duckdb.DuckDBPyConnection, tables: Tables, cells: Cells, text: str, version: int
+    scratch: duckdb.DuckDBPyConnection,
+    tables: Tables,
+    cells: Cells,
+    text: str,
+    version: int,
+    internal: re.Pattern[str],
 ) -> tuple[Tables, Cells]:
     statements = [_bare(statement) for statement in _statements(text)]
     if not statements:
@@ -215,7 +225,7 @@ def _apply(
             _drop(tables, cells, drop[2], bool(drop[1]))
         elif create:
             _declare(tables, _create(scratch, statement, version), bool(create[1]))
-        elif not apply_to_cells(cells, statement, tables, version):
+        elif not apply_to_cells(cells, statement, _read(tables, internal), version):
             raise NotApplied(statement)
     return tables, cells
 

@@ -38,13 +38,13 @@ class Cell:
 
 
 Cells = dict[tuple[str, ...], Cell | None]
-"""By their tables, sorted; None where the engine has refused to make one."""
+"""By their tables, sorted; None where the engine has refused to make one, or has no room for it."""
 
 
 def apply_to_cells(cells: Cells, statement: str, tables: Collection[str], version: int) -> bool:
     """Apply a statement about joins to `cells`; False if it is none. Raises NoCell if it does not apply.
 
-    `tables` are those that are declared, by lower-case name; `statement` has its words in lower case.
+    `tables` are those that are read, by lower-case name; `statement` has its words in lower case.
     """
     found = _STATEMENT.match(statement)
     if found is None:
@@ -79,6 +79,5 @@ def unquoted(name: str) -> str:
 def _create(cells: Cells, named: tuple[str, ...], version: int) -> None:
     if cells.get(named) is not None:
         return
-    if sum(cell is not None for cell in cells.values()) >= _MOST_CELLS:
-        raise NoCell(f"more than {_MOST_CELLS} joins")
-    cells[named] = Cell(named, version)
+    made = sum(cell is not None for cell in cells.values())
+    cells[named] = Cell(named, version) if made < _MOST_CELLS else None

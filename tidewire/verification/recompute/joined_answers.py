@@ -139,23 +139,14 @@ class _Statement:
         for i in range(1, count):
             overlaps = [f"{begins[j]} < {ends[i]} AND {begins[i]} < {ends[j]}" for j in range(i)]
             parts.append(f"JOIN rows_{i} ON {' AND '.join([*self._equal_up_to(i), *overlaps])}")
-        within = [f"{one} = {two}" for one, two in self._within(0)]
-        return " ".join(parts) + (f" WHERE {' AND '.join(within)}" if within else "")
+        within = " AND ".join(self._equal_up_to(0))
+        return " ".join(parts) + (f" WHERE {within}" if within else "")
 
     def _equal_up_to(self, i: int) -> Iterator[str]:
         """Yield the equalities of source `i` with those before it, and within itself."""
         for pair in self._named.equalities:
             if max(place[0] for place in pair) == i:
-                yield " = ".join(self._compared(pair))
-
-    def _within(self, i: int) -> Iterator[tuple[str, str]]:
-        for pair in self._named.equalities:
-            if {place[0] for place in pair} == {i}:
-                yield self._compared(pair)
-
-    def _compared(self, pair: tuple[Place, Place]) -> tuple[str, str]:
-        one, two = (quoted(_numbered(place) if pair in self._mixed else flat(place)) for place in pair)
-        return one, two
+                yield " = ".join(quoted(_numbered(place) if pair in self._mixed else flat(place)) for place in pair)
 
 
 def _numbered(place: Place) -> str:

@@ -55,6 +55,28 @@ def test_what_does_not_apply_changes_nothing(text: str) -> None:
     assert declared(text).cells_at(1) == {}
 
 
+def test_one_too_many_is_none_and_the_rest_of_its_text_holds() -> None:
+    names = [f"t{i}" for i in range(33)]
+    tables = "; ".join(f"CREATE TABLE {name} (id INTEGER PRIMARY KEY)" for name in names)
+    full = "; ".join(f"CREATE JOIN {name}" for name in names[:-1])
+    texts = [tables, full, f"CREATE JOIN {names[-1]}; DROP TABLE t0", f"DROP JOIN {names[-1]}; DROP TABLE t1"]
+    catalog, found = Catalog(), declared(*texts)
+    for version, text in enumerate([TABLES, *texts]):
+        catalog = fold_ddl(catalog, text, version)
+        assert found.at(version).keys() == {name.lower() for name in catalog.relations}
+        made = {cell.tables for cell in found.cells_at(version).values() if cell is not None}
+        assert made == {cell.tables for cell in catalog.cells.values()}
+
+
+def test_tables_that_nobody_reads_are_joined_by_nobody() -> None:
+    old = "CREATE TABLE old (id INTEGER PRIMARY KEY) WITH ('topic'='tw.acks')"
+    found = declared(old, "CREATE JOIN a; CREATE JOIN a, old", "CREATE JOIN a")
+    catalog = fold_ddl(fold_ddl(Catalog(), TABLES, 0), old, 1)
+    with pytest.raises(CatalogError, match="no table `old`"):
+        fold_ddl(catalog, "CREATE JOIN a; CREATE JOIN a, old", 2)
+    assert found.cells_at(2) == {} and found.cells_at(3) == {("a",): Cell(("a",), 3)}
+
+
 TEXTS = st.builds(
     lambda verb, names, end: f"{verb} JOIN {', '.join(names)}{end}",
     st.sampled_from(["CREATE", "create", "DROP", "REFUSE"]),
