@@ -15,9 +15,10 @@ from catalog.query.filter_terms import encode_terms
 from catalog.query.value_set import ValueSet
 from catalog.types.column_type import ColumnType, Kind
 from catalog.types.order_key import after, order_key
-from operators.timeline import NEVER, SentColumn, SentRows, Timeline
+from operators.timeline import SentColumn, SentRows, Timeline
 from overlay.index.join_index import EdgeJoins, JoinIndex
 from overlay.index.range_set_index import RangeSetIndex
+from state.lifetimes import NEVER
 from tests.overlay.join_timelines import NUMBER, draw
 
 DRAWN = next(one for one in (draw(Random(seed), 30) for seed in range(9)) if len(one.join.classes) == 1)
