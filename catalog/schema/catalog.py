@@ -10,6 +10,7 @@ from catalog.schema.cell import Cell
 from catalog.schema.internal_topics import DEFAULT_PREFIX
 from catalog.schema.join import join_of_name, relation_of_join
 from catalog.schema.relation import Relation
+from catalog.schema.view import View
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,8 @@ class Catalog:
 
     `cells` are by name. `unserved` has the sets of tables for which the engine will make none, by the name that the
     cell would have, and why.
+
+    `views` are by name, each after those that it reads.
     """
 
     version: int = -1
@@ -29,14 +32,16 @@ class Catalog:
     aside: Mapping[str, Relation] = field(default_factory=lambda: MappingProxyType({}))
     cells: Mapping[str, Cell] = field(default_factory=lambda: MappingProxyType({}))
     unserved: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    views: Mapping[str, View] = field(default_factory=lambda: MappingProxyType({}))
     _joins: dict[str, Relation] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def relation(self, name: str) -> Relation | None:
-        """Return the table of this name, or the join that a cell serves (`join.py`); None where there is neither.
+        """Return the table or view of this name, or the join that a cell serves (`join.py`); None where there is none.
 
         Cost: a join is made when it is first asked for.
         """
-        found = self.relations.get(name) or self._joins.get(name)
+        view = self.views.get(name)
+        found = view.relation if view is not None else self.relations.get(name) or self._joins.get(name)
         join = join_of_name(name) if found is None else None
         cell = None if join is None else self.cells.get(join.cell)
         if join is None or cell is None:
@@ -47,9 +52,10 @@ class Catalog:
             return None
 
     def relation_of(self, shard: str) -> Relation | None:
-        """Return the relation that has a shard of this name, None where there is none."""
+        """Return the table or view that has a shard of this name, None where there is none."""
         name, _, bucket = shard.rpartition("/")
-        relation = self.relations.get(name)
+        view = self.views.get(name)
+        relation = view.relation if view is not None else self.relations.get(name)
         if relation is None or not bucket.isdecimal() or int(bucket) >= relation.buckets:
             return None
         return relation if shard == f"{name}/{int(bucket)}" else None

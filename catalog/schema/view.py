@@ -1,0 +1,239 @@
+"""Views as relations: rows that a query makes of the rows of tables and of other views.
+
+    CREATE VIEW cheap AS
+      SELECT flight, fare + tax AS total FROM seat WHERE open
+      QUALIFY ROW_NUMBER() OVER (PARTITION BY dest ORDER BY fare, flight) <= 3
+
+    stage/cheap/0   Map(seat: flight, fare + tax, dest, fare; where open)         columns flight total dest fare
+    stage/cheap/1   TopK(stage/cheap/0: by dest, fare then flight, 3)
+    cheap           Map(stage/cheap/1: flight, total)
+
+A view is a chain of *stages*, the last of which has its name. Each is a relation with one operator over one or two
+others, and is computed where these are (`operators/views/`): what a stage changes is the next one's input in the same
+batch, cause by cause. So whatever reads a relation reads a view, and views of views are nothing new.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from catalog.schema.relation import Relation
+from catalog.types.column_type import ColumnType
+
+STAGE_PREFIX = "stage/"
+"""What names of stages begin with, and of tables and views may not."""
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnOf:
+    """A column of the stage's input."""
+
+    name: str
+    type: ColumnType
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A literal: its order code, or its text where the type has no codes; None is NULL."""
+
+    value: int | str | None
+    type: ColumnType
+
+
+@dataclass(frozen=True, slots=True)
+class Arithmetic:
+    """`left op right`, op one of + - *; NULL where a side is. Exact unless `type` is DOUBLE, wide enough for any."""
+
+    op: str
+    left: Expression
+    right: Expression
+    type: ColumnType
+
+
+@dataclass(frozen=True, slots=True)
+class Coalesce:
+    """The first operand that is not NULL, as a value of `type`."""
+
+    operands: tuple[Expression, ...]
+    type: ColumnType
+
+
+@dataclass(frozen=True, slots=True)
+class Truncated:
+    """DATE_TRUNC of a TIMESTAMP; `unit` is minute, hour or day."""
+
+    unit: str
+    operand: Expression
+    type: ColumnType
+
+
+Expression = ColumnOf | Constant | Arithmetic | Coalesce | Truncated
+"""What is computed of one row. `-x` is 0 - x."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """`left op right`, op one of = <> < <= > >=; numbers of different types compare exactly."""
+
+    op: str
+    left: Expression
+    right: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Among:
+    """`operand IN (values)`; with `negated` NOT IN. No value is NULL."""
+
+    operand: Expression
+    values: tuple[Constant, ...]
+    negated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class IsNull:
+    """`operand IS NULL`; with `negated` IS NOT NULL."""
+
+    operand: Expression
+    negated: bool
+
+
+Condition = Comparison | Among | IsNull
+"""A row passes where it is true; neither false nor NULL."""
+
+
+@dataclass(frozen=True, slots=True)
+class Map:
+    """The rows of one input that pass all of `where`, as `items` of them. The key is the input's."""
+
+    input: str
+    items: tuple[Expression, ...]
+    where: tuple[Condition, ...] = ()
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The relations that are read."""
+        return (self.input,)
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """COUNT (of rows where `column` is None), SUM, AVG, MIN, MAX, or LATEST: of the row with the greatest (by, key)."""
+
+    kind: str
+    column: str | None
+    type: ColumnType
+    by: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GroupBy:
+    """One row a group that has rows: its values of `by`, NULL being one of them, then the aggregates.
+
+    Without `by` there is always one row. The key is the group.
+    """
+
+    input: str
+    by: tuple[str, ...]
+    aggregates: tuple[Aggregate, ...]
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The relations that are read."""
+        return (self.input,)
+
+
+@dataclass(frozen=True, slots=True)
+class By:
+    """A column of an ORDER BY."""
+
+    column: str
+    descending: bool
+    nulls_first: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TopK:
+    """The first `k` rows of each group of equal `by` (NULL being a value), in `order`, in which no rows are equal.
+
+    With `ranked` a last column, BIGINT, has the place from 1 on. The key is the input's.
+    """
+
+    input: str
+    by: tuple[str, ...]
+    order: tuple[By, ...]
+    k: int
+    ranked: bool
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The relations that are read."""
+        return (self.input,)
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """Pairs of rows of `left` and `right` whose columns `equal` are; columns of the left one, then of the right one.
+
+    With `outer`, a left row without partner stands with NULLs. With `lookup` at most one right row has each key of
+    `equal`, and the left row's key is the pair's; else it is both (and the left one's with null where there is none).
+    """
+
+    left: str
+    right: str
+    equal: tuple[tuple[str, str], ...]
+    outer: bool
+    lookup: bool
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The relations that are read."""
+        return (self.left, self.right)
+
+
+@dataclass(frozen=True, slots=True)
+class Union:
+    """The rows of all inputs, which have the same types by position. The key is (place of the input, its key)."""
+
+    inputs: tuple[str, ...]
+
+
+Operator = Map | GroupBy | TopK | Joined | Union
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One step of a view: the relation that it makes, and how.
+
+    The relation has no topic. Its `key` names the columns that tell its rows apart, where it has them all; () where it
+    has not, or where that is the group of a GROUP BY without columns. Rows are known by canonical bytes in any case.
+    """
+
+    relation: Relation
+    operator: Operator
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A declared view. `stages` are in the order in which they are computed, the last is the view itself.
+
+    sql: its query, canonical, as CREATE VIEW has it and DuckDB takes it.  reads: the tables and views that it names.
+    tables: those that it reads through all views, sorted.  born: the catalog version that created it.
+    """
+
+    name: str
+    sql: str
+    reads: tuple[str, ...]
+    tables: tuple[str, ...]
+    stages: tuple[Stage, ...]
+    born: int
+
+    @property
+    def relation(self) -> Relation:
+        """What the last stage makes, under the view's name."""
+        return self.stages[-1].relation
+
+
+def stage_name(view: str, number: int) -> str:
+    """Return what stage `number` of a view is called, if it is not the last."""
+    return f"{STAGE_PREFIX}{quote(view, safe='')}/{number}"
