@@ -48,7 +48,7 @@ def test_a_skipped_record_is_a_version_all_the_same(cluster: MemoryCluster) -> N
 
 def test_an_engine_stops_at_a_statement_of_a_newer_version(cluster: MemoryCluster) -> None:
     topic = declare(cluster, S, "CREATE TABLE broken (")
-    cluster.append([OutRecord(TOPICS.catalog, 0, None, b"CREATE VIEW v AS SELECT id FROM s")])
+    cluster.append([OutRecord(TOPICS.catalog, 0, None, b"CREATE VIEW v WITH ('topic'='v') AS SELECT id FROM s")])
     with pytest.raises(CatalogNewer, match="record 2 of the catalog says CREATE VIEW"):
         topic.poll()
 
