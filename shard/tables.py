@@ -130,6 +130,8 @@ class Table:
 
         They are written with the rest, and dropped unless they are asked for again once it is read.
         """
+        if self._besides == {*keys}:
+            return
         self._besides = {*keys}
         self._arrange(self._ranked())
         self._drop_unneeded()
@@ -148,11 +150,16 @@ class Table:
         needed: the columns of rows that somebody must know.  viewed: whether images are told.
         """
         view = self.replay(changes)
+        outcome = self.outcome(view, needed, viewed)
+        self.commit(view)
+        return outcome
+
+    def outcome(self, view: BatchView, needed: Sequence[str] = (), viewed: bool = False) -> Outcome:
+        """Return what `apply` does, of what `replay` made of the changes; it is to be committed then."""
         outcome = Outcome(range_questions.messages(view, self._bindings))
         if viewed:
             outcome.images = row_images.find(view, needed)
         outcome.best = range_best.find(view, self._bindings, needed)
-        self.commit(view)
         return outcome
 
     def still(self) -> BatchView:
@@ -221,6 +228,7 @@ class Table:
                 table._orderings[key] = Ordering.of(*key, table._rows.still())
         for i, rank in enumerate(_listening(sections).ranks):
             table._ranks[rank] = RankOrder(rank, np.array(sections[_RANKS.format(i)], np.int32))
+        table._besides = table._orderings.keys() - table._needed()
         return table
 
     def has_all_columns(self, sections: Mapping[str, Section]) -> bool:
