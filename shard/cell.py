@@ -20,13 +20,13 @@ import msgspec
 from catalog.schema.cell import Cell
 from catalog.schema.placed_stage import PlacedStage
 from catalog.schema.relation import Relation
-from operators.channel_binding import OrderingKey
+from operators.channel_binding import KeptOrder
 from operators.counters import Counters
 from operators.join_interest import JoinInterests
 from shard.group import Group, StoredGroup
 from shard.state import ShardState
 
-_NONE_WANTED: Mapping[str, Set[OrderingKey]] = MappingProxyType({})
+_NONE_WANTED: Mapping[str, Set[KeptOrder]] = MappingProxyType({})
 
 
 class _Head(msgspec.Struct):
@@ -99,13 +99,13 @@ class CellState:
         for copy in self.copies.values():
             copy.begin()
 
-    def orderings(self, member: str) -> Set[OrderingKey]:
+    def orderings(self, member: str) -> Set[KeptOrder]:
         """Return the orderings by which rows of the followed joins are found, of a copy; a stage has none."""
         copied = (pair for pair in self.copies.items() if pair[1].shard == member)
         table, copy = next(copied, (None, None))
         return set() if table is None or copy is None else self.interests.orderings(table, copy.relation)
 
-    def arrange(self, wanted: Mapping[str, Set[OrderingKey]] = _NONE_WANTED) -> None:
+    def arrange(self, wanted: Mapping[str, Set[KeptOrder]] = _NONE_WANTED) -> None:
         """Keep these orderings and what views want of each member, and no others."""
         for table, copy in self.copies.items():
             copy.table.order_by(self.interests.orderings(table, copy.relation) | wanted.get(copy.shard, set()))

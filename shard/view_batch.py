@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 
 from catalog.schema.placed_stage import PlacedStage
 from connectors.record import OutRecord
-from operators.channel_binding import OrderingKey
+from operators.channel_binding import KeptOrder
 from shard.group import Group
 from shard.group_spec import GroupSpec
 from shard.member_batch import MemberBatch
@@ -34,7 +34,7 @@ class ViewBatch:
         self._told: set[str] = set()
 
     @property
-    def wanted(self) -> Mapping[str, Set[OrderingKey]]:
+    def wanted(self) -> Mapping[str, Set[KeptOrder]]:
         """The orderings that the needed stages want of each table that stages read."""
         return self._views.wanted
 

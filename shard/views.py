@@ -18,7 +18,7 @@ from hashlib import blake2b
 import numpy as np
 
 from catalog.schema.placed_stage import PlacedStage
-from operators.channel_binding import OrderingKey
+from operators.channel_binding import KeptOrder
 from operators.views.operators import operator_of
 from operators.views.view_operator import Input, ViewOperator
 from shard.group import Group
@@ -27,11 +27,11 @@ from shard.state import ShardState
 
 _PLAN_BYTES = 16
 _NO_CAUSE = np.zeros(0, np.int32)
-Orderings = Callable[[str], Set[OrderingKey]]
+Orderings = Callable[[str], Set[KeptOrder]]
 """Returns what a member keeps for others than views."""
 
 
-def no_others(_member: str) -> Set[OrderingKey]:
+def no_others(_member: str) -> Set[KeptOrder]:
     """Say that views alone want orderings of a table, besides its channels."""
     return set()
 
@@ -48,7 +48,7 @@ class Views:
         self._others = others
         self._needed: set[str] = set()
         self._operators: dict[str, ViewOperator] = {}
-        self.wanted: Mapping[str, Set[OrderingKey]] = {}
+        self.wanted: Mapping[str, Set[KeptOrder]] = {}
         self.changed: set[str] = set()
         """The stages that got or lost their rows in the batch."""
 
@@ -107,7 +107,7 @@ class Views:
 
         Cost: O(rows log rows) for each ordering that is new.
         """
-        wanted: dict[str, set[OrderingKey]] = {name: set() for stage in self.stages for name in stage.inputs}
+        wanted: dict[str, set[KeptOrder]] = {name: set() for stage in self.stages for name in stage.inputs}
         for stage in self._running():
             for name, needed in zip(stage.inputs, self._operator(stage).needs(), strict=True):
                 wanted[name].update(needed)
