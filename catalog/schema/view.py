@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from catalog.schema.relation import Relation
+from catalog.sql.names import quoted
 from catalog.types.column_type import ColumnType
 
 STAGE_PREFIX = "stage/"
@@ -232,6 +233,11 @@ class View:
     def relation(self) -> Relation:
         """What the last stage makes, under the view's name."""
         return self.stages[-1].relation
+
+
+def create_view(view: View) -> str:
+    """Return the statement that declares a view."""
+    return f"CREATE VIEW {quoted(view.name)} AS {view.sql}"
 
 
 def stage_name(view: str, number: int) -> str:
