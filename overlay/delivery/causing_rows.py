@@ -1,7 +1,7 @@
 """The publications that caused what a record tells, as the `at` of deliveries has them.
 
-A shard of a table tells of its one topic; a view of several tables tells of several, and each cause says which; the edge knows the one
- of a table, and of a view what the record says.
+A shard of a table tells of its one topic, which the edge knows. A view has none of its own: what is told of it says for
+each cause which topic of its tables that is of.
 """
 
 from __future__ import annotations

@@ -101,10 +101,11 @@ class Summaries:
         for channel in self._due():
             entry = self._shapes.shapes_of(channel)[0]
             del self._moved[channel]
-            if entry.stands(catalog):
+            relation = catalog.relation(channel.relation)
+            if relation is not None and entry.stands(catalog):
                 slots = self._wanting(channel)
                 of_shards = dict(self._shards.parted(slots, catalog))
-                for shard in catalog.relations[channel.relation].shards:
+                for shard in relation.shards:
                     mine = of_shards.get(shard, slots[:0])
                     due.setdefault(shard, {})[channel] = self._boxes(mine, entry)
                     if entry.needed or entry.shown_images:
@@ -156,7 +157,8 @@ class Summaries:
         slots = slots[~self._slots.empty[slots]]
         mine = dict(self._shards.parted(slots, catalog)).get(shard, slots[:0])
         entries = [self._shapes[number] for number in np.unique(self._slots.shape[mine]).tolist()]
-        parting = catalog.relations[relation].bucket_by
+        declared = catalog.relation(relation)
+        parting = () if declared is None else declared.bucket_by
         return sorted({*parting, *(name for entry in entries for name in (*entry.needed, *entry.shown_images))})
 
     def _note(self, entry: ShapeEntry, count: int) -> None:
