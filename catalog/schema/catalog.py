@@ -55,6 +55,19 @@ class Catalog:
         view = self.views.get(name)
         return self.relations.get(name) if view is None else view.relation
 
+    def uncelled(self, name: str) -> tuple[str, ...]:
+        """Return the tables of the cell that a view is to be computed in and that is not there; () where none lacks."""
+        view = self.views.get(name)
+        return view.tables if view is not None and view.cell and view.cell not in self.cells else ()
+
+    def views_below(self, view: View) -> list[View]:
+        """Return a view and all that it reads, also through others, each after those that it reads."""
+        wanted = {view.name}
+        for each in reversed(list(self.views.values())):
+            if each.name in wanted:
+                wanted |= set(each.reads)
+        return [each for each in self.views.values() if each.name in wanted]
+
     @property
     def names(self) -> tuple[str, ...]:
         """The names of all tables and views."""

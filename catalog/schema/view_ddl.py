@@ -105,7 +105,7 @@ class Views:
 
     def needing(self, cell: str) -> list[str]:
         """Return the views that are computed in a cell."""
-        return [view.name for view in self.made.values() if len(view.tables) > 1 and cell_name(view.tables) == cell]
+        return [view.name for view in self.made.values() if view.cell == cell]
 
     def check_cell(self, statement: CellStatement, source: StatementText) -> None:
         """Refuse DROP JOIN of a cell that views need. Raises CatalogError, `conflict`."""
