@@ -41,8 +41,8 @@ class Side(NamedTuple):
 
     change: int64[3, changes], cause, before, after.  where: int64[2, versions], slot and group, -1 where the key has a
     NULL.  spans: int64[4, groups], where the slots of a group begin and end, and those of the other side that have its
-    key, none where it is not touched.  holds: int64[slots], the version at each.  live: int32[nodes], a heap of how many
-    rows stand at the slots.
+    key, none where it is not touched.  holds: int64[slots], the version at each.  live: int32[nodes], a heap of how
+    many rows stand at the slots.
     """
 
     change: I64
