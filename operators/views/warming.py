@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from catalog.schema.relation import Column, Relation
@@ -57,6 +59,7 @@ def _batch() -> ChangeBatch:
     """Return four changes of two rows, by three causes."""
     codes, valid = np.array([[1, 2, 1, 2], [0] * 4, [0] * 4]), np.ones((3, 4), np.bool_)
     live, nowhere = np.array([True, True, False, True]), np.zeros(4, np.int32)
-    keys, texts = [b"1", b"2", b"1", b"2"], {1: ["a", "a", "a", "b"], 2: ["1", "2", "3", "4"]}
+    keys = [b"1", b"2", b"1", b"2"]
+    texts: dict[int, Sequence[str | None]] = {1: ["a", "a", "a", "b"], 2: ["1", "2", "3", "4"]}
     cause = np.array([0, 0, 1, 2], np.int32)
     return ChangeBatch(keys, live, codes, valid, texts, nowhere, np.zeros(4, np.int64), cause=cause)
