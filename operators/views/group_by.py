@@ -200,10 +200,10 @@ def _is_small(type_: ColumnType) -> bool:
 
 
 def _limbs_of(view: BatchView, column: int, group: I64) -> Limbs:
-    """Return the values of a column in the versions that have a group."""
+    """Return the values of a column in the versions that have a group, 0 in the others: of few doubles, few limbs."""
     type_, codes = view.relation.columns[column].type, view.replay.codes[column]
     if type_.coded:
-        return Limbs.of(type_, codes)
+        return Limbs.of(type_, np.where(group >= 0, codes, 0))
     return Limbs.of_texts(type_, codes, view.replay.valid[column] & (group >= 0), view.rows, column)
 
 
