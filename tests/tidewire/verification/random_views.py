@@ -55,7 +55,9 @@ def _grouped(choose: random.Random, table: str) -> str:
     function = choose.choice(["MIN", "MAX", "SUM", "AVG", "COUNT", "LATEST"])
     other = choose.choice(_NUMBERS[table])
     item = f"LATEST({number} BY {other})" if function == "LATEST" else f"{function}({number})"
-    having = choose.choice(["", "", " HAVING COUNT(*) > 1", f" HAVING MIN({number}) >= 1", f" HAVING SUM({number}) < 4"])
+    having = choose.choice(
+        ["", "", " HAVING COUNT(*) > 1", f" HAVING MIN({number}) >= 1", f" HAVING SUM({number}) < 4"]
+    )
     more = choose.choice(["", f", COUNT({number}) + 1 AS m"])
     if choose.random() < 0.2:
         return f"SELECT MAX(g) AS g, {item} AS n{more} FROM {table}{_where(choose, table)}{having}"
@@ -65,7 +67,9 @@ def _grouped(choose: random.Random, table: str) -> str:
 def _ranked(choose: random.Random, table: str) -> str:
     number = choose.choice(_NUMBERS[table])
     partition = choose.choice(["", "PARTITION BY g "])
-    order = f"{number}{choose.choice(['', ' DESC', ' NULLS FIRST', ' DESC NULLS LAST'])}, id{choose.choice(['', ' DESC'])}"
+    order = (
+        f"{number}{choose.choice(['', ' DESC', ' NULLS FIRST', ' DESC NULLS LAST'])}, id{choose.choice(['', ' DESC'])}"
+    )
     window = f"ROW_NUMBER() OVER ({partition}ORDER BY {order})"
     place = choose.choice([number, window])
     most = f" QUALIFY {window} <= {choose.randrange(1, 3)}"
@@ -88,7 +92,9 @@ def _self_joined(choose: random.Random, table: str) -> str:
 
 def _united(choose: random.Random, table: str) -> str:
     number = choose.choice(_NUMBERS["q"])
-    return f"SELECT g, {choose.choice(_NUMBERS['p'])} AS n FROM p UNION ALL SELECT g, {number} FROM q{_where(choose, 'q')}"
+    return (
+        f"SELECT g, {choose.choice(_NUMBERS['p'])} AS n FROM p UNION ALL SELECT g, {number} FROM q{_where(choose, 'q')}"
+    )
 
 
 def _view_mapped(choose: random.Random, view: str) -> str:

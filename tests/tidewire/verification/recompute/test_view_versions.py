@@ -22,7 +22,9 @@ from tidewire.verification.recompute.view_versions import versions_of
 TYPES = {"p": ["INTEGER", "VARCHAR", "INTEGER", "BIGINT"], "q": ["INTEGER", "VARCHAR", "DECIMAL(4,1)", "DOUBLE"]}
 NAMES = {"p": ["id", "g", "x", "y"], "q": ["id", "g", "x", "z"]}
 SOURCES = {
-    table: Source(tuple(Column(name, type, True) for name, type in zip(NAMES[table], TYPES[table], strict=True)), ("id",))
+    table: Source(
+        tuple(Column(name, type, True) for name, type in zip(NAMES[table], TYPES[table], strict=True)), ("id",)
+    )
     for table in TABLES
 }
 
