@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from operators.batch_view import BatchView
-from operators.channel_binding import OrderingKey
+from operators.channel_binding import KeptOrder
 from state.change_batch import I32, ChangeBatch
 
 
@@ -32,8 +32,8 @@ class Input:
 class ViewOperator(Protocol):
     """One operator, bound to the relations that it reads and the one that it makes."""
 
-    def needs(self) -> tuple[tuple[OrderingKey, ...], ...]:
-        """Return by input the orderings that its table must keep."""
+    def needs(self) -> tuple[tuple[KeptOrder, ...], ...]:
+        """Return by input the orderings and rank orders that its table must keep (`Table.order_by`)."""
         ...
 
     def changes(self, inputs: Sequence[Input]) -> ChangeBatch:
