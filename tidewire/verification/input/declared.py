@@ -257,10 +257,12 @@ def _apply(scratch: duckdb.DuckDBPyConnection, made: _Catalog, statement: str, i
 
 
 def _drop(made: _Catalog, names: str, if_exists: bool) -> None:
-    for quoted in re.findall(_NAME, names):
-        name = unquoted(quoted).lower()
-        if (name not in made.every and not if_exists) or readers_of(made.views, name):
-            raise NotApplied(f"no table {name}, or it is read")
+    named = [unquoted(quoted).lower() for quoted in re.findall(_NAME, names)]
+    if readers_of(made.views, [name for name in named if name in made.every]):
+        raise NotApplied(f"{names} are read")
+    for name in named:
+        if name not in made.every and not if_exists:
+            raise NotApplied(f"no table {name}")
         made.every.pop(name, None)
         drop_cells_of(made.cells, name)
 

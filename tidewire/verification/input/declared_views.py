@@ -8,7 +8,7 @@ DROP VIEW low                           refused while another view reads it, as 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import duckdb
@@ -20,6 +20,8 @@ from tidewire.verification.input.view_planner import NoView, Source, planned
 
 _CREATE = re.compile(rf"create\s+view\s+(if\s+not\s+exists\s+)?({NAME})\s+as\b(.*)$", re.IGNORECASE | re.DOTALL)
 _DROP = re.compile(rf"drop\s+view\s+(if\s+exists\s+)?({NAME}(?:\s*,\s*{NAME})*)\s*$", re.IGNORECASE)
+_KEPT = ("cell/", "stage/", '[["')
+"""What names begin with that serve joins and views."""
 
 
 @dataclass(frozen=True)
@@ -58,17 +60,18 @@ def apply_to_views(
         return _create(views, unquoted(create[2]), create[3], bool(create[1]), tables, scratch, version)
     if drop is None:
         return False
-    for quoted in re.findall(NAME, drop[2]):
-        name = unquoted(quoted).lower()
-        if (name not in views and not drop[1]) or readers_of(views, name):
-            raise NoView(statement)
+    named = [unquoted(quoted).lower() for quoted in re.findall(NAME, drop[2])]
+    missing = [name for name in named if name not in views]
+    if (missing and not drop[1]) or readers_of(views, named):
+        raise NoView(statement)
+    for name in named:
         views.pop(name, None)
     return True
 
 
-def readers_of(views: Views, name: str) -> list[str]:
-    """Return the views that read a table or view, by lower-case name."""
-    return [view.name for view in views.values() if name in view.reads]
+def readers_of(views: Views, names: Collection[str]) -> list[str]:
+    """Return the views that read any of some tables and views, by lower-case name, and are none of these."""
+    return [name for name, view in views.items() if name not in names and any(read in names for read in view.reads)]
 
 
 def _create(
@@ -81,7 +84,7 @@ def _create(
     version: int,
 ) -> View | bool:
     existing = views.get(name.lower())
-    if name.lower() in tables or "/" in name:
+    if name.lower() in tables or name.startswith(_KEPT):
         raise NoView(f"{name} is a table, or no name for a view")
     if existing is not None and if_not_exists:
         return True

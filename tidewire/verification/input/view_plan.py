@@ -78,11 +78,14 @@ From = Named | Join
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """`kind` is count, sum, avg, min, max or latest; `of` is None for COUNT(*); LATEST is of the greatest `by`."""
+    """`kind` is count, sum, avg, min, max or latest; `of` is None for COUNT(*).
+
+    LATEST is of the row with the greatest `by`: the first of these is not NULL, in the others NULL is the least.
+    """
 
     kind: str
     of: Expression | None
-    by: Expression | None
+    by: tuple[Expression, ...]
     type: str
 
 

@@ -1,6 +1,7 @@
 """A view's SELECT, parsed by DuckDB and read from its tree: which columns are meant, of which types the results are.
 
-    LATEST(x BY t)              is no SQL, so it is read as LATEST(x, t), and MAX_BY(x, t) is the same
+    LATEST(x BY t)              is no SQL, so it is read as LATEST(x, t), and MAX_BY(x, t) is the same; of equal t the
+                                greatest key counts, or the greatest x where what is read has no key of columns
     names                       a column of what is read, else an item of the SELECT list
     whole numbers               stay such; what is computed of them is HUGEINT, as nothing overflows
     DECIMAL                     the digits behind the point of + - are the most of both sides, of * those of both
@@ -16,7 +17,6 @@ import datetime as dt
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal
 from typing import Any
 
 import duckdb
@@ -192,7 +192,7 @@ class _Reader:
         if node["group_sets"] not in ([], [list(range(len(node["group_expressions"])))]):
             raise NoView("GROUPING SETS")
         items = self._expanded(node["select_list"])
-        self._by = [self._of_row(one) for one in node["group_expressions"]]
+        self._by = list(dict.fromkeys(self._of_row(one) for one in node["group_expressions"]))
         groups = bool(self._by) or node["having"] is not None or any(map(_aggregates_in, items))
         of = self._of_group if groups else self._of_row
         having = None if node["having"] is None else of(node["having"])
@@ -220,6 +220,8 @@ class _Reader:
                  if isinstance(item, Field)}  # fmt: skip
         if not places or not set(places) <= shown.keys():
             return ()
+        if select.group is not None:  # in the order of the items
+            return tuple(name for place, name in reversed(shown.items()) if place in places)
         return tuple(shown[place] for place in places)
 
     # -- FROM -----------------------------------------------------------------------------------------------------
@@ -335,14 +337,15 @@ class _Reader:
             raise NoView(f"{name} of a part of the rows")
         operands = [self._of_row(one["expression"]) for one in node["arguments"]]
         if name == "count_star":
-            return Aggregate("count", None, None, "BIGINT")
+            return Aggregate("count", None, (), "BIGINT")
         if name in ("latest", "max_by"):
             of, by = operands
-            return Aggregate("latest", of, by, of.type)
+            key = [Field(place, self._scope.columns[place][1].type) for place in self._scope.key or ()]
+            return Aggregate("latest", of, (by, *(key or [of])), of.type)
         [of] = operands
         if name == "sum":
-            return Aggregate(name, of, None, _result("+", of.type, of.type))
-        return Aggregate(name, of, None, {"count": "BIGINT", "avg": "DOUBLE"}.get(name, of.type))
+            return Aggregate(name, of, (), _result("+", of.type, of.type))
+        return Aggregate(name, of, (), {"count": "BIGINT", "avg": "DOUBLE"}.get(name, of.type))
 
     def _rank(self, windows: Sequence[Node], most: int | None, of: Callable[[Node], Expression]) -> None:
         """Read the ROW_NUMBER() that there is. Where its places will stand is not known yet: `_moved`."""
@@ -469,7 +472,9 @@ def _computed(node: Node, of: Callable[[Node], Expression]) -> Expression:
 
 def _operator(kind: str, operands: list[Expression]) -> Expression:
     if kind == "OPERATOR_COALESCE":
-        return Call("coalesce", tuple(operands), _together([one.type for one in operands]))
+        fixed = next((one for one in operands if not isinstance(one, Literal)), operands[0])
+        sides = [_beside(fixed, one) for one in operands]
+        return Call("coalesce", tuple(sides), _together([one.type for one in sides]))
     if kind in ("OPERATOR_IS_NULL", "OPERATOR_IS_NOT_NULL"):
         null = Call("null", tuple(operands), "BOOLEAN")
         return null if kind == "OPERATOR_IS_NULL" else Call("not", (null,), "BOOLEAN")
@@ -507,6 +512,8 @@ def _beside(other: Expression, constant: Expression) -> Expression:
         return constant
     if isinstance(constant.value, str):
         return _typed(constant, other.type)
+    if constant.type == "DATE" and other.type == "TIMESTAMP":
+        return Literal(dt.datetime.combine(constant.value, dt.time()), "TIMESTAMP")
     if other.type == "FLOAT" and not isinstance(constant.value, bool):
         return Literal(nearest_real(str(constant.value)), "FLOAT")
     if other.type == "DOUBLE" and not isinstance(constant.value, bool):
@@ -522,15 +529,14 @@ def _literal(literal: Node) -> Literal:
         return Literal(text.lower() == "true", "BOOLEAN")
     if kind == "STRING":
         return Literal(text, "VARCHAR")
-    if kind == "INTEGER" or text.isdigit():
-        return Literal(int(text), "HUGEINT")
-    if "e" in text.lower():
-        return Literal(float(text), "DOUBLE")
-    return _decimal(number_of(text))
+    return _exact(text)
 
 
-def _decimal(number: Decimal) -> Literal:
-    return Literal(number, _decimal_type(max(-int(number.as_tuple().exponent), 0)))
+def _exact(text: str) -> Literal:
+    """Return the number that a text is, with or without an exponent."""
+    number = number_of(text)
+    scale = max(-int(number.as_tuple().exponent), 0)
+    return Literal(number, _decimal_type(scale)) if scale else Literal(int(number), "HUGEINT")
 
 
 def _typed(constant: Expression, type: str) -> Expression:
@@ -547,7 +553,7 @@ def _typed(constant: Expression, type: str) -> Expression:
     if type == "BOOLEAN":
         return Literal(value.strip().lower() in ("true", "t", "yes", "on", "1"), type)
     return Literal(nearest_real(value), type) if type == "FLOAT" else (
-        Literal(float(value), type) if type == "DOUBLE" else _decimal(number_of(value.strip()))
+        Literal(float(value), type) if type == "DOUBLE" else _exact(value.strip())
     )  # fmt: skip
 
 

@@ -88,13 +88,15 @@ def _extremum(members: Sequence[Version], values: Sequence[Any], *, largest: boo
 
 
 def _latest(aggregate: Aggregate, of: Callable[[Any], Any], members: Sequence[Version]) -> Series:
-    """The value of the row with the greatest (by, key): versions in that order, the last one of those that hold."""
-    assert aggregate.by is not None
-    by = evaluator(aggregate.by)
-    there = [(time, one.key, one) for one in members if (time := by(one.row)) is not None]
-    there.sort(key=lambda entry: entry[:2])
-    values = [of(one.row) for *_, one in there]
-    place = {id(one): rank for rank, (*_, one) in enumerate(there)}
+    """The value of the last row in an order: of the versions that hold, the last one in the order of all."""
+    by, there = row_of(aggregate.by), list[tuple[Any, Version]]()
+    for one in members:
+        first, *others = by(one.row)
+        if first is not None:
+            there.append(((first, *((value is not None, 0 if value is None else value) for value in others)), one))
+    there.sort(key=lambda entry: entry[0])
+    values = [of(one.row) for _, one in there]
+    place = {id(one): rank for rank, (_, one) in enumerate(there)}
     some = [one for one in members if id(one) in place]
     starts, ends = [one.start for one in some], [one.end for one in some]
     moments, ranks = running_extremum(starts, ends, [place[id(one)] for one in some], largest=True)
