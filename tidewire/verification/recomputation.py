@@ -57,6 +57,7 @@ class Recomputation:
         self._cells: dict[TableKey, CellSequence] = {}
         self._cell_histories: dict[TableKey, dict[str, History]] = {}
         self._relations: dict[TableKey, dict[str, list[Version]]] = {}
+        self._versions: dict[tuple[int, tuple[str, int], str, int], list[Version]] = {}
         self._answers: dict[tuple[TableKey, Query, tuple[Item, ...] | tuple[Place, ...]], Answers] = {}
         self._database = connect()
         self._names = declared.names()
@@ -176,38 +177,33 @@ class Recomputation:
         key = at.epoch, view.name.lower(), view.born
         measures = self._measures_of(question, view)
         if key not in self._histories:
-            versions = self._versions_of(
-                view, self._relations_of(view, at), self._declared.views_at(self._batches.catalog_at(at))
-            )
+            sequence = self._sequence_of_view(view, at)
+            versions = self._versions_of(view, sequence, self._declared.views_at(self._batches.catalog_at(at)))
             schema = schema_of(at.epoch, key[1:])
             self._histories[key] = build_view(self._database, schema, view.name, view.columns, versions, measures)
         return _answered(question, view, self._histories[key])
 
-    def _relations_of(self, view: View, at: Position) -> dict[str, list[Version]]:
-        """Return the versions of the rows of all tables of a view, by seqs of its sequence, and of views over them."""
-        sequence = self._sequence_of_view(view, at)
+    def _versions_of(self, view: View, sequence: Sequence | CellSequence, views: Views) -> list[Version]:
+        """Return the versions of a view's rows, by the seqs of all of its tables."""
+        place = sequence.epoch, sequence.subject, view.name.lower(), view.born
+        if place not in self._versions:
+            read = {name: self._versions_of(views[name], sequence, views) for name in view.reads if name in views}
+            self._versions[place] = versions_of(view.selects, {**self._rows_of(sequence), **read})
+        return self._versions[place]
+
+    def _rows_of(self, sequence: Sequence | CellSequence) -> dict[str, list[Version]]:
+        """Return the versions of the rows of the tables of a sequence."""
         key = sequence.epoch, *sequence.subject
         if key not in self._relations:
             if isinstance(sequence, CellSequence):
-                histories = self._histories_of(view.tables, sequence)
+                histories = self._histories_of(sequence.cell.tables, sequence)
                 tables = {name: its.table for name, its in sequence.tables.items()}
             else:
-                [name] = view.tables
-                columns = set(_names(sequence.table))
+                name, columns = key[1], set(_names(sequence.table))
                 measures = columns if name in self._starred else self._measures[name] & columns
                 histories, tables = {name: self._history(key, measures)}, {name: sequence.table}
             self._relations[key] = {name: versions_in(histories[name], table) for name, table in tables.items()}
         return self._relations[key]
-
-    def _versions_of(self, view: View, relations: dict[str, list[Version]], views: Views) -> list[Version]:
-        """Return the versions of a view's rows; those of views below it are kept in `relations`."""
-        name = view.name.lower()
-        if name not in relations:
-            for read in view.reads:
-                if read in views:
-                    self._versions_of(views[read], relations, views)
-            relations[name] = versions_of(view.selects, relations)
-        return relations[name]
 
     # -- joins ----------------------------------------------------------------------------------------------------
 

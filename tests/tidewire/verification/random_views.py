@@ -87,7 +87,8 @@ def _joined(choose: random.Random, table: str) -> str:
 
 
 def _self_joined(choose: random.Random, table: str) -> str:
-    return f"SELECT a.id, a.g, b.x AS n FROM {table} a {choose.choice(['', 'LEFT '])}JOIN {table} b ON a.g = b.g AND a.x = b.id"
+    kind = choose.choice(["JOIN", "LEFT JOIN"])
+    return f"SELECT a.id, a.g, b.x AS n FROM {table} a {kind} {table} b ON a.g = b.g AND a.x = b.id"
 
 
 def _united(choose: random.Random, table: str) -> str:
@@ -127,7 +128,7 @@ _OF_VIEW = [_view_mapped, _view_grouped, _view_joined, _diamond]
 
 
 def as_duckdb_writes(query: str) -> str:
-    """Return a view's text with an expression of DuckDB's for LATEST; of rows with equal times the greatest id counts."""
+    """Return a view's text with an expression of DuckDB's for LATEST; of rows with equal times the last id counts."""
     return _LATEST.sub(r"(list(\1 ORDER BY \2 DESC, id DESC) FILTER (\2 IS NOT NULL))[1]", query)
 
 
