@@ -100,9 +100,14 @@ class Group:
             self._open[shard] = next(filter(None, found), None) or ShardState(relation, shard)
         return self._open[shard]
 
+    def is_open(self, shard: str) -> bool:
+        """Whether a member has been asked for."""
+        return shard in self._open
+
     def dump(self, head: bytes | None = None) -> bytes:
         """Return the whole group as bytes, the same for the same history. `head` is a cell's."""
-        names = sorted({*self._open, *self._stored, *self._seeded} & self._tables.keys())
+        known = {*self._open, *self._stored, *self._seeded} & self._tables.keys()
+        names = sorted(name for name in known if name not in self._open or not self._open[name].blank)
         sections: dict[str, bytes | memoryview | npt.NDArray[Any]] = {"members": msgspec.json.encode(names)}
         if head is not None:
             sections[_HEAD] = head

@@ -18,7 +18,8 @@ from connectors.placement import Placement
 from connectors.record import RawRecords
 from connectors.topics import Topics
 from shard.group import alone
-from shard.pipeline import GroupSpec, process_group
+from shard.group_spec import GroupSpec
+from shard.pipeline import process_group
 from shard.state import ShardState
 
 

@@ -24,7 +24,7 @@ from catalog.schema.relation import Relation
 from catalog.schema.view import Joined
 from operators.batch_view import BatchView
 from operators.channel_binding import KeptOrder, OrderingKey
-from operators.join_keys import KeyColumn, translated
+from operators.join_keys import KeyColumn, distinct, translated
 from operators.views.as_inserts import as_inserts
 from operators.views.made_changes import made_changes
 from operators.views.net_changes import NetChanges
@@ -37,21 +37,19 @@ from state.ordering import Layout
 
 
 class Side(NamedTuple):
-    """One input. cause, before, after: its net changes.  slot, group: int64[versions], -1 where the key has a NULL.
+    """One input, as kernels take it: arrays one by one, since each tuple on the way would count references to all.
 
-    holds: int64[slots], the version at each.  live: int32[nodes], a heap of how many rows stand at the slots.
-    begin, end: int64[groups], the slots of the other side's rows of the same key; none for a group not touched.
+    change: int64[3, changes], cause, before, after.  where: int64[2, versions], slot and group, -1 where the key has a
+    NULL.  spans: int64[4, groups], where the slots of a group begin and end, and those of the other side that have its
+    key, none where it is not touched.  holds: int64[slots], the version at each.  live: int32[nodes], a heap of how
+    many rows stand at the slots.
     """
 
-    cause: I32
-    before: I64
-    after: I64
-    slot: I64
-    group: I64
+    change: I64
+    where: I64
+    spans: I64
     holds: I64
     live: I32
-    begin: I64
-    end: I64
 
 
 @numba.njit(cache=True)
@@ -98,100 +96,104 @@ def _first_live(live: I32, begin: int, end: int) -> int:
 
 
 @numba.njit(cache=True)
-def _say(out: I64, count: int, cause: int, one: int, other: int, is_left: bool, live: int) -> I64:
-    """Write what becomes of a pair; return where it was written, which may have grown."""
-    if count == out.shape[1]:
-        wider = np.empty((4, 2 * count), np.int64)
-        wider[:, :count] = out
-        out = wider
-    left, right = (one, other) if is_left else (other, one)
-    out[0, count], out[1, count], out[2, count], out[3, count] = cause, left, right, live
-    return out
+def _say(out: I64, at: int, cause: int, left: int, right: int, live: int) -> int:
+    """Write what becomes of a pair, if there is room; return the place behind it."""
+    if at < out.shape[1]:
+        out[0, at], out[1, at], out[2, at], out[3, at] = cause, left, right, live
+    return at + 1
 
 
 @numba.njit(cache=True)
-def _pairs(
-    mine: Side, other: Side, v: int, cause: int, is_left: bool, outer: bool, lonely: bool, live: int, out: I64, at: int
-) -> tuple[I64, int]:
-    """Say of all pairs that a version has with the other side that they are there (1), or not any more (0).
+def _tell(
+    begin: int, end: int, holds: I64, live: I32, v: int, cause: int, is_left: bool, lonely: bool, there: int,
+    out: I64, at: int,
+) -> int:  # fmt: skip
+    """Say of all pairs of a version with rows of the other side that they are there (1), or not any more (0).
 
-    lonely: none but this one of its side has this key, so rows of the left one lose their NULLs, or get them.
+    begin, end, holds, live: the other side's rows.  lonely: rows without partner are told, and a left version is one
+    unless it has a pair here; by a right version the left rows lose their NULLs, or get them.
     """
-    g = mine.group[v]
-    begin, end = (mine.begin[g], mine.end[g]) if g >= 0 else (0, 0)
-    slot = _first_live(other.live, begin, end)
-    if is_left and outer and slot >= end:
-        return _say(out, at, cause, v, -1, True, live), at + 1
+    slot = _first_live(live, begin, end)
+    if is_left and lonely and slot >= end:
+        return _say(out, at, cause, v, -1, there)
     while slot < end:
-        partner = other.holds[slot]
-        if lonely and outer and not is_left and live == 1:
-            out = _say(out, at, cause, partner, -1, True, 0)
-            at += 1
-        out = _say(out, at, cause, v, partner, is_left, live)
-        at += 1
-        if lonely and outer and not is_left and live == 0:
-            out = _say(out, at, cause, partner, -1, True, 1)
-            at += 1
-        slot = _first_live(other.live, slot + 1, end)
-    return out, at
+        if is_left:
+            at = _say(out, at, cause, v, holds[slot], there)
+        else:
+            if lonely and there == 1:
+                at = _say(out, at, cause, holds[slot], -1, 0)
+            at = _say(out, at, cause, holds[slot], v, there)
+            if lonely and there == 0:
+                at = _say(out, at, cause, holds[slot], -1, 1)
+        slot = _first_live(live, slot + 1, end)
+    return at
 
 
 @numba.njit(cache=True)
-def _is_lonely(mine: Side, starts: I64, v: int) -> bool:
-    """Return whether no row of the same side has the key of a version."""
-    g = mine.group[v]
-    return g >= 0 and _first_live(mine.live, starts[g], starts[g + 1]) >= starts[g + 1]
+def _move(where: I64, spans: I64, holds: I64, live: I32, v: int, by: int) -> bool:
+    """Let a version come (1) or go (-1); return whether no other row of its side has its key."""
+    slot, g = where[0, v], where[1, v]
+    if g < 0:
+        return False
+    if by < 0:
+        _shift(live, slot, by)
+    alone = _first_live(live, spans[0, g], spans[1, g]) >= spans[1, g]
+    if by > 0:
+        _shift(live, slot, by)
+        holds[slot] = v
+    return alone
 
 
 @numba.njit(cache=True)
 def _step(
-    mine: Side, other: Side, starts: I64, i: int, step: int, is_left: bool, outer: bool, out: I64, at: int
-) -> tuple[I64, int]:
+    change: I64, where: I64, spans: I64, holds: I64, live: I32, other_holds: I64, other_live: I32, i: int, step: int,
+    is_left: bool, outer: bool, out: I64, at: int,
+) -> int:  # fmt: skip
     """Take one step of one change: 0 a row goes, 1 it changes in its place, 2 it comes."""
-    cause, before, after = mine.cause[i], mine.before[i], mine.after[i]
-    stays = before >= 0 and after >= 0 and mine.group[before] == mine.group[after]
-    if step == 1 and stays:
-        if mine.slot[after] >= 0:
-            _shift(mine.live, mine.slot[before], -1)
-            _shift(mine.live, mine.slot[after], 1)
-            mine.holds[mine.slot[after]] = after
-        return _pairs(mine, other, after, cause, is_left, outer, False, 1, out, at)
-    if step == 0 and not stays and before >= 0:
-        if mine.slot[before] >= 0:
-            _shift(mine.live, mine.slot[before], -1)
-        return _pairs(mine, other, before, cause, is_left, outer, _is_lonely(mine, starts, before), 0, out, at)
-    if step == 2 and not stays and after >= 0:
-        lonely = _is_lonely(mine, starts, after)
-        if mine.slot[after] >= 0:
-            _shift(mine.live, mine.slot[after], 1)
-            mine.holds[mine.slot[after]] = after
-        return _pairs(mine, other, after, cause, is_left, outer, lonely, 1, out, at)
-    return out, at
+    before, after = change[1, i], change[2, i]
+    stays = before >= 0 and after >= 0 and where[1, before] == where[1, after]
+    v, there = (before, 0) if step == 0 else (after, 1)
+    if v < 0 or stays != (step == 1):
+        return at
+    if step == 1:
+        _move(where, spans, holds, live, before, -1)
+    lonely = _move(where, spans, holds, live, v, -1 if step == 0 else 1)
+    lonely = outer and (is_left or (lonely and not stays))
+    g = where[1, v]
+    begin, end = (spans[2, g], spans[3, g]) if g >= 0 else (0, 0)
+    return _tell(begin, end, other_holds, other_live, v, change[0, i], is_left, lonely, there, out, at)
 
 
 @numba.njit(cache=True)
-def _walk(left: Side, right: Side, starts: I64, right_starts: I64, outer: bool, out: I64) -> tuple[I64, int]:
-    """Walk the causes of both sides; return what is said, int64[4, room], cause, versions, 1 or 0, and how much.
+def _walk(
+    change: I64, where: I64, spans: I64, holds: I64, live: I32,
+    right: I64, right_where: I64, right_spans: I64, right_holds: I64, right_live: I32, outer: bool, out: I64,
+) -> int:  # fmt: skip
+    """Walk the causes of both sides, the left one first; return how much is said of pairs.
 
-    A right version of -1 is no partner.  starts: int64[groups + 1] of the left side.
+    out: int64[4, room], cause, left and right version, of which -1 is no partner, and whether the pair is there. What
+    it has no room for is counted only.
     """
-    at, i, k = 0, 0, 0
-    while i < len(left.cause) or k < len(right.cause):
-        cause = left.cause[i] if i < len(left.cause) else right.cause[k]
-        if k < len(right.cause):
-            cause = min(cause, right.cause[k])
+    at, i, k, lefts, rights = 0, 0, 0, change.shape[1], right.shape[1]
+    while i < lefts or k < rights:
+        cause = change[0, i] if k == rights or (i < lefts and change[0, i] < right[0, k]) else right[0, k]
         i_end, k_end = i, k
-        while i_end < len(left.cause) and left.cause[i_end] == cause:
+        while i_end < lefts and change[0, i_end] == cause:
             i_end += 1
-        while k_end < len(right.cause) and right.cause[k_end] == cause:
+        while k_end < rights and right[0, k_end] == cause:
             k_end += 1
         for step in range(3):
             for c in range(i, i_end):
-                out, at = _step(left, right, starts, c, step, True, outer, out, at)
+                at = _step(
+                    change, where, spans, holds, live, right_holds, right_live, c, step, True, outer, out, at
+                )  # fmt: skip
             for c in range(k, k_end):
-                out, at = _step(right, left, right_starts, c, step, False, outer, out, at)
+                at = _step(
+                    right, right_where, right_spans, right_holds, right_live, holds, live, c, step, False, outer,
+                    out, at,
+                )  # fmt: skip
         i, k = i_end, k_end
-    return out, at
+    return at
 
 
 ENTRIES = (_plant, _walk)
@@ -242,29 +244,31 @@ class JoinedPairs:
             return np.zeros((4, 0), np.int64)
         views = [given.view for given in inputs]
         layouts = [view.layout(key) for view, key in zip(views, self._keys, strict=True)]
-        left, right = (self._side(views, layouts, net[i], i) for i in (0, 1))
-        room = np.empty((4, 4 * sum(map(len, net)) + 16), np.int64)
-        out, count = _walk(left, right, layouts[0].starts, layouts[1].starts, self._of.outer, room)
-        return out[:, :count]
+        partners = [self._partners(views, layouts, net[i], i) for i in (0, 1)]
+        room = 4 * sum(map(len, net)) + 16
+        while True:
+            left, right = (_side(views[i], layouts[i], net[i], *partners[i]) for i in (0, 1))
+            out = np.empty((4, room), np.int64)
+            count = _walk(*left, *right, self._of.outer, out)
+            if count <= room:
+                return out[:, :count]
+            room = count
 
-    def _side(self, views: Sequence[BatchView], layouts: Sequence[Layout], net: NetChanges, i: int) -> Side:
-        """Return one input as the walk takes it."""
-        view, layout, other = views[i], layouts[i], layouts[1 - i]
-        group = np.append(layout.group, -1)[layout.slot]
-        live = np.zeros(2 << max(len(layout.version) - 1, 0).bit_length(), np.int32)
-        _plant(live, layout.slot, view.replay.rows)
+    def _partners(
+        self, views: Sequence[BatchView], layouts: Sequence[Layout], net: NetChanges, i: int
+    ) -> tuple[I64, I64]:
+        """Return where the other side's slots of the same key begin and end, of the groups that changes touch."""
+        layout, other = layouts[i], layouts[1 - i]
         versions = np.concatenate([net.before[net.before >= 0], net.after[net.after >= 0]])
-        touched = np.unique(group[versions])
-        touched = touched[touched >= 0]
+        slots = layout.slot[versions]
+        touched = distinct(layout.group[slots[slots >= 0]])[0]
+        found = self._seek(views, layouts, touched, i)
+        touched, found = touched[found >= 0], found[found >= 0]
         begin, end = np.zeros(len(layout.starts) - 1, np.int64), np.zeros(len(layout.starts) - 1, np.int64)
-        found = self._partners(views, layouts, touched, i)
-        there = found >= 0
-        begin[touched[there]], end[touched[there]] = other.starts[found[there]], other.starts[found[there] + 1]
-        return Side(
-            net.cause, net.before, net.after, layout.slot, group, layout.version.copy(), live, begin, end
-        )  # fmt: skip
+        begin[touched], end[touched] = other.starts[found], other.starts[found + 1]
+        return begin, end
 
-    def _partners(self, views: Sequence[BatchView], layouts: Sequence[Layout], groups: I64, i: int) -> I64:
+    def _seek(self, views: Sequence[BatchView], layouts: Sequence[Layout], groups: I64, i: int) -> I64:
         """Return the group of the other side that has the key of each group, -1 where there is none."""
         heads = layouts[i].version[layouts[i].starts[groups]]
         wanted, known = [], np.ones(len(groups), np.bool_)
@@ -274,7 +278,7 @@ class JoinedPairs:
             wanted.append(codes)
             known &= there
         ordering = views[1 - i].orderings[self._keys[1 - i]]
-        found = ordering.seek(layouts[1 - i], views[1 - i].replay, np.stack(wanted, axis=1).tolist())
+        found = ordering.seek(layouts[1 - i], views[1 - i].replay, np.stack(wanted, axis=1))
         return np.where(known, found, -1)
 
     def _last_said(self, inputs: Sequence[Input], said: I64) -> I64:
@@ -289,6 +293,19 @@ class JoinedPairs:
         last = np.ones(len(order), np.bool_)
         last[:-1] = (row[1:] != row[:-1]) | (cause[1:] != cause[:-1])
         return said[:, np.sort(order[last])]
+
+
+def _side(view: BatchView, layout: Layout, net: NetChanges, begin: I64, end: I64) -> Side:
+    """Return one input as the walk takes it."""
+    live = np.zeros(2 << max(len(layout.version) - 1, 0).bit_length(), np.int32)
+    _plant(live, layout.slot, view.replay.rows)
+    return Side(
+        change=np.stack([net.cause.astype(np.int64), net.before, net.after]),
+        where=np.stack([layout.slot, np.append(layout.group, -1)[layout.slot]]),
+        spans=np.stack([layout.starts[:-1], layout.starts[1:], begin, end]),
+        holds=layout.version.copy(),
+        live=live,
+    )
 
 
 def _entries(view: BatchView) -> I64:

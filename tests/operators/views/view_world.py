@@ -9,10 +9,12 @@ import numpy as np
 
 from catalog.schema.relation import Relation
 from catalog.schema.view import Stage
+from operators.channel_binding import KeptOrder
 from operators.views.operators import operator_of
 from operators.views.view_operator import Input, ViewOperator
 from shard.tables import Table
 from state.change_batch import ChangeBatch
+from tests.operators.watched import dumped, reopened
 from tests.oracle.naive_views import Row, Rows, Stored, recomputed
 
 Change = tuple[str, bytes, Row | None]
@@ -71,17 +73,18 @@ class ViewWorld:
     stages: Sequence[Stage]
     held: dict[str, Table] = field(default_factory=dict)
     operators: dict[str, ViewOperator] = field(default_factory=dict)
+    needed: dict[str, list[KeptOrder]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         relations = dict(self.tables) | {stage.relation.name: stage.relation for stage in self.stages}
         self.held = {name: Table(relation) for name, relation in relations.items()}
-        needed: dict[str, list] = {name: [] for name in relations}
+        self.needed = {name: [] for name in relations}
         for stage in self.stages:
             operator = operator_of(stage, [relations[name] for name in stage.operator.inputs])
             self.operators[stage.relation.name] = operator
             for name, orders in zip(stage.operator.inputs, operator.needs(), strict=True):
-                needed[name] += orders
-        for name, orders in needed.items():
+                self.needed[name] += orders
+        for name, orders in self.needed.items():
             self.held[name].order_by(orders)
         self._fill()
 
@@ -91,6 +94,12 @@ class ViewWorld:
             inputs = self._inputs(stage, {name: self._still(name) for name in stage.operator.inputs})
             made = self.held[stage.relation.name]
             made.commit(made.replay(self.operators[stage.relation.name].rows(inputs)))
+
+    def reopen(self) -> None:
+        """Go on with tables that are read from what these write."""
+        for name, table in self.held.items():
+            self.held[name] = reopened(table.relation, dumped(table))
+            self.held[name].order_by(self.needed[name])
 
     def _still(self, name: str) -> Input:
         return Input(self.held[name].still(), np.zeros(0, np.int32))

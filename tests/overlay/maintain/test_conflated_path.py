@@ -28,7 +28,7 @@ def test_steps_of_a_batch_are_told_together() -> None:
         table = store.slots
         done = transitions(slots, new, new > 0, table.value[slots], table.known[slots], table.n[slots])
         store.move(done.slots, done.value, done.known, table.n[done.slots])
-        latest.collect(slots, done, offset * 0, offset)
+        latest.collect(slots, done, np.full(len(slots), START, np.object_), offset * 0, offset)
     assert edge.position is not None
     latest.end(edge.position)
     latest.end(edge.position)
