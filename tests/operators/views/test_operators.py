@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.effort import deep_examples
 from tests.operators.views.stage_draws import draw_chain
-from tests.operators.views.view_draws import draw_batches, table
+from tests.operators.views.view_draws import draw_batches, draw_cause, table
 from tests.operators.views.view_world import ViewWorld
 
 TABLES = {"t": table("t"), "s": table("s")}
@@ -24,3 +24,13 @@ def test_chains(seed: int) -> None:
     world = ViewWorld(TABLES, draw_chain(rng, list(TABLES.values()), rng.randint(2, 6)))
     for causes in draw_batches(rng, TABLES, 4):
         world.play(causes)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_many_rows(seed: int) -> None:
+    """More rows and changes than small domains have, on tables that are read again between batches."""
+    rng = Random(seed)
+    world = ViewWorld(TABLES, draw_chain(rng, list(TABLES.values()), 4))
+    for _ in range(3):
+        world.play([draw_cause(rng, TABLES, 40) for _ in range(60)], each=False)
+        world.reopen()
