@@ -113,6 +113,8 @@ class SelectReader:
         if grouping is not None:
             relation = self._grouped(relation, where, grouping, items)
             conditions = having
+        if top is not None:
+            top.check_ties(relation, {} if grouping else {place.stage: place.sql for place in scope.all()})
         made = self._made(relation, conditions, items, top)
         return SelectPlan(made, _sql(items, from_sql, where, grouping, having, top), tuple(items))
 
@@ -252,7 +254,6 @@ class SelectReader:
             [*(i.typed for i in items if i.typed.sql != top.sql), *top.by, *(t for t, _, _ in top.order)]
         )
         source, name_of = self._computed(relation, needed, where)
-        top.check_ties(source, name_of)
         made = self._draft.top(source, *top.columns(name_of), top.k, RANK if ranked else None)
         shown = []
         for item in items:
@@ -268,7 +269,7 @@ def _in_order(groups: Sequence[Typed], items: Sequence[Item]) -> list[Typed]:
 
 
 def _distinct(needed: Sequence[Typed]) -> list[Typed]:
-    return list({one.sql: one for one in reversed(needed)}.values())[::-1]
+    return list({one.sql: one for one in needed}.values())
 
 
 def _aggregate(read: AggregateRead, name_of: Callable[[Typed], str]) -> Aggregate:

@@ -340,7 +340,9 @@ class _Reader:
             return Aggregate("count", None, (), "BIGINT")
         if name in ("latest", "max_by"):
             of, by = operands
-            key = [Field(place, self._scope.columns[place][1].type) for place in self._scope.key or ()]
+            key: list[Expression] = [
+                Field(place, self._scope.columns[place][1].type) for place in self._scope.key or ()
+            ]
             return Aggregate("latest", of, (by, *(key or [of])), of.type)
         [of] = operands
         if name == "sum":
