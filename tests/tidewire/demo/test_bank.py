@@ -10,6 +10,7 @@ from catalog.query.compiler import Compiler
 from catalog.schema.catalog import Catalog
 from catalog.schema.ddl import apply_ddl
 from connectors.json.writer import encode_key, encode_row
+from tests.tidewire.demo.told import Told
 from tidewire.client.records import At, Delivery
 from tidewire.demo.bank import DDL, FAMILIES, OnlyZero, bank_story, questions, transfer_events
 
@@ -68,3 +69,13 @@ def test_only_zero_holds_while_a_total_was_told_and_no_other(delivery: Delivery,
     assert not claim.holds, "nothing was told"
     claim.told(delivery)
     assert claim.holds is holds
+
+
+def test_whoever_asks_for_the_total_is_told_of_0_after_every_transfer() -> None:
+    story = bank_story(120, 12, 0)
+    told = Told(story)
+    report = told.judged()
+    assert report.clean and report.unjudged == 0 and report.publications == 120, report.faults
+    assert story.claim.holds
+    counted = Counter(delivery.id for delivery in told.told)
+    assert counted["0000 the total"] == counted["0003 the total of all balances"] > 100

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import Counter, defaultdict
+from dataclasses import replace
 from decimal import Decimal
 from importlib.util import find_spec
 from typing import Any
@@ -14,6 +15,7 @@ from catalog.query.compiler import Compiler
 from catalog.schema.catalog import Catalog
 from catalog.schema.ddl import apply_ddl
 from connectors.json.writer import encode_key, encode_row
+from tests.tidewire.demo.told import Told
 from tests.tidewire.demo.watched import PACE
 from tidewire.demo.cheapest import DDL, FAMILIES, cheapest_story, fares, questions, sale_events
 from tidewire.demo.flights import FIRST_DAY, DataMissing
@@ -77,6 +79,15 @@ def test_rows_fit_the_tables_and_questions_compile() -> None:
     compiler = Compiler(catalog)
     shapes = {compiler.compile(sql).region.shape for sql in story.asked.values()}
     assert len(story.asked) == 500 and len(shapes) == len(FAMILIES)
+
+
+def test_what_is_told_of_the_cheapest_is_right() -> None:
+    story = cheapest_story(1, 20, PACE)
+    told = Told(replace(story, events=story.events[:600]))
+    report = told.judged()
+    assert report.clean and report.unjudged == 0 and report.publications == 600, report.faults
+    heard = {int(delivery.id[:4]) % len(FAMILIES) for delivery in told.told if delivery.kind == "change"}
+    assert heard == {*range(len(FAMILIES))}, "somebody of each family"
 
 
 def test_the_same_sale_and_questions_in_each_run(sale: list[Event]) -> None:
