@@ -29,7 +29,7 @@ class Publisher:
         self._stopped = threading.Event()
         self._failure: Exception | None = None
 
-    def run(self, show: Callable[[str], None]) -> None:
+    def run(self, show: Callable[[str], object]) -> None:
         """Publish everything; `show` is called several times a second with how far the story is."""
         thread = threading.Thread(target=self._publish, daemon=True)
         thread.start()

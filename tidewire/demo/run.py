@@ -12,6 +12,7 @@ from connectors.kafka.properties import KafkaProperties
 from connectors.topics import Topics
 from state.errors import TidewireError
 from tidewire.client.client import Client
+from tidewire.demo.coming_forward import ComingForward
 from tidewire.demo.kills import Kills
 from tidewire.demo.publisher import STEP_SECONDS, Publisher
 from tidewire.demo.story import Story
@@ -24,15 +25,8 @@ from tidewire.verification.compare.report import Report
 from tidewire.verification.reading import verify_kafka
 
 _START_SECONDS = 420.0
-_CATCH_UP_SECONDS = 120.0
+_SUBSCRIBE_SECONDS = 120.0
 _PATIENCE_SECONDS = 60.0
-
-
-class NotCaughtUp(TidewireError):
-    """The engine or an edge did not cover everything that was published."""
-
-    code = "demo_behind"
-    retry_helps = True
 
 
 def run_demo(settings: Settings, story: Story, view: View, say: Callable[[str], None]) -> tuple[Seen, Report]:
@@ -75,9 +69,15 @@ def _show(
     watch.start()
     say(f"publishing {story.about}, {story.pace.about}")
     with view, Kills(directory, watch, story.kills, len(story.events)) as kills:
-        publisher = Publisher(catalog, story.events, story.pace, watch, Producer(properties))
-        publisher.run(lambda clock: view.show(clock, watch))
-        _catch_up(watch, kills, lambda: view.show("all is over", watch))
+        progress = ComingForward(watch, kills)
+
+        def show(clock: str) -> bool:
+            view.show(clock, watch)
+            return progress.over()
+
+        Publisher(catalog, story.events, story.pace, watch, Producer(properties)).run(show)
+        while not show("all is published"):
+            time.sleep(STEP_SECONDS)
     seen = watch.seen()
     watch.stop()
     say("verifying: every delivery is recomputed by DuckDB")
@@ -86,27 +86,13 @@ def _show(
 
 def _subscribe(client: Client, asked: Mapping[str, str], say: Callable[[str], None]) -> None:
     began = time.monotonic()
-    acks = client.subscribe_all(asked, timeout=_CATCH_UP_SECONDS)
+    acks = client.subscribe_all(asked, timeout=_SUBSCRIBE_SECONDS)
     refused = [ack for ack in acks.values() if ack.status != "live"]
     if refused:
         raise TidewireError(
             f"{len(refused)} subscription(s) were refused, `{refused[0].id}` first: {refused[0].message}"
         )
     say(f"{len(acks):,} subscriptions are live after {time.monotonic() - began:.1f} s")
-
-
-def _catch_up(watch: Watch, kills: Kills, show: Callable[[], None]) -> None:
-    """Wait until all kills have fallen and everything is covered and told, for so long after the last one."""
-    until = time.monotonic() + _CATCH_UP_SECONDS
-    while not (kills.over() and watch.complete()):
-        if watch.failure is not None:
-            raise watch.failure
-        if not kills.over():
-            until = time.monotonic() + _CATCH_UP_SECONDS
-        if time.monotonic() > until:
-            raise NotCaughtUp(f"{watch.seen().lag} publications are in no batch after {_CATCH_UP_SECONDS:g} s.")
-        show()
-        time.sleep(STEP_SECONDS)
 
 
 def _remove(home: Path) -> None:
