@@ -47,6 +47,7 @@ from benchmarks import (
     several_edges,
     shard_cost,
     summaries,
+    view_cost,
     whole_rate,
 )
 from benchmarks.bench import QUICK, Bench, Sizes
@@ -66,6 +67,7 @@ PARTS: dict[str, Callable[[Bench], Mapping[str, Any]]] = {
     "join_shard": lambda bench: join_shard_cost.measure(bench.sizes.rows),
     "join_chain": lambda bench: join_cost.measure(bench.sizes.subscriptions, bench.sizes.crowd),
     "join_traffic": lambda bench: join_traffic.measure(bench.sizes.subscriptions),
+    "view": lambda bench: view_cost.measure(bench.sizes.rows),
     "deliveries": deliveries.measure,
     "shard": lambda bench: shard_cost.measure(bench.sizes.rows, bench.sizes.subscriptions, bench.sizes.batch),
     "summaries": lambda bench: summaries.measure(),

@@ -10,7 +10,8 @@
 A group is told once a cause, and only if its row differs. AVG is the double nearest to the exact quotient; a SUM of
 doubles is the nearest to the exact sum, and NULL beyond all doubles.
 
-Cost: O(n), 30 ns a row, to lay the orders out and sum the rows up; 1 us a change (`group_walk.py`).
+Cost: O(n), 10 ns a row, to lay the orders out, and 10 ns a row of the groups that are touched; 0.5 us a change
+(`group_walk.py`).
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from operators.channel_binding import KeptOrder
 from operators.exact_sums import Limbs, totals_of
 from operators.exact_units import double_of_units, units_of_one
 from operators.views.as_inserts import as_inserts
-from operators.views.group_walk import Measures, Told, number_groups, walk
+from operators.views.group_walk import Measures, Told, touched_groups, walk
 from operators.views.made_changes import MadeColumn, made_changes
 from operators.views.net_changes import NetChanges
 from operators.views.row_keys import group_keys
@@ -98,14 +99,15 @@ class GroupRows:
     def _changes(self, given: Input, least: int) -> ChangeBatch:
         """Return what is told of groups, the first `least` answers in any case."""
         view, net = given.view, NetChanges.of(given)
-        group, starts = self._groups(view)
+        change = net.columns
+        group, spans = self._groups(view, change)
         limbs, limb, summed = self._limbs(view)
         heaps, extremes = self._heaps(), list(self._extremes.values())
         of = Measures(
             codes=view.replay.codes,
             valid=view.replay.valid,
             group=group,
-            starts=starts,
+            spans=spans,
             counted=np.array(self._counted, np.int64),
             limbs=limbs,
             limb=limb,
@@ -115,12 +117,12 @@ class GroupRows:
             extreme=_columns([(heaps.index((each.order, each.ordered)), each.last, each.column) for each in extremes]),
         )
         number = any(each.column is None for each in self._aggregates)
-        told = walk(of, net, view.replay.rows, not self._by, number, least)
+        told = walk(of, change, view.replay.rows, not self._by, number, least)
         return self._made(view, of, told, summed)
 
     def _made(self, view: BatchView, of: Measures, told: Told, summed: dict[int, _Summed]) -> ChangeBatch:
         used, place = distinct_numbers(told.group)
-        heads = view.ranks(self._orders[0]).version[of.starts[used]] if self._by else used
+        heads = view.ranks(self._orders[0]).version[of.spans[0][used]] if self._by else used
         keys = [RowValues.of_column(view, column, heads) for column in self._by]
         named = group_keys([(each.codes, each.valid, each.flat_texts()) for each in keys], len(used))
         rows = heads[place]
@@ -157,12 +159,12 @@ class GroupRows:
         """Return orders of which a first or last row is wanted, each with the column that such a row must have."""
         return list(dict.fromkeys((each.order, each.ordered) for each in self._extremes.values()))
 
-    def _groups(self, view: BatchView) -> tuple[I64, I64]:
-        """Return the group of each version, and the first slot of each group, with the end behind."""
-        ordered = view.ranks(self._orders[0]).version if self._orders else np.zeros(0, np.int64)
-        if not self._by:
-            return np.zeros(view.replay.codes.shape[1], np.int64), np.array([0, len(ordered)])
-        return number_groups(view.replay.codes, view.replay.valid, np.array(self._by, np.int64), ordered)
+    def _groups(self, view: BatchView, change: I64) -> tuple[I64, I64]:
+        """Return the group of each version, and where the slots of each group begin and end."""
+        if self._by:
+            return touched_groups(view, self._by, view.ranks(self._orders[0]), change)
+        slots = len(view.ranks(self._orders[0]).version) if self._orders else 0
+        return np.zeros(view.replay.codes.shape[1], np.int64), np.array([[0], [slots]])
 
     def _limbs(self, view: BatchView) -> tuple[I64, I64, dict[int, _Summed]]:
         """Return a matrix of values, which of its rows are summed up, and where the sums of a column stand."""

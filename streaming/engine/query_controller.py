@@ -239,7 +239,7 @@ class QueryController:
         if context.catalogs.version == context.sidecar.announced:
             return False
         if changes_groups(before, newest):
-            return before.relations != newest.relations or context.births.due()
+            return _is_urgent(before, newest) or context.births.due()
         context.sidecar.announced = context.catalogs.version
         context.checkpoint.store(context.sidecar)
         self._due.pop("idle", None)
@@ -336,6 +336,12 @@ class QueryController:
 def _as_record(topics: Topics, gap: Trimmed) -> OutRecord:
     key = f"trimmed/{gap.topic}/{gap.partition}"
     return OutRecord(topics.engines, 0, key.encode(), msgspec.json.encode(gap))
+
+
+def _is_urgent(before: Catalog, newest: Catalog) -> bool:
+    """Whether a version changes tables, or views that need no new cell: nobody waits longer than it takes for those."""
+    views = before.views != newest.views and not created_cells(before, newest)
+    return before.relations != newest.relations or views
 
 
 def _own(topics: Topics) -> tuple[str, ...]:
