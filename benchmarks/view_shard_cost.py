@@ -54,7 +54,7 @@ class Engine:
         catalog = catalog_of(*CASES[name].views)
         self._placement = Placement.of(catalog)
         self._specs = {group: self._spec(catalog, group) for group in self._placement.groups}
-        self._states: dict[str, bytes | None] = {}
+        self.states: dict[str, bytes | None] = {}
         self._batch = 0
         self.run(loaded)
         asked = [*audience.registrations(TOPICS, 0, catalog.relations["stock"], PARTITIONS)]
@@ -64,7 +64,7 @@ class Engine:
             homes[self._placement.of_registration(record.key) or ""].append(record)
         for group, records in homes.items():
             registered = [raw(records, TOPICS.registrations)]
-            self._states[group] = process_group(self._specs[group], 1, self._states[group], registered).state
+            self.states[group] = process_group(self._specs[group], 1, self.states[group], registered).state
         self._batch += 1
 
     def _spec(self, catalog: Catalog, group: str) -> GroupSpec:
@@ -77,8 +77,8 @@ class Engine:
         for group, spec in self._specs.items():
             topics = self._placement.topics(group).values()
             records = [unwrap(parcel, topic) for topic in topics for parcel in parcels[topic]]
-            result = process_group(spec, self._batch, self._states.get(group), records)
-            self._states[group] = result.state
+            result = process_group(spec, self._batch, self.states.get(group), records)
+            self.states[group] = result.state
             for frame in frames(result.out, PARCEL):
                 to_arrow(frame)
         self._batch += 1

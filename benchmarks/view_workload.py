@@ -1,7 +1,7 @@
 """The stocks of `stock_workload` in sectors, and views on them: one that groups, and three levels over two tables.
 
     CREATE TABLE stock (symbol VARCHAR PRIMARY KEY, sector INTEGER, risk DOUBLE, price INTEGER)
-    CREATE TABLE sector (sector INTEGER PRIMARY KEY, region INTEGER, worth BIGINT)
+    CREATE TABLE sector (sector INTEGER PRIMARY KEY, region INTEGER, worth INTEGER)
 
 Fifty stocks are in a sector, ten sectors in a region; prices are in cents. One publication in twenty gives a sector
 another worth, the others move the price of a stock, which changes the sums of its sector, and so what is left there:
@@ -29,7 +29,7 @@ STOCK = (
     "CREATE TABLE stock (symbol VARCHAR PRIMARY KEY, sector INTEGER, risk DOUBLE, price INTEGER) "
     "WITH ('topic'='{topic}')"
 )
-SECTOR = "CREATE TABLE sector (sector INTEGER PRIMARY KEY, region INTEGER, worth BIGINT) WITH ('topic'='{topic}')"
+SECTOR = "CREATE TABLE sector (sector INTEGER PRIMARY KEY, region INTEGER, worth INTEGER) WITH ('topic'='{topic}')"
 BY_SECTOR = (
     "CREATE VIEW by_sector AS SELECT sector, MIN(price) AS low, MAX(price) AS high, COUNT(*) AS n, "
     "SUM(price) AS total FROM stock GROUP BY sector"
@@ -43,6 +43,8 @@ BEST = (
     "QUALIFY ROW_NUMBER() OVER (PARTITION BY region ORDER BY rest DESC, sector) <= 3"
 )
 LEVELS = (BY_SECTOR, LEFT, BEST)
+TABLES = ("stock", "sector")
+"""Their names, and those of their topics where none is given."""
 STOCKS_OF_A_SECTOR = 50
 SECTORS_OF_A_REGION = 10
 OF_SECTORS = 20
@@ -116,10 +118,10 @@ class SectorMarket(Market):
         return OutRecord(self.relation.topic, None, key.encode(), value.encode())
 
 
-def asked_ranges(count: int, values: int, seed: int = 3) -> list[tuple[int, int]]:
-    """Return `count` ranges of numbers below `values`, as wide as one to all of them, evenly over the magnitudes."""
+def asked_ranges(count: int, values: int, widest: int | None = None, seed: int = 3) -> list[tuple[int, int]]:
+    """Return `count` ranges of numbers below `values`, one to `widest` of them, evenly over the magnitudes."""
     source = np.random.default_rng(seed)
-    width = np.exp(source.uniform(0, np.log(values), count)).astype(np.int64)
+    width = np.exp(source.uniform(0, np.log(widest or values), count)).astype(np.int64)
     lo = source.integers(0, values - width + 1)
     return list(zip(lo.tolist(), (lo + width - 1).tolist(), strict=True))
 
