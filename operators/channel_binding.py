@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import cast
 
 from catalog.query.channel import Channel
 from state.errors import TidewireError
@@ -13,6 +15,23 @@ from state.rank_order import RankKey
 
 OrderingKey = tuple[tuple[int, ...], int | None]
 """Equality columns and range column of an ordering (state/ordering.py)."""
+KeptOrder = OrderingKey | RankKey
+"""An ordering, which leaves rows with NULLs out, or a rank order (state/rank_order.py), which has all."""
+
+
+def orderings_of(orders: Iterable[KeptOrder]) -> list[OrderingKey]:
+    """Return those that are orderings."""
+    return [cast(OrderingKey, key) for key in orders if not _is_rank(key)]
+
+
+def ranks_of(orders: Iterable[KeptOrder]) -> list[RankKey]:
+    """Return those that are rank orders."""
+    return [cast(RankKey, key) for key in orders if _is_rank(key)]
+
+
+def _is_rank(key: KeptOrder) -> bool:
+    """Whether this is a rank order: its members are tuples all of them, where an ordering's second is a number."""
+    return all(isinstance(member, tuple) for member in key)
 
 
 class ChannelError(TidewireError):

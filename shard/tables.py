@@ -29,10 +29,11 @@ from catalog.schema.relation import Column, Relation
 from catalog.types.column_type import ColumnType, Kind
 from operators import range_best, range_extremum, range_questions, row_images
 from operators.batch_view import BatchView
-from operators.channel_binding import ChannelBinding, OrderingKey
+from operators.channel_binding import ChannelBinding, KeptOrder, OrderingKey, orderings_of, ranks_of
 from operators.channel_kinds import bind
 from operators.operator import Answers, Outcome
 from operators.reply import Rows
+from operators.views import warming
 from state import (
     a2b_tree,
     best_tree,
@@ -69,7 +70,9 @@ class _Listening(msgspec.Struct, frozen=True, omit_defaults=True):
 class Table:
     """Rows and orderings of one relation, or of one bucket of it, with the channels listened to."""
 
-    __slots__ = ("_besides", "_bindings", "_net", "_orderings", "_ranks", "_rows", "_sorted", "relation")
+    __slots__ = (
+        "_besides", "_bindings", "_net", "_orderings", "_ranks", "_ranks_besides", "_rows", "_sorted", "relation"
+    )  # fmt: skip
 
     def __init__(self, relation: Relation) -> None:
         self.relation = relation
@@ -78,6 +81,7 @@ class Table:
         self._ranks: dict[RankKey, RankOrder] = {}
         self._bindings: dict[Channel, ChannelBinding] = {}
         self._besides: set[OrderingKey] = set()
+        self._ranks_besides: set[RankKey] = set()
         self._net: Net | None = None
         self.begin()
 
@@ -100,6 +104,11 @@ class Table:
     def orderings(self) -> int:
         """How many orderings are kept for the channels, be it by a range or by an ORDER BY."""
         return len(self._orderings) + len(self._ranks)
+
+    @property
+    def besides(self) -> set[KeptOrder]:
+        """The orderings and rank orders that are kept for others than channels."""
+        return {*self._besides, *self._ranks_besides}
 
     @property
     def moved_partitions(self) -> int:
@@ -125,12 +134,17 @@ class Table:
             self._bindings.pop(channel, None)
         self._drop_unneeded()
 
-    def order_by(self, keys: Collection[OrderingKey]) -> None:
-        """Keep just these orderings besides those of the channels. Cost: O(n log n) for each new one.
+    def order_by(self, keys: Collection[KeptOrder]) -> None:
+        """Keep just these orderings and rank orders besides those of the channels. Cost: O(n log n) for each new one.
 
-        They are written with the rest, and dropped unless they are asked for again once it is read.
+        Texts of a rank order's columns are ranked. All are written with the rest; orderings are dropped unless they are
+        asked for again once it is read, rank orders stay until another call says otherwise, since numbers of texts
+        follow from what is ranked.
         """
-        self._besides = {*keys}
+        besides = {*orderings_of(keys)}, {*ranks_of(keys)}
+        if besides == (self._besides, self._ranks_besides):
+            return
+        self._besides, self._ranks_besides = besides
         self._arrange(self._ranked())
         self._drop_unneeded()
 
@@ -148,11 +162,16 @@ class Table:
         needed: the columns of rows that somebody must know.  viewed: whether images are told.
         """
         view = self.replay(changes)
+        outcome = self.outcome(view, needed, viewed)
+        self.commit(view)
+        return outcome
+
+    def outcome(self, view: BatchView, needed: Sequence[str] = (), viewed: bool = False) -> Outcome:
+        """Return what `apply` does, of what `replay` made of the changes; it is to be committed then."""
         outcome = Outcome(range_questions.messages(view, self._bindings))
         if viewed:
             outcome.images = row_images.find(view, needed)
         outcome.best = range_best.find(view, self._bindings, needed)
-        self.commit(view)
         return outcome
 
     def still(self) -> BatchView:
@@ -182,12 +201,13 @@ class Table:
     def delta(self) -> Sections:
         """Return what has happened since `begin`, as named sections. Cost: O(changes)."""
         rows = self._rows.delta(self._net or Net.nothing())
-        listening = msgspec.json.encode(_Listening(list(self.channels), []))
+        listening = msgspec.json.encode(_Listening(list(self.channels), [], sorted(self._ranks_besides)))
         return {"listening": listening, "sorted": np.array(sorted(self._sorted), np.int32), **rows.sections()}
 
     def take_over(self, delta: Mapping[str, Section]) -> None:
         """Do what `delta` says, as the table did that returned it. Cost: as `listen` and `apply`."""
         self._bindings = _bindings(self.relation, delta)
+        self._ranks_besides = {*_listening(delta).ranks}
         texts = _texts(self.relation)
         decimals = {i: self.relation.columns[i].type.kind is Kind.DECIMAL for i in np.asarray(delta["sorted"]).tolist()}
         self._arrange(decimals | self._ranked())
@@ -213,6 +233,7 @@ class Table:
         table = cls(relation)
         table._rows = RowStore.from_sections(len(relation.columns), _texts(relation), sections)
         table._bindings = _bindings(relation, sections)
+        table._ranks_besides = {*_listening(sections).ranks} - table._needed_ranks()
         table._rows.ranked = table._ranked()
         for i, key in enumerate(_listening(sections).orderings):
             if _ORDER.format(i) in sections:
@@ -221,6 +242,7 @@ class Table:
                 table._orderings[key] = Ordering.of(*key, table._rows.still())
         for i, rank in enumerate(_listening(sections).ranks):
             table._ranks[rank] = RankOrder(rank, np.array(sections[_RANKS.format(i)], np.int32))
+        table._besides = table._orderings.keys() - table._needed()
         return table
 
     def has_all_columns(self, sections: Mapping[str, Section]) -> bool:
@@ -273,13 +295,16 @@ class Table:
         return self._besides.union(key for bound in self._bindings.values() for key in bound.orderings)
 
     def _needed_ranks(self) -> set[RankKey]:
-        return {bound.rank for bound in self._bindings.values() if bound.rank}
+        return self._ranks_besides.union(bound.rank for bound in self._bindings.values() if bound.rank)
 
     def _ranked(self) -> dict[int, bool]:
-        """Return the text columns that the channels order by, and whether their texts are decimals."""
-        return dict(
-            sorted((column, kind) for bound in self._bindings.values() for column, kind in bound.ranked.items())
-        )
+        """Return the text columns that something orders by, and whether their texts are decimals."""
+        ranked = {column: kind for bound in self._bindings.values() for column, kind in bound.ranked.items()}
+        for column in {column for rank in self._ranks_besides for column, _, _ in rank}:
+            type_ = self.relation.columns[column].type
+            if not type_.coded:
+                ranked[column] = type_.kind is Kind.DECIMAL
+        return dict(sorted(ranked.items()))
 
 
 def warm() -> None:
@@ -308,8 +333,9 @@ def warm() -> None:
     table.first([Region(best, group_key(("h",)))])
     table.snapshot([*(Region(shape, group_key(("h",))) for shape in shapes), Region(ranked, b"[]", b"", b"\xff")])
     key_runs.key_runs(table.stored.still().codes, (0,), np.zeros(1, np.int32), np.zeros((1, 1), np.int64))
+    warming.warm()
     modules = (byte_table, text_rank, row_store, ordering, key_runs, a2b_tree, rank_order, best_tree, version_pairs)
-    for kernel in (kernel for module in modules for kernel in module.ENTRIES):
+    for kernel in (kernel for module in (*modules, *warming.KERNELS) for kernel in module.ENTRIES):
         if isinstance(kernel, Dispatcher):
             kernel.disable_compile()
 

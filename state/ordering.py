@@ -308,17 +308,19 @@ class Ordering:
             begins[1:] |= code[1:] != code[:-1]
         return np.append(np.flatnonzero(begins), len(heads))
 
-    def seek(self, layout: Layout, replay: Replay, wanted: Sequence[Sequence[int]], firsts: I64 | None = None) -> I64:
-        """Return the group number of each tuple of equality codes, -1 for groups without a slot.
+    def seek(
+        self, layout: Layout, replay: Replay, wanted: Sequence[Sequence[int]] | I64, firsts: I64 | None = None
+    ) -> I64:
+        """Return the group number of each tuple (or row) of equality codes, -1 for groups without a slot.
 
         With `firsts` (what `bundles` returned), the bundle of each tuple, which may be shorter then.
         Cost: O(log n) each.
         """
-        width = len(wanted[0]) if wanted else 0
+        width = len(wanted[0]) if len(wanted) else 0
         out = np.empty(len(wanted), np.int64)
         starts = layout.starts if firsts is None else layout.starts[firsts]
         heads = layout.version[starts[:-1]]
-        codes = np.array(wanted, np.int64).reshape(len(wanted), width)
+        codes = np.array(wanted, np.int64, order="C").reshape(len(wanted), width)
         _seek(replay.codes, np.array(self.equal[:width], np.int64), heads, codes, out)
         return out
 

@@ -169,6 +169,10 @@ class RowStore:
         """Return the primary key of row number `row`."""
         return self._keys.strings[row]
 
+    def keys_of(self, entries: I32 | I64) -> Strings:
+        """Return the primary keys of entries (`Replay`). Cost: 1 ns a byte."""
+        return self._keys.strings.take(entries)
+
     def find(self, keys: Sequence[bytes]) -> I32:
         """Return the row number of each primary key, -1 where there is none. Cost: O(n + keys)."""
         return self._keys.look_up(Strings.of(keys))

@@ -82,6 +82,7 @@ class Settings(BaseSettings):
     shard_orderings: int = Field(ge=1, le=1_000_000, description="a whole number from 1 to 1000000")
     shard_state_mb: int = Field(ge=1, le=2_000, description="a whole number of megabytes from 1 to 2000")
     joins_on_demand: bool = Field(description="true or false")
+    cell_seconds: float = Field(ge=0, le=3_600, description="seconds, from 0 to 3600")
     answer_rows: int = Field(ge=1, le=1_000_000, description="a whole number from 1 to 1000000")
     answer_bytes: int = Field(ge=1_000, le=256_000_000, description="a whole number from 1000 to 256000000")
     log_seconds: int = Field(ge=0, le=3600, description="a whole number of seconds up to 3600; 0 keeps no log")

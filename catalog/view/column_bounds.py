@@ -99,11 +99,11 @@ def bound_of_constant(constant: Constant) -> Bound | None:
 
 def _of_aggregate(kind: str, column: str | None, bounds: Bounds, names: dict[str, int]) -> Bound | None:
     argument = None if column is None else bounds[names[column]]
-    if kind == "count":
+    if kind == "COUNT":
         return COUNTED
-    if kind == "avg" or argument is None:
+    if kind == "AVG" or argument is None:
         return None
-    return argument.summed() if kind == "sum" else argument
+    return argument.summed() if kind == "SUM" else argument
 
 
 def _united(bounds: Sequence[Bound | None]) -> Bound | None:

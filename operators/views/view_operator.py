@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from operators.batch_view import BatchView
-from operators.channel_binding import OrderingKey
+from operators.channel_binding import KeptOrder
 from state.change_batch import I32, ChangeBatch
 
 
@@ -32,8 +32,8 @@ class Input:
 class ViewOperator(Protocol):
     """One operator, bound to the relations that it reads and the one that it makes."""
 
-    def needs(self) -> tuple[tuple[OrderingKey, ...], ...]:
-        """Return by input the orderings that its table must keep."""
+    def needs(self) -> tuple[tuple[KeptOrder, ...], ...]:
+        """Return by input the orderings and rank orders that its table must keep (`Table.order_by`)."""
         ...
 
     def changes(self, inputs: Sequence[Input]) -> ChangeBatch:
@@ -45,5 +45,8 @@ class ViewOperator(Protocol):
         ...
 
     def rows(self, inputs: Sequence[Input]) -> ChangeBatch:
-        """Return the view's rows as they are before the batch, each as an insert of cause 0. Cost: O(n log n)."""
+        """Return the view's rows as they are before the batch, each as an insert of cause 0. Cost: O(n log n).
+
+        The inputs' tables keep what is needed already, since texts are told apart by what they are ranked by.
+        """
         ...

@@ -14,8 +14,8 @@ Killed anywhere, the next start does the same: until 4 the version is not entere
 second record under 5 does as little as the first. A seed counts until the cell has a state of the same birth
 (`shard/group.py`), so a cell that was dropped and is created again begins with a new one.
 
-A start of the query stops all shards for some seconds. So what changes nothing but cells waits until `CELL_SECONDS`
-after the last start for cells, and then comes all together.
+A start of the query stops all shards for some seconds. So what changes nothing but cells waits until `seconds` after
+the last start for cells, and then comes all together.
 """
 
 from __future__ import annotations
@@ -50,7 +50,9 @@ MakeSeed = Callable[[Cell, Catalog, Mapping[str, bytes]], bytes]
 
 @dataclass
 class CellBirths:
-    """Brings cells to life. *Cost*: reading states takes 1-3 s, whatever is read; all else is small."""
+    """Brings cells to life. `seconds`: see the module's header.
+
+    *Cost*: reading states takes 1-3 s, whatever is read; all else is small."""
 
     cluster: Cluster
     topics: Topics
@@ -59,11 +61,12 @@ class CellBirths:
     catalogs: CatalogTopic
     read_groups: ReadGroups
     make_seed: MakeSeed
+    seconds: float = CELL_SECONDS
     _attempted: float = field(default=float("-inf"), init=False)
 
     def due(self) -> bool:
         """Whether the query may be started anew for cells alone."""
-        return time.monotonic() >= self._attempted + CELL_SECONDS
+        return time.monotonic() >= self._attempted + self.seconds
 
     def attempted(self) -> None:
         """Note that the query is started anew for cells now, be it that it comes to nothing."""

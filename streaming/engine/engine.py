@@ -34,7 +34,7 @@ from streaming.checkpoint.checkpoint import Checkpoint, Sidecar
 from streaming.checkpoint.commit_interval import commit_seconds
 from streaming.checkpoint.files import Files, open_files
 from streaming.checkpoint.generation import Generations
-from streaming.engine.cell_births import CellBirths
+from streaming.engine.cell_births import CELL_SECONDS, CellBirths
 from streaming.engine.query_controller import EngineContext, QueryController, Versions
 from streaming.engine.rebuild import NothingToRebuildError, prepare, read_seed, untouched
 from streaming.engine.stored_state import read_groups
@@ -70,6 +70,7 @@ class EngineConfig:
         local_dir: where Spark keeps its working files.
         log: where and how often publications are logged; None: not at all.
         registry: the schema registry of tables that say so.
+        cell_seconds: the least time between two starts of the query for cells.
     """
 
     kafka: KafkaProperties
@@ -85,6 +86,7 @@ class EngineConfig:
     local_dir: Path | None = None
     log: LogConfig | None = None
     registry: Registry | None = None
+    cell_seconds: float = CELL_SECONDS
 
     @property
     def session(self) -> SessionConfig:
@@ -209,7 +211,9 @@ class Engine:
             writer=self._progress_writer(cluster, checkpoint, topics, partitions, sidecar.epoch),
             watch=ClaimWatch(cluster, topics, sidecar),
             opening=EpochOpening(cluster, checkpoint, topics, partitions),
-            births=CellBirths(cluster, topics, checkpoint, sidecar, catalogs, read, seed_of_cell),
+            births=CellBirths(
+                cluster, topics, checkpoint, sidecar, catalogs, read, seed_of_cell, self._config.cell_seconds
+            ),
             commit_seconds=commit_seconds(checkpoint.uri),
             checks=checks,
         )

@@ -96,7 +96,7 @@ class World:
             for name in ("take_over", "max_offsets", "checkpoint", "log", "registry")
             if name in options
         }
-        settings = {"checkpoint": str(self.checkpoint)} | settings
+        settings = {"checkpoint": str(self.checkpoint), "cell_seconds": 0.0} | settings
         config = EngineConfig(self.kafka, topics=self.topics, **settings)
         running = RunningEngine(Engine(config, self._spark, **{"process": tally} | options))
         self._engines.append(running)

@@ -74,5 +74,6 @@ def engine(
         local_dir=folder,
         log=log if settings.log_seconds else None,
         registry=settings.schema_registry,
+        cell_seconds=settings.cell_seconds,
     )
     run_service(Engine(made).run)

@@ -89,7 +89,7 @@ class _Stacks:
 
     def _start(self) -> SharedStack:
         self._started += 1
-        settings = load_settings(data_dir=self._folder / str(self._started), broker_port=0, http_port=0)
+        settings = load_settings(data_dir=self._folder / str(self._started), broker_port=0, http_port=0, cell_seconds=0)
         status = self._block.enter_context(running_stack(settings))
         watch = StackWatch(status, DataDirectory(settings.data_dir))
         self._block.callback(watch.close)

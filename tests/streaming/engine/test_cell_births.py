@@ -177,9 +177,9 @@ def test_while_a_batch_is_under_way_versions_up_to_the_first_with_a_new_cell_are
     assert world.births.enterable(before) == 4
 
 
-def test_cells_alone_come_some_time_after_those_before_them(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cells_alone_come_some_time_after_those_before_them(world: World) -> None:
     assert world.births.due()
     world.births.attempted()
     assert not world.births.due()
-    monkeypatch.setattr(cell_births, "CELL_SECONDS", 0.0)
+    world.births.seconds = 0.0
     assert world.births.due()

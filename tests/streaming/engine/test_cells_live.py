@@ -31,9 +31,8 @@ PAIR = cell_name(["filing", "quote"])
 
 
 @pytest.fixture
-def tables(world: World, monkeypatch: pytest.MonkeyPatch) -> Catalog:
+def tables(world: World) -> Catalog:
     """Two tables of one partition, declared and announced by nobody yet."""
-    monkeypatch.setattr(cell_births, "CELL_SECONDS", 0.0)
     world.make("quote")
     world.make("filing")
     statements = [

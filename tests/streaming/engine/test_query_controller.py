@@ -16,7 +16,7 @@ from connectors.topics import Topics
 from operators.control import Offsets, Progress, RegisterAll
 from streaming.checkpoint.checkpoint import Checkpoint
 from streaming.checkpoint.files import LocalFiles
-from streaming.engine import cell_births, query_controller
+from streaming.engine import query_controller
 from streaming.engine.cell_births import CellBirths
 from streaming.engine.query_controller import EngineContext, QueryController, Versions
 from streaming.engine.stored_state import StoredGroup
@@ -337,7 +337,7 @@ def test_where_there_is_no_gap_the_query_goes_on_without_the_cell(
     commit(stage.folder, 1)
     threading.Event().wait(0.2)
     assert len(stage.runs) == 2, "not tried again at once"
-    monkeypatch.setattr(cell_births, "CELL_SECONDS", 0.0)
+    stage.births.seconds = 0.0
     assert PAIR in stage.run(3).seeds
     eventually(lambda: stage.announced() == 2)
 
@@ -363,14 +363,14 @@ def test_an_engine_that_died_amid_a_batch_runs_it_before_a_cell_comes(
         later.stop()
 
 
-def test_cells_that_wait_come_together(stage: Stage, joined: Query, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cells_that_wait_come_together(stage: Stage, joined: Query) -> None:
     stage.declare("CREATE JOIN s, u")
     stage.run(2)
     stage.declare("CREATE JOIN s")
     stage.declare("CREATE JOIN u")
     threading.Event().wait(0.2)
     assert len(stage.runs) == 2 and stage.announced() == 2
-    monkeypatch.setattr(cell_births, "CELL_SECONDS", 0.0)
+    stage.births.seconds = 0.0
     assert sorted(stage.run(3).seeds) == sorted([PAIR, cell_name(["s"]), cell_name(["u"])])
     eventually(lambda: stage.announced() == 4)
 
@@ -383,10 +383,8 @@ def test_a_table_that_comes_takes_the_cells_that_wait_with_it(stage: Stage, join
     assert cell_name(["s"]) in stage.run(3).seeds
 
 
-def test_a_cell_that_is_dropped_ends_and_one_made_again_has_a_new_seed(
-    stage: Stage, joined: Query, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(cell_births, "CELL_SECONDS", 0.0)
+def test_a_cell_that_is_dropped_ends_and_one_made_again_has_a_new_seed(stage: Stage, joined: Query) -> None:
+    stage.births.seconds = 0.0
     stage.declare("CREATE JOIN s, u")
     stage.run(2)
     stage.declare("DROP JOIN s, u")
@@ -493,3 +491,19 @@ def test_trimmed_records_are_reported(stage: Stage) -> None:
 
 def _claimed(stage: Stage):  # type: ignore[no-untyped-def]
     return claim(stage.cluster, TOPICS, Checkpoint(LocalFiles(stage.folder / "elsewhere"), "c"))
+
+
+def test_a_view_of_one_table_comes_at_once_and_one_of_several_with_its_cell(stage: Stage, joined: Query) -> None:
+    stage.declare("CREATE JOIN s")
+    stage.run(2)
+    stage.declare("CREATE VIEW v AS SELECT COUNT(*) AS n FROM s")
+    assert stage.run(3).versions == [(1, ["s", "u"])], "it waits for nothing, however short ago a cell came"
+    eventually(lambda: stage.announced() == 3)
+    stage.declare("CREATE VIEW w AS SELECT s.id FROM s JOIN u ON s.id = u.id")
+    threading.Event().wait(0.2)
+    assert len(stage.runs) == 3 and stage.announced() == 3
+    stage.births.seconds = 0.0
+    assert stage.run(4).seeds.keys() == {cell_name(["s"]), PAIR}
+    stage.declare("DROP VIEW w")
+    assert stage.run(5).seeds.keys() == {cell_name(["s"]), PAIR}, "the cell stays"
+    eventually(lambda: stage.announced() == 5)
