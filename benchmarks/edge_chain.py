@@ -22,7 +22,8 @@ from connectors.topics import Topics
 from operators.control import EpochBegins, Progress, RegisterAll, encode_control
 from operators.packed import Header, pack_registrations
 from overlay.machine.virtual_edge import VirtualEdge
-from shard.pipeline import GroupSpec, process_group
+from shard.group_spec import GroupSpec
+from shard.pipeline import process_group
 from state.change_batch import I64
 
 PORTION = 10_000

@@ -27,7 +27,8 @@ from catalog.schema.catalog import Catalog
 from catalog.schema.ddl import apply_ddl
 from catalog.schema.join import Join
 from connectors.record import RawRecords
-from shard.pipeline import GroupSpec, process_group
+from shard.group_spec import GroupSpec
+from shard.pipeline import process_group
 
 ROWS = 50_000
 SUBSCRIPTIONS = 100_000

@@ -35,7 +35,8 @@ from connectors.record import RawRecords
 from operators.packed import Header
 from operators.timeline import SentColumn, SentRows
 from operators.wire.sent_rows import pack_rows, row_sizes
-from shard.pipeline import GroupSpec, process_group
+from shard.group_spec import GroupSpec
+from shard.pipeline import process_group
 from state.byte_runs import RECORD_BYTES, byte_runs
 from state.change_batch import I64
 from state.lifetimes import NEVER

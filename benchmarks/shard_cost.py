@@ -26,11 +26,13 @@ from benchmarks.stock_workload import Audience, Market, catalog_of
 from connectors.record import OutRecord, RawRecords
 from connectors.topics import Topics
 from operators.packed import PackedMessages, unpack
-from shard import pipeline
 from shard.decode import decode, settle
 from shard.group import Group
+from shard.group_spec import GroupSpec
+from shard.member_batch import Told, count_messages, count_rows, encode, outgoing_of
+from shard.moved import Moved
 from shard.order import order
-from shard.pipeline import GroupResult, GroupSpec, process_group
+from shard.pipeline import GroupResult, process_group
 from shard.route import route
 from shard.tables import warm
 from streaming.query.shuffle_batch import unwrap, written
@@ -117,15 +119,16 @@ def stages(dump: Dump) -> dict[str, float]:
     passed("decode")
     resolved = settle(member, decoded, rows)
     passed("settle")
-    outgoing, *_ = pipeline.apply(member, resolved)
+    changes = resolved.changes
+    moved = Moved(changes, member.table.replay(changes), changes.cause, resolved.causes)
+    outgoing, *_ = outgoing_of(member, moved)
     passed("reformulate")
-    assert outgoing is not None, "there are changes"
-    applied = pipeline.Applied(decoded, resolved, outgoing, route(member.listeners, outgoing.messages, PARTITIONS))
+    told = Told(outgoing, route(member.listeners, outgoing.messages, PARTITIONS))
     passed("route")
-    out = list(pipeline.encode(spec, 2, member, {}, applied))
+    out = list(encode(spec, 2, member, {}, told))
     passed("encode")
-    pipeline.count(member, applied)
-    out.append(pipeline.report(spec, 2, member))
+    count_rows(member, decoded, resolved)
+    count_messages(member, told)
     passed("count")
     group.dump()
     passed("dump")

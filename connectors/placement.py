@@ -1,15 +1,16 @@
 """Which groups have a record: what the shuffle, the fold of the log and the chain in one process all go by.
 
-A *group* is one key of the Spark query, and holds *members*: a shard of a table, alone in a group of its name, or in a
-cell (`catalog/schema/cell.py`) the copies of its tables. A record of a topic goes to every group that has a member
-which reads the topic: to all of them where the member takes the whole table, and by the bucket of its key
-(`formats/bucket.py`) where it takes one. A registration names a member and goes to that member's group; copies are not
-asked, their cell is.
+A *group* is one key of the Spark query, and holds *members*: a shard of a table, in a group of its name, or in a
+cell (`catalog/schema/cell.py`) the copies of its tables; and the stages of views that are computed of these
+(`catalog/schema/placed_stage.py`). A record of a topic goes to every group that has a member which reads the topic: to
+all of them where the member takes the whole table, and by the bucket of its key (`formats/bucket.py`) where it takes
+one. A registration names a member and goes to that member's group; copies are not asked, their cell is, and of a view
+only its last stage.
 
-    groups       stock/0: stock (whole)          topic stock -> all to stock/0 and the cell
+    groups       stock/0: stock (whole), cheap   topic stock -> all to stock/0 and the cell
                  trade/0: trade, bucket 0        topic trade -> bucket 0 to trade/0, bucket 1 to trade/1,
                  trade/1: trade, bucket 1                       all to the cell
-                 cell/stock+trade/0: stock, trade (whole)
+                 cell/stock+trade/0: stock, trade (whole)       registration cheap/0 -> stock/0
 
 What nobody reads goes nowhere: records of another topic, registrations that name no member.
 """
@@ -23,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from catalog.schema.catalog import Catalog
+from catalog.schema.placed_stage import PlacedStage, stages_beside, stages_in
 from catalog.schema.relation import Relation
 from connectors.formats.bucket import buckets_of
 from state.arrow_strings import ArrowStrings
@@ -31,15 +33,17 @@ from state.change_batch import I64
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """What a group holds of a table: the rows of one bucket, or all of them where `bucket` is None.
+    """What a group holds of a table: the rows of one bucket, or all of them where `bucket` is None; or a view's stage.
 
-    `name` is what registrations give as their key; they give `cell` where it is a copy in one.
+    `name` is what registrations give as their key; they give `cell` where it is a copy in one. Nobody asks a stage
+    that is `silent`.
     """
 
     name: str
     relation: Relation
     bucket: int | None = None
     cell: str = ""
+    silent: bool = False
 
 
 class Placement:
@@ -55,8 +59,11 @@ class Placement:
         self._relations: dict[str, Relation] = {}
         for group, members in groups.items():
             for member in members:
-                self._home[(member.cell or member.name).encode()] = group
+                if not member.silent:
+                    self._home[(member.cell or member.name).encode()] = group
                 self._members.setdefault(group, {})[member.name] = member.relation.topic
+                if not member.relation.topic:
+                    continue
                 self._relations[member.relation.topic] = member.relation
                 self._readers.setdefault(member.relation.topic, {}).setdefault(member.bucket, []).append(group)
 
@@ -64,25 +71,27 @@ class Placement:
     def of(cls, catalog: Catalog) -> Placement:
         """Return the placement in which each shard of each table, and each cell, is a group of its name.
 
-        A cell that lacks a table is none.
+        Views are beside what they read. A cell that lacks a table is none.
         """
         groups: dict[str, list[Member]] = {}
         for relation in catalog.relations.values():
             for bucket, name in enumerate(relation.shards):
-                groups[name] = [Member(name, relation, bucket if relation.bucket_by else None)]
+                staged = stages_beside(catalog, relation.name, bucket)
+                groups[name] = [Member(name, relation, bucket if relation.bucket_by else None), *map(_member, staged)]
         for cell in catalog.cells.values():
             copied = [(table, catalog.relations[table]) for table in cell.tables if table in catalog.relations]
             if len(copied) == len(cell.tables):
-                groups[cell.name] = [Member(cell.member(table), relation, cell=cell.name) for table, relation in copied]
+                copies = [Member(cell.member(table), relation, cell=cell.name) for table, relation in copied]
+                groups[cell.name] = [*copies, *map(_member, stages_in(catalog, cell))]
         return cls(groups)
 
     def members(self, group: str) -> tuple[str, ...]:
         """Return the names of a group's members, sorted; none where there is no such group."""
-        return tuple(self.topics(group))
+        return tuple(sorted(self._members.get(group, ())))
 
     def topics(self, group: str) -> dict[str, str]:
-        """Return the topic that each member of a group reads, by their names, sorted."""
-        return dict(sorted(self._members.get(group, {}).items()))
+        """Return the topic of each member of a group that reads one, by their names, sorted."""
+        return {member: topic for member, topic in sorted(self._members.get(group, {}).items()) if topic}
 
     @property
     def groups(self) -> tuple[str, ...]:
@@ -110,3 +119,7 @@ class Placement:
         for bucket, places in zip(found.tolist(), np.split(order, starts)[1:], strict=True):
             if bucket in readers:
                 yield readers[bucket], places
+
+
+def _member(placed: PlacedStage) -> Member:
+    return Member(placed.member, placed.relation, silent=not placed.served)

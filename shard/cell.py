@@ -4,23 +4,29 @@
     cell/filing+quote/0/filing   a copy     all that the table's own shards remember of it, but for who listens
     cell/filing+quote/0/quote    a copy     (shard/state.py): rows, deleted rows, repeats, partitions
 
-They are members of the group that has the cell's name (`shard/group.py`). A cell that was dropped and made again is
+They are members of the group that has the cell's name (`shard/group.py`), as are the stages of the views that are
+computed of them. A cell that was dropped and made again is
 another one: its tables have changed meanwhile and nobody told it. So a state of another birth counts for nothing, and
 the cell begins with its seed (`cell_seed.py`), which was made of the tables' own states.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence, Set
+from types import MappingProxyType
 
 import msgspec
 
 from catalog.schema.cell import Cell
+from catalog.schema.placed_stage import PlacedStage
 from catalog.schema.relation import Relation
+from operators.channel_binding import KeptOrder
 from operators.counters import Counters
 from operators.join_interest import JoinInterests
 from shard.group import Group, StoredGroup
 from shard.state import ShardState
+
+_NONE_WANTED: Mapping[str, Set[KeptOrder]] = MappingProxyType({})
 
 
 class _Head(msgspec.Struct):
@@ -41,9 +47,10 @@ class CellState:
     Cost: `open` and `dump` are O(bytes of the state).
     """
 
-    def __init__(self, cell: Cell, copies: Mapping[str, ShardState]) -> None:
+    def __init__(self, cell: Cell, copies: Mapping[str, ShardState], group: Group | None = None) -> None:
         self.cell = cell
         self.copies = {table: copies[table] for table in cell.tables}
+        self.group = group or Group(cell.name, self.copies.values())
         self.interests = JoinInterests()
         self.seq = -1
         self.counters = Counters()
@@ -51,21 +58,29 @@ class CellState:
 
     @classmethod
     def open(
-        cls, cell: Cell, relations: Mapping[str, Relation], data: bytes | None, seed: bytes | None = None
+        cls,
+        cell: Cell,
+        relations: Mapping[str, Relation],
+        data: bytes | None,
+        seed: bytes | None = None,
+        stages: Sequence[PlacedStage] = (),
     ) -> CellState:
         """Return the cell that `data` says, which `dump` wrote; or `seed`; of the two, what is of its birth first.
 
-        `relations` has its tables. Raises StateError if the bytes are of another group, or of another declaration.
+        `relations` has its tables. Where there are `stages` of views, `arrange` is to be called with what they want.
+        Raises StateError if the bytes are of another group, or of another declaration.
         """
         stored = _of_birth(cell, data)
         if stored.head is None:
             stored = _of_birth(cell, seed)
         tables = {cell.member(table): relations[table] for table in cell.tables}
+        tables |= {stage.member: stage.relation for stage in stages}
         group = Group.of(cell.name, tables, stored, StoredGroup())
-        state = cls(cell, {table: group[cell.member(table)] for table in cell.tables})
+        state = cls(cell, {table: group[cell.member(table)] for table in cell.tables}, group)
         if stored.head is not None:
             state._remember(msgspec.msgpack.decode(bytes(stored.head), type=_Head))
-        state.arrange()
+        if not stages:
+            state.arrange()
         return state
 
     @property
@@ -75,8 +90,8 @@ class CellState:
 
     @property
     def size(self) -> int:
-        """The bytes that the tables took before the batch."""
-        return sum(copy.bytes for copy in self.copies.values())
+        """The bytes that the tables, and the views beside them, took before the batch."""
+        return self.group.size
 
     def begin(self) -> None:
         """Begin a batch. Cost: O(rows) where another one went before."""
@@ -84,15 +99,21 @@ class CellState:
         for copy in self.copies.values():
             copy.begin()
 
-    def arrange(self) -> None:
-        """Keep the orderings by which rows of the followed joins are found, and no others."""
+    def orderings(self, member: str) -> Set[KeptOrder]:
+        """Return the orderings by which rows of the followed joins are found, of a copy; a stage has none."""
+        copied = (pair for pair in self.copies.items() if pair[1].shard == member)
+        table, copy = next(copied, (None, None))
+        return set() if table is None or copy is None else self.interests.orderings(table, copy.relation)
+
+    def arrange(self, wanted: Mapping[str, Set[KeptOrder]] = _NONE_WANTED) -> None:
+        """Keep these orderings and what views want of each member, and no others."""
         for table, copy in self.copies.items():
-            copy.table.order_by(self.interests.orderings(table, copy.relation))
+            copy.table.order_by(self.interests.orderings(table, copy.relation) | wanted.get(copy.shard, set()))
 
     def dump(self) -> bytes:
         """Return all of it as bytes, the same for the same history."""
         head = _Head(self.cell.born, self.seq, self.counters, self.interests.dump())
-        return Group(self.cell.name, self.copies.values()).dump(msgspec.msgpack.encode(head))
+        return self.group.dump(msgspec.msgpack.encode(head))
 
     def _remember(self, head: _Head) -> None:
         self.seq = head.seq

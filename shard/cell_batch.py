@@ -9,7 +9,7 @@ those. Records of all topics are taken in one order (`shard/order.py`): it numbe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from operators.semijoin_closure import send
 from operators.timeline import Timeline
 from shard.cell import CellState
 from shard.decode import decode, settle
+from shard.moved import Moved
 from shard.order import Ordered
 from state.change_batch import I64, ChangeBatch
 
@@ -28,27 +29,41 @@ Told = list[tuple[Timeline, list[int]]]
 """Timelines, each with the virtual edges that get it."""
 
 
-def advance(cell: CellState, ordered: Ordered, several: frozenset[str], partitions: int) -> Told:
+def advance(
+    cell: CellState,
+    ordered: Ordered,
+    several: frozenset[str],
+    partitions: int,
+    views: Callable[[dict[str, Moved]], None] = lambda _: None,
+) -> Told:
     """Take a batch's rows; return what the virtual edges below `partitions` are sent.
 
+    `views` is given what becomes of the copies that change, by member, before they take it over.
     Cost: as a table's shard to decode and apply; what `send` says.
     """
     places = ordered.places()
-    views, changes, stood = list[BatchView](), list[ChangeBatch](), list[I64]()
+    replays, changes, stood = list[BatchView](), list[ChangeBatch](), list[I64]()
     for copy in cell.copies.values():
         rows = ordered.rows.get(copy.relation.topic)
         taken = _none(copy.relation)
         if rows is not None:
             taken = settle(copy, decode(copy, rows, several), rows).changes
-        views.append(copy.table.replay(taken) if len(taken) else copy.table.still())
+        replays.append(copy.table.replay(taken) if len(taken) else copy.table.still())
         changes.append(taken)
         stood.append(np.zeros(0, np.int64) if rows is None else _placed(taken, rows, places[copy.relation.topic]))
     if not any(map(len, changes)):
         return []
-    told = _tell(cell, CellView.of(cell.cell.tables, views, changes, stood), partitions)
-    for copy, view, taken in zip(cell.copies.values(), views, changes, strict=True):
+    view = CellView.of(cell.cell.tables, replays, changes, stood)
+    told = _tell(cell, view, partitions)
+    moved = {
+        copy.shard: Moved(taken, replay, cause, view.causes)
+        for copy, taken, replay, cause in zip(cell.copies.values(), changes, replays, view.cause, strict=True)
+        if len(taken)
+    }
+    views(moved)
+    for copy, replay, taken in zip(cell.copies.values(), replays, changes, strict=True):
         if len(taken):
-            copy.table.commit(view)
+            copy.table.commit(replay)
     return told
 
 

@@ -100,9 +100,25 @@ class Group:
             self._open[shard] = next(filter(None, found), None) or ShardState(relation, shard)
         return self._open[shard]
 
+    @property
+    def size(self) -> int:
+        """The bytes that the open members took before the batch."""
+        return sum(member.bytes for member in self._open.values())
+
+    def weigh(self) -> None:
+        """Tell each open member what the others take."""
+        size = self.size
+        for member in self._open.values():
+            member.beside = size - member.bytes
+
+    def is_open(self, shard: str) -> bool:
+        """Whether a member has been asked for."""
+        return shard in self._open
+
     def dump(self, head: bytes | None = None) -> bytes:
         """Return the whole group as bytes, the same for the same history. `head` is a cell's."""
-        names = sorted({*self._open, *self._stored, *self._seeded} & self._tables.keys())
+        known = {*self._open, *self._stored, *self._seeded} & self._tables.keys()
+        names = sorted(name for name in known if name not in self._open or not self._open[name].blank)
         sections: dict[str, bytes | memoryview | npt.NDArray[Any]] = {"members": msgspec.json.encode(names)}
         if head is not None:
             sections[_HEAD] = head

@@ -7,6 +7,9 @@ A member is a pure function of a *base*, which is an earlier one written whole, 
 
 Where the base was written makes no difference, neither to what is sent from then on nor to a later base: what stands in
 neither base nor deltas has no say. A delta is the net changes of the rows, what is listened to, and all else whole.
+
+A stage of a view has rows only while somebody needs them (`shard/views.py`): without, it is all but the table, base and
+delta alike. The delta of the batch in which it got them has the table whole.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ import msgspec
 
 from catalog.query.channel import Channel, ImageChannel, channel_from_key
 from catalog.schema.relation import Relation
+from catalog.schema.view import STAGE_PREFIX
 from operators.counters import Counters
 from shard.deleted_rows import LIMIT, Graves, Image
 from shard.replayed_changes import Reached, Repeats
@@ -24,11 +28,15 @@ from shard.state_fingerprint import Declared
 from shard.tables import Table
 from state.blob import Section
 from state.boxes import Boxes
+from state.change_batch import ChangeBatch
 from state.errors import StateError
 from state.stored_columns import Sections
 
 UNKNOWN_NAMES_KEPT = 20
-_HEAD = ("declared", "memory")
+_HEAD = ("declared", "memory", "plan")
+_TABLE = "listening"
+_WHOLE = "whole"
+"""Sections: what every table has; and what stands in a delta that has it whole."""
 
 
 class _Memory(msgspec.Struct):
@@ -50,7 +58,8 @@ class ShardState:
     `listeners` has, by channel and virtual edge, the boxes of all that the edge wants of the channel; `needed`, by
     virtual edge, the columns of which it needs images; `seq` is the number of the last message; `bytes` is what the
     table took before the batch, 0 for a new one. `hurt` is not kept: the virtual edges of which a record could not be
-    read in this batch.
+    read in this batch; nor is `beside`: the bytes of other members of its group, which count for its bounds.
+    `filled` says of a stage of a view whether it has its rows, and `plan` how these are made; a table has them always.
     Cost: `open` and `base` are O(bytes of the state); 2 MB is the design point; `delta` is O(changes).
     """
 
@@ -67,7 +76,21 @@ class ShardState:
         self.graves = self._graves_of([])
         self.repeats = Repeats()
         self.hurt: set[int] = set()
+        self.beside = 0
+        self.filled = bool(relation.topic)
+        self.plan = b""
+        self._fresh = False
         self._sized = True
+
+    @property
+    def silent(self) -> bool:
+        """Whether nobody can ask it: a copy in a cell, or a stage within a view."""
+        return self.relation.name.startswith(STAGE_PREFIX) or self.shard not in self.relation.shards
+
+    @property
+    def blank(self) -> bool:
+        """Whether there is nothing to remember: a stage of a view without rows, of which nobody was ever told."""
+        return not self.filled and (self.silent or (not self.listeners and self.counters == Counters()))
 
     @classmethod
     def open(
@@ -75,15 +98,17 @@ class ShardState:
     ) -> ShardState | None:
         """Return what `base` and the `deltas` since make; None where that is of a table created again since.
 
+        Of a silent stage of a view, which is made anew of what it reads, it may be of any other declaration.
         Raises StateError if it is that of another declaration.
         """
-        if not Declared.of(relation).takes_over(bytes(base["declared"])):
+        state, declared = cls(relation, shard), Declared.of(relation)
+        if not relation.topic and state.silent and declared.fingerprint != bytes(base["declared"]):
             return None
-        state = cls(relation, shard)
-        state.table = Table.from_sections(relation, base)
+        if not declared.takes_over(bytes(base["declared"])):
+            return None
         state._remember(base["memory"])
-        state.bytes = sum(section.nbytes for name, section in base.items() if name not in _HEAD)
-        state._sized = state.table.has_all_columns(base)
+        if _TABLE in base:
+            state._read(base)
         for delta in deltas:
             state._take_over(delta)
         return state
@@ -103,19 +128,41 @@ class ShardState:
     def begin(self) -> None:
         """Begin a batch. Cost: O(rows) where another one went before."""
         if not self._sized:
-            parts = self.table.sections().values()
-            self.bytes = sum(len(part) if isinstance(part, bytes) else part.nbytes for part in parts)
+            self._size()
         self._sized = False
+        self._fresh = False
         self.hurt.clear()
         self.table.begin()
 
+    def fill(self, rows: ChangeBatch, plan: bytes) -> None:
+        """Give a stage of a view, which has none, the rows that it has before the batch, which has begun.
+
+        Whoever listened when rows that are made otherwise were let go of listens on. Cost: O(rows).
+        """
+        self.table.listen(list(self.listeners))
+        self.table.commit(self.table.replay(rows))
+        self.filled, self.plan = True, plan
+        self._fresh = True
+        self._size()
+
+    def empty(self) -> None:
+        """Forget the rows of a stage of a view."""
+        self.table = Table(self.relation)
+        self.filled, self.plan = False, b""
+        self._fresh, self._sized = False, True
+        self.bytes = 0
+
     def delta(self) -> Sections:
         """Return what the batch has done, as named sections."""
+        if not self.filled:
+            return self._head()
+        if self._fresh:
+            return {**self._head(), _WHOLE: b"", **self.table.sections()}
         return {**self._head(), **self.table.delta()}
 
     def base(self) -> Sections:
         """Return the whole state as named sections, the same for the same history."""
-        return {**self._head(), **self.table.sections()}
+        return {**self._head(), **self.table.sections()} if self.filled else self._head()
 
     def _take_over(self, delta: Mapping[str, Section]) -> None:
         """Do what a batch did. Raises StateError if that was of another declaration of the table than the base."""
@@ -124,9 +171,26 @@ class ShardState:
                 f"the stored state of `{self.shard}` is damaged: what a batch changed is of a table that was dropped "
                 "since; start a new epoch on a fresh checkpoint"
             )
-        self.table.take_over(delta)
         self._remember(delta["memory"])
-        self._sized = False
+        if _TABLE not in delta:
+            self.empty()
+        elif _WHOLE in delta:
+            self._read(delta)
+        else:
+            self.table.take_over(delta)
+            self._sized = False
+
+    def _read(self, sections: Mapping[str, Section]) -> None:
+        """Take over a whole table."""
+        self.table = Table.from_sections(self.relation, sections)
+        self.filled, self.plan = True, bytes(sections.get("plan", b""))
+        self.bytes = sum(section.nbytes for name, section in sections.items() if name not in _HEAD)
+        self._sized = self.table.has_all_columns(sections)
+
+    def _size(self) -> None:
+        """Say how many bytes the table takes as it is. Cost: O(rows)."""
+        parts = self.table.sections().values() if self.filled else ()
+        self.bytes = sum(len(part) if isinstance(part, bytes) else part.nbytes for part in parts)
 
     def _head(self) -> Sections:
         listeners = {
@@ -137,7 +201,8 @@ class ShardState:
             self.seq, self.highest_partition, listeners, self.counters, self.graves.stored(), self.repeats.stored(),
             {ve: sorted(names) for ve, names in sorted(self.needed.items())},
         )  # fmt: skip
-        return {"declared": Declared.of(self.relation).fingerprint, "memory": msgspec.msgpack.encode(memory)}
+        head: Sections = {"declared": Declared.of(self.relation).fingerprint, "memory": msgspec.msgpack.encode(memory)}
+        return {**head, "plan": self.plan} if self.plan else head
 
     def _graves_of(self, stored: Iterable[tuple[bytes, Image]]) -> Graves:
         """Return the deleted rows; a copy of a table that is kept in buckets has those of all, and room for them."""

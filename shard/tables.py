@@ -106,6 +106,11 @@ class Table:
         return len(self._orderings) + len(self._ranks)
 
     @property
+    def besides(self) -> set[KeptOrder]:
+        """The orderings and rank orders that are kept for others than channels."""
+        return {*self._besides, *self._ranks_besides}
+
+    @property
     def moved_partitions(self) -> int:
         """Changes, ever, of a row that came from another Kafka partition than the change before."""
         return self._rows.moved_partitions
@@ -136,7 +141,10 @@ class Table:
         asked for again once it is read, rank orders stay until another call says otherwise, since numbers of texts
         follow from what is ranked.
         """
-        self._besides, self._ranks_besides = {*orderings_of(keys)}, {*ranks_of(keys)}
+        besides = {*orderings_of(keys)}, {*ranks_of(keys)}
+        if besides == (self._besides, self._ranks_besides):
+            return
+        self._besides, self._ranks_besides = besides
         self._arrange(self._ranked())
         self._drop_unneeded()
 
@@ -154,11 +162,16 @@ class Table:
         needed: the columns of rows that somebody must know.  viewed: whether images are told.
         """
         view = self.replay(changes)
+        outcome = self.outcome(view, needed, viewed)
+        self.commit(view)
+        return outcome
+
+    def outcome(self, view: BatchView, needed: Sequence[str] = (), viewed: bool = False) -> Outcome:
+        """Return what `apply` does, of what `replay` made of the changes; it is to be committed then."""
         outcome = Outcome(range_questions.messages(view, self._bindings))
         if viewed:
             outcome.images = row_images.find(view, needed)
         outcome.best = range_best.find(view, self._bindings, needed)
-        self.commit(view)
         return outcome
 
     def still(self) -> BatchView:
@@ -229,6 +242,7 @@ class Table:
                 table._orderings[key] = Ordering.of(*key, table._rows.still())
         for i, rank in enumerate(_listening(sections).ranks):
             table._ranks[rank] = RankOrder(rank, np.array(sections[_RANKS.format(i)], np.int32))
+        table._besides = table._orderings.keys() - table._needed()
         return table
 
     def has_all_columns(self, sections: Mapping[str, Section]) -> bool:

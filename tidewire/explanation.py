@@ -92,8 +92,13 @@ def lines_of(place: Place) -> list[tuple[str, Any]]:
     if place.join is not None:
         equal = " and ".join(" = ".join(each) for each in place.join.equal)
         rows[2:2] = [("joined where", equal), *((f"of `{one.table}`", _asked(one)) for one in place.join.tables)]
+    if place.view is not None:
+        rows[1:1] = [("view", place.view.sql), ("computed in", ", ".join(place.view.groups))]
+        rows[3:3] = [
+            (f"`{one.name}`", f"{one.made}{' (computed again here)' * one.again}") for one in place.view.stages
+        ]
     if place.limit is not None:
-        rows.insert(3, ("first", f"{place.limit} by {', '.join(place.order)}"))
+        rows.insert(-5, ("first", f"{place.limit} by {', '.join(place.order)}"))
     if place.snapshot == "none":
         rows.append(("snapshot", "none: rows that are in the answer already are not told"))
     if place.ttl is not None:

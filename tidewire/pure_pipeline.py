@@ -30,7 +30,8 @@ from overlay.machine.virtual_edge import VirtualEdge
 from overlay.subscriptions.summaries import PATIENT, Patience
 from shard.bounds import Bounds
 from shard.cell_seed import seed_of_cell
-from shard.pipeline import GroupSpec, process_group
+from shard.group_spec import GroupSpec
+from shard.pipeline import process_group
 
 _CONTROL_KEYS = {EpochBegins: b"@epoch", RegisterAll: b"@register", Progress: b"@progress"}
 

@@ -98,6 +98,10 @@ def _order(relation: Relation, question: Question, text: StatementText) -> tuple
         column = column_of(relation, each.column, text)
         nulls_first = each.nulls_first if column.nullable else each.descending
         found.setdefault(column.name, Order(column.name, each.descending, nulls_first))
+    if not relation.key:
+        hint = f"Show in `{relation.name}` all columns that tell its rows apart, or ask without ORDER BY and LIMIT."
+        what = f"ORDER BY ... LIMIT over `{relation.name}`, which does not show the key of its rows,"
+        raise unsupported(text, what, question.order[-1].column.span, hint)
     end = list(found)[-len(relation.key) :]
     if set(end) != set(relation.key):
         keys = ", ".join(map(quoted, relation.key))

@@ -303,8 +303,9 @@ def _compiled(
         check_policy(region.shape, plan.columns, notify)
     if options.snapshot is not None:
         check_snapshot(region.shape)
-    if isinstance(plan, FilterPlan) and plan.uncelled:
-        raise CellMissing(plan.uncelled, catalog.unserved.get(cell_name(plan.uncelled), ""))
+    uncelled = (isinstance(plan, FilterPlan) and plan.uncelled) or catalog.uncelled(region.shape.relation)
+    if uncelled:
+        raise CellMissing(uncelled, catalog.unserved.get(cell_name(uncelled), ""))
     deliver = options.deliver or RECORDS
     snapshot = options.snapshot or ROWS
     return Compiled(region, plan.columns, plan.cost, sql, notify, options.ttl, deliver, pieces, snapshot)

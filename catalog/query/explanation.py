@@ -11,6 +11,7 @@ from catalog.query.filter_terms import decode_terms
 from catalog.query.join_explanation import JoinExplanation, column_said, explain_join
 from catalog.query.shape import BEYOND_KEYS, LOWEST_KEY, Output, Region, Shape
 from catalog.query.value_text import held, shown, text
+from catalog.query.view_explanation import ViewExplanation, explain_view
 from catalog.schema.catalog import Catalog
 from catalog.schema.join import Join, join_of_name, place_of
 from catalog.schema.relation import Relation
@@ -30,6 +31,7 @@ class Explanation(msgspec.Struct, frozen=True):
     where: of a filter, what each column has to be; a row has to meet all of one of them. None for all others.
     order: of first rows, the columns of the order; limit: how many rows.
     join: of rows of a join, its cell and what each table is asked; `relation` is its name then.
+    view: of a view, how and where it is computed.
     """
 
     relation: str
@@ -46,6 +48,7 @@ class Explanation(msgspec.Struct, frozen=True):
     order: list[str]
     limit: int | None
     join: JoinExplanation | None
+    view: ViewExplanation | None
 
 
 def explain(catalog: Catalog, region: Region, cost: str) -> Explanation:
@@ -53,7 +56,7 @@ def explain(catalog: Catalog, region: Region, cost: str) -> Explanation:
     shape = region.shape
     relation = catalog.relation(shape.relation)
     assert relation is not None, "the catalog that a region was compiled against has its relation"
-    join = join_of_name(shape.relation)
+    join, view = join_of_name(shape.relation), catalog.views.get(shape.relation)
     codes = msgspec.json.decode(region.group)
     group: dict[str, JsonValue] | None = None
     if len(codes) == len(shape.grouped):
@@ -77,6 +80,7 @@ def explain(catalog: Catalog, region: Region, cost: str) -> Explanation:
         order=[] if best is None else [_ordered(order) for order in best.order],
         limit=None if best is None else best.limit,
         join=None if join is None else _joined(join, relation, region),
+        view=None if view is None else explain_view(catalog, view),
     )
 
 

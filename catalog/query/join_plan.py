@@ -27,7 +27,13 @@ from catalog.query.question import Question
 from catalog.query.range_plan import is_number_type
 from catalog.query.resolution import column_of, relation_of
 from catalog.query.statement_names import Name, Star
-from catalog.query.unsupported_joins import refuse_or, refuse_same_table, refuse_types, refuse_unjoined
+from catalog.query.unsupported_joins import (
+    refuse_joined_view,
+    refuse_or,
+    refuse_same_table,
+    refuse_types,
+    refuse_unjoined,
+)
 from catalog.schema.catalog import Catalog
 from catalog.schema.cell import Cell
 from catalog.schema.join import Join, Place, column_name, relation_of_join
@@ -118,6 +124,9 @@ def join_scope(catalog: Catalog, question: Question, text: StatementText) -> tup
     Raises SubscriptionError as `make_join_plan`.
     """
     tables = tuple([relation_of(catalog, source.table, text) for source in question.joined])
+    for source in question.joined:
+        if source.table.text in catalog.views:
+            raise refuse_joined_view(text, source.table.text, source.table.span)
     names = SourceNames(question.joined, tables, text)
     equal = [_checked(each, names) for each in question.equal]
     _check_connected(names, equal)

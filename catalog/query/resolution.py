@@ -45,10 +45,10 @@ class TableScope:
 
 
 def relation_of(catalog: Catalog, name: Name, text: StatementText) -> Relation:
-    """Return the table of this name. Raises the text's error, `unknown_table`."""
-    relation = catalog.relations.get(name.text)
+    """Return the table or view of this name. Raises the text's error, `unknown_table`."""
+    relation = catalog.named(name.text)
     if relation is None:
-        hint = suggestion(name.text, catalog.relations, "table")
+        hint = suggestion(name.text, catalog.names, "table")
         raise text.refusal("unknown_table", f"there is no table `{name.text}`", name.span, hint)
     return relation
 

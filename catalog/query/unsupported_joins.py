@@ -106,6 +106,12 @@ def refuse_same_table(text: StatementText, node: exp.Expr) -> SqlError:
     return unsupported(text, "an equality of two columns of one table", node, _COMPARED)
 
 
+def refuse_joined_view(text: StatementText, name: str, place: object) -> SqlError:
+    """Return the refusal of a join with a view."""
+    hint = f"Declare a view: CREATE VIEW v AS SELECT ... FROM {quoted(name)} JOIN ..., and ask that."
+    return unsupported(text, f"a join with the view `{name}` in a question", place, hint)
+
+
 def refuse_types(text: StatementText, said: str, node: exp.Expr) -> SqlError:
     """Return the refusal of an equality of values that are never equal."""
     hint = "Columns are joined that are of one kind, or numbers: any of the types of numbers with any other."

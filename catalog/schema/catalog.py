@@ -40,8 +40,7 @@ class Catalog:
 
         Cost: a join is made when it is first asked for.
         """
-        view = self.views.get(name)
-        found = view.relation if view is not None else self.relations.get(name) or self._joins.get(name)
+        found = self.named(name) or self._joins.get(name)
         join = join_of_name(name) if found is None else None
         cell = None if join is None else self.cells.get(join.cell)
         if join is None or cell is None:
@@ -51,11 +50,33 @@ class Catalog:
         except KeyError:
             return None
 
+    def named(self, name: str) -> Relation | None:
+        """Return the table or view of this name, None where there is none."""
+        view = self.views.get(name)
+        return self.relations.get(name) if view is None else view.relation
+
+    def uncelled(self, name: str) -> tuple[str, ...]:
+        """Return the tables of the cell that a view is to be computed in and that is not there; () where none lacks."""
+        view = self.views.get(name)
+        return view.tables if view is not None and view.cell and view.cell not in self.cells else ()
+
+    def views_below(self, view: View) -> list[View]:
+        """Return a view and all that it reads, also through others, each after those that it reads."""
+        wanted = {view.name}
+        for each in reversed(list(self.views.values())):
+            if each.name in wanted:
+                wanted |= set(each.reads)
+        return [each for each in self.views.values() if each.name in wanted]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all tables and views."""
+        return (*self.relations, *self.views)
+
     def relation_of(self, shard: str) -> Relation | None:
         """Return the table or view that has a shard of this name, None where there is none."""
         name, _, bucket = shard.rpartition("/")
-        view = self.views.get(name)
-        relation = view.relation if view is not None else self.relations.get(name)
+        relation = self.named(name)
         if relation is None or not bucket.isdecimal() or int(bucket) >= relation.buckets:
             return None
         return relation if shard == f"{name}/{int(bucket)}" else None

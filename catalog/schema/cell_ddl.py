@@ -22,6 +22,7 @@ from catalog.schema.catalog import Catalog
 from catalog.schema.cell import PREFIX, Cell, cell_name, tables_of_cell
 from catalog.schema.join import MOST_TABLES, is_join
 from catalog.schema.relation import Relation
+from catalog.schema.view import STAGE_PREFIX
 from catalog.sql.errors import SqlError, suggestion
 from catalog.sql.names import quoted
 from catalog.sql.statement_text import Span, StatementText
@@ -182,8 +183,8 @@ def _unexpected(verb: str, left: Sequence[Token], before: Token, source: Stateme
 
 
 def is_kept_name(table: str) -> bool:
-    """Whether a name is kept for joins and cells, and no new table may have it."""
-    return table.startswith(PREFIX) or is_join(table)
+    """Whether a name is kept for joins, cells and stages of views, and no new table or view may have it."""
+    return table.startswith((PREFIX, STAGE_PREFIX)) or is_join(table)
 
 
 def create_join(tables: Iterable[str]) -> str:

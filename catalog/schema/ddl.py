@@ -1,4 +1,4 @@
-"""The catalog's language: a text of statements about tables and joins turns one catalog into the next.
+"""The catalog's language: a text of statements about tables, joins and views turns one catalog into the next.
 
 The catalog at version v is the fold of `apply_ddl` over the records 0 to v of the catalog topic. A text is applied
 whole or not at all. What a CREATE TABLE does to a table that exists:
@@ -9,7 +9,7 @@ whole or not at all. What a CREATE TABLE does to a table that exists:
     CREATE TABLE IF NOT EXISTS                   nothing, as in SQL
 
 A table that was dropped and created again is another one: `born` is the version that created it. What CREATE JOIN and
-its like do is in `cell_ddl.py`.
+its like do is in `cell_ddl.py`, CREATE VIEW and DROP VIEW in `view_ddl.py`.
 
 A table on a topic of tidewire's own or of Kafka's is refused. Earlier versions took it, and a record of the catalog
 topic must go on meaning what it meant: in `fold_ddl` such a table is set aside, and all else of the text holds.
@@ -31,10 +31,13 @@ from catalog.schema.evolution import evolve
 from catalog.schema.internal_topics import owner_of
 from catalog.schema.relation import Column, Relation
 from catalog.schema.schema_columns import unreadable
+from catalog.schema.view import View, create_view
+from catalog.schema.view_ddl import Views, is_view
 from catalog.sql.errors import CatalogError, suggestion
 from catalog.sql.names import quoted
 from catalog.sql.own_stack import on_own_stack
-from catalog.sql.statement_text import StatementText
+from catalog.sql.statement_text import Span, StatementText
+from catalog.view.refusals import Refusals
 
 
 def apply_ddl(catalog: Catalog, text: str, version: int) -> Catalog:
@@ -74,26 +77,38 @@ def _folded(catalog: Catalog, source: StatementText, version: int, new: bool) ->
     if not statements:
         raise source.refusal("syntax", "the text holds no statement", hint=SUPPORTED)
     relations = {**catalog.relations, **catalog.aside}
-    cells = Cells.of(catalog)
+    cells, views = Cells.of(catalog), Views.of(catalog)
     for statement in statements:
         if isinstance(statement, CellStatement):
+            views.check_cell(statement, source)
             cells.apply(statement, _parted(relations, catalog.prefix)[0], source, version, new)
         elif isinstance(statement, exp.Create) and statement.kind == "TABLE":
             declaration = read_table(statement, source, version)
             if new:
                 _refuse_internal_topic(declaration, source, catalog.prefix)
                 _refuse_kept_name(declaration, relations, source)
-            if _create(relations, declaration, bool(statement.args.get("exists")), source) and new:
-                _check_readable(declaration, source)
+            _refuse_name_of_view(declaration, views.made, source)
+            if _create(relations, declaration, bool(statement.args.get("exists")), source):
+                if new:
+                    _check_readable(declaration, source)
+                table = relations[declaration.relation.name]
+                views.grown(table, _parted(relations, catalog.prefix)[0], version)
         elif isinstance(statement, exp.Drop) and statement.kind == "TABLE":
-            for name in _drop(relations, statement, source):
+            for name in _drop(relations, views, statement, source):
                 cells.forget(name)
+        elif isinstance(statement, exp.Create) and is_view(statement):
+            readable = _parted(relations, catalog.prefix)[0]
+            view = views.create(statement, readable, source, version)
+            if view is not None and len(view.tables) > 1:
+                cells.apply(_cell_of(view, source.span(statement.this)), readable, source, version, new)
+        elif isinstance(statement, exp.Drop) and is_view(statement):
+            views.drop(statement, relations, source)
         else:
             place = source.first_token(statement)
             raise source.refusal("unsupported", "this statement is not part of a catalog", place, SUPPORTED)
     free, aside = map(MappingProxyType, _parted(relations, catalog.prefix))
     made, refused = MappingProxyType(cells.made), MappingProxyType(cells.refused)
-    return Catalog(version, free, catalog.prefix, aside, made, refused)
+    return Catalog(version, free, catalog.prefix, aside, made, refused, MappingProxyType(views.made))
 
 
 def _parted(relations: Mapping[str, Relation], prefix: str) -> tuple[dict[str, Relation], dict[str, Relation]]:
@@ -102,8 +117,10 @@ def _parted(relations: Mapping[str, Relation], prefix: str) -> tuple[dict[str, R
     return {name: relation for name, relation in relations.items() if name not in aside}, aside
 
 
-def to_ddl(declared: Relation | Cell) -> str:
-    """Return the canonical statement for a table or a cell: `apply_ddl` of it declares the same."""
+def to_ddl(declared: Relation | Cell | View) -> str:
+    """Return the canonical statement for a table, a cell or a view: `apply_ddl` of it declares the same."""
+    if isinstance(declared, View):
+        return create_view(declared)
     return create_join(declared.tables) if isinstance(declared, Cell) else _table_ddl(declared)
 
 
@@ -137,8 +154,21 @@ def _refuse_internal_topic(declaration: Declaration, source: StatementText, pref
 def _refuse_kept_name(declaration: Declaration, relations: Mapping[str, Relation], source: StatementText) -> None:
     name = declaration.relation.name
     if is_kept_name(name) and name not in relations:
-        hint = "Choose another name; joins and what serves them are called so."
+        hint = "Choose another name; joins, stages of views and what serves them are called so."
         raise source.refusal("conflict", f"the name `{name[:60]}` is kept", declaration.name_span, hint)
+
+
+def _refuse_name_of_view(declaration: Declaration, views: Mapping[str, View], source: StatementText) -> None:
+    name = declaration.relation.name
+    if name in views:
+        hint = f"Choose another name, or DROP VIEW {quoted(name)} before it."
+        raise source.refusal("conflict", f"there is a view `{name}`", declaration.name_span, hint)
+
+
+def _cell_of(view: View, place: Span | None) -> CellStatement:
+    """Return the statement that makes the cell in which a view is computed."""
+    span = place or (0, 0)
+    return CellStatement("CREATE", tuple([(table, span) for table in view.tables]), "", span)
 
 
 def _create(relations: dict[str, Relation], declaration: Declaration, spare: bool, source: StatementText) -> bool:
@@ -164,9 +194,9 @@ def _check_readable(declaration: Declaration, source: StatementText) -> None:
         raise source.refusal(code, fault.what, place, fault.hint)
 
 
-def _drop(relations: dict[str, Relation], statement: exp.Drop, source: StatementText) -> list[str]:
+def _drop(relations: dict[str, Relation], views: Views, statement: exp.Drop, source: StatementText) -> list[str]:
     """Take out the tables of a DROP TABLE; return those that there were."""
-    dropped = []
+    dropped: dict[str, exp.Expr] = {}
     for name, value in statement.args.items():
         if value and name not in ("exists", "tables", "this", "kind"):
             word = name.upper()
@@ -175,9 +205,14 @@ def _drop(relations: dict[str, Relation], statement: exp.Drop, source: Statement
     for table in statement.args.get("tables") or [statement.this]:
         name = read_table_name(table, source)
         if name in relations:
-            del relations[name]
-            dropped.append(name)
+            dropped[name] = table
+        elif name in views.made:
+            hint = f"Write DROP VIEW {quoted(name)}."
+            raise source.refusal("unknown_table", f"`{name}` is a view", table, hint)
         elif not statement.args.get("exists"):
             hint = suggestion(name, relations, "table") + " DROP TABLE IF EXISTS drops nothing without complaint."
             raise source.refusal("unknown_table", f"there is no table `{name}`", table, hint)
-    return dropped
+    views.check_readers(dropped, Refusals(source, statement))
+    for name in dropped:
+        del relations[name]
+    return list(dropped)

@@ -14,9 +14,14 @@ from catalog.types.declared_type import written_type
 from catalog.types.foreign_types import instead_of, is_foreign
 
 SUPPORTED = (
-    "Supported: CREATE TABLE [IF NOT EXISTS], DROP TABLE [IF EXISTS], CREATE JOIN and DROP JOIN, separated by `;`."
+    "Supported: CREATE TABLE [IF NOT EXISTS], DROP TABLE [IF EXISTS], CREATE VIEW, DROP VIEW, CREATE JOIN and DROP "
+    "JOIN, separated by `;`."
 )
 _WORDS = ("CREATE", "DROP", "TABLE", "WITH", "PRIMARY", "KEY", "NOT", "NULL", "EXISTS")
+_WORDS_OF_VIEWS = (
+    "CREATE", "DROP", "VIEW", "NOT", "EXISTS", "AS", "SELECT", "FROM", "JOIN", "ON", "WHERE", "AND", "BETWEEN",
+    "GROUP", "HAVING", "QUALIFY", "PARTITION", "ORDER", "UNION", "ALL",
+)  # fmt: skip
 _BEHIND_TYPES = ("NOT", "NULL", "PRIMARY", "KEY", "AS", "DEFAULT", "UNIQUE")
 _LATER = "Write the CREATE TABLE again with nullable columns appended; to change anything else, DROP TABLE before it."
 _ROWS = "Rows are no part of a catalog: they are published to the table's topic."
@@ -31,8 +36,6 @@ _OBJECTS = {
     "SOURCE": "Write CREATE TABLE: a table is fed by a topic, each record of which is a row by its key.",
     "INDEX": "Leave it out: a subscription needs none.",
     "UNIQUE": "Leave it out: a subscription needs no index.",
-    "VIEW": "Register the SELECT as a subscription.",
-    "MATERIALIZED": "Register the SELECT as a subscription.",
 }
 
 
@@ -41,15 +44,21 @@ def explained_ddl(text: StatementText, error: CatalogError) -> SqlError:
     words = unexplained_words(text, error)
     if words is None:
         return error
-    syntax = error.code == "syntax"
-    found = find_mistake(words, RULES if syntax else _FOR_TREES)
+    syntax, of_view = error.code == "syntax", _is_of_view(words, error.start)
+    found = find_mistake(words, _FOR_TREES if of_view or not syntax else RULES)
     if found is None and syntax and text.unparsed:
-        found = find_repair(words, _WORDS, error.start)
+        found = find_repair(words, _WORDS_OF_VIEWS if of_view else _WORDS, error.start)
     if found is not None:
         return text.refusal(found.code or error.code, found.what, found.place, found.hint)
     if error.hint:
         return error
     return text.refusal(error.code, error.what, (error.start, error.end) if error.line else None, SUPPORTED)
+
+
+def _is_of_view(text: Words, place: int) -> bool:
+    """Whether the statement at a place is about a view."""
+    starts = [at for at in _first_words(text) if at < len(text) and text.tokens[at].start <= place]
+    return bool(starts) and "VIEW" in (text.word(starts[-1] + 1), text.word(starts[-1] + 2))
 
 
 def _first_words(text: Words) -> Iterator[int]:

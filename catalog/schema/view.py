@@ -18,7 +18,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from urllib.parse import quote
 
+from catalog.schema.cell import cell_name
 from catalog.schema.relation import Relation
+from catalog.sql.names import quoted
 from catalog.types.column_type import ColumnType
 
 STAGE_PREFIX = "stage/"
@@ -239,6 +241,16 @@ class View:
     def relation(self) -> Relation:
         """What the last stage makes, under the view's name."""
         return self.stages[-1].relation
+
+    @property
+    def cell(self) -> str:
+        """The name of the cell that it is computed in; '' where that is done in the shards of its one table."""
+        return cell_name(self.tables) if len(self.tables) > 1 else ""
+
+
+def create_view(view: View) -> str:
+    """Return the statement that declares a view."""
+    return f"CREATE VIEW {quoted(view.name)} AS {view.sql}"
 
 
 def stage_name(view: str, number: int) -> str:

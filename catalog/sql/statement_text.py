@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import cached_property
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
@@ -62,6 +62,15 @@ class _Parser(Parser):
     def raise_error(self, message: str, token: Token | None = None) -> None:
         current = token or self._curr or None
         raise _PlacedParseError(message, current or self._prev or None, after=not current)
+
+    def _parse_latest(self) -> exp.Anonymous:
+        """LATEST(x BY t), an aggregate of views, which is LATEST(x, t) as well."""
+        arguments = self._parse_csv(self._parse_assignment)
+        if self._match_text_seq("BY"):
+            arguments += self._parse_csv(self._parse_assignment)
+        return self.expression(exp.Anonymous(this="LATEST", expressions=arguments))
+
+    FUNCTION_PARSERS: ClassVar = {**Parser.FUNCTION_PARSERS, "LATEST": _parse_latest}
 
     def _parse_as_command(self, start: Token) -> exp.Command:
         if start.token_type in (TokenType.CREATE, TokenType.DROP):

@@ -53,11 +53,16 @@ _REACH: dict[Kind, tuple[int, int]] = {
 
 @dataclass(frozen=True, slots=True)
 class ColumnType:
-    """A column's type; `precision` and `scale` are for DECIMAL only."""
+    """A column's type; `precision` and `scale` are for DECIMAL only.
+
+    whole: of a DECIMAL without digits after the point, which holds integers that no BIGINT does, such as a view's sums
+    of integers: it is written as an integer is, in JSON without quotes. None can be declared.
+    """
 
     kind: Kind
     precision: int = 0
     scale: int = 0
+    whole: bool = False
 
     def __str__(self) -> str:
         if self.kind is Kind.DECIMAL:

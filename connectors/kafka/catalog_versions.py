@@ -59,12 +59,12 @@ class CatalogFold:
             catalog = fold_ddl(self.newest, text.decode(), version)
         except UnicodeDecodeError:
             return False
-        except TidewireError:
-            self._note_newer(version, text.decode())
+        except TidewireError as fault:
+            self._note_newer(version, text.decode(), fault)
             return False
         except Exception:
             _LOG.exception("record %d of the catalog could not be read, and is left out", version)
-            self._note_newer(version, text.decode())
+            self._note_newer(version, text.decode(), None)
             return False
         self._versions.append(version)
         self._catalogs.append(catalog)
@@ -81,8 +81,8 @@ class CatalogFold:
         if self._newer:
             raise CatalogNewer(self._newer)
 
-    def _note_newer(self, version: int, text: str) -> None:
-        words = newer_statement(text)
+    def _note_newer(self, version: int, text: str, fault: Exception | None) -> None:
+        words = newer_statement(text, fault)
         if words and not self._newer:
             self._newer = (
                 f"record {version} of the catalog says {words}, which this version does not know: "

@@ -36,6 +36,7 @@ class PackedBest:
     """`BestMessages` as an edge reads them: with the header, each message's seq and its causing row's position.
 
     several: bool[messages], whether the cause is one that changed several rows; None where no cause did.
+    topic: place of the cause's topic in the header's `topics`; None where there are not several.
     """
 
     header: Header
@@ -44,6 +45,7 @@ class PackedBest:
     offset: I64
     messages: BestMessages
     several: Bool | None = None
+    topic: I64 | None = None
 
     def __len__(self) -> int:
         return len(self.seq)
@@ -97,7 +99,7 @@ def read_best(header: Header, columns: Columns) -> PackedBest:
     cand = columns.ints("cand")[:cands]
     images = _images(heads["old"], heads["new"], cand, columns.layout.rows)
     heads["channel"] = columns.places("channel", len(header.channels))[:count].astype(np.int32)
-    cause, partition, offset, several = read_causes(header, columns)
+    cause, partition, offset, several, topic = read_causes(header, columns)
     messages = BestMessages(
         channels=header.channels,
         groups=groups,
@@ -112,7 +114,8 @@ def read_best(header: Header, columns: Columns) -> PackedBest:
     )
     seq = columns.ints("seq")[:count] + np.arange(count)
     some = None if several is None else several[:count]
-    return PackedBest(header, seq, partition[:count], offset[:count], messages, some)
+    place = None if topic is None else topic[:count]
+    return PackedBest(header, seq, partition[:count], offset[:count], messages, some, place)
 
 
 def _rectangles(columns: Columns, count: int) -> dict[str, Any]:

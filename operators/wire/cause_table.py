@@ -19,8 +19,9 @@ from operators.wire.header import Header
 from state.causes import Causes
 from state.change_batch import I32, I64, Bool
 
-Caused = tuple[I64, I64, I64, Bool | None]
-"""Cause, partition and offset of each row of a record, and whether its cause changed several rows (None: none did)."""
+Caused = tuple[I64, I64, I64, Bool | None, I64 | None]
+"""Cause, partition and offset of each row of a record, whether its cause changed several rows (None: none did), and the
+place of its topic in the header's (None: there are not several)."""
 
 
 def cause_columns(
@@ -43,10 +44,11 @@ def cause_columns(
 def read_causes(header: Header, columns: Columns) -> Caused:
     """Read what `cause_columns` wrote. Raises ValueError, KeyError where it is not sound."""
     cause = columns.ints("cause")
-    columns.places("topic", max(len(header.topics), 1))
+    topics = columns.places("topic", max(len(header.topics), 1))
     if len(cause) and (cause[0] < 0 or cause[-1] >= 2**31 or (cause[1:] < cause[:-1]).any()):
         raise ValueError("the column `cause` does not ascend from 0 or more to less than 2**31")
     place = np.cumsum(np.diff(cause, prepend=cause[:1]) > 0)
     several = columns.ints("several")[place].astype(np.bool_)
     some = several if several.any() else None
-    return cause, columns.ints("partition")[place], columns.ints("offset")[place], some
+    topic = topics[place] if len(header.topics) > 1 else None
+    return cause, columns.ints("partition")[place], columns.ints("offset")[place], some, topic

@@ -39,7 +39,8 @@ class PackedImages:
 
     cause: number of the cause, ascending.  rows: +1, -1 or 0.  columns: by name, in the order of the header's `needed`.
     several: bool[changes], whether the cause is one that changed several rows; None where no cause did.
-    topic: of images of joined rows, which an edge makes itself: place of the cause's topic in the header's `topics`.
+    topic: place of the cause's topic in the header's `topics`; None where there are not several. Images of joined rows,
+    which an edge makes itself, have it always.
     """
 
     header: Header
@@ -93,11 +94,11 @@ def read_images(header: Header, columns: Columns) -> PackedImages:
     rows = columns.ints("rows")
     if len(rows) and not -1 <= rows.min() <= rows.max() <= 1:
         raise ValueError("the column `rows` has something else than -1, 0 and 1")
-    cause, partition, offset, several = read_causes(header, columns)
+    cause, partition, offset, several, topic = read_causes(header, columns)
     changes = _Changes.of(rows)
     read = {name: _read(place, changes, columns) for place, name in enumerate(header.needed[0])}
     seq = columns.ints("seq") + np.arange(columns.layout.rows)
-    return PackedImages(header, seq, partition, offset, cause, several, rows, read)
+    return PackedImages(header, seq, partition, offset, cause, several, rows, read, topic)
 
 
 def _packed(place: int, rows: I64, column: ImageColumn) -> dict[str, npt.NDArray[Any] | int]:

@@ -33,6 +33,7 @@ class PackedMessages:
     """`Messages` as an edge reads them: with the header, each message's seq and its causing row's position.
 
     several: bool[messages], whether the cause is one that changed several rows; None where no cause did.
+    topic: place of the cause's topic in the header's `topics`; None where there are not several.
     """
 
     header: Header
@@ -41,6 +42,7 @@ class PackedMessages:
     offset: I64
     messages: Messages
     several: Bool | None = None
+    topic: I64 | None = None
 
 
 def pack_messages(header: Header, messages: Messages, seq: I64, causes: Causes, several: Bool | None = None) -> bytes:
@@ -78,7 +80,7 @@ def read_messages(header: Header, columns: Columns) -> PackedMessages:
     lo_max = columns.ints("lo_max")
     hi_min = lo_max + columns.ints("inside")
     caused = read_causes if columns.has("cause") else _swept
-    cause, partition, offset, several = caused(header, columns)
+    cause, partition, offset, several, topic = caused(header, columns)
     messages = Messages(
         channels=header.channels,
         groups=groups,
@@ -97,15 +99,15 @@ def read_messages(header: Header, columns: Columns) -> PackedMessages:
         texts=columns.texts() or [],
     )
     seq = columns.ints("seq") + np.arange(columns.layout.rows)
-    return PackedMessages(header, seq, partition, offset, messages, several)
+    return PackedMessages(header, seq, partition, offset, messages, several, topic)
 
 
 def _swept(header: Header, columns: Columns) -> Caused:
     """Number the causes of a record of format 1: those that changed several rows alike in all chunks of a batch."""
     partition, offset = columns.ints("partition"), columns.ints("offset")
     if not header.sweeps:
-        return np.arange(columns.layout.rows), partition, offset, None
+        return np.arange(columns.layout.rows), partition, offset, None, None
     numbers = {place: i for i, place in enumerate(header.sweeps)}
     places = zip(partition.tolist(), offset.tolist(), strict=True)
     swept = np.array([numbers.get(place, -1) for place in places], np.int64)
-    return np.where(swept >= 0, swept, len(numbers) + np.arange(len(swept))), partition, offset, swept >= 0
+    return np.where(swept >= 0, swept, len(numbers) + np.arange(len(swept))), partition, offset, swept >= 0, None

@@ -58,7 +58,8 @@ class Domain(NamedTuple):
 class ShapeEntry:
     """One shape in use.
 
-    Of a join, `shard` is its cell, and `topic` empty: its changes come from several, and each says its own.
+    Of a join, `shard` is its cell, and `topic` empty: its changes come from several, and each says its own. So it is
+    of a view.
     `born` tells its relation from a later one of the same name; `count` counts its subscriptions; `domain` is the
     number of its domain. `types` are those of
     the outputs' columns (None for COUNT(*)); `range_type` is the range attribute's, where it has no order codes and
@@ -177,8 +178,10 @@ class ShapeEntry:
         return relation is not None and relation.born == self.born
 
     def dropped(self, catalog: Catalog) -> str:
-        """Return what was dropped, where the shape does not stand: a table, or the cell alone."""
+        """Return what was dropped, where the shape does not stand: a table, a view, or the cell alone."""
         join = join_of_name(self.shape.relation)
+        if join is None and not self.topic:
+            return "view dropped"
         whole = join is not None and all(table in catalog.relations for table in join.tables)
         return "cell dropped" if whole else "table dropped"
 

@@ -30,7 +30,8 @@ import numpy as np
 
 from operators.packed import PackedImages
 from overlay.delivery.bag_delivery import bag_change
-from overlay.delivery.delivery import Position, change_head, changed, json_text, row_at, row_start
+from overlay.delivery.causing_rows import CausingRows
+from overlay.delivery.delivery import Position, change_head, changed, json_text
 from overlay.delivery.outbox import Outbox
 from overlay.maintain.bag_teller import BagTeller, Keys, Said
 from overlay.maintain.mode import KEYED, Mode, ModeColumn, Modes
@@ -108,7 +109,7 @@ class BagPath:
         self._follow(mine, pairs)
         topic = self._store.shape_of(int(hits.slot[0])).topic_text
         cause = [_Cause(packed.header.shard, number) for number in packed.cause[pairs.change].tolist()]
-        told = _Told(pairs, cause, _causing_rows(packed, pairs.change, position, topic))
+        told = _Told(pairs, cause, CausingRows(packed, position, topic).of(pairs.change))
         if packed.several is None:
             self._enter(None)
             self._once(mine, told)
@@ -294,17 +295,6 @@ class BagPath:
 
     def _mode(self, slot: int) -> Mode:
         return Mode(int(self._modes.of(np.array([slot]))[0]))
-
-
-def _causing_rows(packed: PackedImages, changes: I64, position: Position, topic: str) -> list[str]:
-    """Return the causing row of each of some changes as JSON; `topic` is their table's, where they are of a table."""
-    partition, offset = packed.partition[changes].tolist(), packed.offset[changes].tolist()
-    if packed.topic is None:
-        starts = [row_start(position, topic)] * len(changes)
-    else:
-        of_topic = [row_start(position, json_text(name)) for name in packed.header.topics]
-        starts = [of_topic[place] for place in packed.topic[changes].tolist()]
-    return [row_at(*one) for one in zip(starts, partition, offset, strict=True)]
 
 
 def _last_run(causes: I64) -> int:

@@ -8,7 +8,8 @@ import numpy as np
 
 from operators.packed import PackedMessages, PackedSnapshot
 from operators.wire.best_pieces import whole
-from overlay.delivery.delivery import Position, change_tail, row_at, row_start
+from overlay.delivery.causing_rows import CausingRows, Starts
+from overlay.delivery.delivery import Position, change_tail
 from overlay.delivery.outbox import Outbox
 from overlay.delivery.packed_deliveries import Changes, Shared
 from overlay.maintain.bag_path import BagPath
@@ -151,7 +152,7 @@ class BatchApplier:
                 continue
             new, known = self._new(packed, hit[mine], slots[mine], Mode.COUNT in mode)
             moved = self._move(slots[mine], new, known, tells=False)
-            self._sweep.collect(slots[mine], moved, packed.partition[hit[mine]], packed.offset[hit[mine]])
+            self._sweep.collect(slots[mine], moved, *self._places(packed, hit[mine], slots[mine], position))
 
     def _hits(self, packed: PackedMessages, hit: I64, slots: I64, position: Position) -> None:
         """Apply pairs (message, slot), each in the mode of its slot."""
@@ -169,7 +170,7 @@ class BatchApplier:
         elif Mode.LATEST in mode:
             new, known = self._new(packed, hit, slots, Mode.COUNT in mode)
             moved = self._move(slots, new, known, tells=False)
-            self._latest.collect(slots, moved, packed.partition[hit], packed.offset[hit])
+            self._latest.collect(slots, moved, *self._places(packed, hit, slots, position))
         elif Mode.PACKED in mode:
             self._every_packed(packed, hit, slots, position, counts=Mode.COUNT in mode)
         elif Mode.COUNT in mode:
@@ -223,6 +224,11 @@ class BatchApplier:
             )
         )
 
+    def _places(self, packed: PackedMessages, hit: I64, slots: I64, position: Position) -> tuple[Starts, I64, I64]:
+        """Return of the causing row of each hit what its `at` begins with, and partition and offset."""
+        causing = self._causing(packed, self._store.slots.shape[slots[:1]], position)
+        return causing.starts(hit), packed.partition[hit], packed.offset[hit]
+
     def _new(self, packed: PackedMessages, hit: I64, slots: I64, counts: bool) -> tuple[I64, Bool]:
         """Return the answer after each hit."""
         if counts:
@@ -249,8 +255,8 @@ class BatchApplier:
 
     def _rows(self, packed: PackedMessages, told: I64, shapes: I32, position: Position) -> list[str]:
         """Return the causing rows of messages as JSON; `shapes` are those of somebody who hears each."""
-        starts = {
-            number: row_start(position, self._store.shapes[number].topic_text) for number in np.unique(shapes).tolist()
-        }
-        places = zip(shapes.tolist(), packed.partition[told].tolist(), packed.offset[told].tolist(), strict=True)
-        return [row_at(starts[shape], partition, offset) for shape, partition, offset in places]
+        return self._causing(packed, shapes, position).of(told) if len(told) else []
+
+    def _causing(self, packed: PackedMessages, shapes: I32, position: Position) -> CausingRows:
+        """Return the causing rows of a record, of which at least one of `shapes` hears."""
+        return CausingRows(packed, position, self._store.shapes[int(shapes[0])].topic_text)

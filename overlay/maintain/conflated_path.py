@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from catalog.sql.notify import FORMS
-from overlay.delivery.delivery import Position, change_head, changed, json_text, moved, row_at, row_start
+from overlay.delivery.causing_rows import Starts
+from overlay.delivery.delivery import Position, change_head, changed, json_text, moved, row_at
 from overlay.delivery.outbox import Outbox
 from overlay.maintain.transitions import Transitions
 from overlay.subscriptions.edge_counters import EdgeCounters
@@ -28,6 +29,7 @@ class Moved:
     old: I64
     old_known: Bool
     moves: I64
+    start: Starts
     partition: I64
     offset: I64
 
@@ -41,8 +43,11 @@ class LatestAnswers:
         self._counters = counters
         self._steps: list[Moved] = []
 
-    def collect(self, slots: I64, done: Transitions, partition: I64, offset: I64) -> None:
-        """Take what hits did: of each, its slot and its row. The values are written to the table by the caller."""
+    def collect(self, slots: I64, done: Transitions, start: Starts, partition: I64, offset: I64) -> None:
+        """Take what hits did: of each, its slot and its row (`CausingRows.starts`).
+
+        The values are written to the table by the caller.
+        """
         chosen = done.moves.nonzero()[0]
         if not len(chosen):
             return
@@ -51,7 +56,8 @@ class LatestAnswers:
         _, from_end = np.unique(mine[::-1], return_index=True)
         last = chosen[len(mine) - 1 - from_end]
         first = chosen[first]
-        self.add(Moved(which, done.old[first], done.old_known[first], moves, partition[last], offset[last]))
+        places = start[last], partition[last], offset[last]
+        self.add(Moved(which, done.old[first], done.old_known[first], moves, *places))
 
     def add(self, moved: Moved) -> None:
         """Take what was collected elsewhere."""
@@ -78,6 +84,7 @@ class LatestAnswers:
             np.concatenate([step.old for step in steps])[first],
             np.concatenate([step.old_known for step in steps])[first],
             moves,
+            np.concatenate([step.start for step in steps])[last],
             np.concatenate([step.partition for step in steps])[last],
             np.concatenate([step.offset for step in steps])[last],
         )
@@ -91,13 +98,14 @@ class LatestAnswers:
         n = table.n[slots] + 1
         self._store.move(slots, value[differs], known[differs], n)
         columns = (slots, n, step.old[differs], step.old_known[differs], value[differs], known[differs])
-        rows = (step.moves[differs], step.partition[differs], step.offset[differs], table.terms.forms(slots))
-        for slot, number, old, old_known, new, new_known, changes, partition, offset, form in zip(
+        places = (step.start[differs], step.partition[differs], step.offset[differs])
+        rows = (step.moves[differs], *places, table.terms.forms(slots))
+        for slot, number, old, old_known, new, new_known, changes, start, partition, offset, form in zip(
             *(column.tolist() for column in (*columns, *rows)), strict=True
         ):
             entry = self._store.shape_of(slot)
             body = moved(entry.texts.text(old, old_known), entry.texts.text(new, new_known))
-            at = row_at(row_start(position, entry.topic_text), partition, offset)
+            at = row_at(start, partition, offset)
             key = table.key(slot)
             head = change_head(json_text(key.decode()), int(table.version[slot]))
             self._outbox.deliver(key, changed(head, number, body, at, changes), FORMS[form])

@@ -19,7 +19,8 @@ import numpy as np
 from catalog.query.channel import Channel, channel_of
 from operators.operator import Messages
 from operators.packed import PackedImages, PackedMessages
-from overlay.delivery.delivery import Position, row_at, row_start
+from overlay.delivery.causing_rows import CausingRows
+from overlay.delivery.delivery import Position
 from overlay.maintain.bag_path import BagPath
 from overlay.maintain.mode import Mode, Modes
 from overlay.maintain.object_path import SingleAnswers
@@ -96,20 +97,21 @@ class ImagePath:
         made: dict[tuple[int, int, int], list[PartChange]] = {}
         slots, changes = list[int](), list[PartChange]()
         shapes = self._store.slots.shape[hits.slot].tolist()
+        causing = CausingRows(packed, position, self._store.shapes[shapes[0]].topic_text if shapes else "")
         for change, slot, kind, shape in zip(*(column.tolist() for column in hits), shapes, strict=True):
             parts = made.get((change, kind, shape))
             if parts is None:
-                parts = made[change, kind, shape] = self._parts(packed, change, kind, shape, position)
+                parts = made[change, kind, shape] = self._parts(packed, change, kind, shape, causing)
             slots += [slot] * len(parts)
             changes += parts
         if changes:
             self._singles.take(np.array(slots, np.int64), changes)
 
-    def _parts(self, packed: PackedImages, change: int, kind: int, shape: int, position: Position) -> list[PartChange]:
+    def _parts(
+        self, packed: PackedImages, change: int, kind: int, shape: int, causing: CausingRows
+    ) -> list[PartChange]:
         """Return what a row change does to the parts of an answer."""
-        entry = self._store.shapes[shape]
-        start = row_start(position, entry.topic_text)
-        at = row_at(start, int(packed.partition[change]), int(packed.offset[change]))
+        entry, at = self._store.shapes[shape], causing.one(change)
         parts = [
             image_change(packed.columns, change, kind, channel, at, entry.plan.type_of(channel))
             for channel in entry.plan.channels
@@ -134,4 +136,5 @@ def _comings_and_goings(packed: PackedImages) -> PackedMessages:
     )  # fmt: skip
     several = None if packed.several is None else packed.several[twice]
     columns = (packed.seq[twice], packed.partition[twice], packed.offset[twice])
-    return PackedMessages(packed.header, *columns, messages, several)
+    topic = None if packed.topic is None else packed.topic[twice]
+    return PackedMessages(packed.header, *columns, messages, several, topic)

@@ -20,7 +20,8 @@ from typing import NamedTuple
 import numpy as np
 
 from operators.packed import PackedBest
-from overlay.delivery.delivery import Position, change_head, changed, json_text, row_at, row_start
+from overlay.delivery.causing_rows import CausingRows
+from overlay.delivery.delivery import Position, change_head, changed, json_text
 from overlay.delivery.list_delivery import Placed, list_change, list_difference
 from overlay.delivery.outbox import Outbox
 from overlay.maintain.list_follower import MOST_PROJECTIONS, ListFollower, Moves, Pairs, Record
@@ -77,8 +78,8 @@ class ListChanges:
 
     def take(self, packed: PackedBest, record: Record, pairs: Pairs, position: Position) -> None:
         """Apply pairs of a record, which hear; at least one, and of one list in causal order."""
-        start = row_start(position, self._store.shape_of(int(pairs.slot[0])).topic_text)
-        ats = _Ats(packed, start)
+        topic = self._store.shape_of(int(pairs.slot[0])).topic_text
+        ats = _Ats(CausingRows(packed, position, topic))
         if packed.several is None:
             self._enter(None)
             self._apply(record, pairs, ats)
@@ -242,15 +243,13 @@ class ListChanges:
 class _Ats:
     """The causing rows of messages as JSON, each made once."""
 
-    def __init__(self, packed: PackedBest, start: str) -> None:
-        self._packed = packed
-        self._start = start
+    def __init__(self, causing: CausingRows) -> None:
+        self._causing = causing
 
     def of(self, messages: I64) -> list[str]:
         """Return that of each message."""
         distinct, place = distinct_numbers(messages)
-        rows = zip(self._packed.partition[distinct].tolist(), self._packed.offset[distinct].tolist(), strict=True)
-        made = [row_at(self._start, partition, offset) for partition, offset in rows]
+        made = self._causing.of(distinct)
         return [made[i] for i in place.tolist()]
 
 

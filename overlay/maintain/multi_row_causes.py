@@ -13,6 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from operators.packed import PackedMessages
+from overlay.delivery.causing_rows import Starts
 from overlay.delivery.delivery import Position
 from overlay.delivery.outbox import Outbox
 from overlay.maintain.conflated_path import LatestAnswers, Moved
@@ -44,9 +45,9 @@ class Sweep:
             self._close(position)
             self._cause = cause
 
-    def collect(self, slots: I64, done: Transitions, partition: I64, offset: I64) -> None:
+    def collect(self, slots: I64, done: Transitions, start: Starts, partition: I64, offset: I64) -> None:
         """Take what hits did: of each, its slot and its row."""
-        self._collected.collect(slots, done, partition, offset)
+        self._collected.collect(slots, done, start, partition, offset)
 
     def _close(self, position: Position) -> None:
         step = self._collected.take()
@@ -81,6 +82,7 @@ def _once(step: Moved, chosen: Bool) -> Moved:
         old=step.old[chosen],
         old_known=step.old_known[chosen],
         moves=np.ones(int(chosen.sum()), np.int64),
+        start=step.start[chosen],
         partition=step.partition[chosen],
         offset=step.offset[chosen],
     )

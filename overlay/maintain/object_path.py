@@ -21,7 +21,8 @@ from catalog.sql.notify import Notify
 from operators.packed import PackedMessages
 from overlay.answers.conflation import Threshold
 from overlay.answers.shape_table import ShapeEntry
-from overlay.delivery.delivery import Position, change_head, json_text, row_at, row_start
+from overlay.delivery.causing_rows import CausingRows
+from overlay.delivery.delivery import Position, change_head, json_text
 from overlay.delivery.outbox import Outbox
 from overlay.maintain.maintainers import Maintainer, maintainer_of
 from overlay.maintain.notifier import Notifier
@@ -95,12 +96,12 @@ class SingleAnswers:
         """Return what each of the chosen messages does."""
         messages = packed.messages
         entries = [self._store.shapes.shapes_of(channel)[:1] for channel in messages.channels]
+        topics = (entry.topic_text for found in entries for entry in found)
+        ats = CausingRows(packed, position, next(topics, "")).of(np.array(chosen, np.int64))
         made = {}
-        for i in chosen:
+        for i, at in zip(chosen, ats, strict=True):
             number = int(messages.channel[i])
             (entry,) = entries[number]
-            start = row_start(position, entry.topic_text)
-            at = row_at(start, int(packed.partition[i]), int(packed.offset[i]))
             made[i] = part_change(messages, i, at, entry.plan.type_of(messages.channels[number]))
         return made
 

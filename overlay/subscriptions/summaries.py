@@ -33,6 +33,7 @@ import numpy as np
 from catalog.query.channel import Channel
 from catalog.schema.catalog import Catalog
 from catalog.schema.join import is_join
+from catalog.schema.relation import Relation
 from connectors.record import OutRecord
 from operators.packed import Header, pack_summary
 from overlay.answers.shape_table import ShapeEntry, ShapeTable
@@ -104,7 +105,7 @@ class Summaries:
             if entry.stands(catalog):
                 slots = self._wanting(channel)
                 of_shards = dict(self._shards.parted(slots, catalog))
-                for shard in catalog.relations[channel.relation].shards:
+                for shard in _declared(channel.relation, catalog).shards:
                     mine = of_shards.get(shard, slots[:0])
                     due.setdefault(shard, {})[channel] = self._boxes(mine, entry)
                     if entry.needed or entry.shown_images:
@@ -156,12 +157,19 @@ class Summaries:
         slots = slots[~self._slots.empty[slots]]
         mine = dict(self._shards.parted(slots, catalog)).get(shard, slots[:0])
         entries = [self._shapes[number] for number in np.unique(self._slots.shape[mine]).tolist()]
-        parting = catalog.relations[relation].bucket_by
+        parting = _declared(relation, catalog).bucket_by
         return sorted({*parting, *(name for entry in entries for name in (*entry.needed, *entry.shown_images))})
 
     def _note(self, entry: ShapeEntry, count: int) -> None:
         for channel in () if is_join(entry.shape.relation) else entry.channels:
             self._moved[channel] = self._moved.get(channel, 0) + count
+
+
+def _declared(name: str, catalog: Catalog) -> Relation:
+    """Return the table or view of a shape that stands."""
+    relation = catalog.named(name)
+    assert relation is not None, "the shape stands"
+    return relation
 
 
 def _parts(summaries: Mapping[Channel, Boxes]) -> Iterator[dict[Channel, Boxes]]:

@@ -2,8 +2,8 @@
 
 The catalog at version v is the fold of the records 0..v of a topic that is kept for ever. A record that does not
 fold is skipped by everyone, but its offset is a version all the same, so that whoever wrote it is answered.
-A version that changes a relation or a cell holds from a recorded batch, the last planned one + 1: a batch that was
-planned and not committed runs again under the catalog that it was planned with.
+A version that changes a relation, a view or a cell holds from a recorded batch, the last planned one + 1: a batch that
+was planned and not committed runs again under the catalog that it was planned with.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class CatalogTopic:
 
 def changes_groups(before: Catalog, newest: Catalog) -> bool:
     """Whether the groups of the query, or what they hold, are others in `newest`."""
-    return before.relations != newest.relations or before.cells != newest.cells
+    return before.relations != newest.relations or before.cells != newest.cells or before.views != newest.views
 
 
 def created_cells(before: Catalog | None, newest: Catalog) -> list[Cell]:
@@ -60,7 +60,7 @@ def created_cells(before: Catalog | None, newest: Catalog) -> list[Cell]:
 
 
 def record_version(sidecar: Sidecar, before: Catalog | None, newest: Catalog, version: int, first: int) -> bool:
-    """Enter catalog `newest`, at `version`, into the sidecar; return whether a relation or cell has changed.
+    """Enter catalog `newest`, at `version`, into the sidecar; return whether a relation, view or cell has changed.
 
     `before` is the catalog of the sidecar's last entry (None: there is none), `first` the first batch that is not
     planned yet. A topic that now feeds another table than before, be it of the same name, is to be read from its

@@ -19,7 +19,8 @@ from connectors.record import RawRecords
 from connectors.schemas.schema_registry import Registry, use_registry
 from connectors.topics import Topics
 from shard.bounds import Bounds
-from shard.pipeline import GroupResult, GroupSpec
+from shard.group_spec import GroupSpec
+from shard.pipeline import GroupResult
 from shard.snapshot import DIGEST_KEY
 from streaming.query.batch_context import Catalogs, Placements, catalog_at, current_batch, placement_at
 from streaming.query.partition_count import Several, several_at

@@ -23,7 +23,8 @@ from shard.bounds import Bounds
 from shard.cell import CellState
 from shard.cell_seed import seed_of_cell
 from shard.group import alone
-from shard.pipeline import GroupSpec, process_group
+from shard.group_spec import GroupSpec
+from shard.pipeline import process_group
 from shard.state import ShardState
 
 TOPICS = Topics()

@@ -20,7 +20,7 @@ from catalog.schema.relation import Relation
 from connectors.record import OutRecord, RawRecords
 from shard.group import Group, read_delta, write_delta
 from shard.order import Ordered, order
-from shard.pipeline import process_group, process_member
+from shard.pipeline import begun, process_group
 from shard.state import ShardState
 from state.blob import read_blob, write_blob
 from tests.effort import deep_examples
@@ -105,9 +105,12 @@ class Reopened(Members):
         return past
 
     def ran(self, member: ShardState, ordered: Ordered) -> Ran:
-        rows = ordered.rows.get(member.relation.topic)
         spec = self.spec(member.shard)
-        out = list(process_member(spec, self.batch, member, rows, ordered.addressed(member.shard)))
+        one = begun(spec, self.batch, member, ordered, False)
+        moved = one.take(ordered)
+        if moved is not None:
+            one.tell(moved)
+        out = list(one.records())
         return out, write_blob(MAGIC, 1, "", member.base()), write_delta(member.shard, member.delta())
 
 

@@ -21,9 +21,9 @@ from operators.reply import Refused, Rows, decode_row
 from shard.bounds import Bounds, held
 from shard.encode import Encoder, add_best
 from shard.group import Group, alone
-from shard.pipeline import apply
+from shard.member_batch import outgoing_of
+from shard.moved import Moved
 from shard.register import take_registrations
-from shard.resolve import Resolved
 from shard.route import route
 from shard.state import ShardState
 from state.best_tree import STAY
@@ -193,7 +193,8 @@ class World:
         changes.cause = np.repeat(np.arange(len(made), dtype=np.int32), [len(cause) for cause in made])
         table = Causes(["t"], *(np.zeros(len(made), np.int32),) * 2, np.arange(len(made)))
         seq = self.member.seq
-        _, images, best = apply(self.member, Resolved(changes, table, np.zeros(len(changes), np.bool_)))
+        moved = Moved(changes, self.member.table.replay(changes), changes.cause, table)
+        _, images, best = outgoing_of(self.member, moved) if made else (None, None, None)
         assert images is None
         told: list[list[PackedBest]] = [[] for _ in self.edges]
         if best is not None:

@@ -20,7 +20,8 @@ from catalog.schema.cell import Cell
 from catalog.schema.ddl import apply_ddl
 from shard.cell import CellState
 from shard.cell_seed import seed_of_cell
-from shard.pipeline import GroupResult, GroupSpec, process_group
+from shard.group_spec import GroupSpec
+from shard.pipeline import GroupResult, process_group
 from state.errors import StateError
 from tests.effort import deep_examples
 from tests.shard.cell_stack import TOPICS, CellStack, rows_of

@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from shard.pipeline import GroupResult, GroupSpec, process_group
+from shard.group_spec import GroupSpec
+from shard.pipeline import GroupResult, process_group
 from tests.shard import long_lived_cell
 from tests.shard.long_lived import CATALOG, GOLDEN, NAME, TOPICS, batches, next_batch
 

@@ -24,7 +24,8 @@ from connectors.topics import Topics
 from operators.control import Withdraw, encode_control
 from operators.packed import Header, pack_registrations
 from shard.group import Group
-from shard.pipeline import GroupResult, GroupSpec, process_group
+from shard.group_spec import GroupSpec
+from shard.pipeline import GroupResult, process_group
 from tests.effort import deep_examples
 
 TOPICS = Topics()

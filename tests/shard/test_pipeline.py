@@ -24,7 +24,8 @@ from operators.packed import (
 )
 from operators.reply import Refused, Rows, encode_row
 from shard.bounds import Bounds
-from shard.pipeline import GroupSpec, process_group
+from shard.group_spec import GroupSpec
+from shard.pipeline import process_group
 from state.boxes import Boxes, hashes_of
 
 TOPICS = Topics()

@@ -24,7 +24,8 @@ from connectors.kafka.record import KafkaRecord
 from connectors.record import RawRecords
 from connectors.topics import Topics
 from shard.group import alone
-from shard.pipeline import GroupSpec, process_group
+from shard.group_spec import GroupSpec
+from shard.pipeline import process_group
 from tests.stack.connector import Connector, Source
 from tests.stack.items import INLINE, LAST, MADE, OURS, UNITS, Items, truth
 from tests.stack.live_stack import eventually

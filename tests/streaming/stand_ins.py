@@ -8,8 +8,9 @@ import zlib
 from collections.abc import Sequence
 
 from connectors.record import OutRecord, RawRecords
+from shard.group_spec import GroupSpec
 from shard.order import order_records
-from shard.pipeline import GroupResult, GroupSpec
+from shard.pipeline import GroupResult
 
 
 def tally(spec: GroupSpec, batch: int, state: bytes | None, records: Sequence[RawRecords]) -> GroupResult:

@@ -26,7 +26,8 @@ from operators.packed import (
     pack_summary,
     unpack,
 )
-from shard.pipeline import GroupSpec, process_group
+from shard.group_spec import GroupSpec
+from shard.pipeline import process_group
 from state.boxes import Boxes, hashes_of
 from tests.effort import examples
 from tests.oracle.naive_answer import Naive, Rows

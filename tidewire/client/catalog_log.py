@@ -74,6 +74,10 @@ class CatalogLog:
             self.read()
         if table in self._known.relations:
             return self._known.relations[table]
+        if table in self._known.views:
+            raise UnknownTable(
+                f"`{table}` is a view: its rows are made of those of tables, and none are published to it."
+            )
         near = difflib.get_close_matches(table, self._known.relations, 1)
         hint = f"Did you mean `{near[0]}`?" if near else "Declare it with `tidewire apply`."
         known = ", ".join(sorted(self._known.relations)) or "none"

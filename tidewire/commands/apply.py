@@ -46,11 +46,13 @@ def apply(
     joins = [cell.tables for _, cell in sorted(catalog.cells.items())]
     state = "announced" if timeout > 0 else "written"
     human = f"catalog version {version} is {state}; tables: {', '.join(tables) or 'none'}"
+    human += f"; views: {', '.join(catalog.views)}" if catalog.views else ""
     human += f"; joins of {'; of '.join(', '.join(one) for one in joins)}" if joins else ""
     terminal = Terminal(json)
     for warning in warnings:
         terminal.say(f"warning: {warning}")
-    record = {"version": version, "state": state, "tables": tables, "joins": joins, "warnings": warnings}
+    record: dict[str, object] = {"version": version, "state": state, "tables": tables, "joins": joins}
+    record |= {"views": list(catalog.views), "warnings": warnings}
     terminal.answer(record, human)
 
 

@@ -18,13 +18,14 @@ from tidewire.settings import Settings
 from tidewire.stack.data_directory import DataDirectory
 from tidewire.stack.process_state import ProcessState, processes_in, troubles
 from tidewire.status.edge_filters import called, filters_in
-from tidewire.status.overview import CellState, EdgeState, Observer, Overview, TableState
+from tidewire.status.overview import CellState, EdgeState, Observer, Overview, TableState, ViewState
 from tidewire.status.overview_warnings import warnings_of
 from tidewire.status.retention_headroom import in_words
 from tidewire.terminal import Terminal, table
 
 _TABLE = ("table", "topic", "rows", "decoded", "deletes", "dead", "ignored", "lag", "messages", "to edges", "state kB")
 _CELL = ("joins of", "since", "rows", "state kB", "lag", "changes", "rows sent a change")
+_VIEW = ("view", "reads", "computed in", "rows", "state kB", "messages", "to edges")
 _FILTERS = ("edge", "table", "filters", "MB", "candidates a hit")
 _PROCESS = ("process", "state", "restarts", "last restart", "why", "down", "ready after", "it said")
 _EDGE = ("edge", "state", "virtual edges", "live", "filters", "waiting", "deliveries", "messages", "unwanted")
@@ -74,6 +75,8 @@ def _local_processes(settings: Settings) -> list[ProcessState]:
 def _parts(overview: Overview) -> Iterator[RenderableType]:
     yield Text(_engine_line(overview))
     yield table(_TABLE, [_table_row(one) for one in overview.tables])
+    if overview.views:
+        yield table(_VIEW, [_view_row(one) for one in overview.views])
     if overview.cells:
         yield table(_CELL, [_cell_row(one) for one in overview.cells])
     yield table(_EDGE, [_edge_row(one) for one in overview.edges])
@@ -132,6 +135,15 @@ def _cell_row(one: CellState) -> tuple[object, ...]:
         return tables, one.since, "", "", one.lag, "", ""
     sent = f"{counters.shipped / counters.messages:.1f}" if counters.messages else ""
     return tables, one.since, counters.rows, round(counters.bytes / 1000), one.lag, counters.messages, sent
+
+
+def _view_row(one: ViewState) -> tuple[object, ...]:
+    home = one.home if one.shards == 1 else f"{one.home} and the other {one.shards - 1} buckets"
+    counters = one.counters
+    if counters is None:
+        return one.name, ", ".join(one.reads), home, "not asked", "", "", ""
+    taken = counters.rows, round(counters.bytes / 1000), counters.messages, ", ".join(counters.needed)
+    return one.name, ", ".join(one.reads), home, *taken
 
 
 def _edge_row(one: EdgeState) -> tuple[object, ...]:

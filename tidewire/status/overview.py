@@ -4,6 +4,7 @@ Nothing here needs to run on the machine of the stack. Where each fact comes fro
 
     engine      the newest record of `batches`; its epoch is the offset of the engine's claim in `engines`
     tables      the catalog's topic; counters that shards leave in `engines`; `batches` against the topics' ends (lag)
+    views       the same counters
     cells       the same of the cells of joins; who waits for one is told by the edges' `/health`
     edges       the consumer group's members and what each owns; `/health` of each for what it holds
     log         what its keeper leaves in `engines`
@@ -22,6 +23,7 @@ from datetime import UTC, datetime
 import msgspec
 
 from catalog.schema.catalog import Catalog
+from catalog.schema.placed_stage import home_of
 from catalog.schema.relation import Relation
 from connectors.http.address import parse_address
 from connectors.kafka.catalog_versions import CatalogFold
@@ -110,6 +112,21 @@ class CellState(msgspec.Struct):
     counters: ShardCounters | None = None
 
 
+class ViewState(msgspec.Struct):
+    """A view: the group that computes it, and its counters: with rows while somebody asks it, else none.
+
+    home: the shard of its table, of which there may be `shards`, or the cell of its tables.  catalog: the version that
+    created it.
+    """
+
+    name: str
+    home: str
+    reads: tuple[str, ...]
+    catalog: int
+    counters: ShardCounters | None = None
+    shards: int = 1
+
+
 class WantedCell(msgspec.Struct):
     """Tables for which edges hold subscriptions back until there is a cell, and the addresses of these edges."""
 
@@ -143,6 +160,7 @@ class Overview(msgspec.Struct):
     warnings: list[str] = []
     cells: list[CellState] = []
     wanted_cells: list[WantedCell] = []
+    views: list[ViewState] = []
 
 
 _RECORD = msgspec.json.Decoder(ShardCounters | Claim | Trimmed | LogState)
@@ -180,7 +198,8 @@ class Observer:
         catalog = self._folded(records)
         progress = self._last_progress()
         shards = {shard for relation in catalog.relations.values() for shard in relation.shards}
-        found = self._found(shards | catalog.cells.keys())
+        views = {shard for view in catalog.views.values() for shard in view.relation.shards}
+        found = self._found(shards | catalog.cells.keys(), views)
         counters, partitions = found.counters, self._admin.topics()
         edges = self._edges()
         tables = [
@@ -202,6 +221,7 @@ class Observer:
             processes=next(filter(None, (processes_in(edge.health) for edge in edges)), []),
             cells=_cells(catalog, {record.offset: record.timestamp for record in records}, tables, counters),
             wanted_cells=wanted_of(edges),
+            views=_views(catalog, counters),
         )
 
     def engine(self) -> EngineState:
@@ -237,9 +257,12 @@ class Observer:
             state.claimed, state.checkpoint = claim.time, claim.checkpoint
         return state
 
-    def _found(self, shards: set[str]) -> _Found:
-        """Return what `engines` says last, as far back as is read for the counters of `shards`."""
-        found = _Found()
+    def _found(self, shards: set[str], views: set[str]) -> _Found:
+        """Return what `engines` says last, as far back as is read for the counters of `shards`.
+
+        A view that nobody asks has told none for long, or never: of `views` are those found that stand a block further.
+        """
+        found, further = _Found(), 0
         for stored in self._backwards(self._topics.engines, _BLOCK):
             record = _read(stored.value)
             if isinstance(record, Trimmed):
@@ -248,8 +271,9 @@ class Observer:
                 found.log = found.log or record
             elif isinstance(record, ShardCounters):
                 found.counters.setdefault(record.shard, record)
-                if shards <= found.counters.keys():
-                    break
+            further += shards <= found.counters.keys()
+            if further and (further > _BLOCK or views <= found.counters.keys()):
+                break
         return found
 
     def _headroom(self, progress: Progress | None, log: LogState | None) -> list[Headroom]:
@@ -320,6 +344,16 @@ def _cells(
         )
         for name, cell in sorted(catalog.cells.items())
     ]
+
+
+def _views(catalog: Catalog, counters: Mapping[str, ShardCounters]) -> list[ViewState]:
+    """Return the views of a catalog."""
+    views: list[ViewState] = []
+    for view in catalog.views.values():
+        parts = [counters[shard] for shard in view.relation.shards if shard in counters]
+        whole = summed(parts) if parts else None
+        views.append(ViewState(view.name, home_of(view), view.reads, view.born, whole, view.relation.buckets))
+    return views
 
 
 def wanted_of(edges: Iterable[EdgeState]) -> list[WantedCell]:

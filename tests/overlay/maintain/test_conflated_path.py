@@ -7,6 +7,7 @@ import numpy as np
 from catalog.query.channel import channel_of
 from operators.answer import Tally
 from operators.control import Progress
+from overlay.delivery.delivery import row_start
 from overlay.maintain.conflated_path import LatestAnswers
 from overlay.maintain.transitions import transitions
 from tests.overlay.edge_bench import Bench
@@ -22,14 +23,15 @@ def test_steps_of_a_batch_are_told_together() -> None:
     edge = bench.edge
     store = edge._store
     latest = LatestAnswers(store, edge._outbox, edge.counters)
+    assert edge.position is not None
+    start = row_start(edge.position, '"t"')
     a, b = store.slots.find_all([b"a", b"b"])[0].tolist()
     for hits in ([(a, 6, 1), (b, 6, 1), (a, 6, 2)], [(b, 5, 3), (a, 7, 4)]):
         slots, new, offset = (np.array(column, np.int64) for column in zip(*hits, strict=True))
         table = store.slots
         done = transitions(slots, new, new > 0, table.value[slots], table.known[slots], table.n[slots])
         store.move(done.slots, done.value, done.known, table.n[done.slots])
-        latest.collect(slots, done, offset * 0, offset)
-    assert edge.position is not None
+        latest.collect(slots, done, np.full(len(slots), start, np.object_), offset * 0, offset)
     latest.end(edge.position)
     latest.end(edge.position)
     (line,) = bench.lines()

@@ -6,7 +6,7 @@ from connectors.kafka.catalog_versions import CatalogNewer
 from connectors.record import OutRecord
 from connectors.topics import Topics
 from streaming.checkpoint.checkpoint import CatalogFrom, Sidecar
-from streaming.epoch.catalog_versions import CatalogTopic, entries_from, record_version
+from streaming.epoch.catalog_versions import CatalogTopic, changes_groups, created_cells, entries_from, record_version
 from tests.streaming.memory_cluster import MemoryCluster
 
 TOPICS = Topics("t.")
@@ -48,8 +48,8 @@ def test_a_skipped_record_is_a_version_all_the_same(cluster: MemoryCluster) -> N
 
 def test_an_engine_stops_at_a_statement_of_a_newer_version(cluster: MemoryCluster) -> None:
     topic = declare(cluster, S, "CREATE TABLE broken (")
-    cluster.append([OutRecord(TOPICS.catalog, 0, None, b"CREATE VIEW v AS SELECT id FROM s")])
-    with pytest.raises(CatalogNewer, match="record 2 of the catalog says CREATE VIEW"):
+    cluster.append([OutRecord(TOPICS.catalog, 0, None, b"ALTER VIEW v RENAME TO w")])
+    with pytest.raises(CatalogNewer, match="record 2 of the catalog says ALTER VIEW"):
         topic.poll()
 
 
@@ -86,3 +86,9 @@ def test_a_dropped_topic_is_forgotten_and_one_that_feeds_a_new_table_is_reset(cl
 def test_a_plan_needs_the_entry_in_force_and_those_after_it(batch: int, firsts: list[int]) -> None:
     entries = [CatalogFrom(0, 0), CatalogFrom(4, 1), CatalogFrom(9, 2)]
     assert [entry.first for entry in entries_from(entries, batch)] == firsts
+
+
+def test_a_view_changes_what_groups_hold(cluster: MemoryCluster) -> None:
+    topic = declare(cluster, S, "CREATE VIEW v AS SELECT COUNT(*) AS n FROM s", "DROP VIEW v")
+    assert changes_groups(topic.at(0), topic.at(1)) and changes_groups(topic.at(1), topic.at(2))
+    assert not changes_groups(topic.at(0), topic.at(2)) and created_cells(topic.at(0), topic.at(1)) == []

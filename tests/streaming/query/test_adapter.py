@@ -16,7 +16,8 @@ from connectors.record import RawRecords
 from connectors.schemas.schema_registry import Registry, registry_in_use
 from connectors.topics import Topics
 from shard.bounds import Bounds
-from shard.pipeline import GroupResult, GroupSpec
+from shard.group_spec import GroupSpec
+from shard.pipeline import GroupResult
 from streaming.query import adapter, shuffle_batch
 from streaming.query.adapter import GroupFunction
 from streaming.query.shuffle_batch import ShuffleBatches

@@ -1,0 +1,90 @@
+"""Where the stages of views are computed: in the group of the one table that a view reads, or in the cell of several.
+
+    seat/0                  group of a table: seat/0, and behind it every view of `seat` alone
+      stage/cheap/0/0         an inner stage, silent: the group alone knows the name
+      cheap/0                 the view, asked by this name
+    cell/flight+seat/0      cell: its copies, and the views of just these tables
+      open/0                  a view of `flight` and of `cheap`
+      cell/flight+seat/0/cheap   `cheap` computed again, silent, since its home is elsewhere
+
+A table in buckets has its views in each bucket. What a view reads through others is computed wherever it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from catalog.schema.catalog import Catalog
+from catalog.schema.cell import Cell, cell_name
+from catalog.schema.relation import Relation
+from catalog.schema.view import Stage, View
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedStage:
+    """A stage as a member of a group; its relation is the view's, or that of an inner stage.
+
+    view: whose stage it is.  relations, inputs: by input what is read, and the member that has it.
+    served: whether it is asked by its name, as the last stage of a view that is at home here.
+    """
+
+    view: str
+    stage: Stage
+    member: str
+    relations: tuple[Relation, ...]
+    inputs: tuple[str, ...]
+    served: bool
+
+    @property
+    def relation(self) -> Relation:
+        """What it makes."""
+        return self.stage.relation
+
+
+def stages_beside(catalog: Catalog, table: str, bucket: int = 0) -> tuple[PlacedStage, ...]:
+    """Return the stages in the group of a bucket of `table`, each behind those that it reads."""
+    views = [view for view in catalog.views.values() if view.tables == (table,)]
+    return _placed(catalog, views, lambda name: f"{name}/{bucket}", {view.name for view in views})
+
+
+def stages_in(catalog: Catalog, cell: Cell) -> tuple[PlacedStage, ...]:
+    """Return the stages in a cell, each behind those that it reads."""
+    home = {view.name for view in catalog.views.values() if len(view.tables) > 1 and view.tables == cell.tables}
+    needed = _read_through(catalog, home)
+    views = [view for view in catalog.views.values() if view.name in needed]
+    own = {stage.relation.name for view in views if view.name in home for stage in view.stages}
+    return _placed(catalog, views, lambda name: f"{name}/0" if name in own else cell.member(name), home)
+
+
+def home_of(view: View, bucket: int = 0) -> str:
+    """Return the name of the group that a view is asked in."""
+    return f"{view.tables[0]}/{bucket}" if len(view.tables) == 1 else cell_name(view.tables)
+
+
+def _read_through(catalog: Catalog, views: Iterable[str]) -> set[str]:
+    """Return `views` and all that they read, through each other."""
+    found: set[str] = set()
+    left = [*views]
+    while left:
+        name = left.pop()
+        if name in catalog.views and name not in found:
+            found.add(name)
+            left += catalog.views[name].reads
+    return found
+
+
+def _placed(
+    catalog: Catalog, views: Iterable[View], member: Callable[[str], str], served: set[str]
+) -> tuple[PlacedStage, ...]:
+    """Return all stages of `views`, whose members `member` names."""
+    relations: dict[str, Relation] = dict(catalog.relations)
+    placed: list[PlacedStage] = []
+    for view in views:
+        for stage in view.stages:
+            relation, inputs = stage.relation, stage.operator.inputs
+            relations[relation.name] = relation
+            asked = view.name in served and relation.name == view.name
+            read = tuple(relations[name] for name in inputs)
+            placed.append(PlacedStage(view.name, stage, member(relation.name), read, tuple(map(member, inputs)), asked))
+    return tuple(placed)

@@ -1,0 +1,1 @@
+"""How the query of a CREATE VIEW becomes stages: names, types by bound, keys, buckets; and its canonical text."""

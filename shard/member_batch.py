@@ -1,0 +1,184 @@
+"""One batch of one member: from its registrations and rows to the records to write.
+
+    a table             register -> decode -> resolve -> replay -> tell, commit -> encode -> count -> report
+    a stage of a view   register ->        changes that its operator makes (shard/views.py) -> the same
+
+A member that the batch has nothing for says nothing, as a group would that the batch does not touch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+import msgspec
+
+from connectors.decoded import Decoded
+from connectors.record import OutRecord, RawRecords
+from operators.counters import ShardCounters
+from operators.packed import Header
+from shard.bounds import held
+from shard.decode import decode, settle
+from shard.encode import Encoder, add_best, add_images, chunks_of
+from shard.group_spec import GroupSpec
+from shard.moved import Moved
+from shard.order import Ordered
+from shard.outgoing import Outgoing
+from shard.outgoing_best import OutgoingBest
+from shard.outgoing_images import OutgoingImages
+from shard.register import take_registrations
+from shard.resolve import Resolved
+from shard.route import Route, route, viewers_of
+from shard.snapshot import Snapshot
+from shard.state import UNKNOWN_NAMES_KEPT, ShardState
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What changes cause: messages, and their ways.
+
+    `images`, where somebody listens to them, go to all of `viewers`; messages about first rows have ways of their own.
+    """
+
+    outgoing: Outgoing | None = None
+    routed: Route = field(default_factory=Route)
+    images: OutgoingImages | None = None
+    viewers: list[int] = field(default_factory=list)
+    best: OutgoingBest | None = None
+    best_routed: Route = field(default_factory=Route)
+
+
+_NOTHING = Told()
+
+
+class MemberBatch:
+    """What a batch does to `member`, whose state is brought up to date: `register` first, in the end `records`."""
+
+    def __init__(self, spec: GroupSpec, batch: int, member: ShardState) -> None:
+        self.member = member
+        self._spec = spec
+        self._batch = batch
+        self._snapshots: dict[int, Snapshot] = {}
+        self._rows: tuple[Decoded, Resolved] | None = None
+        self._told = _NOTHING
+
+    def register(self, registrations: RawRecords | None) -> None:
+        """Take registrations, which stand before the rows: a snapshot holds at the end of the batch before."""
+        spec = self._spec
+        self._snapshots = take_registrations(
+            self.member, spec.epoch, registrations, spec.partitions, spec.bounds, spec.digest_key
+        )
+
+    def take(self, ordered: Ordered) -> Moved | None:
+        """Decode and resolve the rows of a table's topic; return what they change, which `tell` takes over."""
+        member = self.member
+        rows = ordered.rows.get(member.relation.topic)
+        if rows is None:
+            return None
+        decoded = decode(member, rows, self._spec.several)
+        resolved = settle(member, decoded, rows)
+        self._rows = decoded, resolved
+        changes = resolved.changes
+        return Moved(changes, member.table.replay(changes), changes.cause, resolved.causes) if len(changes) else None
+
+    def tell(self, moved: Moved) -> None:
+        """Make messages of changes whose causes have no gaps, and let the table take them over."""
+        member, partitions = self.member, self._spec.partitions
+        outgoing, images, best = outgoing_of(member, moved)
+        self._told = Told(
+            outgoing,
+            route(member.listeners, outgoing.messages, partitions),
+            images,
+            [] if images is None else viewers_of(member.listeners, images.channel, partitions),
+            best,
+            Route() if best is None else route(member.listeners, best.messages, partitions),
+        )
+
+    def records(self) -> Iterator[OutRecord]:
+        """Yield what each virtual edge gets, the dead letters, and the counters, which are brought up to date."""
+        spec, member = self._spec, self.member
+        yield from encode(spec, self._batch, member, self._snapshots, self._told)
+        if self._rows is not None:
+            for letter in (*self._rows[0].dead, *self._rows[1].dead):
+                yield letter.record(spec.topics)
+            count_rows(member, *self._rows)
+        count_messages(member, self._told)
+        yield self._report()
+
+    def _report(self) -> OutRecord:
+        """Return the record that tells the member's counters."""
+        spec, member = self._spec, self.member
+        member.counters.moved_partitions = member.table.moved_partitions
+        told = ShardCounters(
+            epoch=spec.epoch,
+            shard=member.shard,
+            batch=self._batch,
+            rows=member.table.rows,
+            bytes=member.bytes,
+            held=held(member, spec.bounds),
+            needed=member.needed_columns,
+            answer_rows=spec.bounds.whole.rows,
+            **msgspec.structs.asdict(member.counters),
+        )
+        return OutRecord(spec.topics.engines, 0, member.shard.encode(), msgspec.json.encode(told))
+
+
+def outgoing_of(member: ShardState, moved: Moved) -> tuple[Outgoing, OutgoingImages | None, OutgoingBest | None]:
+    """Return what changes cause, None where there is nothing of a kind; then the member's table takes them over.
+
+    Messages have the first numbers, images those behind them, then come messages about first rows.
+    """
+    viewed, images, best = member.images, None, None
+    changes, causes = moved.changes, moved.causes
+    outcome = member.table.outcome(moved.view, member.needed_columns, viewed is not None)
+    outgoing = Outgoing.of(outcome.messages, changes, causes, member.seq, member.relation)
+    member.seq += len(outcome.messages)
+    if viewed is not None and outcome.images is not None:
+        images = OutgoingImages.of(viewed, outcome.images, changes, causes, member.seq)
+        member.seq += len(outcome.images)
+    if outcome.best is not None:
+        best = OutgoingBest.of(outcome.best, changes, causes, member.seq, member.relation)
+        member.seq += len(outcome.best)
+    member.table.commit(moved.view)
+    return outgoing, images, best
+
+
+def encode(
+    spec: GroupSpec, batch: int, member: ShardState, snapshots: Mapping[int, Snapshot], told: Told
+) -> Iterator[OutRecord]:
+    """Yield what each virtual edge gets."""
+    encoder = Encoder(spec.topics.notifications, Header("messages", spec.epoch, member.shard, batch))
+    chunks = {} if told.outgoing is None else chunks_of(told.outgoing, told.routed)
+    if told.images is not None:
+        add_images(chunks, told.images, told.viewers)
+    if told.best is not None:
+        add_best(chunks, told.best, told.best_routed)
+    return encoder.encode(snapshots, chunks, member.hurt)
+
+
+def count_rows(member: ShardState, decoded: Decoded, resolved: Resolved) -> None:
+    """Add a batch's rows to the member's counters."""
+    counters, repeated = member.counters, int(resolved.repeated.sum())
+    counters.decoded += len(decoded.changes) - len(resolved.dead) - repeated
+    counters.dead += len(decoded.dead) + len(resolved.dead)
+    counters.ignored += decoded.ignored + repeated
+    counters.deletes += int((~decoded.changes.live & ~resolved.repeated).sum())
+    counters.unknown_members = sorted({*counters.unknown_members, *decoded.unknown})[:UNKNOWN_NAMES_KEPT]
+    for column, rows in decoded.seen.items():
+        counters.seen[column] = counters.seen.get(column, 0) + rows
+
+
+def count_messages(member: ShardState, applied: Told) -> None:
+    """Add what they made a member tell."""
+    counters = member.counters
+    for told, routed in ((applied.outgoing, applied.routed), (applied.best, applied.best_routed)):
+        if told is not None:
+            counters.messages += len(told.seq)
+            counters.suppressed += routed.suppressed
+            counters.routed += routed.routed
+            counters.spared += routed.spared
+    if applied.images is not None:
+        images, viewers = len(applied.images.seq), len(applied.viewers)
+        counters.messages += images
+        counters.suppressed += 0 if viewers else images
+        counters.routed += images * viewers

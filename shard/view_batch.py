@@ -1,0 +1,72 @@
+"""One batch of the views of a group: what its members are told beside the tables, or the copies of a cell.
+
+prepare, register     before any rows; then nothing is kept that nobody needs (views.py)
+advance               changes of tables become those of stages; who can be asked tells them, all take them over
+records               of each view that was asked, or is needed and met rows
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence, Set
+
+from catalog.schema.placed_stage import PlacedStage
+from connectors.record import OutRecord
+from operators.channel_binding import KeptOrder
+from shard.group import Group
+from shard.group_spec import GroupSpec
+from shard.member_batch import MemberBatch
+from shard.moved import Moved
+from shard.order import Ordered
+from shard.views import Orderings, Views, no_others
+
+
+class ViewBatch:
+    """A batch of `stages`, which are members of `group`; `others` as `Views` has it."""
+
+    def __init__(
+        self, spec: GroupSpec, batch: int, stages: Sequence[PlacedStage], group: Group, others: Orderings = no_others
+    ) -> None:
+        self._views = Views(stages, group, others)
+        self._spec = spec
+        self._batch = batch
+        self._group = group
+        self._members: dict[str, MemberBatch] = {}
+        self._told: set[str] = set()
+
+    @property
+    def wanted(self) -> Mapping[str, Set[KeptOrder]]:
+        """The orderings that the needed stages want of each table that stages read."""
+        return self._views.wanted
+
+    def prepare(self, ordered: Ordered) -> None:
+        """Begin the batch of all that is needed, and give it its rows. Cost: as `Views.prepare`."""
+        if self._views.stages:
+            self._views.prepare(ordered.named)
+            self._group.weigh()
+            served = self._views.served()
+            self._members = {member.shard: MemberBatch(self._spec, self._batch, member) for member in served}
+            self._told = {shard for shard in self._members if shard.encode() in ordered.named}
+
+    def register(self, ordered: Ordered) -> None:
+        """Take the registrations of views, and leave nothing that nobody needs."""
+        for shard in sorted(self._told):
+            self._members[shard].register(ordered.addressed(shard))
+        if self._views.stages:
+            self._views.settle()
+            self._told |= self._members.keys() & self._views.changed
+
+    def advance(self, moved: dict[str, Moved]) -> None:
+        """Let the changes of tables that have `moved` become those of views, told and taken over."""
+        tables = set(moved)
+        self._views.advance(moved)
+        for shard in moved.keys() - tables:
+            if shard in self._members:
+                self._members[shard].tell(moved[shard].alone())
+            else:
+                self._group[shard].table.commit(moved[shard].view)
+
+    def records(self, rows: bool) -> Iterator[OutRecord]:
+        """Yield the records to write; `rows` says whether the batch had any."""
+        for stage in self._views.stages:
+            if stage.member in self._members and (stage.member in self._told or (rows and self._views.needs(stage))):
+                yield from self._members[stage.member].records()
