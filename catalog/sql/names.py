@@ -8,40 +8,12 @@ from sqlglot import exp
 from sqlglot.tokens import Tokenizer
 
 _PLAIN = re.compile(r"[a-z_][a-z0-9_]*")
-_ELSEWHERE = frozenset(
-    [
-        "variadic",
-        "trailing",
-        "symmetric",
-        "summarize",
-        "do",
-        "initially",
-        "placing",
-        "cast",
-        "analyse",
-        "check",
-        "only",
-        "asymmetric",
-        "both",
-        "pivot_longer",
-        "lambda",
-        "leading",
-        "pivot_wider",
-        "deferrable",
-        "verbose",
-        "columns",
-        "concurrently",
-        "collation",
-        "try_cast",
-        "generated",
-        "at",
-        "freeze",
-        "authorization",
-        "tuple",
-        "unpack",
-        "positional",
-    ]
-)
+_ELSEWHERE = frozenset({
+    "variadic", "trailing", "symmetric", "summarize", "do", "initially", "placing", "cast", "analyse", "check",
+    "only", "asymmetric", "both", "pivot_longer", "lambda", "leading", "pivot_wider", "deferrable", "verbose",
+    "columns", "concurrently", "collation", "try_cast", "generated", "at", "freeze", "authorization", "tuple",
+    "unpack", "positional",
+})  # fmt: skip
 """Words that DuckDB reserves and the parser does not: the query of a view is read by both."""
 _RESERVED = frozenset(word for keyword in Tokenizer.KEYWORDS for word in keyword.lower().split())
 

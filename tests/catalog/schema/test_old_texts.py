@@ -1,4 +1,4 @@
-"""Texts that stood in catalogs before there were views mean what they meant then: `old_texts.jsonl`, never written anew."""
+"""Catalog texts from before there were views mean what they meant: `old_texts.jsonl`, which is never written anew."""
 
 from __future__ import annotations
 
