@@ -186,7 +186,7 @@ def with_a_row_again(told: dict[str, Any]) -> dict[str, Any] | None:
 
 def with_a_row_of_none(told: dict[str, Any]) -> dict[str, Any] | None:
     side = next((name for name in ("removed", "added") if told.get(name)), None)
-    if side is None or [None] * len(told[side][0]) in told[side]:
+    if side is None or not isinstance(told[side][0], list) or [None] * len(told[side][0]) in told[side]:
         return None
     return {"added": in_text_order([*told["added"], [None] * len(told[side][0])])}
 
