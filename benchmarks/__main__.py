@@ -47,6 +47,10 @@ from benchmarks import (
     several_edges,
     shard_cost,
     summaries,
+    view_cost,
+    view_latency,
+    view_rate,
+    view_shard_cost,
     whole_rate,
 )
 from benchmarks.bench import QUICK, Bench, Sizes
@@ -66,6 +70,10 @@ PARTS: dict[str, Callable[[Bench], Mapping[str, Any]]] = {
     "join_shard": lambda bench: join_shard_cost.measure(bench.sizes.rows),
     "join_chain": lambda bench: join_cost.measure(bench.sizes.subscriptions, bench.sizes.crowd),
     "join_traffic": lambda bench: join_traffic.measure(bench.sizes.subscriptions),
+    "view": lambda bench: view_cost.measure(bench.sizes.rows),
+    "view_shard": lambda bench: view_shard_cost.measure(bench.sizes.rows, bench.sizes.subscriptions, bench.sizes.batch),
+    "view_rate": view_rate.measure,
+    "view_latency": view_latency.measure,
     "deliveries": deliveries.measure,
     "shard": lambda bench: shard_cost.measure(bench.sizes.rows, bench.sizes.subscriptions, bench.sizes.batch),
     "summaries": lambda bench: summaries.measure(),

@@ -46,6 +46,7 @@ class At(msgspec.Struct):
 
 class Change(msgspec.Struct):
     kind: str
+    id: str = ""
     at: At | None = None
 
 
@@ -54,6 +55,7 @@ class Listener:
     """A thread that notes when each change arrives: partition and offset of its cause, and milliseconds.
 
     It reads each partition from `starts`, or from its beginning. `causes`: the topic whose changes it notes, all if ''.
+    `ids`: what the ids begin with of those that it listens for.
     """
 
     bootstrap: str
@@ -61,6 +63,7 @@ class Listener:
     partitions: int
     starts: Mapping[int, int] = field(default_factory=dict)
     causes: str = ""
+    ids: str = ""
     partition: list[int] = field(default_factory=list)
     offset: list[int] = field(default_factory=list)
     arrived: list[float] = field(default_factory=list)
@@ -77,6 +80,8 @@ class Listener:
             now = time.time() * 1000
             for message in messages:
                 change = None if message.error() else decode(message.value())
+                if change is not None and not change.id.startswith(self.ids):
+                    continue
                 if change is not None and change.kind == "change" and change.at is not None:
                     if self.causes not in ("", change.at.topic):
                         continue

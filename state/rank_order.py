@@ -29,6 +29,7 @@ from state.row_store import Replay
 
 RankKey = tuple[tuple[int, bool, bool], ...]
 """Columns of an order: number, whether it is descending, whether NULL stands before all values."""
+_SPARSE = 8
 
 
 @numba.njit(cache=True)
@@ -60,9 +61,11 @@ def _merge(
 ) -> None:
     """Merge two sorted lists of versions: for each fresh one a search for its place, then all before it at once.
 
+    The search takes longer and longer steps, but single ones where fresh ones are many.
     Where keys are equal, the order is that of the rows, and of one row's versions that of the fresh one first.
     """
     begin = at = 0
+    longer = 2 if len(fresh) * _SPARSE < len(rows) else 1
     for f in range(len(fresh)):
         low, step = begin, 1
         high = begin
@@ -72,7 +75,7 @@ def _merge(
                 break
             low = high + 1
             high += step
-            step *= 2
+            step *= longer
         high = min(high, len(rows))
         while low < high:
             mid = (low + high) // 2

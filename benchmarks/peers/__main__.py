@@ -3,9 +3,10 @@
     python -m benchmarks.peers [--quick] [--most N] [--only PEER ...]
 
 Each peer gets 10, 100, 1,000, ... subscriptions and the same publications, until it needs more than the limit: first
-ranges whose lowest price is asked, then filters, then joins. What each is and how it is configured: docs/peers.md. Prints
-tables, and for filters and joins the row changes a second of processor time, since they are compared across processes; writes `benchmarks/results/peers.json`, with
-`--quick` (small sizes, to see that it works; the figures mean nothing) `local-peers-quick.json`.
+ranges whose lowest price is asked, then filters, joins, and questions about a chain of views. What each is and how it
+is configured: docs/peers.md. Prints tables, of all but ranges with the row changes a second of processor time, since
+they are compared across processes; writes `benchmarks/results/peers.json`, with `--quick` (small sizes, to see that it
+works; the figures mean nothing) `local-peers-quick.json`.
 """
 
 from __future__ import annotations
@@ -27,14 +28,15 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.bench import Sizes
-from benchmarks.peers.contestant import FILTER_PEERS, JOIN_PEERS, PEERS, Contestant, NotInstalled, python_of
+from benchmarks.peers.contestant import FILTER_PEERS, JOIN_PEERS, PEERS, VIEW_PEERS, Contestant, NotInstalled, python_of
 from benchmarks.peers.filters import cargo
 from benchmarks.peers.filters.expected import expected as expected_of_filters
 from benchmarks.peers.filters.workload import FilterWorkload
 from benchmarks.peers.joins.numpy_each import expected as expected_of_joins
 from benchmarks.peers.joins.workload import JoinWorkload
 from benchmarks.peers.measured import Expected, Limits, Measured, measure
-from benchmarks.peers.workload import Workload
+from benchmarks.peers.views.workload import Recomputed, ViewWorkload
+from benchmarks.peers.workload import Workload, digest
 from benchmarks.report import circumstances, write
 
 RESULTS = Path(__file__).parents[1] / "results"
@@ -56,8 +58,10 @@ FILTERS = Scale(rows=2_000, subscriptions=(1_000, 10_000, 100_000))
 SMALL_FILTERS = Scale(rows=200, publications=1_000, batch=100, subscriptions=(100, 1_000))
 JOINS = Scale(rows=2_000, publications=2_000, batch=100, subscriptions=(10, 100, 1_000, 10_000))
 SMALL_JOINS = Scale(rows=200, publications=200, batch=100, subscriptions=(10, 100))
-FURTHER = ("filters", "joins")
-"""What is asked beside ranges, by its name in the figures."""
+VIEWS = Scale(rows=50_000, subscriptions=(1, 1_000, 100_000))
+SMALL_VIEWS = Scale(rows=2_000, publications=1_000, batch=100, subscriptions=(1, 100))
+FURTHER = {"filters": "filters", "joins": "joins", "views": "questions of a view"}
+"""What is asked beside ranges, by its name in the figures, and what is counted."""
 Done = dict[Contestant, dict[int, Measured]]
 
 
@@ -80,6 +84,18 @@ def joins(scale: Scale, size: int, path: Path) -> Expected:
     workload = JoinWorkload.make(scale.rows, size, scale.publications, scale.batch)
     workload.save(path)
     return expected_of_joins(workload)
+
+
+def views(scale: Scale, size: int, path: Path) -> Expected:
+    """Write the workload of views at a size; return what is right."""
+    workload = ViewWorkload.make(scale.rows, size, scale.publications, scale.batch)
+    workload.save(path)
+    right = Recomputed(workload)
+    digests = [digest(right.answers())]
+    for changes in workload.batches():
+        right.take(changes)
+        digests.append(digest(right.answers()))
+    return Expected(digests, right.answers())
 
 
 @dataclass(slots=True)
@@ -132,18 +148,19 @@ class Contest:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run what is asked for; return 1 if an answer was wrong."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.peers", description="Measure tidewire and its peers.")
-    names = [peer.module for peer in (*PEERS, *FILTER_PEERS, *JOIN_PEERS)]
+    names = [peer.module for peer in (*PEERS, *FILTER_PEERS, *JOIN_PEERS, *VIEW_PEERS)]
     parser.add_argument("--only", action="append", choices=names, help="this one; may be repeated")
     parser.add_argument("--quick", action="store_true", help="small sizes, to see that everything works")
     parser.add_argument("--most", type=int, metavar="N", help="not more than this number of subscriptions")
     chosen = parser.parse_args(arguments)
     console, began = Console(), datetime.now(UTC)
-    sizes = (SMALL, SMALL_FILTERS, SMALL_JOINS) if chosen.quick else (Scale(), FILTERS, JOINS)
+    sizes = (SMALL, SMALL_FILTERS, SMALL_JOINS, SMALL_VIEWS) if chosen.quick else (Scale(), FILTERS, JOINS, VIEWS)
     scales = [_at_most(scale, chosen.most) for scale in sizes]
     limits = Limits(run=20.0) if chosen.quick else Limits()
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(143))  # a worker must not outlive this process
     done = []
-    for scale, make, peers in zip(scales, (ranges, filters, joins), (PEERS, FILTER_PEERS, JOIN_PEERS), strict=True):
+    asked_of = (PEERS, FILTER_PEERS, JOIN_PEERS, VIEW_PEERS)
+    for scale, make, peers in zip(scales, (ranges, filters, joins, views), asked_of, strict=True):
         asked = [peer for peer in peers if not chosen.only or peer.module in chosen.only]
         done.append(_contest(scale, limits, make, asked, console))
     further = dict(zip(FURTHER, zip(scales[1:], done[1:], strict=True), strict=True))
@@ -151,7 +168,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     before = json.loads(target.read_text(encoding="utf-8")) if chosen.only and target.exists() else {}
     figures = merged(before, as_figures(scales[0], limits, done[0], began, further))
     write(figures, target)
-    for table in (as_table(scales[0], done[0]), *(as_table(*further[name], name) for name in FURTHER)):
+    for table in (
+        as_table(scales[0], done[0]),
+        *(as_table(*further[name], counted) for name, counted in FURTHER.items()),
+    ):
         if table.row_count:
             console.print(table)
     for line in notes(scales[0], figures):

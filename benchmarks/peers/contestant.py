@@ -64,6 +64,13 @@ JOIN_PEERS = (
     Contestant("DuckDB, one statement a publication", "joins.duckdb_each", "every change"),
 )
 
+VIEW_PEERS = (
+    Contestant("tidewire, one process, no Kafka or Spark", "views.tidewire_chain", "every change"),
+    Contestant("DuckDB, the chain once a batch", "views.duckdb_each", "answers a batch"),
+    Contestant("Pathway", "views.pathway_chain", "changes a batch", PATHWAY),
+    Contestant("Flink SQL", "views.flink_chain", "changes, folded", FLINK, whole=True),
+)
+
 
 def python_of(package: str | None) -> Path:
     """Return the Python that has `package`, made now if it is not there. Raises NotInstalled."""

@@ -15,7 +15,7 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import TokenType
 
 from catalog.schema.relation import Relation
-from catalog.sql.names import folded, quoted
+from catalog.sql.names import folded, quoted, quoted_for_all
 from catalog.sql.repair import near_word
 from catalog.types.column_type import ColumnType, Kind
 from catalog.view.bounds import bound_of
@@ -147,7 +147,9 @@ class FromPlan:
         if any(source.called == called for source in scope.sources):
             hint = f"Give it another name: {quoted(name)} AS other."
             raise self._refuse.refusal("unsupported", f"two tables are called `{called}` here", table, hint)
-        text = quoted(name) if called == name or not scope.several else f"{quoted(name)} AS {quoted(called)}"
+        text = quoted_for_all(name)
+        if called != name and scope.several:
+            text += f" AS {quoted_for_all(called)}"
         return self._relation_of(name, table), called, text
 
     def _check_alias(self, alias: exp.Expr) -> None:

@@ -18,7 +18,7 @@ from sqlglot import exp
 
 from catalog.schema.relation import Relation
 from catalog.schema.view import Aggregate, ColumnOf
-from catalog.sql.names import folded, quoted
+from catalog.sql.names import folded, quoted_for_all
 from catalog.view.column_bounds import Bounds
 from catalog.view.conditions import ConditionReader, Read
 from catalog.view.draft import Draft, Shown
@@ -46,7 +46,7 @@ class Item:
     @property
     def sql(self) -> str:
         """The item as canonical SQL."""
-        name = quoted(self.name)
+        name = quoted_for_all(self.name)
         return self.typed.sql if _last_part(self.typed) == name else f"{self.typed.sql} AS {name}"
 
 
@@ -54,7 +54,7 @@ def _last_part(typed: Typed) -> str:
     """Return the text of a plain column without its table, and '' of all else."""
     node = typed.node.unnest()
     plain = isinstance(node, exp.Column) and isinstance(node.this, exp.Identifier)
-    return quoted(folded(node.this)) if plain and isinstance(typed.expression, ColumnOf) else ""
+    return quoted_for_all(folded(node.this)) if plain and isinstance(typed.expression, ColumnOf) else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,8 @@
 A group is told once a cause, and only if its row differs. AVG is the double nearest to the exact quotient; a SUM of
 doubles is the nearest to the exact sum, and NULL beyond all doubles.
 
-Cost: O(n), 30 ns a row, to lay the orders out and sum the rows up; 1 us a change (`group_walk.py`).
+Cost: O(n), 10 ns a row, to lay the orders out, and 10 ns a row of the groups that are touched; 0.5 us a change
+(`group_walk.py`).
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from operators.channel_binding import KeptOrder
 from operators.exact_sums import Limbs, totals_of
 from operators.exact_units import double_of_units, units_of_one
 from operators.views.as_inserts import as_inserts
-from operators.views.group_walk import Measures, Told, number_groups, walk
+from operators.views.group_walk import Measures, Told, touched_groups, walk
 from operators.views.made_changes import MadeColumn, made_changes
 from operators.views.net_changes import NetChanges
 from operators.views.row_keys import group_keys
@@ -98,14 +99,15 @@ class GroupRows:
     def _changes(self, given: Input, least: int) -> ChangeBatch:
         """Return what is told of groups, the first `least` answers in any case."""
         view, net = given.view, NetChanges.of(given)
-        group, starts = self._groups(view)
-        limbs, limb, summed = self._limbs(view)
+        change = net.columns
+        group, spans = self._groups(view, change)
+        limbs, limb, summed = self._limbs(view, group)
         heaps, extremes = self._heaps(), list(self._extremes.values())
         of = Measures(
             codes=view.replay.codes,
             valid=view.replay.valid,
             group=group,
-            starts=starts,
+            spans=spans,
             counted=np.array(self._counted, np.int64),
             limbs=limbs,
             limb=limb,
@@ -115,12 +117,12 @@ class GroupRows:
             extreme=_columns([(heaps.index((each.order, each.ordered)), each.last, each.column) for each in extremes]),
         )
         number = any(each.column is None for each in self._aggregates)
-        told = walk(of, net, view.replay.rows, not self._by, number, least)
+        told = walk(of, change, view.replay.rows, not self._by, number, least)
         return self._made(view, of, told, summed)
 
     def _made(self, view: BatchView, of: Measures, told: Told, summed: dict[int, _Summed]) -> ChangeBatch:
         used, place = distinct_numbers(told.group)
-        heads = view.ranks(self._orders[0]).version[of.starts[used]] if self._by else used
+        heads = view.ranks(self._orders[0]).version[of.spans[0][used]] if self._by else used
         keys = [RowValues.of_column(view, column, heads) for column in self._by]
         named = group_keys([(each.codes, each.valid, each.flat_texts()) for each in keys], len(used))
         rows = heads[place]
@@ -157,20 +159,20 @@ class GroupRows:
         """Return orders of which a first or last row is wanted, each with the column that such a row must have."""
         return list(dict.fromkeys((each.order, each.ordered) for each in self._extremes.values()))
 
-    def _groups(self, view: BatchView) -> tuple[I64, I64]:
-        """Return the group of each version, and the first slot of each group, with the end behind."""
-        ordered = view.ranks(self._orders[0]).version if self._orders else np.zeros(0, np.int64)
-        if not self._by:
-            return np.zeros(view.replay.codes.shape[1], np.int64), np.array([0, len(ordered)])
-        return number_groups(view.replay.codes, view.replay.valid, np.array(self._by, np.int64), ordered)
+    def _groups(self, view: BatchView, change: I64) -> tuple[I64, I64]:
+        """Return the group of each version, and where the slots of each group begin and end."""
+        if self._by:
+            return touched_groups(view, self._by, view.ranks(self._orders[0]), change)
+        slots = len(view.ranks(self._orders[0]).version) if self._orders else 0
+        return np.zeros(view.replay.codes.shape[1], np.int64), np.array([[0], [slots]])
 
-    def _limbs(self, view: BatchView) -> tuple[I64, I64, dict[int, _Summed]]:
+    def _limbs(self, view: BatchView, group: I64) -> tuple[I64, I64, dict[int, _Summed]]:
         """Return a matrix of values, which of its rows are summed up, and where the sums of a column stand."""
         codes, blocks, summed, end = view.replay.codes, list[I64](), dict[int, _Summed](), 0
         small = all(_is_small(self._relation.columns[column].type) for column in self._summed)
         for column in self._summed:
             type_ = self._relation.columns[column].type
-            block = Limbs(codes[column : column + 1]) if _is_small(type_) else _limbs_of(view, column)
+            block = Limbs(codes[column : column + 1]) if _is_small(type_) else _limbs_of(view, column, group)
             begin, end = end, end + len(block.limbs)
             blocks.append(block.limbs)
             summed[column] = _Summed(type_, self._counted.index(column), begin, end, block.lowest)
@@ -197,9 +199,12 @@ def _is_small(type_: ColumnType) -> bool:
     return type_.kind in EXACT_KINDS and type_.coded and max(-type_.reach[0], type_.reach[1]) <= _ONE_LIMB
 
 
-def _limbs_of(view: BatchView, column: int) -> Limbs:
-    type_, codes, valid = view.relation.columns[column].type, view.replay.codes[column], view.replay.valid[column]
-    return Limbs.of(type_, codes) if type_.coded else Limbs.of_texts(type_, codes, valid, view.rows, column)
+def _limbs_of(view: BatchView, column: int, group: I64) -> Limbs:
+    """Return the values of a column in the versions that have a group, 0 in the others: of few doubles, few limbs."""
+    type_, codes = view.relation.columns[column].type, view.replay.codes[column]
+    if type_.coded:
+        return Limbs.of(type_, np.where(group >= 0, codes, 0))
+    return Limbs.of_texts(type_, codes, view.replay.valid[column] & (group >= 0), view.rows, column)
 
 
 def _sum(of: _Summed, limbs: I64, counts: I64, type_: ColumnType) -> RowValues:

@@ -39,10 +39,11 @@ from state.ordering import Layout
 class Side(NamedTuple):
     """One input, as kernels take it: arrays one by one, since each tuple on the way would count references to all.
 
-    change: int64[3, changes], cause, before, after.  where: int64[2, versions], slot and group, -1 where the key has a
-    NULL.  spans: int64[4, groups], where the slots of a group begin and end, and those of the other side that have its
-    key, none where it is not touched.  holds: int64[slots], the version at each.  live: int32[nodes], a heap of how
-    many rows stand at the slots.
+    change: int64[4, changes], cause, before, after, and the steps that it takes, a bit each.
+    where: int64[2, versions], slot and group, -1 where the key has a NULL.
+    spans: int64[4, groups], where the slots of a group begin and end, and those of the other side that have its key,
+    none where it is not touched.
+    holds: int64[slots], the version at each.  live: int32[nodes], a heap of how many rows stand at the slots.
     """
 
     change: I64
@@ -65,7 +66,7 @@ def _plant(live: I32, slot: I64, stored: int) -> None:
 
 @numba.njit(cache=True)
 def _shift(live: I32, slot: int, by: int) -> None:
-    """Count a row at a slot that comes (1) or goes (-1)."""
+    """Count a row at a slot that comes (1) or goes (-1); each file of walks has its own: see `state/ordering.py`."""
     node = slot + len(live) // 2
     while node > 0:
         live[node] += by
@@ -150,16 +151,17 @@ def _step(
     is_left: bool, outer: bool, out: I64, at: int,
 ) -> int:  # fmt: skip
     """Take one step of one change: 0 a row goes, 1 it changes in its place, 2 it comes."""
-    before, after = change[1, i], change[2, i]
-    stays = before >= 0 and after >= 0 and where[1, before] == where[1, after]
-    v, there = (before, 0) if step == 0 else (after, 1)
-    if v < 0 or stays != (step == 1):
-        return at
-    if step == 1:
-        _move(where, spans, holds, live, before, -1)
-    lonely = _move(where, spans, holds, live, v, -1 if step == 0 else 1)
-    lonely = outer and (is_left or (lonely and not stays))
-    g = where[1, v]
+    before = change[1, i]
+    v, there = (before, 0) if step == 0 else (change[2, i], 1)
+    lonely, g = False, where[1, v]
+    if step == 1 and where[0, before] == where[0, v]:
+        if g >= 0:
+            holds[where[0, v]] = v
+    else:
+        if step == 1:
+            _move(where, spans, holds, live, before, -1)
+        lonely = _move(where, spans, holds, live, v, -1 if step == 0 else 1) and step != 1
+    lonely = outer and (is_left or lonely)
     begin, end = (spans[2, g], spans[3, g]) if g >= 0 else (0, 0)
     return _tell(begin, end, other_holds, other_live, v, change[0, i], is_left, lonely, there, out, at)
 
@@ -184,14 +186,16 @@ def _walk(
             k_end += 1
         for step in range(3):
             for c in range(i, i_end):
-                at = _step(
-                    change, where, spans, holds, live, right_holds, right_live, c, step, True, outer, out, at
-                )  # fmt: skip
+                if change[3, c] >> step & 1:
+                    at = _step(
+                        change, where, spans, holds, live, right_holds, right_live, c, step, True, outer, out, at
+                    )  # fmt: skip
             for c in range(k, k_end):
-                at = _step(
-                    right, right_where, right_spans, right_holds, right_live, holds, live, c, step, False, outer,
-                    out, at,
-                )  # fmt: skip
+                if right[3, c] >> step & 1:
+                    at = _step(
+                        right, right_where, right_spans, right_holds, right_live, holds, live, c, step, False, outer,
+                        out, at,
+                    )  # fmt: skip
         i, k = i_end, k_end
     return at
 
@@ -299,9 +303,12 @@ def _side(view: BatchView, layout: Layout, net: NetChanges, begin: I64, end: I64
     """Return one input as the walk takes it."""
     live = np.zeros(2 << max(len(layout.version) - 1, 0).bit_length(), np.int32)
     _plant(live, layout.slot, view.replay.rows)
+    group = np.append(np.append(layout.group, -1)[layout.slot], -2)
+    stays = (group[net.before] == group[net.after]) & (net.before >= 0)
+    steps = np.where(stays, 2, (net.before >= 0) + 4 * (net.after >= 0))
     return Side(
-        change=np.stack([net.cause.astype(np.int64), net.before, net.after]),
-        where=np.stack([layout.slot, np.append(layout.group, -1)[layout.slot]]),
+        change=np.vstack([net.columns, steps]),
+        where=np.stack([layout.slot, group[:-1]]),
         spans=np.stack([layout.starts[:-1], layout.starts[1:], begin, end]),
         holds=layout.version.copy(),
         live=live,

@@ -61,5 +61,10 @@ class NetChanges:
         differ = np.flatnonzero(before != after)
         return cls(cause[differ], entry[differ], before[differ], after[differ])
 
+    @property
+    def columns(self) -> I64:
+        """int64[3, k], cause, before and after, as kernels take them."""
+        return np.stack([self.cause.astype(np.int64), self.before, self.after])
+
     def __len__(self) -> int:
         return len(self.cause)

@@ -140,6 +140,26 @@ def test_views_are_clean(seed: int) -> None:
     assert report.clean and report.unjudged == 0, report.faults
 
 
+@pytest.mark.parametrize(
+    "query",
+    ["SELECT a.k, b.id FROM a LEFT JOIN b ON a.l = b.l", "SELECT x.k, y.k AS id FROM a x JOIN a y ON x.l = y.l"],
+)
+def test_who_asks_about_a_view_is_told_on_when_its_table_gets_a_column(query: str) -> None:
+    chain = Viewed()
+    chain.apply(DDL)
+    chain.apply(f"CREATE VIEW v AS {query}")
+    for id, item in {b"s1": "MAX(k)", b"s2": "id", b"s3": "DISTINCT k"}.items():
+        chain.append(chain.topics.subscriptions, id, json.dumps({"sql": f"SELECT {item} FROM v"}).encode())
+    for k in range(4):
+        chain.append("a", b'{"k":%d}' % k, b'{"k":%d,"l":1}' % k, 0)
+        chain.settle()
+        if k == 1:
+            chain.apply(WIDER)
+    assert chain.answer("s1") == 3
+    report = verify(chain.journal())
+    assert report.clean and report.right > 9, report.faults
+
+
 @pytest.mark.deep
 @settings(max_examples=deep_examples(15), deadline=None)
 @given(st.integers(0, 10**9))

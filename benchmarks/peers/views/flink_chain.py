@@ -1,0 +1,181 @@
+"""Flink SQL by PyFlink: the chain as views of SQL, and a streaming join of questions and its last view.
+
+The local cluster inside one JVM, with the settings of `flink_sql.py`. Both tables are streams of changes in Debezium's
+JSON, each in a folder that the file source watches; answers go to the `print` connector, where this worker reads them.
+
+A few extra flights, each with bookings of its own, change last of all in both tables, and extra questions ask for them;
+all changes are through when these have been told.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import time
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+from pyflink.table import EnvironmentSettings, TableEnvironment, TableResult
+
+from benchmarks.peers.flink_sql import SETTINGS
+from benchmarks.peers.views.workload import AVAILABLE, BEST, TOTAL, Changes, ViewWorkload
+from benchmarks.peers.worker import main
+from benchmarks.peers.workload import I64, NONE
+
+SENTINELS = 16
+STILL_S = 0.5
+MANY = 10**6
+STREAM = (
+    "WITH ('connector' = 'filesystem', 'path' = '{}', 'format' = 'debezium-json', 'source.monitor-interval' = '50 ms')"
+)
+TABLES = {
+    "flights": "flight BIGINT, dest BIGINT, fare BIGINT, seats BIGINT",
+    "booked": "id BIGINT, flight BIGINT, n BIGINT",
+}
+ASKED = (
+    "CREATE TABLE asked (number BIGINT, dest BIGINT, lo BIGINT, hi BIGINT) "
+    "WITH ('connector' = 'filesystem', 'path' = '{}', 'format' = 'csv')"
+)
+ANSWER = "CREATE TABLE answer (number BIGINT, lowest BIGINT) WITH ('connector' = 'print')"
+CHEAPEST = (
+    "SELECT flight, dest, fare, seats_left FROM (SELECT *, ROW_NUMBER() OVER "
+    f"(PARTITION BY dest ORDER BY fare, flight) AS place FROM available) WHERE place <= {BEST}"
+)
+QUESTION = (
+    "INSERT INTO answer SELECT q.number, MIN(c.fare) FROM asked q JOIN cheapest c "
+    "ON c.dest = q.dest AND c.seats_left BETWEEN q.lo AND q.hi GROUP BY q.number"
+)
+_TOLD = re.compile(rb"([+-][IUD][AB]?)\[(\d+), (\d+)\]")
+Row = dict[str, int]
+Events = Iterable[tuple[Row | None, Row | None]]
+
+
+class FlinkChain:
+    """All changes are given at once, and answers come as they come: what Flink does best."""
+
+    whole = True
+
+    def __init__(self, workload: ViewWorkload, folder: Path) -> None:
+        self._workload, self._folder, self.told = workload, folder / "flink", 0
+        for name in (*TABLES, "asked", "next"):
+            (self._folder / name).mkdir(parents=True)
+        self._out = self._folder / "out"
+        os.dup2(os.open(self._out, os.O_CREAT | os.O_WRONLY | os.O_APPEND), 1)
+        self._read, self._rest, self._fare = 0, b"", workload.flights.fare.tolist()
+        self._count = len(workload.asked.dest)
+        self._lowest = np.full(self._count + 2 * SENTINELS, NONE, np.int64)
+        self._ask()
+        self._job = self._start()
+        fares: Events = ((None, self._flight(number, fare)) for number, fare in enumerate(self._fare))
+        self.take(self._written(0, fares, ((None, self._booking(number)) for number in range(workload.held))))
+        self.answers()
+        self.told = 0
+
+    def _ask(self) -> None:
+        """Write what is asked; behind it the extra ones, which hold once an extra flight has changed so often."""
+        asked = [*zip(*(each.tolist() for each in self._workload.asked), strict=True)]
+        asked += [(-1 - i, MANY - 1 - times, MANY - 1 - times) for times in range(2) for i in range(SENTINELS)]
+        with (self._folder / "asked" / "all.csv").open("w", encoding="utf-8") as file:
+            file.writelines(f"{number},{dest},{lo},{hi}\n" for number, (dest, lo, hi) in enumerate(asked))
+
+    def _start(self) -> TableResult:
+        tables = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+        for key, value in SETTINGS.items():
+            tables.get_config().set(key, value)
+        for name, columns in TABLES.items():
+            tables.execute_sql(f"CREATE TABLE {name} ({columns}) {STREAM.format(self._folder / name)}")
+        tables.execute_sql(ASKED.format(self._folder / "asked"))
+        tables.execute_sql(ANSWER)
+        for name, query in (("total", TOTAL), ("available", AVAILABLE), ("cheapest", CHEAPEST)):
+            tables.execute_sql(f"CREATE TEMPORARY VIEW {name} AS {query}")
+        return tables.execute_sql(QUESTION)
+
+    def _flight(self, flight: int, fare: int) -> Row:
+        of = self._workload.flights
+        return {"flight": flight, "dest": int(of.dest[flight]), "fare": fare, "seats": int(of.seats[flight])}
+
+    def _booking(self, booking: int) -> Row:
+        of = self._workload.bookings
+        return {"id": booking, "flight": int(of.flight[booking]), "n": int(of.n[booking])}
+
+    def _written(self, times: int, flights: Events, bookings: Events) -> int:
+        """Write the files of changes, with those of the extra rows at their ends; return how often these changed."""
+        first, extra = len(self._fare), range(SENTINELS)
+        rows = [[{"flight": first + i, "dest": -1 - i, "fare": at, "seats": MANY} for at in (0, 1)] for i in extra]
+        ends = [(row[0] if times else None, row[times]) for row in rows]
+        known = len(self._workload.bookings.n) + times * SENTINELS
+        seats: Events = [(None, {"id": known + i, "flight": first + i, "n": 1}) for i in extra]
+        for name, events in (("flights", [*flights, *ends]), ("booked", [*bookings, *seats])):
+            with (self._folder / "next" / f"{name}-{times}").open("w", encoding="utf-8") as file:
+                file.writelines(_event(before, after) for before, after in events)
+        return times
+
+    def prepare(self, changes: Changes) -> int:
+        """Write the files of all changes."""
+        flights, bookings = [], []
+        columns = zip(changes.number.tolist(), changes.fare.tolist(), changes.ends.tolist(), strict=True)
+        for number, fare, ends in columns:
+            if fare >= 0:
+                flights.append((self._flight(number, self._fare[number]), self._flight(number, fare)))
+                self._fare[number] = fare
+            else:
+                booking = self._booking(number)
+                bookings.append((booking, None) if ends else (None, booking))
+        return self._written(1, flights, bookings)
+
+    def take(self, prepared: int) -> None:
+        for name in TABLES:
+            (self._folder / "next" / f"{name}-{prepared}").rename(self._folder / name / str(prepared))
+        first = self._count + prepared * SENTINELS
+        while (self._lowest[first : first + SENTINELS] != prepared).any():
+            time.sleep(0.02)
+            self._poll()
+
+    def busy(self) -> float:
+        """Return the processor seconds of all processes of this session: of the JVM, too."""
+        own, ticks = os.getsid(0), 0
+        for stat in Path("/proc").glob("[0-9]*/stat"):
+            with suppress(OSError):
+                fields = stat.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+                ticks += sum(map(int, fields[11:13])) if int(fields[3]) == own else 0
+        return ticks / os.sysconf("SC_CLK_TCK")
+
+    def _poll(self) -> bool:
+        """Read what was printed since; return whether there was anything."""
+        with self._out.open("rb") as out:
+            out.seek(self._read)
+            new = out.read()
+        self._read += len(new)
+        text = self._rest + new
+        cut = text.rfind(b"\n") + 1
+        self._rest = text[cut:]
+        for kind, number, lowest in _TOLD.findall(text[:cut]):
+            if kind in (b"+I", b"+U", b"+UA"):
+                self._lowest[int(number)] = int(lowest)
+                self.told += 1
+            elif kind == b"-D":
+                self._lowest[int(number)] = NONE
+        return bool(new)
+
+    def answers(self) -> I64:
+        still = time.monotonic() + STILL_S
+        while time.monotonic() < still:
+            if self._poll():
+                still = time.monotonic() + STILL_S
+            time.sleep(0.02)
+        return self._lowest[: self._count]
+
+    def close(self) -> None:
+        self._job.get_job_client().cancel().result()
+
+
+def _event(before: Mapping[str, int] | None, after: Mapping[str, int] | None) -> str:
+    op = "c" if before is None else "d" if after is None else "u"
+    return json.dumps({"before": before, "after": after, "op": op}) + "\n"
+
+
+if __name__ == "__main__":
+    main(FlinkChain, ViewWorkload.load)
