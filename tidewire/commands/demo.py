@@ -66,7 +66,7 @@ def joins(
 @app.command()
 def bank(
     transfers: _Transfers = 20_000,
-    subscriptions: _Subscriptions = 60,
+    subscriptions: _Subscriptions = 30,
     kills: _Kills = 8,
     config: ConfigOption = None,
     data_dir: DataDirOption = None,
