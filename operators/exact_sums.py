@@ -14,18 +14,44 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numba
 import numpy as np
 
 from catalog.types.column_type import ColumnType, Kind
-from operators.exact_units import unit_of
 from operators.readable_rows import Texts
+from state.byte_table import U8
 from state.change_batch import I64, Bool
+from state.distinct_numbers import distinct_numbers
 from state.order_code import doubles_of_codes
 
 _LIMB = 32
 _LOW = 2**_LIMB - 1
 _WIDE = 5
 _FRACTION = 52
+_MINUS, _ZERO, _NINE = 45, 48, 57
+
+
+@numba.njit(cache=True)
+def _read(data: U8, starts: I64, stops: I64, limbs: I64) -> None:
+    """Read the digits of decimal texts into limbs, which are 0; those of a negative one are negative all of them."""
+    for i in range(len(starts)):
+        sign = 1
+        for at in range(starts[i], stops[i]):
+            digit = data[at]
+            if digit == _MINUS:
+                sign = -1
+            elif _ZERO <= digit <= _NINE:
+                carry = np.int64(digit) - _ZERO
+                for k in range(len(limbs)):
+                    carry += limbs[k, i] * 10
+                    limbs[k, i] = carry & _LOW
+                    carry >>= _LIMB
+        for k in range(len(limbs)):
+            limbs[k, i] *= sign
+
+
+ENTRIES = (_read,)
+"""The kernels that are called from Python."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +70,17 @@ class Limbs:
 
     @classmethod
     def of_texts(cls, type_: ColumnType, numbers: I64, there: Bool, rows: Texts, column: int) -> Limbs:
-        """Return wide decimals given as dictionary numbers, 0 where none is there. Cost: 1 us a different one."""
-        used, which = np.unique(numbers[there], return_inverse=True)
-        units = [unit_of(type_, text) for text in rows.texts_of(column, used)]
-        flat = b"".join(unit.to_bytes(4 * _WIDE, "little", signed=True) for unit in units)
-        digits = np.frombuffer(flat, "<u4").reshape(len(units), _WIDE).astype(np.int64)
-        digits[:, -1] = digits[:, -1].astype(np.uint32).view(np.int32)
+        """Return wide decimals given as dictionary numbers, 0 where none is there, or texts are no numbers.
+
+        Cost: 0.1 us a different one.
+        """
+        if type_.kind is not Kind.DECIMAL:
+            return cls(np.zeros((_WIDE, len(numbers)), np.int64))
+        used, which = distinct_numbers(numbers[there])
+        digits = np.zeros((_WIDE, len(used)), np.int64)
+        _read(*rows.strings_of(column).take(used).views, digits)
         limbs = np.zeros((_WIDE, len(numbers)), np.int64)
-        limbs[:, there] = digits[which].T
+        limbs[:, there] = digits[:, which]
         return cls(limbs)
 
     @classmethod
@@ -94,7 +123,7 @@ class ExactSums:
 
     @classmethod
     def of_texts(cls, type_: ColumnType, numbers: I64, there: Bool, rows: Texts, column: int) -> ExactSums:
-        """Return the sums of wide decimals given as dictionary numbers. Cost: 1 us for each different one, besides."""
+        """Return the sums of wide decimals given as dictionary numbers. Cost: 0.1 us a different one, besides."""
         return cls(Limbs.of_texts(type_, numbers, there, rows, column))
 
     def between(self, first: I64, stop: I64) -> list[int]:

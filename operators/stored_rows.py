@@ -29,6 +29,7 @@ def _values(relation: Relation, store: RowStore) -> Iterator[tuple[JsonValue, ..
         if column.type.coded:
             found: Iterator[JsonValue] = (json_of_code(column.type, code) for code in codes[known].tolist())
         else:
-            found = iter(store.texts_of(number, codes[known]))
+            texts = store.texts_of(number, codes[known])
+            found = map(int, texts) if column.type.whole else iter(texts)
         columns.append([next(found) if there else None for there in known.tolist()])
     yield from zip(*columns, strict=True)

@@ -48,12 +48,12 @@ class Bounds:
 def held(state: ShardState, bounds: Bounds) -> dict[str, tuple[int, int]]:
     """Return how much of each bound a shard has reached, and the bound, by the setting of it.
 
-    Cost: O(channels).
+    A shard of a table and its views are one state. Cost: O(channels).
     """
     return {
         "shard_channels": (len(state.table.channels), bounds.channels),
         "shard_orderings": (state.table.orderings, bounds.orderings),
-        "shard_state_mb": (state.bytes, bounds.state_bytes),
+        "shard_state_mb": (state.bytes + state.beside, bounds.state_bytes),
     }
 
 
@@ -112,8 +112,8 @@ class Room:
         self._state = state
         self._bounds = bounds
         self._channels = set(state.table.channels)
-        self._orderings = {key for channel in self._channels for key in self._needed(channel)}
-        self._size = state.bytes
+        self._orderings = {key for channel in self._channels for key in self._needed(channel)} | state.table.besides
+        self._size = state.bytes + state.beside
 
     def take(self, shape: AnyShape) -> None:
         """Count what `shape` needs, whatever the bounds are."""

@@ -90,8 +90,8 @@ class CellState:
 
     @property
     def size(self) -> int:
-        """The bytes that the tables took before the batch."""
-        return sum(copy.bytes for copy in self.copies.values())
+        """The bytes that the tables, and the views beside them, took before the batch."""
+        return self.group.size
 
     def begin(self) -> None:
         """Begin a batch. Cost: O(rows) where another one went before."""

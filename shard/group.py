@@ -100,6 +100,17 @@ class Group:
             self._open[shard] = next(filter(None, found), None) or ShardState(relation, shard)
         return self._open[shard]
 
+    @property
+    def size(self) -> int:
+        """The bytes that the open members took before the batch."""
+        return sum(member.bytes for member in self._open.values())
+
+    def weigh(self) -> None:
+        """Tell each open member what the others take."""
+        size = self.size
+        for member in self._open.values():
+            member.beside = size - member.bytes
+
     def is_open(self, shard: str) -> bool:
         """Whether a member has been asked for."""
         return shard in self._open

@@ -12,15 +12,17 @@ from dataclasses import replace
 
 from catalog.schema.catalog import Catalog
 from catalog.schema.relation import Relation
+from catalog.schema.view import View
 from connectors.log.cut import Cut
 from connectors.log.publication_log import Chunk, PublicationLog
 from connectors.placement import Placement
 from connectors.record import RawRecords
 from connectors.topics import Topics
-from shard.group import alone
+from shard.group import Group, alone
 from shard.group_spec import GroupSpec
 from shard.pipeline import process_group
 from shard.state import ShardState
+from shard.view_rows import view_rows
 
 
 def fold_groups(
@@ -64,6 +66,16 @@ def fold_log(log: PublicationLog, relation: Relation, upto: Cut, topics: Topics 
     keyed = {relation.topic} if relation.bucket_by else ()
     states = dict(fold_groups(log, catalog, Placement.of(catalog), upto, topics, keyed))
     return alone(whole, whole.shard, states[whole.shard])
+
+
+def fold_view(
+    log: PublicationLog, catalog: Catalog, view: View, upto: Cut, topics: Topics | None = None
+) -> list[ShardState]:
+    """Return the rows of a view after everything before `upto`, made of those of its tables. Cost: as `fold_groups`."""
+    tables = {name: replace(catalog.relations[name], buckets=1, bucket_by=()) for name in view.tables}
+    whole = Catalog(catalog.version, tables, views=catalog.views)
+    folds = [fold_log(log, catalog.relations[name], upto, topics) for name in view.tables]
+    return view_rows(view, whole, {fold.shard: Group(fold.shard, [fold]).dump() for fold in folds})
 
 
 def _parted(chunk: Chunk, topics: Collection[str], placement: Placement) -> dict[str, list[RawRecords]]:

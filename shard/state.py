@@ -137,8 +137,9 @@ class ShardState:
     def fill(self, rows: ChangeBatch, plan: bytes) -> None:
         """Give a stage of a view, which has none, the rows that it has before the batch, which has begun.
 
-        Cost: O(rows).
+        Whoever listened when rows that are made otherwise were let go of listens on. Cost: O(rows).
         """
+        self.table.listen(list(self.listeners))
         self.table.commit(self.table.replay(rows))
         self.filled, self.plan = True, plan
         self._fresh = True

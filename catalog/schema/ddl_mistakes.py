@@ -36,7 +36,6 @@ _OBJECTS = {
     "SOURCE": "Write CREATE TABLE: a table is fed by a topic, each record of which is a row by its key.",
     "INDEX": "Leave it out: a subscription needs none.",
     "UNIQUE": "Leave it out: a subscription needs no index.",
-    "MATERIALIZED": "Write CREATE VIEW: every view is kept as its rows change.",
 }
 
 

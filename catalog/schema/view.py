@@ -45,7 +45,10 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class Arithmetic:
-    """`left op right`, op one of + - *; NULL where a side is. Exact unless `type` is DOUBLE, wide enough for any."""
+    """`left op right`, op one of + - *; NULL where a side is. Exact unless `type` is DOUBLE, wide enough for any.
+
+    A DOUBLE that is not finite, beyond all doubles or no number, is NULL.
+    """
 
     op: str
     left: Expression
@@ -120,7 +123,11 @@ class Map:
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """COUNT (of rows where `column` is None), SUM, AVG, MIN, MAX, or LATEST: of the row with the greatest (by, key)."""
+    """COUNT (of rows where `column` is None), SUM, AVG, MIN, MAX, or LATEST: of the row with the greatest (by, key).
+
+    Where the input's relation has no `key`, the greatest of the values of `column` in the rows with the greatest `by`,
+    NULL being the least. A SUM beyond all doubles is NULL.
+    """
 
     kind: str
     column: str | None

@@ -135,7 +135,7 @@ class Views:
 
 def _check_form(statement: exp.Create, refuse: Refusals) -> None:
     if statement.args.get("replace"):
-        raise refuse.unsupported("CREATE OR REPLACE VIEW", ("OR REPLACE",), _FORM)
+        raise refuse.unsupported("CREATE OR REPLACE VIEW", ("OR", "REPLACE"), _FORM)
     properties = statement.args.get("properties")
     if properties is not None:
         materialized = any(isinstance(each, exp.MaterializedProperty) for each in properties.expressions)

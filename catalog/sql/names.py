@@ -8,13 +8,14 @@ from sqlglot import exp
 from sqlglot.tokens import Tokenizer
 
 _PLAIN = re.compile(r"[a-z_][a-z0-9_]*")
-_ELSEWHERE = (
-    "variadic trailing symmetric summarize do initially placing cast analyse check only asymmetric both pivot_longer "
-    "lambda leading pivot_wider deferrable verbose columns concurrently collation try_cast generated at freeze "
-    "authorization tuple unpack positional"
-)
+_ELSEWHERE = frozenset({
+    "variadic", "trailing", "symmetric", "summarize", "do", "initially", "placing", "cast", "analyse", "check",
+    "only", "asymmetric", "both", "pivot_longer", "lambda", "leading", "pivot_wider", "deferrable", "verbose",
+    "columns", "concurrently", "collation", "try_cast", "generated", "at", "freeze", "authorization", "tuple",
+    "unpack", "positional",
+})  # fmt: skip
 """Words that DuckDB reserves and the parser does not: the query of a view is read by both."""
-_RESERVED = frozenset(word for keyword in (*Tokenizer.KEYWORDS, _ELSEWHERE) for word in keyword.lower().split())
+_RESERVED = frozenset(word for keyword in Tokenizer.KEYWORDS for word in keyword.lower().split())
 
 
 def folded(identifier: exp.Expr) -> str:
@@ -36,3 +37,12 @@ def quoted(name: str) -> str:
     if _PLAIN.fullmatch(name) and name not in _RESERVED:
         return name
     return '"' + name.replace('"', '""') + '"'
+
+
+def quoted_for_all(name: str) -> str:
+    """Return `name` as SQL that DuckDB, too, reads as this name again.
+
+    >>> quoted_for_all("risk"), quoted_for_all("at"), quoted_for_all("order")
+    ('risk', '"at"', '"order"')
+    """
+    return f'"{name}"' if name in _ELSEWHERE else quoted(name)

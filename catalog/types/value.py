@@ -6,6 +6,7 @@
     REAL          float          number, rounded to 32 bits once     that of the double it equals
     DOUBLE        float          number                              sign-magnitude flip; -0.0 is 0.0
     DECIMAL(p,s)  Decimal        "10.25" (also read from a number)   unscaled value; none if p > 18
+     whole        Decimal        integer of up to 38 digits          none; only in views, as sums of integers
     DATE          date           "2026-03-01", years 0001-9999       days since 1970-01-01
     TIMESTAMP     datetime       "2026-03-01T23:59:59.999990"        microseconds since 1970
     VARCHAR       str            string                              none
@@ -95,6 +96,8 @@ def to_json(type_: ColumnType, value: Value | None) -> JsonValue:
     '2026-03-01T09:30:00'
     """
     match value:
+        case Decimal() if type_.whole:
+            return int(value)
         case Decimal():
             return decimal_text(value, type_.scale)
         case dt.datetime() | dt.date():

@@ -59,9 +59,10 @@ def in_buckets(
     except _Lost as lost:
         by_names = " and ".join(f"`{name}`" for name in table.bucket_by)
         what = f"`{table.name}` is kept in {table.buckets} buckets by {by_names}, and {lost.how}"
-        hint = "Or declare a table without 'buckets'."
+        hint = f"Show it as {quoted(lost.column)}"
         if lost.place:
-            hint = f"Add {quoted(lost.column)} there, so that each row is made of rows of one bucket. {hint}"
+            hint = f"Add {quoted(lost.column)} there, so that each row is made of rows of one bucket"
+        hint += "; or declare a table without 'buckets'."
         raise refuse.refusal("unsupported", what, lost.place or ("SELECT",), hint) from None
     return tuple(made)
 
@@ -84,10 +85,12 @@ def _kept(stage: Stage, inputs: Sequence[Carried], relations: Sequence[Relation]
         case Map():
             return {name: _shown(operator, columns, name, held) for name, held in inputs[0].items()}
         case GroupBy():
-            _check_in(operator, inputs[0], "its GROUP BY leaves that out", ("GROUP BY", "SELECT"))
+            place = ("GROUP BY",) if operator.by else ("SELECT",)
+            _check_in(operator, inputs[0], "its GROUP BY leaves that out", place)
             return {name: columns[operator.by.index(held)] for name, held in inputs[0].items()}
         case TopK():
-            _check_in(operator, inputs[0], "its PARTITION BY leaves that out", ("PARTITION BY", "QUALIFY"))
+            place = ("PARTITION BY",) if operator.by else ("QUALIFY",)
+            _check_in(operator, inputs[0], "its PARTITION BY leaves that out", place)
             at = {column.name: i for i, column in enumerate(relations[0].columns)}
             return {name: columns[at[held]] for name, held in inputs[0].items()}
         case Joined():

@@ -103,7 +103,7 @@ class ExpressionReader:
             what = f"{literal.sql[:60]} is no value of {between.type}"
             raise self._refuse.refusal("type_mismatch", what, node, "Compare with a value that there can be.") from None
         except LiteralMismatch as e:
-            raise self._refuse.refusal("type_mismatch", f"this {e.what}", node, e.hint) from None
+            raise self._refuse.refusal("type_mismatch", f"what stands beside it {e.what}", node, e.hint) from None
         level = PRODUCT_LEVEL if literal.negative else ATOM_LEVEL
         return Typed(constant, literal.sql, level, False, bound_of_constant(constant), node, literal)
 

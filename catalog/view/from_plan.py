@@ -12,9 +12,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sqlglot import exp
+from sqlglot.tokenizer_core import TokenType
 
 from catalog.schema.relation import Relation
-from catalog.sql.names import folded, quoted
+from catalog.sql.names import folded, quoted, quoted_for_all
+from catalog.sql.repair import near_word
 from catalog.types.column_type import ColumnType, Kind
 from catalog.view.bounds import bound_of
 from catalog.view.conditions import conjuncts_of
@@ -24,6 +26,8 @@ from catalog.view.scope import Place, Scope, Source
 
 MOST_SOURCES = 8
 """Tables and views of one FROM."""
+_WORDS = ("WHERE", "GROUP", "HAVING", "QUALIFY", "UNION", "JOIN", "LEFT", "ORDER", "LIMIT")
+"""Words that stand behind a table."""
 _EQUAL = "Tables are joined by columns that are equal: ON a.k = b.k AND a.l = b.l."
 _INSTEAD = {
     "RIGHT": "Write LEFT JOIN, with the tables the other way round.",
@@ -139,11 +143,24 @@ class FromPlan:
         if alias is not None:
             self._refuse.extras(alias, ("this",))
             called = folded(alias.this) if isinstance(alias.this, exp.Identifier) else name
+            self._check_alias(alias.this)
         if any(source.called == called for source in scope.sources):
             hint = f"Give it another name: {quoted(name)} AS other."
             raise self._refuse.refusal("unsupported", f"two tables are called `{called}` here", table, hint)
-        text = quoted(name) if called == name or not scope.several else f"{quoted(name)} AS {quoted(called)}"
+        text = quoted_for_all(name)
+        if called != name and scope.several:
+            text += f" AS {quoted_for_all(called)}"
         return self._relation_of(name, table), called, text
+
+    def _check_alias(self, alias: exp.Expr) -> None:
+        """Refuse a name without AS that was hardly meant as one: a word of SQL with a slip."""
+        span = self._refuse.text.span(alias)
+        before = None if span is None else self._refuse.text.token_before(span[0])
+        if before is None or before.token_type is TokenType.ALIAS or alias.args.get("quoted"):
+            return
+        if meant := near_word(alias.name.upper(), _WORDS):
+            hint = f"Did you mean {meant}? To call the table so, write AS {quoted(alias.name.lower())}."
+            raise self._refuse.refusal("syntax", f"`{alias.name}` was not expected here", alias, hint)
 
 
 def _stage_names(number: int, relation: Relation) -> list[str]:

@@ -1,9 +1,11 @@
 """What a grouped SELECT is made of: the expressions of its GROUP BY, and aggregates of the rows of each group.
 
-SELECT dest, SUM(fare) - MIN(fare) AS rest FROM seat GROUP BY dest HAVING COUNT(*) > 2
+    SELECT dest, SUM(fare) - MIN(fare) AS rest FROM seat GROUP BY dest HAVING COUNT(*) > 2
 
-groups        dest
-aggregates    SUM(fare)  MIN(fare)  COUNT(*)         each once, wherever it stands; named by its canonical text
+    groups        dest
+    aggregates    SUM(fare)  MIN(fare)  COUNT(*)         each once, wherever it stands; named by its canonical text
+
+All else of a grouped SELECT is computed of the columns that these make.
 """
 
 from __future__ import annotations
@@ -89,8 +91,8 @@ class Grouping:
         found = self.aggregates.get(sql)
         if found is None:
             type_, bound = self._type(kind, argument, node)
-            nullable = argument is not None and (kind == "latest" or argument.nullable or not self.groups)
-            typed = column_of(sql, type_, sql, nullable, bound, node)
+            nullable = kind == "latest" or not self.groups or (argument is not None and argument.nullable)
+            typed = column_of(sql, type_, sql, nullable and kind != "count", bound, node)
             found = self.aggregates[sql] = AggregateRead(kind, argument, by, typed)
         return found.typed
 

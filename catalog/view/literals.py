@@ -1,8 +1,11 @@
 """Constants in the query of a view: what is written, and what it is beside a value of some type.
 
-5            an integer of the least type that has it        0.25      DECIMAL(2,2), exactly
-risk > 0.1   the REAL or DOUBLE nearest to 0.1, as records are read
-'abc'        VARCHAR; beside a DATE or TIMESTAMP what it says
+    5            an integer of the least type that has it        0.25      DECIMAL(2,2), exactly
+    1e300        DOUBLE, where an exponent makes more digits than a DECIMAL has
+    risk > 0.1   the REAL or DOUBLE nearest to 0.1, as records are read
+    'abc'        VARCHAR; beside a DATE or TIMESTAMP what it says
+
+Here they get types of their own, while a question's constants are only placed among the values of a column.
 """
 
 from __future__ import annotations
@@ -25,6 +28,7 @@ _OWN = {
     LiteralKind.DATE: ColumnType(Kind.DATE),
     LiteralKind.TIMESTAMP: ColumnType(Kind.TIMESTAMP),
 }
+_DOUBLE = ColumnType(Kind.DOUBLE)
 _FLOATS = (Kind.REAL, Kind.DOUBLE)
 _MOMENTS = (Kind.DATE, Kind.TIMESTAMP)
 _EXPONENT = re.compile(r"[eE]([+-]?[0-9]+)$")
@@ -89,6 +93,8 @@ class Literal:
 
     def _exact(self) -> Constant:
         found = self._digits()
+        if found is None and _EXPONENT.search(self.text):
+            return Constant(self._place(_DOUBLE), _DOUBLE)
         if found is None:
             raise TooWide(MAX_PRECISION + 1)
         units, scale = found

@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from catalog.schema.relation import Column, Relation
 from catalog.sql.errors import suggestion
-from catalog.sql.names import folded, quoted
+from catalog.sql.names import folded, quoted_for_all
 from catalog.view.refusals import Refusals
 
 
@@ -33,7 +33,7 @@ class Source:
     def place(self, number: int, alone: bool) -> Place:
         """Return one of its columns; `alone`: it is the only source."""
         column = self.relation.columns[number]
-        sql = quoted(column.name) if alone else f"{quoted(self.called)}.{quoted(column.name)}"
+        sql = quoted_for_all(column.name) if alone else f"{quoted_for_all(self.called)}.{quoted_for_all(column.name)}"
         return Place(self.stages[number], Column(column.name, column.type, column.nullable or self.outer), sql)
 
 

@@ -18,7 +18,7 @@ from sqlglot import exp
 
 from catalog.schema.relation import Relation
 from catalog.schema.view import Aggregate, ColumnOf
-from catalog.sql.names import folded, quoted
+from catalog.sql.names import folded, quoted_for_all
 from catalog.view.column_bounds import Bounds
 from catalog.view.conditions import ConditionReader, Read
 from catalog.view.draft import Draft, Shown
@@ -46,7 +46,7 @@ class Item:
     @property
     def sql(self) -> str:
         """The item as canonical SQL."""
-        name = quoted(self.name)
+        name = quoted_for_all(self.name)
         return self.typed.sql if _last_part(self.typed) == name else f"{self.typed.sql} AS {name}"
 
 
@@ -54,7 +54,7 @@ def _last_part(typed: Typed) -> str:
     """Return the text of a plain column without its table, and '' of all else."""
     node = typed.node.unnest()
     plain = isinstance(node, exp.Column) and isinstance(node.this, exp.Identifier)
-    return quoted(folded(node.this)) if plain and isinstance(typed.expression, ColumnOf) else ""
+    return quoted_for_all(folded(node.this)) if plain and isinstance(typed.expression, ColumnOf) else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +113,8 @@ class SelectReader:
         if grouping is not None:
             relation = self._grouped(relation, where, grouping, items)
             conditions = having
+        if top is not None:
+            top.check_ties(relation, {} if grouping else {place.stage: place.sql for place in scope.all()})
         made = self._made(relation, conditions, items, top)
         return SelectPlan(made, _sql(items, from_sql, where, grouping, having, top), tuple(items))
 
@@ -252,7 +254,6 @@ class SelectReader:
             [*(i.typed for i in items if i.typed.sql != top.sql), *top.by, *(t for t, _, _ in top.order)]
         )
         source, name_of = self._computed(relation, needed, where)
-        top.check_ties(source, name_of)
         made = self._draft.top(source, *top.columns(name_of), top.k, RANK if ranked else None)
         shown = []
         for item in items:
@@ -268,7 +269,7 @@ def _in_order(groups: Sequence[Typed], items: Sequence[Item]) -> list[Typed]:
 
 
 def _distinct(needed: Sequence[Typed]) -> list[Typed]:
-    return list({one.sql: one for one in reversed(needed)}.values())[::-1]
+    return list({one.sql: one for one in needed}.values())
 
 
 def _aggregate(read: AggregateRead, name_of: Callable[[Typed], str]) -> Aggregate:

@@ -8,14 +8,14 @@ BY together have the key of the rows: else it would not be said which of two equ
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from sqlglot import exp
 
 from catalog.schema.relation import Relation
-from catalog.schema.view import By
-from catalog.sql.names import folded, quoted
+from catalog.schema.view import By, ColumnOf
+from catalog.sql.names import folded
 from catalog.types.column_type import ColumnType, Kind
 from catalog.view.bounds import COUNTED
 from catalog.view.expressions import ExpressionReader, column_of
@@ -77,15 +77,19 @@ class Top:
                 order.setdefault(name, By(name, descending, nulls_first))
         return by, list(order.values())
 
-    def check_ties(self, source: Relation, name_of: Callable[[Typed], str]) -> None:
-        """Refuse an order in which rows may be equal. Raises the text's error, `unsupported`."""
-        named = {name_of(one) for one in (*self.by, *(one for one, _, _ in self.order))}
+    def check_ties(self, source: Relation, called: Mapping[str, str]) -> None:
+        """Refuse an order in which rows of `source` may be equal; `called` has its columns as they are written.
+
+        Raises the text's error, `unsupported`.
+        """
+        expressions = [one.expression for one in (*self.by, *(one for one, _, _ in self.order))]
+        named = {one.name for one in expressions if isinstance(one, ColumnOf)}
         if source.key and set(source.key) <= named:
             return
-        missing = ", ".join(quoted(name) for name in source.key if name not in named)
+        missing = ", ".join(called.get(name, name) for name in source.key if name not in named)
         hint = f"End it with the key of the rows: ORDER BY ..., {missing}."
         if not source.key:
-            hint = "End it with the key of the rows, which must be shown: of each table of FROM, if it has several."
+            hint = "What is read does not show the key of its rows: show it there, and end the ORDER BY with it."
         what = "an ORDER BY in which two rows may be equal"
         raise self.refuse.unsupported(what, self.window.node.args.get("order") or self.window.node, hint)
 

@@ -128,7 +128,9 @@ class ViewPlanner:
     def _shown(self, draft: Draft, plan: SelectPlan) -> list[Typed]:
         """Return the columns of a SELECT as expressions."""
         columns = zip(plan.relation.columns, draft.bounds_of(plan.relation), plan.items, strict=True)
-        return [column_of(c.name, c.type, item.typed.sql, c.nullable, bound, item.typed.node) for c, bound, item in columns]
+        return [
+            column_of(c.name, c.type, item.typed.sql, c.nullable, bound, item.typed.node) for c, bound, item in columns
+        ]
 
 
 class _Nothing:

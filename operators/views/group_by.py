@@ -102,7 +102,7 @@ class GroupRows:
         view, net = given.view, NetChanges.of(given)
         change = net.columns
         group, spans = self._groups(view, change)
-        limbs, limb, summed = self._limbs(view)
+        limbs, limb, summed = self._limbs(view, group)
         heaps, extremes = self._heaps(), list(self._extremes.values())
         of = Measures(
             codes=view.replay.codes,
@@ -167,13 +167,13 @@ class GroupRows:
         slots = len(view.ranks(self._orders[0]).version) if self._orders else 0
         return np.zeros(view.replay.codes.shape[1], np.int64), np.array([[0], [slots]])
 
-    def _limbs(self, view: BatchView) -> tuple[I64, I64, dict[int, _Summed]]:
+    def _limbs(self, view: BatchView, group: I64) -> tuple[I64, I64, dict[int, _Summed]]:
         """Return a matrix of values, which of its rows are summed up, and where the sums of a column stand."""
         codes, blocks, summed, end = view.replay.codes, list[I64](), dict[int, _Summed](), 0
         small = all(_is_small(self._relation.columns[column].type) for column in self._summed)
         for column in self._summed:
             type_ = self._relation.columns[column].type
-            block = Limbs(codes[column : column + 1]) if _is_small(type_) else _limbs_of(view, column)
+            block = Limbs(codes[column : column + 1]) if _is_small(type_) else _limbs_of(view, column, group)
             begin, end = end, end + len(block.limbs)
             blocks.append(block.limbs)
             summed[column] = _Summed(type_, self._counted.index(column), begin, end, block.lowest)
@@ -200,9 +200,12 @@ def _is_small(type_: ColumnType) -> bool:
     return type_.kind in EXACT_KINDS and type_.coded and max(-type_.reach[0], type_.reach[1]) <= _ONE_LIMB
 
 
-def _limbs_of(view: BatchView, column: int) -> Limbs:
-    type_, codes, valid = view.relation.columns[column].type, view.replay.codes[column], view.replay.valid[column]
-    return Limbs.of(type_, codes) if type_.coded else Limbs.of_texts(type_, codes, valid, view.rows, column)
+def _limbs_of(view: BatchView, column: int, group: I64) -> Limbs:
+    """Return the values of a column in the versions that have a group, 0 in the others: of few doubles, few limbs."""
+    type_, codes = view.relation.columns[column].type, view.replay.codes[column]
+    if type_.coded:
+        return Limbs.of(type_, np.where(group >= 0, codes, 0))
+    return Limbs.of_texts(type_, codes, view.replay.valid[column] & (group >= 0), view.rows, column)
 
 
 def _sum(of: _Summed, limbs: I64, counts: I64, type_: ColumnType) -> RowValues:

@@ -66,7 +66,7 @@ def _plant(live: I32, slot: I64, stored: int) -> None:
 
 @numba.njit(cache=True)
 def _shift(live: I32, slot: int, by: int) -> None:
-    """Count a row at a slot that comes (1) or goes (-1)."""
+    """Count a row at a slot that comes (1) or goes (-1); each file of walks has its own: see `state/ordering.py`."""
     node = slot + len(live) // 2
     while node > 0:
         live[node] += by

@@ -45,5 +45,8 @@ class ViewOperator(Protocol):
         ...
 
     def rows(self, inputs: Sequence[Input]) -> ChangeBatch:
-        """Return the view's rows as they are before the batch, each as an insert of cause 0. Cost: O(n log n)."""
+        """Return the view's rows as they are before the batch, each as an insert of cause 0. Cost: O(n log n).
+
+        The inputs' tables keep what is needed already, since texts are told apart by what they are ranked by.
+        """
         ...

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from catalog.schema.relation import Column, Relation
 from catalog.schema.view import Aggregate, By, ColumnOf, GroupBy, Joined, Map, Operator, Stage, TopK, Union
 from catalog.types.column_type import ColumnType, Kind
+from operators import exact_sums
 from operators.batch_view import BatchView
 from operators.channel_binding import orderings_of, ranks_of
 from operators.views import group_walk, joined_pairs, net_changes, row_keys, top_k
@@ -17,14 +20,14 @@ from state.ordering import Ordering
 from state.rank_order import RankOrder
 from state.row_store import RowStore
 
-KERNELS = (net_changes, row_keys, group_walk, top_k, joined_pairs)
+KERNELS = (exact_sums, net_changes, row_keys, group_walk, top_k, joined_pairs)
 """The modules that have kernels."""
 
-_NUMBER, _TEXT = ColumnType(Kind.BIGINT), ColumnType(Kind.VARCHAR)
+_NUMBER, _TEXT, _WIDE = ColumnType(Kind.BIGINT), ColumnType(Kind.VARCHAR), ColumnType(Kind.DECIMAL, 38)
 _SHOWN = ColumnOf("id", _NUMBER)
 _OPERATORS: tuple[Operator, ...] = (
     Map("warm", (_SHOWN,)),
-    GroupBy("warm", ("g",), (Aggregate("MIN", "id", _NUMBER), Aggregate("SUM", "id", ColumnType(Kind.DECIMAL, 38)))),
+    GroupBy("warm", ("g",), (Aggregate("MIN", "id", _NUMBER), Aggregate("SUM", "w", _WIDE))),
     TopK("warm", ("g",), (By("id", True, True),), 1, True),
     Joined("warm", "warm", (("g", "g"),), True, False),
     Union(("warm", "warm")),
@@ -33,14 +36,14 @@ _OPERATORS: tuple[Operator, ...] = (
 
 def warm() -> None:
     """Run every kernel of views. Cost: 10 s where they are compiled, else 0.1 s."""
-    relation = Relation("warm", (Column("id", _NUMBER, False), Column("g", _TEXT)), ("id",), "")
+    relation = Relation("warm", (Column("id", _NUMBER, False), Column("g", _TEXT), Column("w", _WIDE)), ("id",), "")
     for operator in _OPERATORS:
         _run(relation, operator)
 
 
 def _run(relation: Relation, operator: Operator) -> None:
     made = operator_of(Stage(relation, operator), [relation] * len(operator.inputs))
-    store, still = RowStore(2, (1,)), RowStore(2, (1,)).still()
+    store, still = RowStore(3, (1, 2)), RowStore(3, (1, 2)).still()
     needed = [key for keys in made.needs() for key in keys]
     view = BatchView(
         relation,
@@ -54,8 +57,9 @@ def _run(relation: Relation, operator: Operator) -> None:
 
 def _batch() -> ChangeBatch:
     """Return four changes of two rows, by three causes."""
-    codes, valid = np.array([[1, 2, 1, 2], [0, 0, 0, 0]]), np.ones((2, 4), np.bool_)
+    codes, valid = np.array([[1, 2, 1, 2], [0] * 4, [0] * 4]), np.ones((3, 4), np.bool_)
     live, nowhere = np.array([True, True, False, True]), np.zeros(4, np.int32)
-    keys, texts = [b"1", b"2", b"1", b"2"], ["a", "a", "a", "b"]
+    keys = [b"1", b"2", b"1", b"2"]
+    texts: dict[int, Sequence[str | None]] = {1: ["a", "a", "a", "b"], 2: ["1", "2", "3", "4"]}
     cause = np.array([0, 0, 1, 2], np.int32)
-    return ChangeBatch(keys, live, codes, valid, {1: texts}, nowhere, np.zeros(4, np.int64), cause=cause)
+    return ChangeBatch(keys, live, codes, valid, texts, nowhere, np.zeros(4, np.int64), cause=cause)

@@ -5,7 +5,7 @@
     SUM   integers, DECIMAL    integer of any size; string with the column's scale
           REAL, DOUBLE         number, the nearest double of the exact sum
     AVG                        number, the nearest double of the exact quotient
-    MIN, MAX, DISTINCT         as the column: `catalog/types/value.py`
+    MIN, MAX, DISTINCT         as the column: `catalog/types/value.py`; a whole DECIMAL, as views have them, integer
     no values                  null, except COUNT and COUNT(DISTINCT c): 0
 
 JSON has no infinity: a SUM of doubles that no double can hold is the string "Infinity" or "-Infinity".
@@ -47,7 +47,8 @@ def output_text(function: str, type_: ColumnType | None) -> OutputText:
     if type_.coded:
         texts = ValueTexts(type_)
         return lambda code: texts.text(code, True) if code is not None else NULL
-    return lambda text: json_text(text) if text is not None else NULL
+    write_one = str if type_.whole else json_text
+    return lambda text: write_one(text) if text is not None else NULL
 
 
 def rounded(function: str, type_: ColumnType | None) -> Rounded | None:
@@ -73,7 +74,7 @@ def sorted_texts(values: Iterable[int | str | None], type_: ColumnType | None, t
 
 
 def _sum_text(type_: ColumnType) -> Callable[[int], str]:
-    if type_.kind is Kind.DECIMAL:
+    if type_.kind is Kind.DECIMAL and not type_.whole:
         return lambda total: f'"{_fixed(total, type_.scale)}"'
     return str
 

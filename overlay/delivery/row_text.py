@@ -39,10 +39,11 @@ class RowColumn(NamedTuple):
 class RowTexts:
     """Writes the rows of one SELECT list; `types` are those of its columns."""
 
-    __slots__ = ("_coded", "_of_code")
+    __slots__ = ("_coded", "_of_code", "_whole")
 
     def __init__(self, types: Sequence[ColumnType]) -> None:
         self._coded = [type_.coded for type_ in types]
+        self._whole = [type_.whole for type_ in types]
         self._of_code = [ValueTexts(type_) for type_ in types]
 
     @property
@@ -64,7 +65,7 @@ class RowTexts:
         used = np.where(column.known, column.codes, -1)
         distinct, places = np.unique(used, return_inverse=True)
         texts = column.texts or ()
-        made = _json_texts([texts[one] for one in distinct.tolist() if one >= 0])
+        made = self._uncoded(place, [texts[one] for one in distinct.tolist() if one >= 0])
         made = [NULL, *made] if len(distinct) and distinct[0] < 0 else made
         return [made[one] for one in places.tolist()]
 
@@ -73,11 +74,15 @@ class RowTexts:
         if self._coded[place]:
             made = self._of_code[place].texts(np.array(known, np.int64), np.ones(len(known), np.bool_))
         else:
-            made = _json_texts(known)
+            made = self._uncoded(place, known)
         if len(known) == len(values):
             return made
         following = iter(made)
         return [NULL if value is None else next(following) for value in values]
+
+    def _uncoded(self, place: int, texts: Sequence[int | str]) -> list[str]:
+        """Return values of a type without order codes as JSON: integers that no BIGINT holds are as they are."""
+        return list(map(str, texts)) if self._whole[place] else _json_texts(texts)
 
 
 def turned(rows: Sequence[Sequence[int | str | None]]) -> list[list[int | str | None]]:

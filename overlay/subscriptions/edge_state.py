@@ -42,7 +42,7 @@ _VALUES_A_RECORD = 20_000
 _INT_BYTES = 9
 T = TypeVar("T")
 TypeState = tuple[str, int, int]
-"""A column's type: kind, precision, scale."""
+"""A column's type: kind, precision, scale; of integers that no BIGINT holds the kind is "WHOLE"."""
 
 
 class EdgeStateError(StateError):

@@ -49,6 +49,7 @@ from state.change_batch import I64, Bool
 from state.occurrences import occurrences
 
 _NONE = np.empty(0, np.int64)
+_WHOLE = "WHOLE"
 
 
 class SubscriptionStore:
@@ -358,9 +359,13 @@ def _shared(shape: AnyShape) -> AnyShape:
 
 
 def _type_state(type_: ColumnType | None) -> TypeState | None:
-    return None if type_ is None else (type_.kind.value, type_.precision, type_.scale)
+    return None if type_ is None else (_WHOLE if type_.whole else type_.kind.value, type_.precision, type_.scale)
 
 
 @lru_cache(1_024)
 def _type(state: TypeState | None) -> ColumnType | None:
-    return None if state is None else ColumnType(Kind(state[0]), *state[1:])
+    if state is None:
+        return None
+    word, precision, scale = state
+    whole = word == _WHOLE
+    return ColumnType(Kind.DECIMAL if whole else Kind(word), precision, scale, whole)

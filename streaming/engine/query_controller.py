@@ -22,6 +22,7 @@ from dataclasses import dataclass
 import msgspec
 
 from catalog.schema.catalog import Catalog
+from catalog.schema.placed_stage import home_of
 from connectors.kafka.failure import KafkaFailure
 from connectors.record import OutRecord
 from connectors.topics import Topics
@@ -231,7 +232,8 @@ class QueryController:
     def _is_behind(self) -> bool:
         """Look for a newer catalog; return whether the query is to be started anew for it.
 
-        A version that changes no group is announced without that; one that changes only cells may have to wait.
+        A version that changes no group is announced without that; one that changes only cells, and views in cells that
+        are new, may have to wait.
         """
         context = self._desk
         context.catalogs.poll()
@@ -339,9 +341,10 @@ def _as_record(topics: Topics, gap: Trimmed) -> OutRecord:
 
 
 def _is_urgent(before: Catalog, newest: Catalog) -> bool:
-    """Whether a version changes tables, or views that need no new cell: nobody waits longer than it takes for those."""
-    views = before.views != newest.views and not created_cells(before, newest)
-    return before.relations != newest.relations or views
+    """Whether a version changes tables, or views that wait for no new cell: these come as soon as can be."""
+    waiting = {cell.name for cell in created_cells(before, newest)}
+    views = {*before.views.values()} ^ {*newest.views.values()}
+    return before.relations != newest.relations or any(home_of(view) not in waiting for view in views)
 
 
 def _own(topics: Topics) -> tuple[str, ...]:

@@ -15,9 +15,12 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (the name everyone knows)
 from pyspark.sql.types import BinaryType, StructField, StructType
 
+from catalog.schema.catalog import Catalog
 from catalog.schema.relation import Relation
+from catalog.schema.view import View
 from shard.group import alone
 from shard.state import ShardState
+from shard.view_rows import view_rows
 from state.errors import StateError
 from streaming.checkpoint.checkpoint import Checkpoint
 from streaming.checkpoint.files import open_files
@@ -52,6 +55,16 @@ def read_state(spark: SparkSession, checkpoint: str, relation: Relation) -> Stor
         return None
     data = [found[shard].data if shard in found else None for shard in relation.shards]
     return StoredState(batch, [alone(relation, *pair) for pair in zip(relation.shards, data, strict=True)])
+
+
+def read_view(spark: SparkSession, checkpoint: str, catalog: Catalog, view: View) -> StoredState | None:
+    """Return the rows of a view, made of those of its tables, as `read_state`."""
+    checkpoint = Generations(open_files(spark, checkpoint), checkpoint).location()
+    shards = [shard for table in view.tables for shard in catalog.relations[table].shards]
+    batch, found = _read(spark, checkpoint, shards, sys.maxsize)
+    if batch < 0:
+        return None
+    return StoredState(batch, view_rows(view, catalog, {shard: group.data for shard, group in found.items()}))
 
 
 def read_groups(

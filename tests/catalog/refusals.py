@@ -10,9 +10,10 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+from catalog.query.compiler import Compiler
 from catalog.schema.ddl import apply_ddl
 from catalog.sql.errors import SqlError
-from tests.catalog import joined
+from tests.catalog import joined, viewed
 from tests.catalog.sample import CATALOG, compiler
 
 HERE = Path(__file__).parent
@@ -34,10 +35,18 @@ def refuse_catalog(sql: str) -> SqlError | None:
     return _caught(lambda: apply_ddl(CATALOG, sql, 1))
 
 
+def refuse_view(text: str) -> SqlError | None:
+    """What the catalog says against `text` where there are views, or against a question over them, or None."""
+    if text.startswith("SELECT"):
+        return _caught(lambda: Compiler(viewed.CATALOG).compile(text))
+    return _caught(lambda: apply_ddl(viewed.CATALOG, text, 1))
+
+
 FILES: dict[str, Callable[[str], SqlError | None]] = {
     "refusals_subscription.txt": refuse_subscription,
     "refusals_join.txt": refuse_join,
     "refusals_catalog.txt": refuse_catalog,
+    "refusals_view.txt": refuse_view,
 }
 
 

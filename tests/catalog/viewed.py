@@ -92,7 +92,9 @@ class _Columns:
         leaf = self.leaf(kind)
         if kind == "moment":
             at = [name for name, of in self.columns.items() if of == kind]
-            cut = st.builds("DATE_TRUNC('{}', {})".format, st.sampled_from(["hour", "day"]), st.sampled_from(at or ["x"]))
+            cut = st.builds(
+                "DATE_TRUNC('{}', {})".format, st.sampled_from(["hour", "day"]), st.sampled_from(at or ["x"])
+            )
             return st.one_of(leaf, cut)
         one = st.one_of(leaf, st.builds("COALESCE({}, {})".format, leaf, leaf))
         if kind != "number":
@@ -167,7 +169,9 @@ def selects(draw: Any) -> str:
         text += f" HAVING {draw(rows.aggregate())} IS NOT NULL AND SUM({draw(rows.leaf('number'))} * 1) > 1"
     if draw(st.sampled_from([False, True])):
         keys = groups if grouped else [f"{dotted[called]}{key}" for called, rel in sources for key in _KEYS[rel]]
-        ordered = st.builds("{}{}{}".format, shown, st.sampled_from(["", " DESC"]), st.sampled_from(["", " NULLS FIRST"]))
+        ordered = st.builds(
+            "{}{}{}".format, shown, st.sampled_from(["", " DESC"]), st.sampled_from(["", " NULLS FIRST"])
+        )
         order = [*draw(st.lists(ordered, max_size=1)), *keys]
         by = f"PARTITION BY {draw(st.sampled_from(groups or list(columns)))} " if draw(st.booleans()) else ""
         text += f" QUALIFY ROW_NUMBER() OVER ({by}ORDER BY {', '.join(order or ['1'])}) <= {draw(st.integers(1, 3))}"

@@ -152,3 +152,18 @@ def test_a_cell_that_lacks_a_table_is_none() -> None:
     cell = Cell(("bond", "stock"), 3)
     placement = Placement.of(Catalog(3, {"stock": STOCK}, cells={cell.name: cell}))
     assert placement.groups == ("stock/0",) and placement.of_registration(cell.name.encode()) is None
+
+
+def test_views_are_members_beside_what_they_read_and_inner_stages_are_not_asked() -> None:
+    text = """
+    CREATE TABLE a (id INTEGER PRIMARY KEY, x INTEGER) WITH ('buckets'='2', 'bucket.by'='id');
+    CREATE TABLE b (id INTEGER PRIMARY KEY, y INTEGER);
+    CREATE VIEW v AS SELECT id, COUNT(*) AS n FROM a WHERE x > 0 GROUP BY id;
+    CREATE VIEW w AS SELECT b.id, b.y FROM b JOIN a ON a.id = b.id
+    """
+    placement = Placement.of(apply_ddl(Catalog(), text, 0))
+    assert placement.members("a/1") == ("a/1", "stage/v/0/1", "v/1") and placement.topics("a/1") == {"a/1": "a"}
+    assert [placement.of_registration(key) for key in (b"v/0", b"v/1", b"w/0")] == ["a/0", "a/1", "cell/a+b/0"]
+    assert placement.of_registration(b"stage/v/0/0") is None and placement.of_registration(b"stage/w/0/0") is None
+    assert placement.topics("cell/a+b/0") == {"cell/a+b/0/a": "a", "cell/a+b/0/b": "b"}
+    assert [groups for groups, _ in placement.of_records("b", [b'{"id":1}'])] == [["b/0", "cell/a+b/0"]]

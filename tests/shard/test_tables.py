@@ -19,6 +19,7 @@ from operators.reply import PLAINLY, Asked
 from shard.tables import Table, warm
 from state import byte_table, row_digest
 from state.blob import read_blob, write_blob
+from state.rank_order import RankKey
 from tests.operators.test_range_questions import CHANNELS, MODULES, ROW, loaded
 from tests.operators.watched import BIGINT, RELATION, VARCHAR, batch_of, channel, dumped, reopened
 
@@ -75,6 +76,36 @@ def test_texts_that_were_sorted_for_a_moment_stay_so() -> None:
     table.forget([channel("min", "s")])
     assert followed(table, base, table.delta())
     assert dumped(table) != base, "the numbers are others than before"
+
+
+RANKS: list[RankKey] = [
+    ((1, False, True), (4, True, False)),
+    ((5, False, True),),
+    ((6, True, True), (5, False, False)),
+]
+
+
+def test_rank_orders_beside_the_channels_are_part_of_base_and_delta() -> None:
+    """Numbers of texts follow from what is ranked: a table that is read goes on as the one that was never closed."""
+    table = loaded((1, ROW | {"s": "b"}), (2, ROW | {"s": "a", "e": None}), channels=[])
+    table.begin()
+    base = dumped(table)
+    table.order_by(RANKS[:2])
+    table.apply(batch_of([(3, ROW | {"s": "aa", "w": "-2.00"}), (4, ROW | {"s": None, "y": None})]))
+    table.check()
+    assert followed(table, base, table.delta())
+    for orders in (RANKS[1:], [*RANKS[:1], ((2,), None)], []):
+        base = dumped(table)
+        assert dumped(reopened(RELATION, base)) == base
+        table.begin()
+        table.order_by(orders)
+        table.apply(batch_of([(5, ROW | {"s": f"a{len(orders)}", "e": "A"}), (1, None)]))
+        table.check()
+        again = reopened(RELATION, base)
+        again.take_over(read_blob(write_blob(b"TWDELTA\x00", 1, "", table.delta()), b"TWDELTA\x00", 1, ""))
+        again.order_by(orders)
+        again.check()
+        assert dumped(again) == dumped(table)
 
 
 def test_warm_leaves_one_specialisation_of_each_kernel() -> None:

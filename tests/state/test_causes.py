@@ -23,3 +23,14 @@ def test_changes_of_one_record_share_a_cause():
     causes = Causes.of("t", batch)
     assert batch.shared and causes.offset.tolist() == [5, 7, 9]
     assert causes.partition.tolist() == [1, 1, 1] and causes.topic.tolist() == [0, 0, 0]
+
+
+def test_those_that_are_named_are_numbered_without_gaps():
+    causes = Causes.of("t", changes())
+    some, cause = causes.named(np.array([1, 1, 4], np.int32))
+    assert cause.tolist() == [0, 0, 1] and cause.dtype == np.int32
+    assert (some.offset.tolist(), some.partition.tolist(), some.topics) == ([7, 9], [1, 1], ["t"])
+    every = np.arange(5, dtype=np.int32)
+    assert causes.named(every)[0] is causes
+    none, nothing = causes.named(every[:0])
+    assert len(none) == 0 == len(nothing)

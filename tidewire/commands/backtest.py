@@ -13,7 +13,7 @@ from tidewire.client.client import subscription_value
 from tidewire.client.connection import find_stack, kafka_properties, reach, topics_of
 from tidewire.commands.subscribe import describe_told, read_params
 from tidewire.history.as_of import read_batches
-from tidewire.history.backtest import Backtest, tables_of
+from tidewire.history.backtest import Backtest, tables_of, views_of
 from tidewire.history.log_moment import cut_through, parse_moment
 from tidewire.history.open_log import open_log
 from tidewire.options import BootstrapOption, ConfigOption, DataDirOption, JsonOption, LogTableOption, PrefixOption
@@ -40,11 +40,12 @@ def backtest(
     reach(settings)
     reader, topics = Reader(kafka_properties(settings)), topics_of(settings)
     value = subscription_value(sql, template, read_params(params), notify=notify)
-    tables = tables_of(read_catalog(reader, topics), value)
+    catalog = read_catalog(reader, topics)
+    tables, views = tables_of(catalog, value), views_of(catalog, value)
     log = open_log(settings)
     after = cut_through(log, parse_moment(as_of))
     upto = cut_through(log, None if to is None else parse_moment(to))
-    test = Backtest(log, tables, value, after, upto, read_batches(reader, topics), settings.bounds)
+    test = Backtest(log, tables, value, after, upto, read_batches(reader, topics), settings.bounds, views)
     terminal, told = Terminal(json), 0
     for one in test.run():
         told += 1

@@ -14,6 +14,7 @@ from tidewire.settings import load_settings
 from tidewire.terminal import Terminal, table
 
 if TYPE_CHECKING:
+    from tidewire.demo.pace import AsItHappened
     from tidewire.demo.story import Story
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=True)
@@ -21,6 +22,8 @@ _Days = Annotated[int, typer.Option(min=1, max=365, help="Days of flights to sho
 _Subscriptions = Annotated[int, typer.Option(min=1, help="How many questions are registered.")]
 _Speed = Annotated[float, typer.Option(min=1, help="How many times as fast as it happened.")]
 _First = Annotated[str, typer.Option("--from", help="The first day, of 2013.")]
+_Transfers = Annotated[int, typer.Option(min=1, help="How many transfers are made.")]
+_Kills = Annotated[int, typer.Option(min=0, max=1000, help="How many SIGKILLs fall on engine and edge.")]
 
 
 @app.callback()
@@ -41,8 +44,7 @@ def flights(
     """Publish real flights as they leave and land, watch answers change, then verify; exit 0 only if all was right."""
     from tidewire.demo.flights import flights_story
 
-    day = _day(first)
-    _run(flights_story(days, subscriptions, day), day, speed, config, data_dir, json)
+    _run(flights_story(days, subscriptions, _pace(first, speed)), config, data_dir, json)
 
 
 @app.command()
@@ -58,30 +60,64 @@ def joins(
     """Join the flights with the weather they left in: both change what people see; exit 0 only if all was right."""
     from tidewire.demo.joins import joins_story
 
-    day = _day(first)
-    _run(joins_story(days, subscriptions, day), day, speed, config, data_dir, json)
+    _run(joins_story(days, subscriptions, _pace(first, speed)), config, data_dir, json)
 
 
-def _run(story: Story, first: dt.date, speed: float, config: Path | None, data_dir: Path | None, json: bool) -> None:
+@app.command()
+def bank(
+    transfers: _Transfers = 20_000,
+    subscriptions: _Subscriptions = 60,
+    kills: _Kills = 8,
+    config: ConfigOption = None,
+    data_dir: DataDirOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Transfer money while engine and edge are killed; exit 0 only if no total but 0 was told, and all was right."""
+    from tidewire.demo.bank import bank_story
+
+    _run(bank_story(transfers, subscriptions, kills), config, data_dir, json)
+
+
+@app.command()
+def cheapest(
+    days: _Days = 2,
+    subscriptions: _Subscriptions = 1000,
+    speed: _Speed = 3600,
+    first: _First = "2013-07-08",
+    config: ConfigOption = None,
+    data_dir: DataDirOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Sell the last seats of flights: who is cheapest, by views of two tables; exit 0 only if all was right."""
+    from tidewire.demo.cheapest import cheapest_story
+
+    _run(cheapest_story(days, subscriptions, _pace(first, speed)), config, data_dir, json)
+
+
+def _run(story: Story, config: Path | None, data_dir: Path | None, json: bool) -> None:
     from tidewire.commands.verify import as_json, explain_findings
-    from tidewire.demo.run import Pace, run_demo
+    from tidewire.demo.run import run_demo
     from tidewire.demo.view import View
     from tidewire.demo.watch import as_rows
     from tidewire.verification.compare.report import rows_of
 
     terminal = Terminal(json)
-    view = View(terminal.remarks if json else terminal.console, story.title)
+    view = View(terminal.remarks if json else terminal.console, story)
     settings = load_settings(config, data_dir=data_dir)
-    seen, report = run_demo(settings, story, Pace(first, speed), view, terminal.say)
-    rows = [row for row in as_rows(seen) if "/s" not in row[0] and row[0] != "deliveries"] + rows_of(report)[3:]
-    terminal.answer({"seen": msgspec.to_builtins(seen), "verification": as_json(report)}, table(("", ""), rows))
+    seen, report = run_demo(settings, story, view, terminal.say)
+    claimed = story.claim.rows()
+    rows = [row for row in as_rows(seen) if "/s" not in row[0] and row[0] != "deliveries"] + claimed
+    said = {"seen": msgspec.to_builtins(seen), "claim": dict(claimed), "verification": as_json(report)}
+    terminal.answer(said, table(("", ""), rows + rows_of(report)[3:]))
     if not json:
         explain_findings(report, terminal)
-    raise typer.Exit(0 if report.clean else 1)
+    raise typer.Exit(0 if report.clean and story.claim.holds else 1)
 
 
-def _day(text: str) -> dt.date:
+def _pace(first: str, speed: float) -> AsItHappened:
+    from tidewire.demo.pace import AsItHappened
+
     try:
-        return dt.date.fromisoformat(text)
+        return AsItHappened(dt.date.fromisoformat(first), speed)
     except ValueError:
-        raise typer.BadParameter(f"expected a day as 2013-07-08, got {text!r}", param_hint="--from") from None
+        raise typer.BadParameter(f"expected a day as 2013-07-08, got {first!r}", param_hint="--from") from None

@@ -1,4 +1,4 @@
-"""`tidewire rows`: the rows of a table, as the engine holds them or as the log had them."""
+"""`tidewire rows`: the rows of a table or view, as the engine holds them or as the log had them."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from typing import Annotated
 
 import typer
 
+from catalog.schema.catalog import Catalog
 from catalog.schema.relation import Relation
 from connectors.kafka.reader import Reader
 from operators.stored_rows import stored_rows
-from shard.log_fold import fold_log
+from shard.log_fold import fold_log, fold_view
 from shard.state import ShardState
 from tidewire.client.connection import find_stack, kafka_properties, open_client, topics_of
 from tidewire.history.log_moment import cut_through, parse_moment
@@ -33,7 +34,7 @@ from tidewire.terminal import Terminal, table
 
 
 def rows(
-    relation: Annotated[str, typer.Argument(help="The table.")],
+    relation: Annotated[str, typer.Argument(help="The table or view.")],
     at: Annotated[
         str | None, typer.Option("--at", help="A version of the log, or a moment; the engine's state.")
     ] = None,
@@ -45,18 +46,25 @@ def rows(
     log_table: LogTableOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Print a table's rows, values as in deliveries: those in the engine's checkpoint, or with --at from the log."""
+    """Print the rows of a table or view, as in deliveries: those in the engine's checkpoint, or with --at in the log.
+
+    Those of a view are made of its tables' rows.
+    """
     settings = find_stack(config, data_dir, bootstrap, prefix, checkpoint=checkpoint, log_table=log_table)
     terminal = Terminal(json)
     with open_client(settings) as client:
-        declared = client.relation(relation)
+        catalog = client.catalog()
+        view = catalog.views.get(relation)
+        declared = client.relation(relation) if view is None else view.relation
     if at is None:
         where = locate_checkpoint(settings, data_dir, _engine(settings))
-        states, when = _from_checkpoint(settings, where, declared, terminal)
+        states, when = _from_checkpoint(settings, where, catalog, declared, terminal)
     else:
         log = open_log(settings)
         cut = cut_through(log, parse_moment(at))
-        states, when = [fold_log(log, declared, cut, topics_of(settings))], f"at {at}"
+        topics, when = topics_of(settings), f"at {at}"
+        folded = None if view is None else fold_view(log, catalog, view, cut, topics)
+        states = folded or [fold_log(log, declared, cut, topics)]
     found = stored_rows(declared, *(state.table.stored for state in states))
     if json:
         for row in found:
@@ -73,7 +81,7 @@ def _engine(settings: Settings) -> EngineState:
 
 
 def _from_checkpoint(
-    settings: Settings, where: str, relation: Relation, terminal: Terminal
+    settings: Settings, where: str, catalog: Catalog, relation: Relation, terminal: Terminal
 ) -> tuple[list[ShardState], str]:
     """Read the state with a Spark session of our own, which takes 5-10 s."""
     find_java()
@@ -81,12 +89,13 @@ def _from_checkpoint(
     jars = require_jars(
         read_jar_sets()["spark"], directories, progress=terminal.say, ivy_settings=settings.ivy_settings
     )
-    from streaming.engine.stored_state import read_state
+    from streaming.engine.stored_state import read_state, read_view
     from streaming.query.session import SessionConfig, close_session, open_session
 
     spark = open_session(SessionConfig(settings.master, jars, where, spark=settings.spark))
     try:
-        found = read_state(spark, where, relation)
+        view = catalog.views.get(relation.name)
+        found = read_state(spark, where, relation) if view is None else read_view(spark, where, catalog, view)
     finally:
         close_session(spark)
     if found is None:

@@ -25,7 +25,7 @@ from tidewire.client.pushed_answers import PushedAnswers, edge_addresses, is_pus
 from tidewire.client.records import Ack, Answer, Delivery, Member, Progress, Refused
 from tidewire.client.subscription_record import record_key
 from tidewire.history.as_of import AsOf, check_joint
-from tidewire.history.backtest import Told, tables_of
+from tidewire.history.backtest import Told, tables_of, views_of
 from tidewire.history.log_moment import parse_moment
 from tidewire.history.open_log import open_log
 from tidewire.options import (
@@ -138,7 +138,9 @@ def _pushed_answers(settings: Settings, ack: Ack, timeout: float) -> PushedAnswe
 
 def _past(settings: Settings, client: Client, value: bytes, as_of: str) -> AsOf:
     """Open the log at the place asked for. Raises TooOld and NoLog: nothing has been registered then."""
-    return AsOf(open_log(settings), tables_of(client.catalog(), value), value, parse_moment(as_of), settings.bounds)
+    catalog, moment = client.catalog(), parse_moment(as_of)
+    tables, views = tables_of(catalog, value), views_of(catalog, value)
+    return AsOf(open_log(settings), tables, value, moment, settings.bounds, views)
 
 
 def _tell_past(past: AsOf, settings: Settings, client: Client, ack: Ack, timeout: float, terminal: Terminal) -> None:

@@ -18,6 +18,8 @@ from typing import Any
 import pandas
 
 from state.errors import UserError
+from tidewire.client.records import Answer
+from tidewire.demo.pace import AsItHappened
 from tidewire.demo.story import Event, Family, Story, ask
 
 TABLE = "flight"
@@ -47,11 +49,20 @@ class DataMissing(UserError):
     code = "demo_data"
 
 
-def flights_story(days: int, subscriptions: int, first: dt.date) -> Story:
+def flights_story(days: int, subscriptions: int, pace: AsItHappened) -> Story:
     """Return the flights of `days` days and what is asked of them. Cost: as `events`. Raises DataMissing."""
-    happened = events(days, first)
+    happened = events(days, pace.first)
     about = f"{len(happened):,} departures, delays and landings"
-    return Story("flights in the air from New York", about, DDL, happened, questions(subscriptions))
+    asked = questions(subscriptions)
+    return Story("flights in the air from New York", about, DDL, happened, asked, pace, delays)
+
+
+def delays(value: Answer) -> str:
+    """Return a delay, or how many flights there are and their mean delay, as people read it."""
+    if isinstance(value, list):
+        count, mean = value
+        return f"{count} flights" if mean is None else f"{count} flights, {mean:.1f} min"
+    return "none" if value is None else f"{value} min"
 
 
 def events(days: int, first: dt.date = FIRST_DAY) -> list[Event]:
@@ -60,11 +71,8 @@ def events(days: int, first: dt.date = FIRST_DAY) -> list[Event]:
     Cost: 2 s to load the data, 30 us a flight. Raises DataMissing.
     """
     found: list[Event] = []
-    for flight in _flights(days, first):
-        midnight = dt.datetime(flight.year, flight.month, flight.day)
-        left = midnight + dt.timedelta(hours=int(flight.dep_time) // 100, minutes=int(flight.dep_time) % 100)
+    for id, left, flight in flown(days, first):
         minute = (left - dt.datetime.combine(first, dt.time())).total_seconds() / 60
-        id = f"{flight.carrier} {flight.flight} {flight.origin} {midnight:%Y-%m-%d}"
         row = {
             "id": id,
             "carrier": flight.carrier,
@@ -138,10 +146,17 @@ FAMILIES: tuple[Family, ...] = (
 """What is asked."""
 
 
-def _flights(days: int, first: dt.date) -> Iterator[Any]:
-    chosen = read_days("flights.csv.zip", days, first)
-    flown = chosen.dropna(subset=["dep_time", "dep_delay", "air_time"])
-    yield from flown.drop_duplicates(["carrier", "flight", "origin", "year", "month", "day"]).itertuples(index=False)
+def flown(days: int, first: dt.date) -> Iterator[tuple[str, dt.datetime, Any]]:
+    """Yield the flights of `days` days that flew: id, when each left, and all that the data says of it.
+
+    Cost: 2 s to load the data. Raises DataMissing.
+    """
+    chosen = read_days("flights.csv.zip", days, first).dropna(subset=["dep_time", "dep_delay", "air_time"])
+    once = chosen.drop_duplicates(["carrier", "flight", "origin", "year", "month", "day"])
+    for flight in once.itertuples(index=False):
+        midnight = dt.datetime(flight.year, flight.month, flight.day)
+        left = midnight + dt.timedelta(hours=int(flight.dep_time) // 100, minutes=int(flight.dep_time) % 100)
+        yield f"{flight.carrier} {flight.flight} {flight.origin} {midnight:%Y-%m-%d}", left, flight
 
 
 def read_days(file: str, days: int, first: dt.date) -> Any:

@@ -17,6 +17,7 @@ from dataclasses import replace
 from typing import Any
 
 from tidewire.demo import flights
+from tidewire.demo.pace import AsItHappened
 from tidewire.demo.story import Event, Family, Story, ask
 
 TABLE = "weather"
@@ -47,15 +48,16 @@ _HOUR, _KEPT = 60, 720
 _FROM = "FROM flight f JOIN weather w ON f.origin = w.origin AND f.hour = w.hour"
 
 
-def joins_story(days: int, subscriptions: int, first: dt.date) -> Story:
+def joins_story(days: int, subscriptions: int, pace: AsItHappened) -> Story:
     """Return flights and weather of `days` days and what is asked of both. Cost: as `flights.events`.
 
     Raises DataMissing.
     """
-    flown, weather = flight_events(days, first), weather_events(days, first)
+    flown, weather = flight_events(days, pace.first), weather_events(days, pace.first)
     about = f"{len(flown):,} departures, delays and landings and {len(weather):,} reports of the weather"
     happened = sorted([*weather, *flown], key=lambda event: event.minute)
-    return Story("flights and the weather they left in", about, DDL, happened, questions(subscriptions))
+    asked = questions(subscriptions)
+    return Story("flights and the weather they left in", about, DDL, happened, asked, pace)
 
 
 def flight_events(days: int, first: dt.date) -> list[Event]:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from tidewire.client.records import Answer, Delivery
+from tidewire.demo.pace import Pace
 
 Family = Callable[[random.Random], tuple[str, str]]
 """A kind of question: makes the name and the SQL of one more subscription."""
-_SEED = 2013
+SEED = 2013
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +28,48 @@ class Event:
     row: dict[str, Any] | None
 
 
+class Claim(Protocol):
+    """What a story promises of all that is told, beside that each delivery is right."""
+
+    def told(self, delivery: Delivery) -> None:
+        """Note a delivery."""
+
+    def rows(self) -> list[tuple[str, Any]]:
+        """Return what was found so far, as (what, value) for a person."""
+        ...
+
+    @property
+    def holds(self) -> bool:
+        """Whether nothing was told that breaks it."""
+        ...
+
+
+class NoClaim:
+    """Nothing more is promised."""
+
+    holds = True
+
+    def told(self, delivery: Delivery) -> None:
+        """Any delivery will do."""
+
+    def rows(self) -> list[tuple[str, Any]]:
+        """Nothing is found."""
+        return []
+
+
+def plain(value: Answer) -> str:
+    """Return an answer of one value or several as people read it."""
+    if isinstance(value, list):
+        return ", ".join(map(plain, value))
+    return "none" if value is None else str(value)
+
+
 @dataclass(frozen=True, slots=True)
 class Story:
     """`events` in the order in which they happened; `asked` has the SQL of each subscription by its id.
 
-    `title` and `about` are what a person reads above the numbers, and before they begin.
+    `title` and `about` are what a person reads above the numbers, and before they begin; `written` is how answers
+    are written for them. `kills` is how many SIGKILLs fall on engine and edge meanwhile.
     """
 
     title: str
@@ -37,6 +77,10 @@ class Story:
     ddl: str
     events: list[Event]
     asked: dict[str, str]
+    pace: Pace
+    written: Callable[[Answer], str] = plain
+    claim: Claim = field(default_factory=NoClaim)
+    kills: int = 0
 
     @property
     def tables(self) -> list[str]:
@@ -46,7 +90,7 @@ class Story:
 
 def ask(families: Sequence[Family], count: int) -> dict[str, str]:
     """Return `count` subscriptions by id, the same in each run: in turn one of each family."""
-    choose = random.Random(_SEED)
+    choose = random.Random(SEED)
     asked: dict[str, str] = {}
     for number in range(count):
         name, sql = families[number % len(families)](choose)

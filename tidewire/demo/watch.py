@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
-from collections import deque
-from collections.abc import Iterator, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -29,6 +30,7 @@ class Seen(msgspec.Struct):
     published: int = 0
     deliveries: int = 0
     changes: int = 0
+    kills: int = 0
     lag: int = 0
     publications_per_s: float = 0.0
     deliveries_per_s: float = 0.0
@@ -41,14 +43,22 @@ class Seen(msgspec.Struct):
 class Watch:
     """Follows `deliveries` and `batches` in two threads; `published` is called by whoever publishes."""
 
-    def __init__(self, properties: KafkaProperties, topics: Topics, published: Sequence[str]) -> None:
-        """`published` are the topics of the tables."""
+    def __init__(
+        self,
+        properties: KafkaProperties,
+        topics: Topics,
+        published: Sequence[str],
+        listen: Callable[[Delivery], None],
+    ) -> None:
+        """`published` are the topics of the tables; `listen` is told of each delivery."""
         self._properties = properties
         self._topics = topics
         self._published = published
+        self._listen = listen
         self._lock = threading.Lock()
         self._sent: dict[tuple[str, int, int], float] = {}
-        self._latencies: list[float] = []
+        self._latencies: Counter[int] = Counter()
+        """How many deliveries took so many milliseconds."""
         self._recent: deque[tuple[float, int, int]] = deque()
         self._seen = Seen()
         self._covered = 0
@@ -77,6 +87,16 @@ class Watch:
             self._sent[topic, partition, offset] = time.time()
             self._seen.published += 1
 
+    def killed(self) -> None:
+        """Note that a part of the stack was killed."""
+        with self._lock:
+            self._seen.kills += 1
+
+    @property
+    def covered(self) -> int:
+        """How many publications stand in batches."""
+        return self._covered
+
     def seen(self) -> Seen:
         """Return the numbers of this moment; rates are those of the last seconds."""
         with self._lock:
@@ -89,9 +109,8 @@ class Watch:
             self._seen.publications_per_s = (self._seen.published - published) / span
             self._seen.deliveries_per_s = (self._seen.deliveries - deliveries) / span
             self._seen.lag = max(self._seen.published - self._covered, 0)
-            ordered = sorted(self._latencies)
-            self._seen.latency_p50 = _quantile(ordered, 0.5)
-            self._seen.latency_p99 = _quantile(ordered, 0.99)
+            self._seen.latency_p50 = _quantile(self._latencies, 0.5)
+            self._seen.latency_p99 = _quantile(self._latencies, 0.99)
             return msgspec.structs.replace(self._seen)
 
     def newest_answers(self) -> list[Delivery]:
@@ -128,6 +147,7 @@ class Watch:
 
     def _note(self, delivery: Delivery) -> None:
         self._seen.deliveries += 1
+        self._listen(delivery)
         if delivery.kind != "change":
             return
         self._seen.changes += 1
@@ -137,7 +157,7 @@ class Watch:
         if at.topic is not None and at.partition is not None and at.offset is not None:
             sent = self._sent.get((at.topic, at.partition, at.offset))
             if sent is not None:
-                self._latencies.append((time.time() - sent) * 1000)
+                self._latencies[math.ceil((time.time() - sent) * 1000)] += 1
 
     def _follow_batches(self) -> None:
         for record in self._records(self._topics.batches):
@@ -157,8 +177,13 @@ class Watch:
             self.failure = error
 
 
-def _quantile(ordered: list[float], share: float) -> float:
-    return ordered[min(int(len(ordered) * share), len(ordered) - 1)] if ordered else 0.0
+def _quantile(counts: Counter[int], share: float) -> float:
+    before, place = 0, int(counts.total() * share)
+    for value in sorted(counts):
+        before += counts[value]
+        if before > place:
+            return float(value)
+    return 0.0
 
 
 def as_rows(seen: Seen) -> list[tuple[str, Any]]:
@@ -170,5 +195,6 @@ def as_rows(seen: Seen) -> list[tuple[str, Any]]:
         ("deliveries", f"{seen.deliveries:,}"),
         ("deliveries/s", f"{seen.deliveries_per_s:,.0f}"),
         ("latency p50, p99", f"{seen.latency_p50:,.0f} ms, {seen.latency_p99:,.0f} ms"),
+        *([("SIGKILLs", f"{seen.kills:,}")] if seen.kills else []),
         ("position", f"epoch {seen.epoch}, batch {seen.batch}"),
     ]

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from catalog.schema.relation import Relation
+from catalog.schema.view import View
 from connectors.kafka.reader import Reader
 from connectors.log.cut import Cut, Place, earlier
 from connectors.log.publication_log import PublicationLog
@@ -47,13 +48,21 @@ class LogBehind(TidewireError):
 class AsOf:
     """The history of the question in `value` since `moment`. *Raises* TooOld, NoLog: then nothing was registered.
 
-    bounds: of the engine's shards, so that the past is refused where the present would be.
+    bounds: of the engine's shards, so that the past is refused where the present would be. `tables` and `views` are
+    those of the question, as `Backtest` has them.
     """
 
     def __init__(
-        self, log: PublicationLog, tables: Sequence[Relation], value: bytes, moment: Moment, bounds: Bounds = _BOUNDS
+        self,
+        log: PublicationLog,
+        tables: Sequence[Relation],
+        value: bytes,
+        moment: Moment,
+        bounds: Bounds = _BOUNDS,
+        views: Sequence[View] = (),
     ) -> None:
         self._bounds = bounds
+        self._views = views
         self._log = log
         self._tables = tables
         self._value = value
@@ -67,7 +76,7 @@ class AsOf:
         batches = read_batches(reader, topics)
         topics_asked = [relation.topic for relation in self._tables]
         upto = self._await(cut_at(batches, live, topics_asked, self._log), patience)
-        test = Backtest(self._log, self._tables, self._value, self._after, upto, batches, self._bounds)
+        test = Backtest(self._log, self._tables, self._value, self._after, upto, batches, self._bounds, self._views)
         return test, test.run()
 
     def _await(self, upto: Cut, patience: float) -> Cut:

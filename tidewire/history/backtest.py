@@ -23,6 +23,7 @@ from catalog.schema.cell_ddl import create_join
 from catalog.schema.ddl import to_ddl
 from catalog.schema.join import join_of_name
 from catalog.schema.relation import Relation
+from catalog.schema.view import View
 from catalog.sql.errors import CellMissing, SubscriptionError
 from connectors.log.cut import Cut, Place, earlier
 from connectors.log.publication_log import Chunk, PublicationLog
@@ -67,14 +68,29 @@ class Told(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def tables_of(catalog: Catalog, value: bytes) -> tuple[Relation, ...]:
-    """Return the tables that a subscription's record asks about: one, or those of a join. *Raises* SubscriptionError.
+    """Return the tables that a subscription's record asks about: one, or those of a view or join.
 
-    That nothing serves the join now does not matter.
+    That nothing serves the join now does not matter. *Raises* SubscriptionError.
     """
     compiled, _, _ = compile_with_cell(catalog, value)
     name = compiled.region.shape.relation
-    join = join_of_name(name)
-    return tuple([catalog.relations[table] for table in sorted({name} if join is None else set(join.tables))])
+    view, join = catalog.views.get(name), join_of_name(name)
+    named = (name,) if join is None else join.tables
+    return tuple([catalog.relations[table] for table in sorted(set(named if view is None else view.tables))])
+
+
+def views_of(catalog: Catalog, value: bytes) -> tuple[View, ...]:
+    """Return the views that a question goes through, each behind those that it reads. *Raises* SubscriptionError."""
+    compiled, _, _ = compile_with_cell(catalog, value)
+    return views_through(catalog, compiled.region.shape.relation)
+
+
+def views_through(catalog: Catalog, name: str) -> tuple[View, ...]:
+    """Return the view of a name, behind those that it reads through each other; none if it is no view's."""
+    found = {name}
+    for view in reversed(list(catalog.views.values())):
+        found.update(view.reads if view.name in found else ())
+    return tuple([view for view in catalog.views.values() if view.name in found])
 
 
 def compile_record(catalog: Catalog, value: bytes) -> Compiled:
@@ -106,7 +122,8 @@ def compile_with_cell(catalog: Catalog, value: bytes) -> tuple[Compiled, Catalog
 class Backtest:
     """The question in `value` (a subscription's record) about `tables`, between two cuts of a log.
 
-    `progress` are the records of the topic `batches`, `bounds` those of the engine's shards. *Cost*: that of the fold,
+    `progress` are the records of the topic `batches`, `bounds` those of the engine's shards, `views` those that the
+    question goes through (`views_of`): they are made of the rows at the first cut. *Cost*: that of the fold,
     then 1-2 ms a batch. *Raises* Refused where a shard would have refused the question.
     """
 
@@ -119,6 +136,7 @@ class Backtest:
         upto: Cut,
         progress: Iterable[Progress],
         bounds: Bounds = _BOUNDS,
+        views: Sequence[View] = (),
     ) -> None:
         self._log = log
         self._topics = sorted(relation.topic for relation in tables)
@@ -128,6 +146,8 @@ class Backtest:
         self._pipeline = PurePipeline(1, bounds=bounds)
         for relation in tables:
             self._fold(relation)
+        for view in views:
+            self._pipeline.apply(to_ddl(view))
         _, _, missing = compile_with_cell(self._pipeline.catalog, value)
         if missing is not None:
             self._pipeline.apply(create_join(missing.tables))

@@ -128,14 +128,15 @@ class KafkaTarget:
                 )
 
     def _declare(self, catalog: Catalog) -> None:
-        """Append the tables that the prefix's own catalog lacks, and the joins of these."""
+        """Append the tables that the prefix's own catalog lacks, and the joins and views of these."""
         topics = Topics(self._into)
         known = read_catalog(self._reader, topics)
         tables = {name: one for name, one in catalog.relations.items() if one.topic in self._topics}
         statements = [to_ddl(replace(one, topic=self._into + one.topic)) for one in tables.values()]
         statements += [to_ddl(cell) for cell in catalog.cells.values() if tables.keys() >= set(cell.tables)]
+        statements += [to_ddl(view) for view in catalog.views.values() if tables.keys() >= set(view.tables)]
         for ddl in statements:
             before, known = known, fold_ddl(known, ddl, known.version + 1)
-            if (known.relations, known.cells) != (before.relations, before.cells):
+            if (known.relations, known.cells, known.views) != (before.relations, before.cells, before.views):
                 self._producer.send(OutRecord(topics.catalog, 0, None, ddl.encode()))
         self._producer.flush()

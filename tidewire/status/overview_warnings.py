@@ -29,6 +29,8 @@ def warnings_of(overview: Overview, catalog: Catalog) -> list[str]:
     found += _headroom(overview)
     for table in overview.tables:
         found += _table(table, catalog.relations[table.name])
+    for view in overview.views:
+        found += _bounds(f"view `{view.name}`", view.shards, view.counters) if view.counters is not None else ()
     found += _cells(overview)
     found += [
         f"table `{name}` is not read: `{relation.topic}` is a topic that no table may be declared on. "
@@ -152,7 +154,7 @@ def _table(table: TableState, relation: Relation) -> Iterator[str]:
             "above the 2 MB a shard is made for: batches take longer. Keep fewer rows or fewer orderings, or part the "
             "table by 'buckets' (docs/questions.md)."
         )
-    yield from _bounds(table, counters)
+    yield from _bounds(f"table `{table.name}`", table.shards, counters)
     yield from _columns(table.name, relation, counters)
 
 
@@ -177,15 +179,15 @@ def _listed(names: Iterable[str]) -> str:
     return ", ".join(f"`{name}`" for name in names)
 
 
-def _bounds(table: TableState, counters: ShardCounters) -> Iterator[str]:
+def _bounds(what_of: str, shards: int, counters: ShardCounters) -> Iterator[str]:
     """Name the bounds of a shard that are nearly reached: what needs more is refused with the code `quota`."""
     for setting, (held, most) in counters.held.items():
         if held < NEAR_A_BOUND * most:
             continue
-        where = "its shard has" if table.shards == 1 else f"the fullest of its {table.shards} shards has"
+        where = "its shard has" if shards == 1 else f"the fullest of its {shards} shards has"
         what, unit = ("MB of state", 1e6) if setting == "shard_state_mb" else (setting.removeprefix("shard_"), 1)
         yield (
-            f"table `{table.name}`: {where} {held / unit:,.0f} {what}, and may have {most / unit:,.0f}: new questions "
+            f"{what_of}: {where} {held / unit:,.0f} {what}, and may have {most / unit:,.0f}: new questions "
             f"that need more are refused. End those that nobody needs, or raise the setting `{setting}`."
         )
 

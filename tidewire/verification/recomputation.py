@@ -1,7 +1,8 @@
 """From a life to the running answer of its question: which input it is about, and what that makes of it.
 
-A question is about one table, or about the cell of those that it joins. Which declaration of them was meant is told by
-the catalog of the batch behind the anchor: a table, or a join, that was dropped and made again is another one.
+A question is about one table or view, or about the cell of those that it joins. Which declaration of them was meant is
+told by the catalog of the batch behind the anchor: what was dropped and made again is another one. A view is of the
+records of its table, or of the cell of its tables.
 """
 
 from __future__ import annotations
@@ -12,11 +13,22 @@ from tidewire.verification.compare.judgement import Recomputed
 from tidewire.verification.input.cell_ordering import CellSequence, cell_sequence
 from tidewire.verification.input.declared import Declared, Table
 from tidewire.verification.input.declared_cells import Cell
+from tidewire.verification.input.declared_views import View, Views
 from tidewire.verification.input.ordering import Sequence
 from tidewire.verification.input.rows import Rows
 from tidewire.verification.recompute.answers import Answers, answers_to
-from tidewire.verification.recompute.history import History, build, build_cell, connect
+from tidewire.verification.recompute.history import (
+    History,
+    build,
+    build_cell,
+    build_view,
+    connect,
+    schema_of,
+    versions_in,
+)
 from tidewire.verification.recompute.joined_answers import joined_answers
+from tidewire.verification.recompute.version import Version
+from tidewire.verification.recompute.view_versions import versions_of
 from tidewire.verification.records.batches import Batches, Position
 from tidewire.verification.records.join_question import ALL, JoinQuestion, Named, NoSuchName, Place
 from tidewire.verification.records.lifetimes import Life, Lives
@@ -24,13 +36,13 @@ from tidewire.verification.records.question import Item, Query, Question, Unread
 from tidewire.verification.records.width import width_of
 
 TableKey = tuple[int, str, int]
-"""(epoch, lower-case name of a table or name of a cell, born)"""
+"""(epoch, lower-case name of a table or view or name of a cell, born)"""
 
 
 class Recomputation:
-    """Answers of lives. Each table's history is built once an epoch, when it is first asked for; each cell's likewise.
+    """Answers of lives. A history is built once an epoch, when it is first asked for.
 
-    `subjects` says of each life that was asked for which table or cell it was about, by (id, version).
+    `subjects` says of each life that was asked for which table, view or cell it was about, by (id, version).
     """
 
     def __init__(
@@ -44,6 +56,8 @@ class Recomputation:
         self._histories: dict[TableKey, History] = {}
         self._cells: dict[TableKey, CellSequence] = {}
         self._cell_histories: dict[TableKey, dict[str, History]] = {}
+        self._relations: dict[TableKey, dict[str, list[Version]]] = {}
+        self._versions: dict[tuple[int, tuple[str, int], str, int], list[Version]] = {}
         self._answers: dict[tuple[TableKey, Query, tuple[Item, ...] | tuple[Place, ...]], Answers] = {}
         self._database = connect()
         self._names = declared.names()
@@ -59,18 +73,22 @@ class Recomputation:
         question = self._question(life)
         if isinstance(question, JoinQuestion):
             return self._joined(life, question, at)
-        key = self._key(question.table, at)
+        view = self._declared.views_at(self._batches.catalog_at(at)).get(question.table)
+        key = self._key(question.table, at) if view is None else (at.epoch, question.table, view.born)
         self.subjects[life.id, life.version] = key[1:]
-        sequence = self._taken[key]
+        sequence = self._taken[key] if view is None else self._sequence_of_view(view, at)
         if sequence.limit is not None:
-            return Recomputed(sequence, None, question.policy)
+            return Recomputed(sequence, None, question.policy, key[1:])
         assert life.query is not None
-        question = question.over(self._all_columns(life, question, sequence.table)) if question.starred else question
-        known = self._answers.get((key, life.query, question.items))
-        answers = known or self._answer(question, key)
+        if question.starred:
+            columns = self._all_columns(life, question, self._taken[key].table) if view is None else _names(view)
+            question = question.over(columns)
+        answers = self._answers.get((key, life.query, question.items))
+        if answers is None:
+            answers = self._answer(question, key) if view is None else self._answer_of_view(question, view, at)
         if self._uses[life.query] > 1:
             self._answers[key, life.query, question.items] = answers
-        return Recomputed(sequence, answers, question.policy)
+        return Recomputed(sequence, answers, question.policy, key[1:])
 
     def ttls(self, lives: Lives) -> dict[tuple[str, int], int]:
         """Return the times to live of those that were told something, by (id, version)."""
@@ -83,14 +101,20 @@ class Recomputation:
 
     def _answer(self, question: Question, key: TableKey) -> Answers:
         table = self._taken[key].table
-        columns = {column.name.lower() for column in table.columns}
+        return _answered(question, table, self._history(key, self._measures_of(question, table)))
+
+    def _measures_of(self, question: Question, subject: Table | View) -> set[str]:
+        """Return the columns of a table or view that questions measure. Raises Unreadable if it lacks one."""
+        columns = set(_names(subject))
         measures = columns if question.table in self._starred else self._measures[question.table] & columns
         if not question.measures <= measures:
-            raise Unreadable(f"table `{table.name}` has no column `{min(question.measures - measures)}`")
+            raise Unreadable(f"`{subject.name}` has no column `{min(question.measures - measures)}`")
+        return measures
+
+    def _history(self, key: TableKey, measures: set[str]) -> History:
         if key not in self._histories:
             self._histories[key] = build(self._database, self._taken[key], self._rows, measures)
-        types = {column.name.lower(): column.type for column in table.columns}
-        return answers_to(question, self._histories[key], types, [name.lower() for name in table.key])
+        return self._histories[key]
 
     def _all_columns(self, life: Life, question: Question, table: Table) -> list[str]:
         """Return the columns that a `*` of `life` stands for: those there were when it was taken.
@@ -141,13 +165,50 @@ class Recomputation:
             raise Unreadable(f"no batch of epoch {at.epoch} is known in which table `{table}` was declared")
         return key
 
+    # -- views ----------------------------------------------------------------------------------------------------
+
+    def _sequence_of_view(self, view: View, at: Position) -> Sequence | CellSequence:
+        """Return the records of all tables that the view reads."""
+        if len(view.tables) == 1:
+            return self._taken[self._key(view.tables[0], at)]
+        return self._sequence_of(self._cell(view.tables, at), at)
+
+    def _answer_of_view(self, question: Question, view: View, at: Position) -> Answers:
+        key = at.epoch, view.name.lower(), view.born
+        measures = self._measures_of(question, view)
+        if key not in self._histories:
+            sequence = self._sequence_of_view(view, at)
+            versions = self._versions_of(view, sequence, self._declared.views_at(self._batches.catalog_at(at)))
+            schema = schema_of(at.epoch, key[1:])
+            self._histories[key] = build_view(self._database, schema, view.name, view.columns, versions, measures)
+        return _answered(question, view, self._histories[key])
+
+    def _versions_of(self, view: View, sequence: Sequence | CellSequence, views: Views) -> list[Version]:
+        """Return the versions of a view's rows, by the seqs of all of its tables."""
+        place = sequence.epoch, sequence.subject, view.name.lower(), view.born
+        if place not in self._versions:
+            read = {name: self._versions_of(views[name], sequence, views) for name in view.reads if name in views}
+            self._versions[place] = versions_of(view.selects, {**self._rows_of(sequence), **read})
+        return self._versions[place]
+
+    def _rows_of(self, sequence: Sequence | CellSequence) -> dict[str, list[Version]]:
+        """Return the versions of the rows of the tables of a sequence."""
+        key = sequence.epoch, *sequence.subject
+        if key not in self._relations:
+            if isinstance(sequence, CellSequence):
+                histories = self._histories_of(sequence.cell.tables, sequence)
+                tables = {name: its.table for name, its in sequence.tables.items()}
+            else:
+                name, columns = key[1], set(_names(sequence.table))
+                measures = columns if name in self._starred else self._measures[name] & columns
+                histories, tables = {name: self._history(key, measures)}, {name: sequence.table}
+            self._relations[key] = {name: versions_in(histories[name], table) for name, table in tables.items()}
+        return self._relations[key]
+
     # -- joins ----------------------------------------------------------------------------------------------------
 
     def _joined(self, life: Life, question: JoinQuestion, at: Position) -> Recomputed:
-        cell = self._declared.cells_at(self._batches.catalog_at(at)).get(question.tables)
-        if cell is None:
-            tables = ", ".join(question.tables)
-            raise Unreadable(f"no join of {tables} was declared at epoch {at.epoch}, batch {at.batch}")
+        cell = self._cell(question.tables, at)
         self.subjects[life.id, life.version] = cell.name, cell.born
         sequence = self._sequence_of(cell, at)
         if sequence.limit is not None:
@@ -158,10 +219,16 @@ class Recomputation:
         answers = self._answers.get(place)
         if answers is None:
             of_sources = [sequence.tables[source.table].table for source in question.sources]
-            answers = joined_answers(question, named, of_sources, self._histories_of(question, sequence))
+            answers = joined_answers(question, named, of_sources, self._histories_of(question.tables, sequence))
             if self._uses[life.query] > 1:
                 self._answers[place] = answers
         return Recomputed(sequence, answers, question.policy)
+
+    def _cell(self, tables: tuple[str, ...], at: Position) -> Cell:
+        cell = self._declared.cells_at(self._batches.catalog_at(at)).get(tables)
+        if cell is None:
+            raise Unreadable(f"no join of {', '.join(tables)} was declared at epoch {at.epoch}, batch {at.batch}")
+        return cell
 
     def _sequence_of(self, cell: Cell, at: Position) -> CellSequence:
         """Return the records of the tables that the cell had in the batch after the anchor."""
@@ -176,11 +243,11 @@ class Recomputation:
             self._cells[key] = cell_sequence(cell, tables, first)
         return self._cells[key]
 
-    def _histories_of(self, question: JoinQuestion, sequence: CellSequence) -> dict[str, History]:
+    def _histories_of(self, tables: tuple[str, ...], sequence: CellSequence) -> dict[str, History]:
         key = sequence.epoch, *sequence.subject
         if key not in self._cell_histories:
-            measures = set(self._measures[question.tables])
-            if question.tables in self._starred:
+            measures = set(self._measures[tables])
+            if tables in self._starred:
                 every = (its.table for its in sequence.tables.values())
                 measures |= {column.name.lower() for table in every for column in table.columns}
             self._cell_histories[key] = build_cell(self._database, sequence, self._rows, measures)
@@ -207,3 +274,12 @@ class Recomputation:
         if found is None:
             raise Unreadable(why)
         return found
+
+
+def _answered(question: Question, subject: Table | View, history: History) -> Answers:
+    types = {column.name.lower(): column.type for column in subject.columns}
+    return answers_to(question, history, types, [name.lower() for name in subject.key])
+
+
+def _names(subject: Table | View) -> list[str]:
+    return [column.name.lower() for column in subject.columns]

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from catalog.schema.ddl import fold_ddl
 from catalog.schema.newer_statement import newer_statement
+from catalog.sql.errors import CatalogError
+from tests.catalog.viewed import CATALOG
 
 
 @pytest.mark.parametrize(
@@ -30,3 +33,25 @@ from catalog.schema.newer_statement import newer_statement
 )
 def test_the_first_words_say_it(text: str, words: str) -> None:
     assert newer_statement(text) == words
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("CREATE VIEW v AS SELECT k FROM nowhere", ""),
+        ("CREATE VIEW v AS SELECT flight FROM seat WHERE n = 1 OR n = 2", "CREATE VIEW"),
+        ("CREATE VIEW v WITH ('topic'='t') AS SELECT flight FROM seat", "CREATE VIEW"),
+        ("CREATE VIEW v AS SELECT flight FROM seat ~ MATCH_RECOGNIZE", "CREATE VIEW"),
+        ("CREATE VIEW v AS SELECT id FROM trade", "CREATE VIEW"),
+        ("DROP VIEW low CASCADE", "DROP VIEW"),
+        ("DROP VIEW nowhere", ""),
+        ("DROP TABLE seat", ""),
+        ("CREATE VIEW v AS SELECT dest FROM seat; DROP TABLE nowhere", ""),
+        ("CREATE VIEW v AS SELECT dest FROM seat; INSERT INTO seat", ""),
+        ("DROP TABLE nowhere; ALTER VIEW v RENAME TO w", "ALTER VIEW"),
+    ],
+)
+def test_a_view_that_this_version_cannot_take_is_a_newer_ones(text: str, words: str) -> None:
+    with pytest.raises(CatalogError) as fault:
+        fold_ddl(CATALOG, text, 1)
+    assert newer_statement(text, fault.value) == words

@@ -2,6 +2,7 @@ import datetime as dt
 import json
 import math
 import struct
+from dataclasses import replace
 from decimal import Decimal
 
 import msgspec
@@ -183,6 +184,12 @@ def test_a_long_value_is_shown_short() -> None:
     with pytest.raises(ValueRefused) as caught:
         from_json(PRICE, "9" * 10_000)
     assert len(str(caught.value)) < 200
+
+
+def test_a_whole_decimal_is_an_integer() -> None:
+    type_ = replace(of("DECIMAL", 38), whole=True)
+    assert to_json(type_, from_json(type_, 2**100)) == 2**100
+    assert to_json(of("DECIMAL", 38), Decimal(7)) == "7"
 
 
 def test_decimal_text_has_the_scale() -> None:

@@ -26,7 +26,7 @@ from catalog.types.column_type import Kind
 from catalog.view.bounds import bound_of
 from tests.catalog import viewed
 from tests.catalog.viewed import CATALOG, after, check_plan, declared
-from tests.effort import deep_examples, examples
+from tests.effort import deep_examples
 
 
 def planned(query: str) -> Catalog:
@@ -38,7 +38,8 @@ def planned(query: str) -> Catalog:
         raise
 
 
-@settings(max_examples=examples(400), deadline=None)
+@pytest.mark.deep
+@settings(max_examples=deep_examples(1_000), deadline=None)
 @given(viewed.queries())
 def test_a_plan_fits_and_its_text_says_the_same(query: str) -> None:
     catalog = planned(query)
@@ -61,7 +62,8 @@ def database() -> duckdb.DuckDBPyConnection:
     return connection
 
 
-@settings(max_examples=examples(200), deadline=None)
+@pytest.mark.deep
+@settings(max_examples=deep_examples(400), deadline=None)
 @given(query=viewed.queries())
 def test_duckdb_takes_the_text(database: duckdb.DuckDBPyConnection, query: str) -> None:
     view = planned(query).views["v"]
@@ -141,7 +143,8 @@ def _extend(known: dict[str, dict[str, int]], stages: tuple[Stage, ...]) -> None
         known[stage.relation.name] = row
 
 
-@settings(max_examples=examples(400), deadline=None)
+@pytest.mark.deep
+@settings(max_examples=deep_examples(600), deadline=None)
 @given(viewed.queries(), st.booleans())
 def test_the_greatest_numbers_fit_their_types(query: str, high: bool) -> None:
     catalog = planned(query)
@@ -154,11 +157,14 @@ def test_the_greatest_numbers_fit_their_types(query: str, high: bool) -> None:
                 assert abs(row[column.name]) <= most + (column.type.kind is not Kind.DECIMAL), (column, query)
 
 
-_PIECES = ["", " ", "'", '"', "(", ")", ",", "*", ";", "1", "-", " AND ", " OR ", " NOT ", " NULL ", "SELECT ", " FROM ",
-           " JOIN ", "COUNT(*)", "LATEST(n BY at)", " OVER ()", " UNION ALL ", "GROUP BY ", ".", "?", "\x00", "é"]  # fmt: skip
+_PIECES = (
+    "", " ", "'", '"', "(", ")", ",", "*", ";", "1", "-", ".", "?", "\x00", "é", " AND ", " OR ", " NOT ", " NULL ",
+    "SELECT ", " FROM ", " JOIN ", "COUNT(*)", "LATEST(n BY at)", " OVER ()", " UNION ALL ", "GROUP BY ",
+)  # fmt: skip
 
 
-@settings(max_examples=examples(600), deadline=None)
+@pytest.mark.deep
+@settings(max_examples=deep_examples(800), deadline=None)
 @given(st.data())
 def test_a_text_with_slips_is_planned_or_refused(data: st.DataObject) -> None:
     text = f"CREATE VIEW v AS {data.draw(viewed.queries())}"
@@ -171,13 +177,35 @@ def test_a_text_with_slips_is_planned_or_refused(data: st.DataObject) -> None:
             check_plan(view, after(catalog=CATALOG)) if name == "v" else None
 
 
-@pytest.mark.deep
-@settings(max_examples=deep_examples(2_000), deadline=None)
-@given(viewed.queries())
-def test_many_plans_fit(query: str) -> None:
-    catalog = planned(query)
-    check_plan(catalog.views["v"], catalog)
-    assert apply_ddl(CATALOG, to_ddl(catalog.views["v"]), 7) == catalog
+@pytest.mark.parametrize(
+    "query",
+    [
+        f"SELECT {'(' * 2_000}n{')' * 2_000} AS x FROM seat",
+        f"SELECT n{' + 1' * 3_000} AS x FROM seat",
+        f"SELECT {'- ' * 3_000}n AS x FROM seat",
+        f"SELECT {'COALESCE(1, ' * 500}n{')' * 500} AS x FROM seat",
+        f"SELECT n FROM seat WHERE {'NOT ' * 2_000}open",
+        f"SELECT n FROM seat WHERE n > 1{' AND n > 1' * 3_000}",
+        f"SELECT n FROM seat WHERE n > 1{' OR n > 1' * 3_000}",
+        f"SELECT n FROM seat WHERE n IN ({', '.join(map(str, range(5_000)))})",
+        f"SELECT n FROM seat{' UNION ALL SELECT n FROM seat' * 1_000}",
+        f"SELECT s.n FROM seat s{''.join(f' JOIN seat s{i} ON s{i}.flight = s.flight' for i in range(300))}",
+        f"SELECT {', '.join(f'n AS n{i}' for i in range(5_000))} FROM seat",
+        f"SELECT {'SUM(' * 500}n{')' * 500} AS x FROM seat",
+        f"SELECT COUNT(*) AS n FROM seat GROUP BY {', '.join(f'n + {i}' for i in range(1_000))}",
+        f"SELECT n * {'9' * 5_000} AS x FROM seat",
+        f"SELECT n * 1e{'9' * 5_000} AS x FROM seat",
+        f"SELECT n AS {'x' * 5_000} FROM seat",
+        f"SELECT n FROM seat QUALIFY ROW_NUMBER() OVER (ORDER BY {'n, ' * 2_000}flight) <= 1",
+        "(" * 500 + "SELECT n FROM seat" + ")" * 500,
+        "SELECT n FROM seat WHERE risk > 1e-300 AND n < 1e300 AND fare < 1e300",
+    ],
+)
+def test_a_long_text_is_planned_or_refused(query: str) -> None:
+    with contextlib.suppress(CatalogError):
+        catalog = apply_ddl(CATALOG, f"CREATE VIEW v AS {query}", 7)
+        check_plan(catalog.views["v"], catalog)
+        assert apply_ddl(CATALOG, to_ddl(catalog.views["v"]), 7) == catalog
 
 
 def test_a_view_over_views_reads_all_their_tables() -> None:
@@ -198,7 +226,8 @@ def test_the_bank_adds_up_within_38_digits() -> None:
         "CREATE VIEW debits AS SELECT payer AS account, SUM(amount) AS debit FROM transfer GROUP BY payer;"
         "CREATE VIEW credits AS SELECT payee AS account, SUM(amount) AS credit FROM transfer GROUP BY payee;"
         "CREATE VIEW balance AS SELECT c.account, c.credit - d.debit AS balance FROM credits c JOIN debits d"
-        " ON c.account = d.account; CREATE VIEW total AS SELECT COUNT(*) AS accounts, SUM(balance) AS total FROM balance"
+        " ON c.account = d.account;"
+        "CREATE VIEW total AS SELECT COUNT(*) AS accounts, SUM(balance) AS total FROM balance"
     )
     (_, total) = catalog.views["total"].relation.columns
     assert (str(total.type), total.type.whole) == ("DECIMAL(38,0)", True)

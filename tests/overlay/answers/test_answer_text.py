@@ -15,6 +15,7 @@ from overlay.answers.answer_text import output_text, sorted_texts
 from state.order_code import code_of_double
 
 BIGINT, DOUBLE, DECIMAL = ColumnType(Kind.BIGINT), ColumnType(Kind.DOUBLE), ColumnType(Kind.DECIMAL, 12, 2)
+WHOLE = ColumnType(Kind.DECIMAL, 38, 0, whole=True)
 WIDE, TEXT = ColumnType(Kind.DECIMAL, 30, 2), ColumnType(Kind.VARCHAR)
 
 
@@ -30,6 +31,9 @@ WIDE, TEXT = ColumnType(Kind.DECIMAL, 30, 2), ColumnType(Kind.VARCHAR)
         ("sum", DECIMAL, (1, -5), '"-0.05"'),
         ("sum", WIDE, (1, 10**30 + 7), '"10000000000000000000000000000.07"'),
         ("sum", ColumnType(Kind.DECIMAL, 12, 0), (1, -5), '"-5"'),
+        ("sum", WHOLE, (1, -(10**30)), f"{-(10**30)}"),
+        ("max", WHOLE, "9223372036854775808", "9223372036854775808"),
+        ("distinct", WHOLE, None, "null"),
         ("avg", DECIMAL, (4, 4100), "10.25"),
         ("avg", BIGINT, (3, 1), "0.3333333333333333"),
         ("avg", BIGINT, (0, 0), "null"),

@@ -65,6 +65,14 @@ def test_rows_are_the_json_of_their_values(table: tuple[list[ColumnType], list[l
     assert texts.of_values(rows) == expected, "what is remembered is the same"
 
 
+def test_integers_that_no_bigint_holds_are_integers() -> None:
+    rows = RowTexts([ColumnType(Kind.DECIMAL, 38, 0, whole=True), ColumnType(Kind.DECIMAL, 38, 0)])
+    found = rows.of_values([["-9223372036854775809", "5"], [None, None]])
+    assert found == ['[-9223372036854775809,"5"]', "[null,null]"]
+    column = RowColumn(np.array([0, 1]), np.array([True, False]), ["99999999999999999999"])
+    assert rows.texts([column, column]) == ['[99999999999999999999,"99999999999999999999"]', "[null,null]"]
+
+
 def test_a_column_may_be_shown_twice() -> None:
     texts = RowTexts([ColumnType(Kind.VARCHAR), ColumnType(Kind.VARCHAR)])
     column = RowColumn(np.array([0, 1]), np.array([True, False]), ["a"])

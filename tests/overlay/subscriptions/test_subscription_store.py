@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from catalog.query.compiler import Compiled
@@ -50,6 +52,15 @@ def test_a_newer_waiting_one_takes_the_place_of_the_older() -> None:
     assert store.slots.find(b"a") == (None, slot) and store.slots.awaiting().tolist() == [slot]
     assert [entry.shape.outputs[0].function for entry in store.shapes] == ["max"]
     store.check()
+
+
+def test_integers_that_no_bigint_holds_are_such_for_who_comes_after() -> None:
+    whole = ColumnType(Kind.DECIMAL, 38, 0, whole=True)
+    store = SubscriptionStore()
+    add(store, b"a", 1, replace(compiled(), columns=(whole,)))
+    delta = store.changes()
+    assert delta is not None
+    assert [entry.types for entry in copy([delta]).shapes] == [(whole,)]
 
 
 def test_empty_regions_are_synced_but_never_indexed() -> None:

@@ -491,3 +491,19 @@ def test_trimmed_records_are_reported(stage: Stage) -> None:
 
 def _claimed(stage: Stage):  # type: ignore[no-untyped-def]
     return claim(stage.cluster, TOPICS, Checkpoint(LocalFiles(stage.folder / "elsewhere"), "c"))
+
+
+def test_a_view_of_one_table_comes_at_once_and_one_of_several_with_its_cell(stage: Stage, joined: Query) -> None:
+    stage.declare("CREATE JOIN s")
+    stage.run(2)
+    stage.declare("CREATE VIEW v AS SELECT COUNT(*) AS n FROM s")
+    assert stage.run(3).versions == [(1, ["s", "u"])], "it waits for nothing, however short ago a cell came"
+    eventually(lambda: stage.announced() == 3)
+    stage.declare("CREATE VIEW w AS SELECT s.id FROM s JOIN u ON s.id = u.id")
+    threading.Event().wait(0.2)
+    assert len(stage.runs) == 3 and stage.announced() == 3
+    stage.births.seconds = 0.0
+    assert stage.run(4).seeds.keys() == {cell_name(["s"]), PAIR}
+    stage.declare("DROP VIEW w")
+    assert stage.run(5).seeds.keys() == {cell_name(["s"]), PAIR}, "the cell stays"
+    eventually(lambda: stage.announced() == 5)

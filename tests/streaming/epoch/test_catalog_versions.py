@@ -6,7 +6,7 @@ from connectors.kafka.catalog_versions import CatalogNewer
 from connectors.record import OutRecord
 from connectors.topics import Topics
 from streaming.checkpoint.checkpoint import CatalogFrom, Sidecar
-from streaming.epoch.catalog_versions import CatalogTopic, entries_from, record_version
+from streaming.epoch.catalog_versions import CatalogTopic, changes_groups, created_cells, entries_from, record_version
 from tests.streaming.memory_cluster import MemoryCluster
 
 TOPICS = Topics("t.")

@@ -16,7 +16,7 @@ from tidewire.client import connection
 from tidewire.commands.status import _parts
 from tidewire.stack.data_directory import DataDirectory
 from tidewire.stack.port import free_port
-from tidewire.status.overview import CellState, EdgeState, EngineState, Overview, TableState
+from tidewire.status.overview import CellState, EdgeState, EngineState, Overview, TableState, ViewState
 
 BROKER = {
     "name": "broker",
@@ -89,6 +89,22 @@ def test_what_serves_joins_is_shown_where_there_is_any() -> None:
         ["t,", "u", "2026-01-01T00:00:00+00:00", "9", "4", "3", "4", "2.5"], ["t", "later", "0"],
     ]  # fmt: skip
     assert of_filters[1].split()[:5] == ["a:1", "t", "JOIN", "u", "3"]
+
+
+def test_views_are_shown_with_where_they_are_computed() -> None:
+    counted = ShardCounters(epoch=0, shard="v/0", batch=1, rows=9, bytes=4_000, messages=4, needed=["n"])
+    views = [
+        ViewState("v", "t/0", ("t",), 2, counted),
+        ViewState("w", "t/0", ("v",), 3, counted, shards=3),
+        ViewState("x", "cell/t+u/0", ("u", "v"), 4),
+    ]
+    overview = Overview("b:1", "tw.", 3, 0, EngineState(), [], [], 0, views=views)
+    _, _, of_views, *_ = map(_text, _parts(overview))
+    assert [line.split() for line in of_views[1:]] == [
+        ["v", "t", "t/0", "9", "4", "4", "n"],
+        ["w", "v", "t/0", "and", "the", "other", "2", "buckets", "9", "4", "4", "n"],
+        ["x", "u,", "v", "cell/t+u/0", "not", "asked"],
+    ]
 
 
 def _text(part: RenderableType) -> list[str]:

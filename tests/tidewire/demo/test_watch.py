@@ -34,6 +34,21 @@ def test_it_is_complete_when_edges_have_told_the_batch_that_covers_everything() 
     assert not seen.complete()
 
 
+def test_what_was_killed_is_counted_and_everything_told_is_passed_on() -> None:
+    heard: list[object] = []
+
+    class Claim:
+        told = heard.append
+
+    seen = watch(Claim)
+    seen.killed()
+    seen.told(0, changed(2))
+    assert seen.seen().kills == 1 and heard == [changed(2)]
+    assert seen.covered == 0
+    seen.committed(EngineProgress(1, 4, 0, "t", {}, {"demo.flight": {"0": 3, "1": 1}}))
+    assert seen.covered == 4
+
+
 def test_latency_is_that_of_the_record_of_the_right_topic() -> None:
     seen = watch()
     seen.published("demo.weather", 0, 0)

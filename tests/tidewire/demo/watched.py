@@ -1,15 +1,27 @@
-"""A watch without a stack, and what it may be told."""
+"""A story, a watch without a stack, and what it may be told."""
 
 from __future__ import annotations
+
+from typing import Any
 
 from connectors.kafka.properties import KafkaProperties
 from connectors.topics import Topics
 from tidewire.client.records import At, Delivery
+from tidewire.demo.flights import FIRST_DAY
+from tidewire.demo.pace import AsItHappened
+from tidewire.demo.story import Event, NoClaim, Story
 from tidewire.demo.watch import Watch
 
+PACE = AsItHappened(FIRST_DAY, 7200.0)
 
-def watch() -> Watch:
-    return Watch(KafkaProperties("127.0.0.1:1"), Topics("demo."), ["demo.flight", "demo.weather"])
+
+def watch(claim: Any = None) -> Watch:
+    topics = ["demo.flight", "demo.weather"]
+    return Watch(KafkaProperties("127.0.0.1:1"), Topics("demo."), topics, (claim or NoClaim()).told)
+
+
+def story(events: list[Event] | None = None, **others: Any) -> Story:
+    return Story("flights in the air from New York", "flights", "", events or [], {}, PACE, **others)
 
 
 def changed(n: int, offset: int = 0, id: str = "0001 highest JFK 100-200") -> Delivery:

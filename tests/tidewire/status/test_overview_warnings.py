@@ -16,6 +16,7 @@ from tidewire.status.overview import (
     Overview,
     TableState,
     Trimmed,
+    ViewState,
     WantedCell,
 )  # fmt: skip
 from tidewire.status.overview_warnings import warnings_of
@@ -107,6 +108,8 @@ def test_bounds_of_a_shard_that_are_nearly_reached() -> None:
     assert (
         "`t`: its shard has 800 channels, and may have 1,000" in said and "raise the setting `shard_channels`" in said
     )
+    full = ViewState("v", "t/0", ("t",), 2, counters(held={"shard_channels": (800, 1000)}))
+    assert "view `v`: its shard has 800 channels" in warned(views=[full])
     parted = TableState("t", "t", 0, counters(held={"shard_state_mb": (205_000_000, 256_000_000)}), shards=8)
     assert "the fullest of its 8 shards has 205 MB of state, and may have 256" in warned(tables=[parted])
 

@@ -161,7 +161,7 @@ class SimulatedJoins(SimulatedEngine):
         start = dict(self.begun)
         self.batch += 1
         self.waiting, waiting = {}, self.held | self.waiting
-        self.held = {id: live for id, live in waiting.items() if live.asked.over.cell not in self.cells}
+        self.held = {id: live for id, live in waiting.items() if not self._has_cell(live)}
         self.waiting = {id: live for id, live in waiting.items() if id not in self.held}
         self._register()
         stamped = []
@@ -174,6 +174,9 @@ class SimulatedJoins(SimulatedEngine):
         for *_, table, record in sorted(stamped, key=lambda entry: entry[:4]):
             self._apply_to(table, record)
         self._commit({"start": _offsets(start), "end": _offsets(self.begun)})
+
+    def _has_cell(self, live: Any) -> bool:
+        return live.asked.over.cell in self.cells
 
     def begin_epoch(self) -> None:
         super().begin_epoch()

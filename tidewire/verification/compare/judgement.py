@@ -39,14 +39,16 @@ from tidewire.verification.records.question import Unreadable, says_policy
 
 @dataclass(frozen=True, slots=True)
 class Recomputed:
-    """What the input of a table, or of those of a cell, says in one epoch about one query.
+    """What the input of a table, or of those of a view or cell, says in one epoch about one query.
 
-    `answers` is None where the input is gone.
+    `answers` is None where the input is gone. `subject` is what was asked about, by name and `born`; None where that is
+    what took the `sequence`.
     """
 
     sequence: TakenRecords
     answers: Answers | None
     policy: Policy = EVERY_CHANGE
+    subject: tuple[str, int] | None = None
 
 
 UNKNOWN = "(unknown)"
@@ -149,7 +151,7 @@ class Judgement:
             if following is not None and not anchor.is_broken:
                 until = self._lost_from(life, anchor, recomputed, until, following)
             last = self._judge_epoch(life, anchor, recomputed, until, last, ended)
-            last.subject = recomputed.sequence.subject
+            last.subject = recomputed.subject or recomputed.sequence.subject
         if last.policy is not None:
             self._judge_form(life, delivered, last.policy)
         if last.answers is not None and last.answers.form is not None:

@@ -64,7 +64,7 @@ def _end_due(life: Life, subject: tuple[str, int] | None, in_force: set[tuple[st
     ended = any(d.kind == "ended" for d in life.delivered) or life.replaced_at is not None
     if subject is None or ended or not life.delivered or subject in in_force:
         return None
-    return f"{'its join' if subject[0].startswith('JOIN ') else 'its table'} was dropped and it has no `ended`"
+    return f"{'its join' if subject[0].startswith('JOIN ') else 'what it asks about'} was dropped and it has no `ended`"
 
 
 def _expiry_due(life: Life, ttl: int | None, ticks: list[Tick]) -> str | None:

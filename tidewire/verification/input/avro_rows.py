@@ -16,7 +16,8 @@ import fastavro
 
 from tidewire.verification.input.avro_walk import Walk
 from tidewire.verification.input.binary_values import decimal_number, float_number, moment_text
-from tidewire.verification.input.declared import Column, Table
+from tidewire.verification.input.column import Column
+from tidewire.verification.input.declared import Table
 from tidewire.verification.input.decoding import Bad, Members, Number, key_texts, scalar
 from tidewire.verification.input.framing import unframe
 from tidewire.verification.schemas.avro_schemas import SCALARS, Schema, Type, avro_schema

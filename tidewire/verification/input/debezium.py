@@ -12,8 +12,9 @@ import datetime as dt
 import json
 from typing import Any, NamedTuple
 
+from tidewire.verification.input.column import Column
 from tidewire.verification.input.debezium_units import PLACEHOLDER, UNITS, kind_of
-from tidewire.verification.input.declared import Column, Table
+from tidewire.verification.input.declared import Table
 from tidewire.verification.input.decoding import MAX_BYTES, Bad, Number, parse_text, scalar
 
 MAX_ENVELOPE = 1 << 20

@@ -11,14 +11,24 @@ from __future__ import annotations
 import bisect
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import duckdb
 
+from tidewire.verification.input.column import Column
 from tidewire.verification.input.debezium_units import NoUnit, units_of
 from tidewire.verification.input.declared_cells import NAME as _NAME
-from tidewire.verification.input.declared_cells import Cells, NoCell, apply_to_cells, drop_cells_of, unquoted
+from tidewire.verification.input.declared_cells import (
+    Cells,
+    NoCell,
+    apply_to_cells,
+    create_cell,
+    drop_cells_of,
+    unquoted,
+)
+from tidewire.verification.input.declared_views import View, Views, apply_to_views, readers_of
+from tidewire.verification.input.view_planner import NoView, Source
 from tidewire.verification.records.journal import Record
 from tidewire.verification.records.lexer import is_word, lexemes, quote_names
 from tidewire.verification.schemas.listed_schemas import check_schemas
@@ -50,15 +60,6 @@ _CONSTRAINTS = {"PRIMARY KEY", "NOT NULL"}
 
 class NotApplied(Exception):
     """A statement that does not apply to the catalog as it stands."""
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A column as DuckDB understood it; `type` is DuckDB's name of the type, e.g. `DECIMAL(12,2)`."""
-
-    name: str
-    type: str
-    nullable: bool
 
 
 @dataclass(frozen=True)
@@ -125,8 +126,25 @@ class Table:
 Tables = dict[str, Table]
 
 
+@dataclass(slots=True)
+class _Catalog:
+    """What is declared at one version; `every` has the tables that nobody reads as well."""
+
+    version: int = -1
+    every: Tables = field(default_factory=dict)
+    tables: Tables = field(default_factory=dict)
+    cells: Cells = field(default_factory=dict)
+    views: Views = field(default_factory=dict)
+
+    @property
+    def subjects(self) -> set[tuple[str, int]]:
+        """What can be asked about, by (lower-case name, born)."""
+        named = {(name, one.born) for some in (self.tables, self.views) for name, one in some.items()}
+        return named | {(cell.name, cell.born) for cell in self.cells.values() if cell is not None}
+
+
 class Declared:
-    """The tables of every catalog version. Names are compared without regard to case.
+    """The tables, joins and views of every catalog version. Names are compared without regard to case.
 
     A table on a topic of the installation's own, which `prefix` begins, or of Kafka's is read by nobody: it stands in
     the catalog of an earlier version, and can be dropped. Each statement is run in `scratch` and rolled back: who reads
@@ -136,43 +154,50 @@ class Declared:
     def __init__(
         self, records: Iterable[Record], prefix: str = "tw.", scratch: duckdb.DuckDBPyConnection | None = None
     ) -> None:
-        self._versions: list[tuple[int, Tables, Cells]] = [(-1, {}, {})]
+        self._versions = [_Catalog()]
         internal = re.compile(f"__.*|{re.escape(prefix)}(?:{_INTERNAL})")
-        every: Tables = {}
-        cells: Cells = {}
         scratch = scratch or duckdb.connect()
         for record in records:
             if record.value is None:
                 continue
             try:
                 text = record.value.decode()
-                every, cells = _apply(scratch, dict(every), dict(cells), text, record.offset, internal)
-            except (NotApplied, NoCell, UnicodeDecodeError):
+                self._versions.append(_applied(scratch, self._versions[-1], text, record.offset, internal))
+            except (NotApplied, NoCell, NoView, UnicodeDecodeError):
                 continue
-            self._versions.append((record.offset, _read(every, internal), cells))
 
     def at(self, version: int) -> Tables:
         """Return the tables in force at `version`, by lower-case name."""
-        return self._at(version)[1]
+        return self._at(version).tables
 
     def cells_at(self, version: int) -> Cells:
         """Return the cells in force at `version`."""
-        return self._at(version)[2]
+        return self._at(version).cells
 
-    def _at(self, version: int) -> tuple[int, Tables, Cells]:
-        return self._versions[bisect.bisect_right(self._versions, version, key=lambda one: one[0]) - 1]
+    def views_at(self, version: int) -> Views:
+        """Return the views in force at `version`, by lower-case name."""
+        return self._at(version).views
+
+    def _at(self, version: int) -> _Catalog:
+        return self._versions[bisect.bisect_right(self._versions, version, key=lambda one: one.version) - 1]
 
     def subjects_at(self, version: int) -> set[tuple[str, int]]:
-        """Return the tables and cells in force at `version`, by (lower-case name, born)."""
-        return _subjects(self._at(version))
+        """Return the tables, cells and views in force at `version`, by (lower-case name, born)."""
+        return self._at(version).subjects
 
     def newest_subjects(self) -> set[tuple[str, int]]:
-        """Return the tables and cells of the newest version there is, announced or not."""
-        return _subjects(self._versions[-1])
+        """Return the tables, cells and views of the newest version there is, announced or not."""
+        return self._versions[-1].subjects
 
     def names(self) -> set[str]:
         """Return the lower-case names of all columns that were ever declared."""
-        return {column.name.lower() for _, tables, _ in self._versions for t in tables.values() for column in t.columns}
+        return {
+            column.name.lower()
+            for one in self._versions
+            for some in (one.tables, one.views)
+            for declared in some.values()
+            for column in declared.columns
+        }
 
     def topics(self) -> set[str]:
         """Return the topics of all tables that were ever declared."""
@@ -180,27 +205,20 @@ class Declared:
 
     def every(self) -> list[Table]:
         """Return every declaration that ever held, the oldest first."""
-        return list(dict.fromkeys(table for _, tables, _ in self._versions for table in tables.values()))
+        return list(dict.fromkeys(table for one in self._versions for table in one.tables.values()))
 
     def newest(self, name: str, born: int) -> Table:
         """Return the last declaration of the table that was created as `name` at `born`: it has all its columns."""
-        found = [t for _, tables, _ in self._versions for t in tables.values() if (t.name, t.born) == (name, born)]
+        found = [t for one in self._versions for t in one.tables.values() if (t.name, t.born) == (name, born)]
         return found[-1]
 
     def together(self, named: Sequence[tuple[str, int]]) -> list[tuple[Table, ...]]:
         """Return how some tables, known by lower-case name and `born`, were declared together, the oldest way first."""
         found: dict[tuple[Table, ...], None] = {}
-        for _, tables, _ in self._versions:
+        for tables in (one.tables for one in self._versions):
             if all(name in tables and tables[name].born == born for name, born in named):
                 found[tuple(tables[name] for name, _ in named)] = None
         return list(found)
-
-
-def _subjects(version: tuple[int, Tables, Cells]) -> set[tuple[str, int]]:
-    _, tables, cells = version
-    return {(name, table.born) for name, table in tables.items()} | {
-        (c.name, c.born) for c in cells.values() if c is not None
-    }
 
 
 def _read(tables: Tables, internal: re.Pattern[str]) -> Tables:
@@ -208,39 +226,51 @@ def _read(tables: Tables, internal: re.Pattern[str]) -> Tables:
     return {name: table for name, table in tables.items() if not internal.fullmatch(table.topic)}
 
 
-def _apply(
-    scratch: duckdb.DuckDBPyConnection,
-    tables: Tables,
-    cells: Cells,
-    text: str,
-    version: int,
-    internal: re.Pattern[str],
-) -> tuple[Tables, Cells]:
+def _applied(
+    scratch: duckdb.DuckDBPyConnection, before: _Catalog, text: str, version: int, internal: re.Pattern[str]
+) -> _Catalog:
     statements = [_bare(statement) for statement in _statements(text)]
     if not statements:
         raise NotApplied("no statement")
+    made = _Catalog(version, dict(before.every), {}, dict(before.cells), dict(before.views))
     for statement in statements:
-        drop, create = _DROP.match(statement), _CREATE.match(statement)
-        if drop:
-            _drop(tables, cells, drop[2], bool(drop[1]))
-        elif create:
-            _declare(tables, _create(scratch, statement, version), bool(create[1]))
-        elif not apply_to_cells(cells, statement, _read(tables, internal), version):
-            raise NotApplied(statement)
-    return tables, cells
+        _apply(scratch, made, statement, internal)
+    made.tables = _read(made.every, internal)
+    return made
 
 
-def _drop(tables: Tables, cells: Cells, names: str, if_exists: bool) -> None:
-    for quoted in re.findall(_NAME, names):
-        name = unquoted(quoted).lower()
-        if name not in tables and not if_exists:
+def _apply(scratch: duckdb.DuckDBPyConnection, made: _Catalog, statement: str, internal: re.Pattern[str]) -> None:
+    drop, create = _DROP.match(statement), _CREATE.match(statement)
+    tables = _read(made.every, internal)
+    sources = {name: Source(table.columns, table.key) for name, table in tables.items()}
+    if drop:
+        _drop(made, drop[2], bool(drop[1]))
+    elif create:
+        _declare(made, _create(scratch, statement, made.version), bool(create[1]))
+    elif view := apply_to_views(made.views, statement, sources, scratch, made.version):
+        if isinstance(view, View) and len(view.tables) > 1:
+            create_cell(made.cells, view.tables, made.version)
+    elif not apply_to_cells(made.cells, statement, tables, made.version):
+        raise NotApplied(statement)
+    elif any(len(view.tables) > 1 and view.tables not in made.cells for view in made.views.values()):
+        raise NotApplied(f"{statement}: a view needs it")
+
+
+def _drop(made: _Catalog, names: str, if_exists: bool) -> None:
+    named = [unquoted(quoted).lower() for quoted in re.findall(_NAME, names)]
+    if readers_of(made.views, [name for name in named if name in made.every]):
+        raise NotApplied(f"{names} are read")
+    for name in named:
+        if name not in made.every and not if_exists:
             raise NotApplied(f"no table {name}")
-        tables.pop(name, None)
-        drop_cells_of(cells, name)
+        made.every.pop(name, None)
+        drop_cells_of(made.cells, name)
 
 
-def _declare(tables: Tables, table: Table, if_not_exists: bool) -> None:
-    name = table.name.lower()
+def _declare(made: _Catalog, table: Table, if_not_exists: bool) -> None:
+    tables, name = made.every, table.name.lower()
+    if name in made.views:
+        raise NotApplied(f"{name} is a view")
     existing = tables.get(name)
     if existing is not None and if_not_exists:
         return

@@ -55,7 +55,7 @@ def apply_to_cells(cells: Cells, statement: str, tables: Collection[str], versio
     if missing or len(named) > _MOST_TABLES or (verb == "refuse") == (why is None):
         raise NoCell(statement)
     if verb == "create":
-        _create(cells, named, version)
+        create_cell(cells, named, version)
     elif verb == "refuse":
         cells[named] = None
     elif named in cells:
@@ -76,7 +76,8 @@ def unquoted(name: str) -> str:
     return name[1:-1].replace('""', '"') if name.startswith('"') else name
 
 
-def _create(cells: Cells, named: tuple[str, ...], version: int) -> None:
+def create_cell(cells: Cells, named: tuple[str, ...], version: int) -> None:
+    """Make the cell of some tables, if there is none; there is none either where there are too many."""
     if cells.get(named) is not None:
         return
     made = sum(cell is not None for cell in cells.values())

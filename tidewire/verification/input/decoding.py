@@ -16,7 +16,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from tidewire.verification.input.declared import Column, Table
+from tidewire.verification.input.column import Column
+from tidewire.verification.input.declared import Table
 from tidewire.verification.records.rounding import nearest_real, number_of
 
 MAX_BYTES = 65_536

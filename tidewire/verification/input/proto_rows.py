@@ -8,7 +8,8 @@ from typing import Any
 from google.protobuf.message import DecodeError
 from google.protobuf.message_factory import GetMessageClass
 
-from tidewire.verification.input.declared import Column, Table
+from tidewire.verification.input.column import Column
+from tidewire.verification.input.declared import Table
 from tidewire.verification.input.decoding import Bad, Members, key_texts, scalar
 from tidewire.verification.input.framing import split_path, unframe
 from tidewire.verification.input.proto_older import check_names, is_whole

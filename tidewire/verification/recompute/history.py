@@ -11,18 +11,23 @@ versions compares integers; beside each DECIMAL of more than 18 digits its key (
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterable
+from collections.abc import Sequence as Many
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 import duckdb
 import pyarrow as pa
 
 from tidewire.verification.input.cell_ordering import CellSequence
+from tidewire.verification.input.column import Column
 from tidewire.verification.input.declared import Table
-from tidewire.verification.input.ordering import Sequence, TakenRecords
+from tidewire.verification.input.ordering import Sequence
 from tidewire.verification.input.rows import WALKED, Rows, Step
 from tidewire.verification.recompute.ranked_column import Measure
+from tidewire.verification.recompute.version import Version
 from tidewire.verification.records.wide_decimals import key_column, key_expression, wide_digits
 
 FOREVER = 2**63 - 1
@@ -51,7 +56,7 @@ def build(root: duckdb.DuckDBPyConnection, sequence: Sequence, rows: Rows, measu
 
     *Cost*: 10 us a record to decode, 5 us to load; each measure sorts once.
     """
-    database = _in_schema(root, sequence)
+    database = _in_schema(root, schema_of(sequence.epoch, sequence.subject))
     return _load(database, sequence.table, rows.steps(sequence), measures)
 
 
@@ -62,13 +67,50 @@ def build_cell(
 
     Of `measures` each table has those that are columns of it. *Cost*: as `build`, for each table.
     """
-    database = _in_schema(root, sequence)
+    database = _in_schema(root, schema_of(sequence.epoch, sequence.subject))
     made = {}
     for name, its in sequence.tables.items():
         seqs = sequence.seqs[name]
         steps = (step._replace(seq=seqs[step.seq - 1]) for step in rows.steps(its))
         made[name] = _load(database, its.table, steps, measures & {column.name.lower() for column in its.table.columns})
     return made
+
+
+def build_view(
+    root: duckdb.DuckDBPyConnection,
+    schema: str,
+    name: str,
+    columns: Many[Column],
+    versions: Many[Version],
+    measures: Iterable[str],
+) -> History:
+    """Load the versions of a view, which have been computed, as those of a table into a schema of its own in `root`."""
+    database = _in_schema(root, schema)
+    texts = [[None if row[i] is None else _text(row[i]) for _, _, _, row in versions] for i in range(len(columns))]
+    made: dict[str, Any] = {f"v{i}": pa.array(some, pa.string()) for i, some in enumerate(texts)}
+    made["__from"] = pa.array([version.start for version in versions], pa.int64())
+    made["__to"] = pa.array([version.end for version in versions], pa.int64())
+    database.register("__versions", pa.table(made))
+    chosen = [f"CAST(v{i} AS {column.type}) AS {quoted(column.name)}" for i, column in enumerate(columns)]
+    return _store(database, name, columns, f"SELECT {', '.join(chosen)}, __from, __to FROM __versions", measures)
+
+
+def versions_in(history: History, table: Table) -> list[Version]:
+    """Return the versions of a table; its primary key tells rows apart."""
+    places = [[column.name for column in table.columns].index(name) for name in table.key]
+    columns = ", ".join(quoted(column.name) for column in table.columns)
+    statement = f"SELECT {columns}, __from, __to FROM {quoted(history.name)} WHERE __from < __to"
+    found = history.database.execute(statement).fetchall()
+    return [Version(start, end, tuple([row[i] for i in places]), tuple(row)) for *row, start, end in found]
+
+
+def _text(value: Any) -> str:
+    """Return a value as DuckDB casts it from text."""
+    if isinstance(value, Decimal):
+        return format(value, "f")
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return value.isoformat() if isinstance(value, dt.date) else str(value)
 
 
 def _load(database: duckdb.DuckDBPyConnection, table: Table, steps: Iterable[Step], measures: Iterable[str]) -> History:
@@ -79,22 +121,32 @@ def _load(database: duckdb.DuckDBPyConnection, table: Table, steps: Iterable[Ste
         f"SELECT {', '.join(columns)}, seq AS __from, "
         f"coalesce(lead(seq) OVER (PARTITION BY pk ORDER BY seq), {FOREVER}) AS __to, live AS __live FROM {_rounds()}"
     )
+    return _store(database, table.name, table.columns, f"SELECT * FROM ({versions}) WHERE __live", measures)
+
+
+def _store(
+    database: duckdb.DuckDBPyConnection, name: str, columns: Many[Column], versions: str, measures: Iterable[str]
+) -> History:
+    """Make the table of what the SELECT `versions` has: `columns`, __from and __to."""
     ranked = rank_columns(measures)
     beside = [f"{_rank(quoted(measure))} AS {rank}" for measure, rank in ranked.items()]
-    for column in table.columns:
+    for column in columns:
         wide = wide_digits(column.type)
         if wide is not None:
             beside.append(f"{key_expression(quoted(column.name), *wide)} AS {key_column(column.name)}")
-    selected = ", ".join([*(quoted(column.name) for column in table.columns), "__from", "__to", *beside])
-    database.execute(f"CREATE TABLE {quoted(table.name)} AS SELECT {selected} FROM ({versions}) WHERE __live")
-    types = {column.name.lower(): column.type for column in table.columns}
-    made = {measure: _measure(database, table, measure, rank, types[measure]) for measure, rank in ranked.items()}
-    return History(database, table.name, made, ranked)
+    selected = ", ".join([*(quoted(column.name) for column in columns), "__from", "__to", *beside])
+    database.execute(f"CREATE TABLE {quoted(name)} AS SELECT {selected} FROM ({versions})")
+    types = {column.name.lower(): column.type for column in columns}
+    made = {measure: _measure(database, name, measure, rank, types[measure]) for measure, rank in ranked.items()}
+    return History(database, name, made, ranked)
 
 
-def _in_schema(root: duckdb.DuckDBPyConnection, sequence: TakenRecords) -> duckdb.DuckDBPyConnection:
-    subject, born = sequence.subject
-    name = f"h{sequence.epoch}_{born}_{subject.encode().hex()}"
+def schema_of(epoch: int, subject: tuple[str, int]) -> str:
+    """Return the name of the schema in which what (name, born) has is kept for an epoch."""
+    return f"h{epoch}_{subject[1]}_{subject[0].encode().hex()}"
+
+
+def _in_schema(root: duckdb.DuckDBPyConnection, name: str) -> duckdb.DuckDBPyConnection:
     database = root.cursor()
     database.execute("PRAGMA disable_optimizer")
     database.execute(f"CREATE SCHEMA {name}")
@@ -150,9 +202,9 @@ def _stored(i: int) -> str:
     return f"struct_extract(last_value({sent} IGNORE NULLS) OVER ({window}), 'v')"
 
 
-def _measure(database: duckdb.DuckDBPyConnection, table: Table, measure: str, rank: str, type: str) -> Measure:
+def _measure(database: duckdb.DuckDBPyConnection, name: str, measure: str, rank: str, type: str) -> Measure:
     found = database.execute(
-        f"SELECT any_value({quoted(measure)}) FROM {quoted(table.name)} WHERE {rank} IS NOT NULL "
+        f"SELECT any_value({quoted(measure)}) FROM {quoted(name)} WHERE {rank} IS NOT NULL "
         f"GROUP BY {rank} ORDER BY {rank}"
     ).fetchall()
     return Measure.of(type, (value for (value,) in found))

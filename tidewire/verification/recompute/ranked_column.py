@@ -17,7 +17,7 @@ from fractions import Fraction
 from typing import Any
 
 _FLOATS = ("FLOAT", "DOUBLE")
-_INTEGERS = ("SMALLINT", "INTEGER", "BIGINT")
+_INTEGERS = ("SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
 _FINEST = 2**1074
 
 

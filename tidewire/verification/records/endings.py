@@ -2,6 +2,7 @@
 
     unsubscribed    a tombstone behind its record, and before that of a version that has replaced it
     table dropped   its table is declared no more
+    view dropped    its view likewise
     cell dropped    the tables that it asks about are joined no more
     quota           its answer became too large (`quota`)
     expired         its time to live was over by the time of the progress behind the end (`expiry`)
@@ -13,7 +14,11 @@ from __future__ import annotations
 
 from tidewire.verification.records.lifetimes import Life
 
-_DROPPED = {"table dropped": "its table was not dropped", "cell dropped": "its tables are joined still"}
+_DROPPED = {
+    "table dropped": "its table was not dropped",
+    "view dropped": "its view was not dropped",
+    "cell dropped": "its tables are joined still",
+}
 REASONS = ("unsubscribed", *_DROPPED, "quota", "expired")
 
 
@@ -28,8 +33,8 @@ def was_unsubscribed(life: Life) -> bool | None:
 def uncalled(life: Life, reason: str | None, stands: bool | None, over: bool | None) -> tuple[bool, str | None]:
     """Return whether it can be known that an end was called for, and if it was not, what is wrong with it.
 
-    `stands`: whether the table, or the join of several, is still declared. `over`: whether the answer became too large.
-    None: not known.
+    `stands`: whether the table, the view, or the join of several tables, is still declared. `over`: whether the answer
+    became too large. None: not known.
     """
     if reason == "unsubscribed":
         asked = was_unsubscribed(life)

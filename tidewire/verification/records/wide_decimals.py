@@ -17,11 +17,14 @@ from tidewire.verification.records.rounding import EXACT
 
 _DECIMAL = re.compile(r"DECIMAL\((\d+),(\d+)\)")
 _NARROW = 18
+_MOST_DIGITS = 39
 _BELOW, _BEYOND = "", "9"
 
 
 def wide_digits(type: str) -> tuple[int, int] | None:
-    """Return precision and scale of a DECIMAL of more than 18 digits, None for other types."""
+    """Return precision and scale of a DECIMAL of more than 18 digits, and of HUGEINT; None for other types."""
+    if type == "HUGEINT":
+        return _MOST_DIGITS, 0
     found = _DECIMAL.fullmatch(type)
     return (int(found[1]), int(found[2])) if found is not None and int(found[1]) > _NARROW else None
 

@@ -13,7 +13,8 @@ from state.errors import TidewireError
 from tests.catalog import odd_texts
 from tests.effort import examples
 from tests.tidewire.verification.scratch import SCRATCH
-from tidewire.verification.input.declared import Column, Declared
+from tidewire.verification.input.column import Column
+from tidewire.verification.input.declared import Declared
 from tidewire.verification.records.journal import Record
 
 STOCK = "CREATE TABLE stock (symbol VARCHAR PRIMARY KEY, price DECIMAL(12,2))"

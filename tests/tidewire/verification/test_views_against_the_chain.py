@@ -1,0 +1,192 @@
+"""Views of the product's own code, judged: over tables of several formats, changed at random, in the pure pipeline."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from catalog.sql.errors import CatalogError
+from tests.effort import deep_examples
+from tests.tidewire.verification.test_against_the_chain import EDGES
+from tests.tidewire.verification.test_joins_against_the_chain import DAMAGE, DDL, WIDER, Joined
+from tidewire.verification.verify import verify
+
+BASE = {
+    "low": "SELECT g, MIN(l) AS low, MAX(n) AS high, COUNT(*) AS rows FROM a GROUP BY g",
+    "sums": "SELECT g, SUM(n) AS total, AVG(l) AS mean FROM a WHERE k > 0 GROUP BY g HAVING COUNT(l) > 1",
+    "doubles": "SELECT l, SUM(d) AS total, AVG(d) AS mean, MAX(g) AS high FROM b GROUP BY l",
+    "whole": "SELECT COUNT(*) AS rows, SUM(l) AS total, MIN(d) AS low FROM b",
+    "newest": "SELECT g, LATEST(id BY d) AS id, LATEST(l BY d) AS l FROM b GROUP BY g",
+    "mapped": "SELECT k, n * 2 + l AS twice, COALESCE(l, 0) - 1 AS less, g FROM a WHERE n <= l",
+    "kept": "SELECT * FROM b WHERE d >= 0.5 AND g IN ('u', 'v')",
+    "first": "SELECT k, g, n FROM a QUALIFY ROW_NUMBER() OVER (PARTITION BY g ORDER BY n DESC, k) <= 2",
+    "placed": "SELECT id, l, ROW_NUMBER() OVER (ORDER BY l NULLS FIRST, id DESC) AS place FROM b QUALIFY place <= 3",
+    "united": "SELECT g, l FROM a UNION ALL SELECT g, l FROM b WHERE d IS NOT NULL",
+    "in_buckets": 'SELECT "H", COUNT(*) AS rows, SUM(n) AS total FROM c GROUP BY "H"',
+    "of_buckets": 'SELECT "H", k, n FROM c WHERE n > 0.5',
+}
+OVER_SEVERAL = {
+    "pairs": "SELECT a.k, b.id, a.g, a.n, b.d FROM a JOIN b ON a.g = b.g",
+    "left_pairs": "SELECT a.k, a.g, b.id, b.l FROM a LEFT JOIN b ON a.l = b.l WHERE a.k < 4",
+    "lonely": "SELECT a.k, a.n FROM a LEFT JOIN b ON a.k = b.id WHERE b.id IS NULL",
+    "looked_up": "SELECT b.id, b.d, a.n FROM b LEFT JOIN a ON b.l = a.k",
+    "self": "SELECT x.k, y.k AS other, x.n FROM a x JOIN a y ON x.l = y.k",
+    "mixed": "SELECT a.k, b.id FROM a JOIN b ON a.n = b.d",
+    "three": "SELECT a.k, b.id, c.k AS c_k FROM a JOIN b ON a.g = b.g LEFT JOIN c ON c.g = b.g",
+}
+ABOVE = {
+    "low": {"lows": "SELECT low, COUNT(*) AS groups, SUM(rows) AS rows FROM low GROUP BY low",
+            "lowest": "SELECT g, low FROM low QUALIFY ROW_NUMBER() OVER (ORDER BY low, g) <= 1",
+            "diamond": "SELECT x.g, x.low - y.rows AS d FROM low x JOIN low y ON x.g = y.g"},
+    "sums": {"grand": "SELECT SUM(total) AS total, MAX(mean) AS mean FROM sums"},
+    "first": {"of_first": "SELECT g, SUM(n) AS total, COUNT(*) AS rows FROM first GROUP BY g"},
+    "united": {"of_united": "SELECT g, COUNT(*) AS rows, MIN(l) AS low FROM united GROUP BY g"},
+    "pairs": {"of_pairs": "SELECT g, COUNT(*) AS pairs, MAX(d) AS high FROM pairs GROUP BY g"},
+    "whole": {"beside": "SELECT a.k, w.total FROM a JOIN whole w ON a.l = w.rows"},
+    "doubles": {"with_low": "SELECT d.l, d.total, low.high FROM doubles d JOIN low ON d.l = low.low"},
+    "left_pairs": {"few": "SELECT k, COUNT(id) AS partners FROM left_pairs GROUP BY k HAVING COUNT(id) < 2"},
+}  # fmt: skip
+
+
+class Viewed(Joined):
+    """What asks about a view is written to it by what the catalog says of its columns."""
+
+    def question(self, choose: random.Random, view: str) -> str:
+        """Return any question of a view."""
+        relation = self.catalog.views[view].relation
+        columns = [f'"{column.name}"' for column in relation.columns]
+        numbers = [f'"{c.name}"' for c in relation.columns if c.type.kind.value not in ("VARCHAR", "BOOLEAN")]
+        some = choose.choice(columns)
+        number = choose.choice(numbers or ["*"])
+        met = choose.choice([f"{number} BETWEEN 0 AND 2", f"{some} IS NULL", f"{number} > 0.5", f"{number} <> 1"])
+        home = "\"H\" = 'é'" if relation.bucket_by else ""
+        conditions = [one for one in (home, met if number != "*" and choose.random() < 0.6 else "") if one]
+        where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+        policy = choose.choice(["", "", "", " NOTIFY LATEST", " DELIVER PACKED", " TTL 90"])
+        kind = choose.random()
+        if kind < 0.5 and numbers:
+            items = choose.choice([
+                f"MIN({some})", f"MAX({number})", f"SUM({number})", f"AVG({number}), COUNT(*)", f"COUNT({some})",
+                f"DISTINCT {some}", f"COUNT(DISTINCT {some})",
+            ])  # fmt: skip
+            return f"SELECT {items} FROM {view}{where}{policy}"
+        shown = choose.choice(["*", some, ", ".join(choose.sample(columns, len(columns)))])
+        if kind < 0.7:
+            order = ", ".join(
+                [f"{some}{choose.choice(['', ' DESC', ' NULLS FIRST'])}", *(c for c in columns if c != some)]
+            )
+            return f"SELECT {shown} FROM {view}{where} ORDER BY {order} LIMIT {choose.randrange(1, 4)}{policy}"
+        more = choose.choice(["", "", " SNAPSHOT NONE", " NOTIFY TRANSITIONS"])
+        return f"SELECT {shown} FROM {view}{where}{policy}{more}"
+
+    def declare_any(self, choose: random.Random) -> None:
+        """Declare a view, or drop one; what is refused changes nothing."""
+        there = dict(self.catalog.views)
+        wanted = BASE | OVER_SEVERAL
+        for name in there:
+            wanted |= ABOVE.get(name, {})
+        name = choose.choice(list(wanted))
+        text = f"CREATE VIEW {name} AS {wanted[name]}" if name not in there else f"DROP VIEW {name}"
+        try:
+            self.apply(text)
+        except CatalogError as refused:
+            assert refused.code in ("conflict", "unknown_table"), (text, str(refused))
+
+
+def drive(seed: int, losses: bool = False) -> Viewed:
+    choose = random.Random(seed)
+    chain = Viewed()
+    chain.apply(DDL)
+    for _ in range(choose.randrange(1, 4)):
+        chain.declare_any(choose)
+    for _ in range(choose.randrange(10, 40)):
+        action, views = choose.random(), list(chain.catalog.views)
+        if action < 0.5:
+            for _ in range(choose.randrange(1, 10)):
+                choose.choice([chain.change_a, chain.change_b, chain.change_c])(choose)
+        elif action < 0.75 and views:
+            record = json.dumps({"sql": chain.question(choose, choose.choice(views))}).encode()
+            chain.append(chain.topics.subscriptions, choose.choice([b"s1", b"s2", b"s3", b"s4", b"s5"]), record)
+        elif action < 0.78:
+            chain.append(chain.topics.subscriptions, choose.choice([b"s1", b"s2"]), None)
+        elif action < 0.82:
+            chain.restart()
+        elif action < 0.85:
+            chain.begin_epoch()
+        elif action < 0.93:
+            chain.settle()
+            chain.declare_any(choose)
+        elif action < 0.95:
+            chain.apply(WIDER)
+        elif losses and views:
+            shard = f"{choose.choice(views)}/0".encode()
+            topic = choose.choice([chain.topics.notifications, chain.topics.registrations])
+            chain.append(topic, shard, b"\xff\xff\xff\xffdamaged", choose.randrange(EDGES))
+        if choose.random() < 0.6:
+            chain.settle()
+    chain.settle()
+    return chain
+
+
+@pytest.mark.deep
+@settings(max_examples=deep_examples(60), deadline=None)
+@given(st.integers(0, 10**9))
+def test_views_are_clean(seed: int) -> None:
+    report = verify(drive(seed).journal())
+    assert report.clean and report.unjudged == 0, report.faults
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["SELECT a.k, b.id FROM a LEFT JOIN b ON a.l = b.l", "SELECT x.k, y.k AS id FROM a x JOIN a y ON x.l = y.l"],
+)
+def test_who_asks_about_a_view_is_told_on_when_its_table_gets_a_column(query: str) -> None:
+    chain = Viewed()
+    chain.apply(DDL)
+    chain.apply(f"CREATE VIEW v AS {query}")
+    for id, item in {b"s1": "MAX(k)", b"s2": "id", b"s3": "DISTINCT k"}.items():
+        chain.append(chain.topics.subscriptions, id, json.dumps({"sql": f"SELECT {item} FROM v"}).encode())
+    for k in range(4):
+        chain.append("a", b'{"k":%d}' % k, b'{"k":%d,"l":1}' % k, 0)
+        chain.settle()
+        if k == 1:
+            chain.apply(WIDER)
+    assert chain.answer("s1") == 3
+    report = verify(chain.journal())
+    assert report.clean and report.right > 9, report.faults
+
+
+@pytest.mark.deep
+@settings(max_examples=deep_examples(15), deadline=None)
+@given(st.integers(0, 10**9))
+def test_what_was_lost_on_the_way_to_an_edge_is_made_up_for_by_resyncs(seed: int) -> None:
+    report = verify(drive(seed, losses=True).journal())
+    assert report.clean and report.unjudged == 0, report.faults
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_damage_of_what_the_chain_told_is_found(damage: str) -> None:
+    tried = 0
+    for seed in range(200):
+        choose, journal = random.Random(seed), drive(seed).journal()
+        log = choose.choice(list(journal.deliveries.records.values()))
+        made = []
+        for place, record in enumerate(log):
+            if record.key not in (b"@progress", b"@packed"):
+                told = json.loads(record.value or b"")
+                other = None if "part" in told or "new" in told else DAMAGE[damage](told)
+                made += [] if other is None else [(place, record._replace(value=json.dumps(told | other).encode()))]
+        if not made:
+            continue
+        place, damaged = choose.choice(made)
+        log[place] = damaged
+        assert not verify(journal).clean, (seed, damaged.value)
+        tried += 1
+        if tried == deep_examples(16):
+            break
+    assert tried
