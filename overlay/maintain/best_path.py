@@ -1,11 +1,11 @@
 """Messages about first rows: each finds the lists that hear it, and these follow.
 
-    message ──► probes ──► index: rectangle of each limit ──► place of the row in each range ──► lists
-                           (lo, hi) that may hear              heard: place < limit         (`maintain/list_changes.py`)
+    message ──► probes ──► index: rectangle ──► place of the row in each range ──► lists
+                           (lo, hi) that may hear   heard: place < limit         (`maintain/list_changes.py`)
 
-A message's rectangle is drawn for the largest limit of its channel; for a lower one it ends where the better rows,
-of which the message says where they are, are as many as the limit. Within it most of them hear (the rest is told apart
-by counting these rows).
+A message's rectangle is drawn for the largest limit of its channel; where nobody here asks for so many rows it ends
+where the better rows, of which the message says where they are, are as many as somebody does. Within it most of them
+hear: limits of one channel are alike (`MOSTS`). The rest is told apart by counting these rows.
 Where the range attribute has no order codes, rows stand by labels as rectangles do: to the lower bound by that of the
 last bound not above them, to the upper one by that of the first bound above them.
 Cost: O(messages, and subscriptions whose rectangle they meet), and what their lists cost.
@@ -76,11 +76,12 @@ class BestPath:
         self._counters.unwanted += len(packed) - int(np.count_nonzero(wanted))
 
     def _hearing(self, packed: PackedBest) -> Iterator[int]:
-        """Yield the numbers of the shapes of those who may hear a record, some again."""
+        """Yield the numbers of the shapes of those who hear a record, some again."""
         record = _Reading(self._store, packed.messages)
         for some in probes(packed.messages, self._store.shapes, self._store.index, STEP):
-            _, slots = self._store.index.query(some.group, *record.rectangles(some))
-            yield from np.unique(self._store.slots.shape[slots]).tolist()
+            which, slots = self._store.index.query(some.group, *record.rectangles(some))
+            heard = record.heard(some.message[which], slots.astype(np.int64))
+            yield from np.unique(self._store.slots.shape[heard.slot]).tolist()
 
 
 class _Reading:
@@ -90,12 +91,12 @@ class _Reading:
         self._store = store
         self._messages = messages
         self.record = Record(messages, self._xs())
+        self._limits = self._largest_limits()
 
     def rectangles(self, some: Probes) -> list[I64]:
-        """Return the rectangles of probes, each for the limit of its shape."""
+        """Return the rectangles of probes, each for the largest limit of those who hear its channel."""
         messages, message, xs = self._messages, some.message, self.record.xs
-        limits = self._limits(self._store.index.groups.shapes(some.group))
-        need = limits - messages.base[message]
+        need = self._limits[messages.channel[message]] - messages.base[message]
         lo_min, lo_max, hi_min, hi_max = (column.copy() for column in some.bounds)
         lefts, rights, first = messages.lefts[message], messages.rights[message], self.record.bounds[message]
         far = np.flatnonzero((need > 0) & (need <= lefts))
@@ -115,11 +116,12 @@ class _Reading:
         place = self.record.places(hit, lo, hi)
         return Pairs(hit, slots, lo, hi, place).of(place < self._store.lists.room[slots])
 
-    def _limits(self, shapes: I64) -> I64:
-        """Return the limits of shapes by their numbers."""
-        numbers, place = np.unique(shapes, return_inverse=True)
-        found = [self._store.shapes[number].shape for number in numbers.tolist()]
-        return np.array([one.limit if isinstance(one, BestShape) else 0 for one in found], np.int64)[place]
+    def _largest_limits(self) -> I64:
+        """Return the largest limit of those who hear each channel, 0 where nobody does."""
+        heard_by = map(self._store.shapes.shapes_of, self._messages.channels)
+        shapes = [[entry.shape for entry in entries] for entries in heard_by]
+        limits = [max((one.limit for one in some if isinstance(one, BestShape)), default=0) for some in shapes]
+        return np.array(limits, np.int64)
 
     def _xs(self) -> I64:
         """Return where the rows that messages name stand: bounds and candidates, each to compare with lo and with hi.

@@ -1,11 +1,12 @@
 """Which bunches of the index each message must be asked for in: all of its domain and group that hear its channel.
 
     messages   (min price) NYSE   (rows *) NYSE   (min price) LSE
-    shapes     0: MIN(price)      1: MIN(price), COUNT(*)               of one domain; both hear (min price)
+    hearers    0: MIN(price)      1: MIN(price), COUNT(*)               of one domain; both hear (min price)
     probes     message 0 in 0's and 1's bunch of NYSE, message 1 in 1's bunch of NYSE; nobody is subscribed to LSE
 
-A message is looked up once, by domain and group (`index/domain_groups.py`), however many SELECT lists there are. Where
-the range attribute has no order codes, its rectangle is in labels of the domain.
+A message is looked up once, by domain and group (`index/domain_groups.py`), however many SELECT lists there are, and
+those of them that hear the same channels are asked for as one. Where the range attribute has no order codes, its
+rectangle is in labels of the domain.
 Cost: O(messages + probes) in numpy, and 0.5 us for each distinct domain and group.
 """
 

@@ -171,7 +171,8 @@ class SubscriptionStore:
             self.filters.insert(chosen[mine])
             chosen = chosen[~mine]
         shapes, groups = table.shape[chosen].astype(np.int64), table.groups_of(chosen)
-        self.index.insert(chosen, self.shapes.domains(shapes), groups, shapes, table.lo[chosen], table.hi[chosen])
+        domains, hearers = self.shapes.domains(shapes), self.shapes.hearers(shapes)
+        self.index.insert(chosen, domains, groups, hearers, table.lo[chosen], table.hi[chosen])
 
     def _delist(self, slots: I64) -> None:
         """Take slots out of the index that they are in."""
