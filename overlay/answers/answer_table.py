@@ -75,6 +75,7 @@ class _StoredRows(_Stored, array_like=True, frozen=True, omit_defaults=True):
 
 
 _DECODER = msgspec.msgpack.Decoder(_StoredRows)
+_encode = msgspec.msgpack.Encoder().encode
 _BYTES_A_ROW = 5
 
 
@@ -186,6 +187,11 @@ class AnswerTable:
     def _records(self, slot: int) -> Iterator[bytes]:
         """Yield all of a slot: one record, or where members are many, one with the first and others with the rest."""
         stored = self._stored[slot]
+        if isinstance(stored.answer, tuple):
+            parts, told = tuple(map(_told_part, stored.answer)), stored.last_told
+            last = None if told is None else _told_part(told)
+            yield _encode((True, stored.bounds, parts, last, stored.untold_changes, (), ()))
+            return
         first, *rest = (None,) if stored.answer is None else apart(parts_of(stored.answer), MAX_MEMBER_BYTES)
         told = None if stored.last_told is None else part_of(stored.last_told)
         yield msgspec.msgpack.encode(_Stored(True, stored.bounds, first, told, stored.untold_changes))
@@ -193,6 +199,11 @@ class AnswerTable:
             for more in parts or ():
                 if isinstance(more, Members):  # nothing else is told apart
                     yield msgspec.msgpack.encode(_Stored(False, came=more.values))
+
+
+def _told_part(state: PartState) -> tuple[str | int | None, ...]:
+    """Return what stands in a record of the part that `answer.part_of` makes: as Tally and Extremum are encoded."""
+    return ("t", state[0], format(state[1], "x")) if isinstance(state, tuple) else ("x", state)
 
 
 def list_records(bounds: Bounds | None, rows: Sequence[bytes]) -> Iterator[bytes]:

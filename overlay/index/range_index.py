@@ -164,9 +164,8 @@ class RangeIndex:
         order, labelled = self._orders[domain], self._labelled[domain]
         moved = [slot for slot in labelled if self._points.remove(slot)]
         ones = [labelled[slot] for slot in moved]
-        hearers, lo, hi = (
-            np.array([(one.hearer, order.label(one.lo), order.label(one.hi)) for one in ones], np.int64).reshape(-1, 3).T
-        )
+        points = [(one.hearer, order.label(one.lo), order.label(one.hi)) for one in ones]
+        hearers, lo, hi = np.array(points, np.int64).reshape(-1, 3).T
         domains = np.full(len(moved), domain, np.int64)
         self._points.insert(np.array(moved, np.int64), domains, [one.group for one in ones], hearers, lo, hi)
 

@@ -12,7 +12,7 @@ Cost: O(messages + probes) in numpy, and 0.5 us for each distinct domain and gro
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,7 +34,13 @@ class Probes:
     bounds: I64
 
 
-def probes(messages: Ranged, shapes: ShapeTable, index: RangeIndex, most: int) -> Iterator[Probes]:
+Narrowed = Callable[[list[I64]], list[I64]]
+"""From the closed rectangles of all messages, lo_min, lo_max, hi_min, hi_max, to those that are to be asked for."""
+
+
+def probes(
+    messages: Ranged, shapes: ShapeTable, index: RangeIndex, most: int, narrowed: Narrowed | None = None
+) -> Iterator[Probes]:
     """Yield who must be asked for `messages`, in their order, at most `most` pairs at a time.
 
     However many shapes hear a message, no more than that is in memory.
@@ -43,6 +49,7 @@ def probes(messages: Ranged, shapes: ShapeTable, index: RangeIndex, most: int) -
     place, (counts, bunches) = _askers(messages, heard_by, shapes, index)
     times = counts[place]
     bounds = _bounds(messages, heard_by, times > 0, index)
+    bounds = bounds if narrowed is None else narrowed(bounds)
     ends, firsts = np.cumsum(times), (np.cumsum(counts) - counts)[place]
     for start in range(0, int(times.sum()), most):
         which = np.arange(start, min(start + most, int(ends[-1])))
