@@ -26,6 +26,7 @@ from overlay.maintain.multi_row_causes import Cause, Sweep, causes, runs
 from overlay.maintain.object_path import SingleAnswers
 from overlay.maintain.probes import Probes, probes
 from overlay.maintain.projections import Projector
+from overlay.maintain.shared_best import joined_runs
 from overlay.maintain.snapshots import Snapshots
 from overlay.maintain.transitions import Transitions, counted, transitions
 from overlay.maintain.whole_snapshots import whole_snapshots
@@ -80,7 +81,7 @@ class BatchApplier:
             self._images.apply(images, position)
         for sent in batch.timelines:
             self._joins.apply(sent, position)
-        for best in whole(batch.best):
+        for best in joined_runs(whole(batch.best)):
             self._best.apply(best, position)
         self._sweep.enter(None, position)
         self._singles.end()

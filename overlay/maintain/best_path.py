@@ -13,7 +13,6 @@ Cost: O(messages, and subscriptions whose rectangle they meet), and what their l
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator
 from functools import partial
 
@@ -26,6 +25,7 @@ from overlay.delivery.delivery import Position
 from overlay.maintain.list_changes import ListChanges
 from overlay.maintain.list_follower import Pairs, Record, stands
 from overlay.maintain.probes import probes
+from overlay.maintain.shared_best import record_of
 from overlay.subscriptions.edge_counters import EdgeCounters
 from overlay.subscriptions.filter_book import MissingColumnError
 from overlay.subscriptions.subscription_store import SubscriptionStore
@@ -33,9 +33,6 @@ from state.change_batch import I64, Bool
 
 STEP = 4_096
 """Probes applied at a time."""
-
-_shared: deque[Record] = deque(maxlen=8)
-"""The last records without texts: a process reads each of them once for all its virtual edges."""
 
 
 class BestPath:
@@ -102,12 +99,7 @@ def _record_of(messages: BestMessages, store: SubscriptionStore) -> Record:
     """Return a record as this virtual edge reads it: as all others do, unless texts become labels here."""
     if messages.texts:
         return Record(messages, _labelled(messages, store))
-    for record in list(_shared):
-        if record.messages is messages:
-            return record
-    record = Record(messages, stands(messages))
-    _shared.append(record)
-    return record
+    return record_of(messages)
 
 
 def _labelled(messages: BestMessages, store: SubscriptionStore) -> I64:
