@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -47,7 +48,8 @@ def joined(records: Sequence[PackedBest]) -> PackedBest:
     behind = np.cumsum([0, *(part.image_count for part in parts)]).tolist()
     groups: dict[bytes, int] = {}
     places = [np.array([groups.setdefault(group, len(groups)) for group in part.groups], np.int32) for part in parts]
-    columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in (*_PLAIN, "bounds", "cand_x")}
+    plain = (*_PLAIN, "bounds", "cand_x")
+    columns: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in plain}
     for name in ("old", "new", "cand"):
         each = [(getattr(part, name), images) for part, images in zip(parts, behind, strict=False)]
         columns[name] = np.concatenate([np.where(named >= 0, named + images, named) for named, images in each])

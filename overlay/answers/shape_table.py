@@ -28,6 +28,7 @@ from overlay.delivery.bag_delivery import FORM
 from overlay.delivery.delivery import NULL, ValueTexts, json_text
 from overlay.delivery.row_text import RowTexts
 from state.change_batch import I32, I64, Bool
+from state.distinct_numbers import distinct_numbers
 
 _Value = TypeVar("_Value")
 COUNT_TYPE = ColumnType(Kind.BIGINT)
@@ -240,7 +241,7 @@ class ShapeTable:
 
     def texts(self, numbers: I32, codes: I64, known: Bool) -> list[str]:
         """Return the texts of answers that are kept in columns, each of the shape with its number."""
-        distinct = np.unique(numbers).tolist()
+        distinct = distinct_numbers(numbers.astype(np.int64))[0].tolist()
         if len(distinct) == 1:
             return self[distinct[0]].texts.texts(codes, known)
         texts = np.empty(len(codes), object)

@@ -41,6 +41,8 @@ from overlay.index.point_store import PointStore
 from state.change_batch import I64
 
 SMALL = 64
+_NARROW = 2**16
+"""Numbers below are sorted in O(n)."""
 
 
 class SubscriptionIndex:
@@ -213,7 +215,8 @@ def _by_number(numbers: I64, which: I64) -> list[tuple[int, I64]]:
     """Return each number with those of `which` that have it, in order."""
     if not len(which):
         return []
-    order = np.argsort(numbers[which], kind="stable")
+    asked = numbers[which]
+    order = np.argsort(asked.astype(np.uint16) if asked.max() < _NARROW else asked, kind="stable")
     chosen = which[order]
     sorted_numbers = numbers[chosen]
     starts = np.flatnonzero(np.append(True, sorted_numbers[1:] != sorted_numbers[:-1]))

@@ -34,6 +34,7 @@ from overlay.subscriptions.bag_looks import BagLooks
 from overlay.subscriptions.edge_counters import EdgeCounters
 from overlay.subscriptions.subscription_store import SubscriptionStore
 from state.change_batch import I32, I64, Bool
+from state.distinct_numbers import distinct_numbers
 
 STEP = 4_096
 """Probes applied at a time: what they hold in memory grows with them times the subscriptions."""
@@ -183,7 +184,7 @@ class BatchApplier:
         moved = self._move(slots, *self._new(packed, hit, slots, counts=False), tells=True)
         chosen = moved.moves.nonzero()[0]
         slots, shapes = slots[chosen], self._store.slots.shape[slots[chosen]]
-        told, first, told_of = np.unique(hit[chosen], return_index=True, return_inverse=True)
+        told, first, told_of = _firsts(hit[chosen])
         texts = self._store.shapes.texts(shapes[first], packed.messages.new[told], packed.messages.has_new[told])
         ends = [
             change_tail(new, at)
@@ -198,7 +199,7 @@ class BatchApplier:
         moved = self._move(slots, new, known, tells=True)
         chosen = moved.moves.nonzero()[0]
         slots, shapes = slots[chosen], self._store.slots.shape[slots[chosen]]
-        told, first, told_of = np.unique(hit[chosen], return_index=True, return_inverse=True)
+        told, first, told_of = _firsts(hit[chosen])
         ends = [f',"at":{at}}}' for at in self._rows(packed, told, shapes[first], position)]
         olds, news = map(str, moved.old[chosen].tolist()), map(str, new[chosen].tolist())
         both = [f'{old},"new":{new}' for old, new in zip(olds, news, strict=True)]
@@ -211,7 +212,7 @@ class BatchApplier:
         chosen = moved.moves.nonzero()[0]
         table, slots = self._store.slots, slots[chosen]
         shapes = table.shape[slots]
-        told, first, told_of = np.unique(hit[chosen], return_index=True, return_inverse=True)
+        told, first, told_of = _firsts(hit[chosen])
         texts = self._store.shapes.shared_texts
         self._outbox.pack_changes(
             Changes(
@@ -244,7 +245,7 @@ class BatchApplier:
         return moved
 
     def _write(self, slots: I64, told_of: I64, n: I64, olds: list[str], ends: list[str], pushed: bool) -> None:
-        distinct, who = np.unique(slots, return_inverse=True)
+        distinct, who = distinct_numbers(slots)
         rows = zip(who.tolist(), told_of.tolist(), n.tolist(), olds, strict=True)
         self._outbox.changes(*self._store.slots.change_heads(distinct), ends, rows, pushed)
 
@@ -255,3 +256,11 @@ class BatchApplier:
         }
         places = zip(shapes.tolist(), packed.partition[told].tolist(), packed.offset[told].tolist(), strict=True)
         return [row_at(starts[shape], partition, offset) for shape, partition, offset in places]
+
+
+def _firsts(hit: I64) -> tuple[I64, I64, I64]:
+    """Return the different messages, where each stands first, and the place of each hit's among them."""
+    told, told_of = distinct_numbers(hit)
+    first = np.empty(len(told), np.int64)
+    first[told_of[::-1]] = np.arange(len(hit))[::-1]
+    return told, first, told_of

@@ -51,9 +51,11 @@ def probes(
     bounds = _bounds(messages, heard_by, times > 0, index)
     bounds = bounds if narrowed is None else narrowed(bounds)
     ends, firsts = np.cumsum(times), (np.cumsum(counts) - counts)[place]
-    for start in range(0, int(times.sum()), most):
-        which = np.arange(start, min(start + most, int(ends[-1])))
-        message = np.searchsorted(ends, which, side="right")
+    count = int(times.sum())
+    for start in range(0, count, most):
+        which = np.arange(start, min(start + most, count))
+        every = count <= most
+        message = np.repeat(np.arange(len(times)), times) if every else np.searchsorted(ends, which, side="right")
         at = firsts[message] + which - (ends - times)[message]
         yield Probes(message, bunches[at], np.stack([column[message] for column in bounds]))
 

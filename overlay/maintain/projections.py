@@ -82,7 +82,7 @@ class Projector:
 
         A hit is a change, the number of its subscriber's shape, and whether that is told by the key.
         """
-        kinds, kind = np.unique(shape.astype(np.int64) * 2 + keyed, return_inverse=True)
+        kinds, kind = distinct_numbers(shape.astype(np.int64) * 2 + keyed)
         entries: dict[SelectList, tuple[int, ShapeEntry]] = {}
         number_of = np.zeros(len(kinds), np.int64)
         for i, one in enumerate(kinds.tolist()):

@@ -46,6 +46,7 @@ from overlay.table.slot_rows import Slots
 from overlay.table.slot_storage import put_slots, stored_slots
 from overlay.table.slot_table import NONE, SlotTable
 from state.change_batch import I64, Bool
+from state.distinct_numbers import distinct_numbers
 from state.occurrences import occurrences
 
 _NONE = np.empty(0, np.int64)
@@ -297,8 +298,9 @@ class SubscriptionStore:
         """Return the slots of which only the answer changed: not those of `touched`, which are stored whole."""
         if not self._moved:
             return _NONE
-        moved = np.unique(np.concatenate(self._moved))
-        return moved[self.slots.is_used(moved) & ~np.isin(moved, touched, assume_unique=True)]
+        moved = distinct_numbers(np.concatenate(self._moved))[0]
+        moved = moved[self.slots.is_used(moved)]
+        return moved[~np.isin(moved, touched, assume_unique=True)] if len(touched) else moved
 
     def _values(self, moved: I64) -> Values:
         table = self.slots
