@@ -2,8 +2,9 @@
 
     changes that needed columns show     seen_changes.py       by table
     rows that some edge needs            join_closure.py       by join, united over the joins of a virtual edge
-    who gets what                        here                  equal sets share one timeline
+    who gets what, and has what of it    here                  equal sets share one timeline
     keys and columns of these rows       here
+    rows that an edge had lately         row_window.py         are named to it by their stamps
 
 A virtual edge that needs more than `MUCH` of all rows that are sent gets all of them, since a timeline of its own has
 to be packed, and what it does not need it joins with nothing.
@@ -16,9 +17,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 
 import numpy as np
-import numpy.typing as npt
 
 from catalog.schema.join import Join
 from operators.batch_view import BatchView
@@ -27,9 +28,11 @@ from operators.join_closure import Closure, Found, gathered
 from operators.join_interest import JoinInterests
 from operators.join_keys import KeyColumn, agreeing, distinct, numbered
 from operators.join_walk import columns_at
+from operators.row_window import Known, RowWindow
 from operators.seen_changes import SeenChanges
 from operators.timeline import KeyName, SentColumn, SentRows, Timeline
 from operators.wanted_versions import WantedVersions
+from operators.wire.sent_rows import row_sizes
 from state.change_batch import I64, Bool
 from state.distinct_numbers import distinct_numbers, places_among
 from state.stabbed_edges import U64, WORD
@@ -39,20 +42,63 @@ _Key = tuple[int, tuple[int, ...]]
 """Place of a table in the cell, and columns of it that are equal."""
 
 
-def send(view: CellView, interests: JoinInterests, partitions: int, first_seq: int) -> list[tuple[Timeline, list[int]]]:
+def send(
+    view: CellView, interests: JoinInterests, partitions: int, first_seq: int, window: RowWindow | None = None
+) -> list[tuple[Timeline, list[int]]]:
     """Return what the virtual edges below `partitions` are sent of a batch: each timeline, and who gets it.
 
     Change i of the batch has seq `first_seq` + i, whoever gets it: the next batch begins behind `len(view)`.
-    The views have the orderings that `JoinInterests.orderings` names.
+    The views have the orderings that `JoinInterests.orderings` names. `window` has begun the batch, and follows it.
     """
     seen = [_seen(view, interests, table) for table in range(len(view.tables))]
     joins, found = _closures(view, interests, seen, partitions)
-    if not joins:
-        return []
-    whole = _Sending(view, interests, joins, [each.versions for each in found], seen).timeline(first_seq)
+    told: list[tuple[Timeline, list[int]]] = []
+    if joins:
+        whole = _Sending(view, interests, joins, [each.versions for each in found], seen).timeline(first_seq)
+        told = _told(whole, view, found, partitions, window if window is not None and window.window else None)
+    if window is not None:
+        for table, of, changes in zip(view.tables, view.views, seen, strict=True):
+            window.follow(table, of.replay, changes)
+    return told
+
+
+def _told(
+    whole: Timeline, view: CellView, found: Sequence[Found], partitions: int, window: RowWindow | None
+) -> list[tuple[Timeline, list[int]]]:
+    """Return what each virtual edge needs of `whole`; what it has in the window it is only named."""
     edges = np.concatenate([each.edges for each in found])
     ends = np.cumsum([len(each) for each in found])[:-1]
-    return [(_only(whole, np.split(rows, ends)), who) for rows, who in _parts(edges, partitions)]
+    if window is None:
+        parts = _parts(edges, np.zeros_like(edges), partitions)
+        return [(_only(whole, np.split(rows, ends)), who) for rows, _, who in parts]
+    stored = [of.replay.rows for of in view.views]
+    known = [
+        window.known(rows.table, each.versions, count)
+        for rows, each, count in zip(whole.rows, found, stored, strict=True)
+    ]
+    shared = list(_parts(edges, np.concatenate([each.edges for each in known]), partitions))
+    got = np.zeros_like(edges)
+    for rows, _, who in shared:
+        got[rows] |= reduce(np.bitwise_or, (_bit(ve, edges.shape[1]) for ve in who))
+    stamped = [
+        _stamped(window, rows, each.versions, count, about, whose)
+        for rows, each, count, about, whose in zip(whole.rows, found, stored, known, np.split(got, ends), strict=True)
+    ]
+    whole = replace(whole, rows=tuple(stamped))
+    return [(named_timeline(whole, np.split(rows, ends), np.split(named, ends)), who) for rows, named, who in shared]
+
+
+def _stamped(window: RowWindow, rows: SentRows, versions: I64, stored: int, known: Known, got: U64) -> SentRows:
+    """Return rows with their stamps."""
+    size = int(row_sizes(rows)[known.batch < 0].sum()) if (known.batch < 0).any() else 0
+    stamps = window.spell(rows.table, tuple(rows.columns), versions, stored, known, got, size)
+    return replace(rows, stamps=stamps)
+
+
+def _bit(ve: int, words: int) -> U64:
+    bit = np.zeros(words, np.uint64)
+    bit[ve // WORD] = np.uint64(1) << np.uint64(ve % WORD)
+    return bit
 
 
 def _seen(view: CellView, interests: JoinInterests, table: int) -> SeenChanges:
@@ -86,16 +132,22 @@ def _united(parts: Sequence[Found], view: BatchView, words: int) -> Found:
     return Found(used, gathered(edges, place, len(used))[:-1])
 
 
-def _parts(edges: U64, partitions: int) -> Iterator[tuple[Bool, list[int]]]:
-    """Yield rows, and the virtual edges that get just these; edges: uint64[rows of all tables, words]."""
-    shared: dict[bytes, tuple[Bool, list[int]]] = {}
+def _parts(edges: U64, have: U64, partitions: int) -> Iterator[tuple[Bool, Bool, list[int]]]:
+    """Yield rows, which of them are only named, and the virtual edges that get just these.
+
+    edges, have: uint64[rows of all tables, words], who needs each row, and who has it.
+    """
+    shared: dict[bytes, tuple[Bool, Bool, list[int]]] = {}
+    some = bool(have.any())
     for ve in range(partitions):
         rows = (edges[:, ve // WORD] >> np.uint64(ve % WORD)) & np.uint64(1) != 0
         count = np.count_nonzero(rows)
+        if not count:
+            continue
         if count > MUCH * len(rows):
             rows = np.ones(len(rows), np.bool_)
-        if count:
-            shared.setdefault(np.packbits(rows).tobytes(), (rows, []))[1].append(ve)
+        named = rows & ((have[:, ve // WORD] >> np.uint64(ve % WORD)) & np.uint64(1) != 0) if some else rows & False
+        shared.setdefault(np.packbits([rows, named]).tobytes(), (rows, named, []))[2].append(ve)
     yield from shared.values()
 
 
@@ -202,16 +254,43 @@ def _sent(view: BatchView, name: str, versions: I64) -> SentColumn:
     return SentColumn(codes, known, strings=view.rows.strings_of(number).take(used))
 
 
-def _only(whole: Timeline, rows: Sequence[npt.NDArray[np.bool_]]) -> Timeline:
+def _only(whole: Timeline, rows: Sequence[Bool]) -> Timeline:
     """Return the timeline of the rows that are said of each table."""
     if all(each.all() for each in rows):
         return whole
-    taken = tuple(table.take(np.flatnonzero(each)) for table, each in zip(whole.rows, rows, strict=True))
-    start = np.cumsum([0, *(len(each) + 1 for each in rows)])  # behind each table's places that of none, -1
-    place = np.concatenate([np.append(np.where(each, np.cumsum(each) - 1, -1), -1) for each in rows])
+    order = [np.flatnonzero(each) for each in rows]
+    taken = tuple(table.take(mine) for table, mine in zip(whole.rows, order, strict=True))
+    return replace(_placed(whole, order), rows=taken)
+
+
+def named_timeline(whole: Timeline, rows: Sequence[Bool], named: Sequence[Bool]) -> Timeline:
+    """Return the same with some of the rows only named: behind the others, in the order of their stamps."""
+    if not any(each.any() for each in named):
+        return _only(whole, rows)
+    spelled = [np.flatnonzero(each & ~had) for each, had in zip(rows, named, strict=True)]
+    known = [_by_stamp(table, np.flatnonzero(had)) for table, had in zip(whole.rows, named, strict=True)]
+    placed = _placed(whole, [np.concatenate(pair) for pair in zip(spelled, known, strict=True)])
+    return replace(
+        placed,
+        rows=tuple(table.take(mine) for table, mine in zip(whole.rows, spelled, strict=True)),
+        named=tuple(table.named(mine) for table, mine in zip(whole.rows, known, strict=True)),
+    )
+
+
+def _by_stamp(table: SentRows, rows: I64) -> I64:
+    assert table.stamps is not None
+    return rows[np.lexsort((table.stamps.number[rows], table.stamps.batch[rows]))]
+
+
+def _placed(whole: Timeline, order: Sequence[I64]) -> Timeline:
+    """Return the changes of some rows, those at `order` of each table, which come to stand in this order."""
+    start = np.cumsum([0, *(len(table) + 1 for table in whole.rows)])  # behind each table's places that of none, -1
+    place = np.full(start[-1], -1)
+    for first, mine in zip(start[:-1].tolist(), order, strict=True):
+        place[first + mine] = np.arange(len(mine))
     last = start[1:] - 1
     before, after = (
         place[np.where(each < 0, last[whole.table], start[whole.table] + each)] for each in (whole.before, whole.after)
     )
     some = np.flatnonzero((before >= 0) | (after >= 0))
-    return replace(whole.only(some), rows=taken, before=before[some], after=after[some])
+    return replace(whole.only(some), before=before[some], after=after[some])

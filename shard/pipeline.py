@@ -25,6 +25,7 @@ from connectors.record import OutRecord, RawRecords
 from connectors.topics import Topics
 from operators.counters import ShardCounters
 from operators.packed import Header
+from operators.record_error import WINDOW_FORMAT
 from shard.bounds import Bounds, held, held_by_cell
 from shard.cell import CellState
 from shard.cell_answers import cell_snapshots
@@ -165,17 +166,22 @@ def process_cell(
     topics = {copy.relation.topic for copy in state.copies.values()}
     ordered = order(records, spec.topics.registrations, topics)
     registrations = ordered.addressed(cell.name)
+    bounds = spec.bounds
     if registrations is None and not ordered.rows:
-        return GroupResult(state.dump(), [])
+        return GroupResult(state.dump(bounds.window), [])
     state.begin()
+    window = state.window
+    window.begin(spec.epoch, batch, spec.partitions)
     asked = take_questions(state, spec.catalog, spec.epoch, registrations, spec.partitions, spec.bounds)
     state.arrange()
-    bounds = spec.bounds
+    window.tell({table: state.interests.told(table) for table in cell.tables})
     snapshots = cell_snapshots(state, spec.catalog, asked, bounds.batch_bytes, spec.digest_key, bounds.whole)
     told = advance(state, ordered, spec.several, spec.partitions)
-    encoder = Encoder(spec.topics.notifications, Header("changes", spec.epoch, cell.name, batch))
+    header = Header("changes", spec.epoch, cell.name, batch, window=window.window)
+    header.format = WINDOW_FORMAT if window.window else header.format
+    encoder = Encoder(spec.topics.notifications, header)
     out = list(encoder.encode(snapshots, timeline_chunks(told), state.hurt))
-    return GroupResult(state.dump(), [*out, report_cell(spec, batch, state)])
+    return GroupResult(state.dump(bounds.window), [*out, report_cell(spec, batch, state)])
 
 
 def apply(member: ShardState, resolved: Resolved) -> tuple[Outgoing | None, OutgoingImages | None, OutgoingBest | None]:
