@@ -38,6 +38,8 @@ from state.stabbed_edges import U64, WORD
 from state.stored_columns import Sections, narrow
 
 NO_BATCH = -1
+_COLUMNS, _NONE = ("batch", "number", "edges"), (NO_BATCH, -1, 0)
+"""Of each row, and what a row has that has no stamp."""
 _MAGIC, _VERSION = b"tw-windo", 1
 
 
@@ -128,12 +130,12 @@ class RowWindow:
         if mine is None or len(mine.batch) != rows:
             nothing = np.full(len(versions), NO_BATCH)
             return Known(nothing, nothing, np.zeros((len(versions), self._sets.shape[1]), np.uint64))
-        row = np.where(versions < rows, versions, -1)
-        batch, number, edges = (np.append(each, last)[row] for each, last in self._columns(mine))
-        young = (batch >= 0) & (self.batch - batch < self.window)
-        return Known(
-            np.where(young, batch, NO_BATCH), np.where(young, number, -1), self._sets[np.where(young, edges, 0)]
-        )
+        young = versions < rows
+        young[young] = mine.batch[versions[young]] > max(self.batch - self.window, NO_BATCH)
+        batch, number, edges = np.full(len(young), NO_BATCH), np.full(len(young), -1), np.zeros(len(young), np.int64)
+        for of_rows, of_versions in ((mine.batch, batch), (mine.number, number), (mine.edges, edges)):
+            of_versions[young] = of_rows[versions[young]]
+        return Known(batch, number, self._sets[edges])
 
     def spell(
         self, table: str, told: Sequence[str], versions: I64, rows: int, known: Known, got: U64, size: int
@@ -163,15 +165,20 @@ class RowWindow:
         mine = self._tables.get(table)
         if mine is None or not len(replay.before):
             return
-        version = seen.first_images(replay.current[replay.current >= 0])
+        new = len(replay.current) - replay.rows
+        other = np.flatnonzero(replay.current != np.arange(len(replay.current)))
+        image = seen.first_images(replay.current[other])
+        other, image = other[image != other], image[image != other]
         fresh, *told = mine.fresh or (np.zeros(0, np.int64),) * 4
-        place = np.where(version < replay.rows, version, -1)
-        among = np.where(version < replay.rows, -1, places_among(fresh, version))
-        batch, number, edges = (
-            np.where(among >= 0, np.append(new, last)[among], np.append(each, last)[place])
-            for (each, last), new in zip(self._columns(mine), told, strict=True)
-        )
-        self._tables[table] = _Table(mine.columns, batch, number, edges)
+        place = np.where(image >= replay.rows, places_among(fresh, image), -1)
+        alive = replay.current >= 0
+        whole = bool(alive.all())
+        for name, last, values in zip(_COLUMNS, _NONE, told, strict=True):
+            column = getattr(mine, name)
+            column = np.append(column, np.full(new, last)) if new else column
+            column[other] = np.append(values, last)[place]
+            setattr(mine, name, column if whole else column[alive])
+        mine.fresh = None
 
     def dump(self, bounds: WindowBounds) -> bytes:
         """Return all of it as bytes, the same for the same history; the next batch has the window of `bounds`."""
@@ -187,13 +194,12 @@ class RowWindow:
         )  # fmt: skip
         young = [each.batch >= oldest for each in tables.values()]
         edges = [np.where(there, each.edges, 0) for there, each in zip(young, tables.values(), strict=True)]
-        used, place = np.unique(np.concatenate([np.zeros(1, np.int64), *edges]), return_inverse=True)
-        ends = np.cumsum([1, *map(len, edges)])
+        number, used = _renumbered([np.zeros(1, np.int64), *edges], len(self._sets))
         sections: Sections = {"head": msgspec.msgpack.encode(head), "sets": self._sets[used]}
         for i, (there, each) in enumerate(zip(young, tables.values(), strict=True)):
             sections[f"{i}/age"] = narrow(np.where(there, self.batch - each.batch, -1))
             sections[f"{i}/number"] = narrow(np.where(there, each.number, -1))
-            sections[f"{i}/set"] = narrow(place[ends[i] : ends[i + 1]].astype(np.int64))
+            sections[f"{i}/set"] = narrow(number[edges[i]])
         return write_blob(_MAGIC, _VERSION, "", sections)
 
     @classmethod
@@ -219,11 +225,6 @@ class RowWindow:
             assert len({*stamps}) == len(stamps), (name, stamps)
             assert (each.batch <= self.batch).all() and not self._sets[0].any()
 
-    @staticmethod
-    def _columns(mine: _Table) -> list[tuple[I64, int]]:
-        """Return the columns of a table, and what each has where there is no stamp."""
-        return [(mine.batch, NO_BATCH), (mine.number, -1), (mine.edges, 0)]
-
     def _numbered(self, masks: U64) -> npt.NDArray[np.int64]:
         """Return the number of each set of virtual edges; new ones are entered."""
         if not len(masks):
@@ -235,6 +236,14 @@ class RowWindow:
         numbers |= {each.tobytes(): len(self._sets) + i for i, each in enumerate(fresh)}
         self._sets = np.concatenate([self._sets, np.array(fresh, np.uint64).reshape(-1, self._sets.shape[1])])
         return np.array([numbers[each.tobytes()] for each in distinct])[place]
+
+
+def _renumbered(columns: Sequence[I64], count: int) -> tuple[I64, I64]:
+    """Return what each number below `count` becomes where those of no column are left out, and which are left."""
+    there = np.zeros(count, np.bool_)
+    for column in columns:
+        there[column] = True
+    return np.cumsum(there) - 1, np.flatnonzero(there)
 
 
 def _distinct(masks: U64) -> tuple[U64, I64]:

@@ -138,17 +138,24 @@ def _parts(edges: U64, have: U64, partitions: int) -> Iterator[tuple[Bool, Bool,
     edges, have: uint64[rows of all tables, words], who needs each row, and who has it.
     """
     shared: dict[bytes, tuple[Bool, Bool, list[int]]] = {}
-    some = bool(have.any())
-    for ve in range(partitions):
-        rows = (edges[:, ve // WORD] >> np.uint64(ve % WORD)) & np.uint64(1) != 0
+    had = _bits(have, partitions)
+    for ve, rows in enumerate(_bits(edges, partitions)):
         count = np.count_nonzero(rows)
         if not count:
             continue
         if count > MUCH * len(rows):
             rows = np.ones(len(rows), np.bool_)
-        named = rows & ((have[:, ve // WORD] >> np.uint64(ve % WORD)) & np.uint64(1) != 0) if some else rows & False
-        shared.setdefault(np.packbits([rows, named]).tobytes(), (rows, named, []))[2].append(ve)
+        named = rows & had[ve]
+        name = np.packbits(rows).tobytes() + np.packbits(named).tobytes()
+        shared.setdefault(name, (rows, named, []))[2].append(ve)
     yield from shared.values()
+
+
+def _bits(masks: U64, partitions: int) -> Bool:
+    """Return bool[partitions, rows]: of each virtual edge which rows have its bit."""
+    octets = np.ascontiguousarray(masks.astype("<u8", copy=False)).view(np.uint8)
+    bits = np.unpackbits(octets, axis=1, count=partitions, bitorder="little")
+    return np.ascontiguousarray(bits.T).view(np.bool_)
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ QUESTIONS = [
 ]
 
 
-def drive(seed: int) -> tuple[Joined, bool]:
+def drive(seed: int, begins: bool = True) -> tuple[Joined, bool]:
     """Run a chain; return it, and whether a row that was named was not there."""
     choose = random.Random(seed)
     chain = Joined(Patience(0, 0), choose.choice([2, 3, 5]))
@@ -53,7 +53,7 @@ def drive(seed: int) -> tuple[Joined, bool]:
                 chain.lose_edge(number, choose.random() < 0.3)
         if choose.random() < 0.1:
             ask(chain, b"s%d" % (5 + step), choose)
-        if step == 6:
+        if begins and step == 6:
             chain.begin_epoch()
     chain.settle()
     chain.make_cells()
@@ -127,9 +127,12 @@ def test_the_window_is_used() -> None:
 
 
 def test_who_misses_a_row_asks_anew_and_tells_nothing_wrong() -> None:
-    """As an edge does whose state is of before there were windows: it does not know where to read again."""
+    """As an edge does whose state is of before there were windows: it does not know where to read again.
+
+    (What is lost just before an epoch ends cannot be judged.)
+    """
     with mock.patch.object(VirtualEdge, "window_offset", property(lambda _: None)):
-        runs = [drive(seed) for seed in range(8)]
+        runs = [drive(seed, begins=False) for seed in range(8)]
     assert any(missed for _, missed in runs)
     for chain, _ in runs:
         report = verify(chain.journal())
