@@ -54,8 +54,8 @@ def send(
     joins, found = _closures(view, interests, seen, partitions)
     told: list[tuple[Timeline, list[int]]] = []
     if joins:
-        whole = _Sending(view, interests, joins, [each.versions for each in found], seen).timeline(first_seq)
-        told = _told(whole, view, found, partitions, window if window is not None and window.window else None)
+        sending = _Sending(view, interests, joins, [each.versions for each in found], seen, first_seq)
+        told = _told(sending, found, partitions, window if window is not None and window.window else None)
     if window is not None:
         for table, of, changes in zip(view.tables, view.views, seen, strict=True):
             window.follow(table, of.replay, changes)
@@ -63,23 +63,25 @@ def send(
 
 
 def _told(
-    whole: Timeline, view: CellView, found: Sequence[Found], partitions: int, window: RowWindow | None
+    sending: _Sending, found: Sequence[Found], partitions: int, window: RowWindow | None
 ) -> list[tuple[Timeline, list[int]]]:
-    """Return what each virtual edge needs of `whole`; what it has in the window it is only named."""
+    """Return what each virtual edge needs of what is sent; what it has in the window it is only named."""
     edges = np.concatenate([each.edges for each in found])
     ends = np.cumsum([len(each) for each in found])[:-1]
     if window is None:
-        parts = _parts(edges, np.zeros_like(edges), partitions)
+        whole, parts = sending.timeline(), _parts(edges, np.zeros_like(edges), partitions)
         return [(_only(whole, np.split(rows, ends)), who) for rows, _, who in parts]
-    stored = [of.replay.rows for of in view.views]
+    stored = [of.replay.rows for of in sending.view.views]
     known = [
-        window.known(rows.table, each.versions, count)
-        for rows, each, count in zip(whole.rows, found, stored, strict=True)
+        window.known(table, each.versions, count)
+        for table, each, count in zip(sending.view.tables, found, stored, strict=True)
     ]
     shared = list(_parts(edges, np.concatenate([each.edges for each in known]), partitions))
-    got = np.zeros_like(edges)
-    for rows, _, who in shared:
+    got, spelled = np.zeros_like(edges), np.zeros(len(edges), np.bool_)
+    for rows, named, who in shared:
         got[rows] |= reduce(np.bitwise_or, (_bit(ve, edges.shape[1]) for ve in who))
+        spelled |= rows & ~named
+    whole = sending.timeline(np.split(spelled, ends))
     stamped = [
         _stamped(window, rows, each.versions, count, about, whose)
         for rows, each, count, about, whose in zip(whole.rows, found, stored, known, np.split(got, ends), strict=True)
@@ -167,18 +169,20 @@ class _Sending:
     joins: Sequence[Join]
     versions: Sequence[I64]
     seen: Sequence[SeenChanges]
+    first_seq: int
 
-    def timeline(self, first_seq: int) -> Timeline:
-        """Return the timeline of all of it."""
+    def timeline(self, spelled: Sequence[Bool] | None = None) -> Timeline:
+        """Return the timeline of all of it; of each table columns have the values of those rows that are `spelled`."""
         names = self._key_names()
         keys = self._keys(set(names.values()), names)
-        rows = tuple(self._rows(table, names, keys) for table in range(len(self.versions)))
+        some = spelled or [np.ones(len(versions), np.bool_) for versions in self.versions]
+        rows = tuple(self._rows(table, names, keys, some[table]) for table in range(len(self.versions)))
         parts = [self._changes(table) for table in range(len(self.versions))]
         number, table, before, after, cause = (np.concatenate(column) for column in zip(*parts, strict=True))
         order = np.argsort(number)
         causes, cause = self.view.causes, cause[order]
         return Timeline(
-            rows, number[order], table[order], before[order], after[order], cause, first_seq + number[order],
+            rows, number[order], table[order], before[order], after[order], cause, self.first_seq + number[order],
             causes.topics, causes.topic[cause].astype(np.int64), causes.partition[cause].astype(np.int64),
             causes.offset[cause],
         )  # fmt: skip
@@ -213,10 +217,10 @@ class _Sending:
         column = self._columns(key)[0]
         return column, column.view.replay.codes[column.number][self.versions[key[0]][agree]]
 
-    def _rows(self, table: int, names: Mapping[KeyName, _Key], keys: Mapping[_Key, I64]) -> SentRows:
+    def _rows(self, table: int, names: Mapping[KeyName, _Key], keys: Mapping[_Key, I64], spelled: Bool) -> SentRows:
         view, versions = self.view.views[table], self.versions[table]
         born, died = self.seen[table].lives.at(versions)
-        columns = {name: _sent(view, name, versions) for name in self.interests.told(self.view.tables[table])}
+        columns = {name: _sent(view, name, versions, spelled) for name in self.interests.told(self.view.tables[table])}
         mine = {name: keys[key] for name, key in names.items() if key[0] == table}
         return SentRows(self.view.tables[table], born.astype(np.int64), died.astype(np.int64), mine, columns)
 
@@ -249,10 +253,10 @@ def _compared(every: set[_Key], names: Mapping[KeyName, _Key]) -> list[list[_Key
     return list(groups.values())
 
 
-def _sent(view: BatchView, name: str, versions: I64) -> SentColumn:
-    """Return one column of versions."""
+def _sent(view: BatchView, name: str, versions: I64, spelled: Bool) -> SentColumn:
+    """Return one column of versions, with the values of those that are spelled out to somebody."""
     number = view.relation.index(name)
-    known = view.replay.valid[number][versions]
+    known = view.replay.valid[number][versions] & spelled
     codes = np.where(known, view.replay.codes[number][versions], 0)
     if view.relation.columns[number].type.coded:
         return SentColumn(codes, known)
