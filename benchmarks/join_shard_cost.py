@@ -9,7 +9,8 @@ numbers, all over them. Processor times, the least of several batches, in micros
 rows of a table have one key) and changes a batch:
 
 `join_shard_us`        from the replay to the records, written once for the edges that get the same, until the orderings
-                       that are kept take the batch over; with a window of `WINDOW` batches, and `alone` without one
+                       that are kept take the batch over; with a window of `WINDOW` batches, and
+                       `join_shard_alone_us` without one
 `join_shard_parts_us`  of that by steps
 `join_shard_rows`      rows that are sent or named, and `join_shard_bytes` bytes that they take, a change and virtual edge
 """
