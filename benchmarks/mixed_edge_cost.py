@@ -30,7 +30,8 @@ from operators.control import EpochBegins, Progress, RegisterAll, encode_control
 from overlay.process.jit_warmup import warm
 from overlay.process.lasting_objects import settle
 from overlay.process.owned_edges import OwnedEdges
-from shard.pipeline import GroupSpec, process_group
+from shard.group_spec import GroupSpec
+from shard.pipeline import process_group
 from shard.tables import warm as warm_tables
 
 ROWS, SUBSCRIPTIONS = 50_000, 100_000

@@ -101,6 +101,17 @@ class BatchApplier:
         for best in batch.best:
             self._best.check_told(best)
 
+    def check_known(self, batch: CommittedBatch) -> None:
+        """Raise MissingRowsError if `batch` names rows that are not here, and somebody hears of them.
+
+        Nobody does between a loss and the answer to what was registered after it: until then rows may be named that
+        were lost.
+        """
+        begin = {snapshot.header.shard for snapshot in batch.snapshots}
+        for cell, error in batch.unknown.items():
+            if cell in begin or self._joins.follows(cell):
+                raise error
+
     def _answer_looks(self, snapshots: Sequence[PackedSnapshot], at: Position) -> None:
         """End the looks that are answered: their rows hold before any change of the batch."""
         for snapshot in snapshots:

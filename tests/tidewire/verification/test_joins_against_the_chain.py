@@ -11,7 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from operators.row_window import WindowBounds
 from overlay.subscriptions.summaries import PATIENT, Patience
+from shard.bounds import Bounds
 from tests.effort import deep_examples
 from tests.tidewire.verification.test_against_the_chain import EDGES, Judged
 from tidewire.verification.records.journal import Journal
@@ -49,8 +51,8 @@ CONDITIONS = {
 class Joined(Judged):
     """Whose partitions have clocks that jump, and whose edges ask for cells."""
 
-    def __init__(self, patience: Patience = PATIENT) -> None:
-        super().__init__(EDGES, patience)
+    def __init__(self, patience: Patience = PATIENT, window: int = 0) -> None:
+        super().__init__(EDGES, patience, bounds=Bounds(window=WindowBounds(window)))
         self.lsn = 0
         self.rows: dict[int, dict[str, Any]] = {}
 
