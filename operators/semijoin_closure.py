@@ -51,6 +51,8 @@ def send(
     The views have the orderings that `JoinInterests.orderings` names. `window` has begun the batch, and follows it.
     """
     if not interests.joins():
+        if window is not None:
+            window.forget()
         return []
     seen = [_seen(view, interests, table) for table in range(len(view.tables))]
     joins, found = _closures(view, interests, seen, partitions)

@@ -132,6 +132,23 @@ def test_the_window_is_used():
     assert run(20) > 25
 
 
+def test_a_cell_whose_joins_nobody_follows_for_a_while_names_no_row_of_before():
+    for seed in range(12):
+        world = World(Random(seed))
+        world.stack.bounds = Bounds(window=WindowBounds(5, world.most))
+        for _ in range(3):
+            world.run()
+        while world.edges:
+            withdraw(world.rng, world.stack, world.twin, world.edges, {})
+        for _ in range(2):
+            parts = draw_parts(world.rng, world.catalog, world.twin.tables, 3, 1)
+            world.twin.publish(parts)
+            publish(world.stack, parts)
+        world.stack.run()
+        for _ in range(3):
+            world.run()
+
+
 def _too_long(self, table, versions, rows):
     self.window += 1
     try:
