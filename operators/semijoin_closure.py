@@ -45,6 +45,8 @@ def send(view: CellView, interests: JoinInterests, partitions: int, first_seq: i
     Change i of the batch has seq `first_seq` + i, whoever gets it: the next batch begins behind `len(view)`.
     The views have the orderings that `JoinInterests.orderings` names.
     """
+    if not interests.joins():
+        return []
     seen = [_seen(view, interests, table) for table in range(len(view.tables))]
     joins, found = _closures(view, interests, seen, partitions)
     if not joins:

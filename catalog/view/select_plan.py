@@ -282,7 +282,7 @@ def _distinct(needed: Sequence[Typed]) -> list[Typed]:
 
 def _aggregate(read: AggregateRead, name_of: Callable[[Typed], str]) -> Aggregate:
     column = None if read.argument is None else name_of(read.argument)
-    return Aggregate(read.kind.upper(), column, read.typed.type, None if read.by is None else name_of(read.by))
+    return Aggregate(read.kind, column, read.typed.type, None if read.by is None else name_of(read.by))
 
 
 def _column_node(place: Place) -> exp.Expr:

@@ -43,6 +43,7 @@ _SUMS = ("SUM", "AVG")
 _LAST = {"MIN": False, "MAX": True, "LATEST": True}
 _ONE_LIMB = 2**32
 _LIMB_BITS = 32
+_SHARES = (2**62, 2**30)
 _EXACT_DOUBLE = 2**53
 
 
@@ -214,7 +215,7 @@ def _sum(of: _Summed, limbs: I64, counts: I64, type_: ColumnType) -> RowValues:
         one = units_of_one(of.type)
         nearest = [double_of_units(one, total) for total in totals_of(limbs, of.lowest)]
         return RowValues.of_doubles(type_, np.array(nearest, np.float64), there)
-    totals = _totals(limbs) if type_.coded else np.array(totals_of(limbs, of.lowest), np.object_)
+    totals = _totals(limbs) if type_.coded or _fit(limbs) else np.array(totals_of(limbs, of.lowest), np.object_)
     return RowValues.of_units(type_, scaled(totals, type_.scale - of.type.scale), there)
 
 
@@ -227,6 +228,12 @@ def _average(of: _Summed, limbs: I64, counts: I64, type_: ColumnType) -> RowValu
     pairs = zip(totals_of(limbs, of.lowest), counts.tolist(), strict=True)
     means = [double_of_units(one, total, count) for total, count in pairs]
     return RowValues.of_doubles(type_, np.array(means, np.float64), there)
+
+
+def _fit(limbs: I64) -> bool:
+    """Whether totals surely fit into 64 bits: there are two limbs at most, each below its share of 2**63."""
+    pairs = zip(limbs, _SHARES, strict=False)
+    return len(limbs) <= len(_SHARES) and all(np.abs(limb).max(initial=0) < share for limb, share in pairs)
 
 
 def _totals(limbs: I64) -> I64:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from catalog.query.channel import channel_of
@@ -33,6 +35,12 @@ def test_a_shape_stands_while_its_relation_does_also_with_new_columns() -> None:
     assert entry.stands(Catalog(4, {"t": relation(3, "new")}))
     assert not entry.stands(Catalog(5, {})) and not entry.stands(Catalog(5, {"t": relation(5)}))
     assert (entry.shard, entry.topic_text) == ("t/0", '"topic"')
+
+
+def test_what_was_dropped_is_told_by_whether_a_topic_fed_it() -> None:
+    shape = Shape("t", (Output("min", "k"),), (), None)
+    assert ShapeTable().enter(shape, relation(3), [NUMBER]).dropped(Catalog()) == "table dropped"
+    assert ShapeTable().enter(shape, replace(relation(3), topic=""), [NUMBER]).dropped(Catalog()) == "view dropped"
 
 
 def test_shapes_are_found_by_their_channels_until_they_are_dropped() -> None:
