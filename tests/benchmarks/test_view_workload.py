@@ -14,9 +14,21 @@ from benchmarks.bench import QUICK, Bench
 from benchmarks.stock_workload import Audience
 from benchmarks.view_latency import ASK_BEST, ASK_SECTOR, Case
 from benchmarks.view_shard_cost import Engine, Wrapped
-from benchmarks.view_workload import CASES, LEVELS, ON_VIEW, SectorMarket, asked_of_view, asked_ranges, catalog_of
+from benchmarks.view_workload import (
+    BY_SECTOR,
+    CASES,
+    LEVELS,
+    ON_VIEW,
+    SECTOR,
+    STOCK,
+    SectorMarket,
+    asked_of_view,
+    asked_ranges,
+    catalog_of,
+)
 from catalog.query.compiler import Compiler
 from connectors.topics import Topics
+from tidewire.pure_pipeline import PurePipeline
 
 
 def test_one_publication_in_twenty_is_of_a_sector_and_all_fit_their_tables() -> None:
@@ -50,6 +62,31 @@ def test_questions_of_the_latency_are_accepted() -> None:
     asked = [case._asked("view-0", ASK_SECTOR.format(0, 3)), case._asked("view-first-2", ASK_BEST)]
     found = [compiler.compile(msgspec.json.decode(each.value or b"")["sql"]) for each in asked]
     assert [each.region.shape.relation for each in found] == ["by_sector", "best"]
+
+
+def test_those_of_a_view_hear_of_a_publication_in_the_batch_in_which_those_of_its_table_do() -> None:
+    pipeline = PurePipeline(virtual_edges=1)
+    pipeline.apply("; ".join((STOCK.format(topic="stock"), SECTOR.format(topic="sector"), BY_SECTOR)))
+    market = SectorMarket(pipeline.catalog.relations, 200)
+    published = [*market.load(), *market.changes(300)]
+    asked = {"subscriber-0": "SELECT SUM(price) FROM stock WHERE risk BETWEEN 0 AND 1000"}
+    asked |= {f"view-{i}": ASK_SECTOR.format(i, i) for i in range(market.sectors)}
+    for record in published[:204]:
+        pipeline.append(record.topic, record.key, record.value)
+    pipeline.settle()
+    for name, sql in asked.items():
+        pipeline.append(pipeline.topics.subscriptions, name.encode(), msgspec.json.encode({"sql": sql}))
+    pipeline.settle()
+    for start in range(204, len(published), 100):
+        for record in published[start : start + 100]:
+            pipeline.append(record.topic, record.key, record.value)
+        pipeline.settle()
+    heard: dict[str, dict[int, int]] = {"subscriber": {}, "view": {}}
+    for _, value in pipeline.logs[pipeline.topics.deliveries][0]:
+        told = msgspec.json.decode(value or b"")
+        if told["kind"] == "change" and told["at"]["topic"] == "stock":
+            heard[told["id"].partition("-")[0]][told["at"]["offset"]] = told["at"]["batch"]
+    assert heard["subscriber"] == heard["view"] and len(heard["view"]) == 285
 
 
 def test_subscriptions_on_views_hear_of_changes_in_the_measured_engine() -> None:
