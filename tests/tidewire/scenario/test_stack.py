@@ -23,7 +23,7 @@ from tidewire.scenario.stack import SharedStack, StackEngine, embedded_engines
 
 FILES = [
     Path(__file__).parents[2] / "scenarios" / name
-    for name in ("policies.jsonl", "filter_mixed.jsonl", "join_cells.jsonl")
+    for name in ("policies.jsonl", "filter_mixed.jsonl", "join_cells.jsonl", "view_flights.jsonl")
 ]
 ASKED = "SELECT MIN(y) FROM t"
 
