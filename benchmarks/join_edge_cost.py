@@ -6,7 +6,8 @@ A virtual edge has subscriptions to the join of R and S with a range over each. 
 changes, with all their partners, and does all that it does with it: reading, who is met, which rows came and went for
 whom, counts and digests, records. Half of the changes leave the range's value as it is, all change what is shown.
 `join_edge_us_100k`, `join_edge_us_1m`: microseconds a change, where a change meets about two of so many subscriptions
-and has five partners; `general`: the same the general way, which rebuilds the join. `join_deliveries_per_s`: deliveries
+and has five partners; `named`: the same where the edge has been sent all rows that were there, and is only named them;
+`window_bytes` of memory it keeps for a row then. `general`: the same the general way, which rebuilds the join. `join_deliveries_per_s`: deliveries
 a second where a change meets about twenty of 100,000. Data is synthetic and seeded; times are processor times, the
 least of several turns.
 """
@@ -16,6 +17,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from dataclasses import replace
 from typing import Any
 from unittest import mock
 
@@ -28,7 +30,8 @@ from operators.control import EpochBegins, Progress, RegisterAll, encode_control
 from operators.operator import Answers
 from operators.packed import Header, PackedRegistrations, is_packed, pack_snapshot, unpack
 from operators.reply import Rows
-from operators.timeline import SentColumn, SentRows, Timeline
+from operators.semijoin_closure import named_timeline
+from operators.timeline import SentColumn, SentRows, Stamps, Timeline
 from operators.wire.timeline import pack, split
 from overlay.index import join_index
 from overlay.machine.virtual_edge import VirtualEdge
@@ -113,10 +116,22 @@ def _texts(rows: I64) -> SentColumn:
     return SentColumn(np.arange(len(rows)), np.ones(len(rows), np.bool_), [f"row {row}" for row in rows.tolist()])
 
 
-def turn(edge: VirtualEdge, timeline: Timeline, batch: int) -> tuple[float, int]:
+def stamped(timeline: Timeline, batch: int, first: int) -> Timeline:
+    """Return what a cell with a window sends of a timeline, whose stored rows were sent with batch `first`."""
+    rows, named = [], []
+    for each in timeline.rows:
+        number = np.arange(len(each))
+        old = each.born == STORED
+        stamps = Stamps(np.where(old, first, batch), number)
+        rows.append(replace(each, stamps=stamps))
+        named.append(old if batch > first else old & False)
+    return named_timeline(replace(timeline, rows=tuple(rows)), [np.ones(len(each), np.bool_) for each in rows], named)
+
+
+def turn(edge: VirtualEdge, timeline: Timeline, batch: int, window: int = 0) -> tuple[float, int]:
     """Let an edge apply a timeline; return the seconds that it takes, and how many deliveries it makes."""
     parts, before = list(split(timeline)), edge.counters.deliveries
-    headers = [Header("rows", 0, CELL, batch, chunk=i, of=len(parts)) for i in range(len(parts))]
+    headers = [Header("rows", 0, CELL, batch, chunk=i, of=len(parts), window=window) for i in range(len(parts))]
     chunks = [pack(header, part) for header, part in zip(headers, parts, strict=True)]
     began = time.process_time()
     for i, chunk in enumerate(chunks):
@@ -131,7 +146,14 @@ def measured(size: int, met: float, partners: int = PARTNERS, turns: int = TURNS
     edge, timeline = subscribed(size, met, partners), replayed(partners)
     least, deliveries = min(turn(edge, timeline, batch) for batch in range(1, turns + 1))
     assert deliveries, "nobody was told anything"
+    first = turns + 1
+    turn(edge, stamped(timeline, first, first), first, 64)
+    again = range(first + 1, first + 1 + turns)
+    named, _ = min(turn(edge, stamped(timeline, batch, first), batch, 64) for batch in again)
+    kept = edge.window
     return {
+        "named": round(named / CHANGES * 1e6, 2),
+        "window_bytes": round(kept["bytes"] / kept["rows"]),
         "us": round(least / CHANGES * 1e6, 2),
         "deliveries": round(deliveries / CHANGES, 2),
         "us_a_delivery": round(least / deliveries * 1e6, 2),

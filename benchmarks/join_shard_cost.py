@@ -9,16 +9,17 @@ numbers, all over them. Processor times, the least of several batches, in micros
 rows of a table have one key) and changes a batch:
 
 `join_shard_us`        from the replay to the records, written once for the edges that get the same, until the orderings
-                       that are kept take the batch over
+                       that are kept take the batch over; with a window of `WINDOW` batches, and
+                       `join_shard_alone_us` without one
 `join_shard_parts_us`  of that by steps
-`join_shard_rows`      rows that are sent, and `join_shard_bytes` bytes that they take, a change and virtual edge
+`join_shard_rows`      rows that are sent or named, and `join_shard_bytes` bytes that they take, a change and virtual edge
 """
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,7 @@ from operators.batch_view import BatchView
 from operators.cell_view import CellView
 from operators.join_interest import JoinInterests
 from operators.packed import Header
+from operators.row_window import RowWindow, WindowBounds
 from operators.semijoin_closure import send
 from operators.timeline import Timeline
 from operators.wire.timeline import pack, split
@@ -49,6 +51,7 @@ RUNS = 7
 EDGES = 16
 REGIONS = 200
 TOP = 1_000_000
+WINDOW = 64
 SHARES = (0.7, 0.1, 0.1, 0.1)
 """Of changes: new values, another key, a new row, a delete."""
 _NAMES = ("id", "k", "a", "p", "note")
@@ -67,24 +70,32 @@ def measure(rows: int = ROWS, batches: tuple[int, ...] = BATCHES, runs: int = RU
 
 
 def _measured(rows: int, count: int, fan_out: int, runs: int) -> dict[str, Any]:
-    case = Case(rows, fan_out)
-    turns = [case.batch(count) for _ in range(runs + 1)][1:]
+    case, alone = Case(rows, fan_out, WINDOW), Case(rows, fan_out, 0)
+    both = [(case.batch(count), alone.batch(count)) for _ in range(runs + 1)][1:]
+    turns, without = zip(*both, strict=True)
     least = {step: min(turn[step] for turn in turns) / count * 1e6 for step in Case.STEPS}
-    whole = min(sum(turn[step] for step in Case.STEPS) for turn in turns) / count * 1e6
     return {
-        "join_shard_us": round(whole, 2),
+        "join_shard_us": round(_whole(turns, count), 2),
+        "join_shard_alone_us": round(_whole(without, count), 2),
         "join_shard_parts_us": {step: round(figure, 2) for step, figure in least.items()},
         "join_shard_rows": round(case.sent_rows / count, 2),
         "join_shard_bytes": round(case.sent_bytes / count, 1),
+        "join_shard_alone_bytes": round(alone.sent_bytes / count, 1),
     }
+
+
+def _whole(turns: Sequence[dict[str, float]], count: int) -> float:
+    return min(sum(turn[step] for step in Case.STEPS) for turn in turns) / count * 1e6
 
 
 class Case:
     """Two copies, and the interests of virtual edges; `sent_rows` and `sent_bytes` are an edge's of the last batch."""
 
-    STEPS = ("send", "write", "orderings")
+    STEPS = ("send", "write", "orderings", "window")
 
-    def __init__(self, rows: int, fan_out: int) -> None:
+    def __init__(self, rows: int, fan_out: int, window: int = 0) -> None:
+        self._bounds, self._batch = WindowBounds(window, 10**9), 0
+        self._window = RowWindow.load(RowWindow().dump(self._bounds))
         self._rng = np.random.default_rng(3)
         self._rows, self._keys, self._fresh = rows, max(rows // fan_out, 1), rows
         columns = tuple(Column(name, ColumnType(kind), name != "id") for name, kind in zip(_NAMES, _TYPES, strict=True))
@@ -117,19 +128,30 @@ class Case:
         places = [2 * np.arange(half) + i for i in range(2)]
         view = CellView.of(("r", "s"), views, batches, places)
         sent: list[tuple[Timeline, list[int]]] = []
-        seconds = {"send": _seconds(lambda: sent.extend(send(view, self._interests, EDGES, 0)))}
+        seconds = {"send": _seconds(lambda: sent.extend(self._send(view)))}
         seconds["write"] = _seconds(lambda: self._write(sent))
         seconds["orderings"] = _seconds(lambda: _take_over(view))
+        seconds["window"] = _seconds(self._reopen)
         for store, each in zip(self._stores, views, strict=True):
             store.commit(each.replay)
         return seconds
 
+    def _send(self, view: CellView) -> list[tuple[Timeline, list[int]]]:
+        self._batch += 1
+        self._window.begin(0, self._batch, EDGES)
+        self._window.tell({table: self._interests.told(table) for table in view.tables})
+        return send(view, self._interests, EDGES, 0, self._window)
+
+    def _reopen(self) -> None:
+        """Write what edges have, and read it as the next batch does."""
+        self._window = RowWindow.load(self._window.dump(self._bounds))
+
     def _write(self, sent: list[tuple[Timeline, list[int]]]) -> None:
-        header = Header("", 0, "cell/r+s/0", 1)
+        header = Header("", 0, "cell/r+s/0", self._batch, window=self._window.window)
         self.sent_rows = self.sent_bytes = 0
         for timeline, who in sent:
             size = sum(len(pack(header, part)) for part in split(timeline))
-            self.sent_rows += sum(map(len, timeline.rows)) * len(who) // EDGES
+            self.sent_rows += sum(map(len, timeline.rows + timeline.named)) * len(who) // EDGES
             self.sent_bytes += size * len(who) // EDGES
 
     def _changes(self, row: I64, kind: I64) -> ChangeBatch:

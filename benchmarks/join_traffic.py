@@ -8,12 +8,14 @@ R of 16,000 rows and S of 5,100 (Zipf 0.8 over the values), 100,000 subscription
 the virtual edges by chance; a row has 24 bytes of numbers and a text of 100. A batch has 1,000 new rows of R.
 
 Theirs is Ref-J+: an edge is sent each joined row of a new one that some subscription there asks for, spelled out. Ours
-is what the cell writes: rows, each once a batch. Both are records `rows` of one encoder, numbers and texts of the same
+is what the cell writes: rows, each once in `BATCHES` batches, the window, and then only named; beside it what it writes
+without a window, each row once a batch. Both are records `rows` of one encoder, numbers and texts of the same
 kinds, compressed alike.
 
-`join_bytes_over_ref_j_plus`  ours over theirs
-`join_bytes`                  of either, a change, to all virtual edges together; `plain`: theirs with nothing
-                              compressed, 248 bytes a joined row, as the paper counts
+`join_bytes_over_ref_j_plus`  ours over theirs, the mean of a whole window
+`join_bytes`                  of either, a change, to all virtual edges together; `alone`: ours without a window; `plain`:
+                              theirs with nothing compressed, 248 bytes a joined row, as the paper counts
+`join_window_state`           bytes a row of the cell's state that the window takes
 """
 
 from __future__ import annotations
@@ -33,8 +35,11 @@ from catalog.schema.ddl import apply_ddl
 from catalog.schema.join import Join
 from connectors.record import RawRecords
 from operators.packed import Header
+from operators.row_window import WindowBounds
 from operators.timeline import SentColumn, SentRows
 from operators.wire.sent_rows import pack_rows, row_sizes
+from shard.bounds import Bounds
+from shard.cell import CellState
 from shard.group_spec import GroupSpec
 from shard.pipeline import process_group
 from state.byte_runs import RECORD_BYTES, byte_runs
@@ -45,6 +50,7 @@ KEYS = 100
 R_ROWS, S_ROWS = 16_000, 5_100
 SUBSCRIPTIONS = 100_000
 EVENTS = 1_000
+BATCHES = 64
 EDGES = 16
 TEXT = 100
 ROW = 24 + TEXT
@@ -62,20 +68,24 @@ class Rows(NamedTuple):
     first: int = 0
 
 
-def measure(subscriptions: int = SUBSCRIPTIONS, events: int = EVENTS) -> dict[str, Any]:
-    """Return the ratio, and both sizes."""
+def measure(subscriptions: int = SUBSCRIPTIONS, events: int = EVENTS, batches: int = BATCHES) -> dict[str, Any]:
+    """Return the ratio, and all sizes."""
     workload = Workload(subscriptions)
     new = workload.drawn_r(events, R_ROWS)
-    ours = workload.sent(new)
+    more = [new, *(workload.drawn_r(events, R_ROWS + i * events) for i in range(1, batches))]
+    alone, _ = workload.sent([new], 0)
+    ours, stamps = workload.sent(more, batches)
+    ours /= batches
     edge, event, partner = workload.wanted(new)
     theirs = sum(
         packed_size(new, event[edge == number], workload.s, partner[edge == number]) for number in range(EDGES)
     )
     plain = len(edge) * 2 * ROW
-    sizes = {"ours": ours, "ref_j_plus": theirs, "plain": plain}
+    sizes = {"ours": ours, "alone": alone, "ref_j_plus": theirs, "plain": plain}
     return {
         "join_bytes_over_ref_j_plus": round(ours / theirs, 3),
         "join_bytes": {name: round(size / events) for name, size in sizes.items()},
+        "join_window_state": round(stamps, 1),
     }
 
 
@@ -100,17 +110,25 @@ class Workload:
         value = self._random.normal(self._mean[key], 8e3).astype(np.int64)
         return Rows(key, value, self._notes(count), first)
 
-    def sent(self, new: Rows) -> int:
-        """Return how many bytes the cell writes for a batch of new rows of r, to all virtual edges together."""
+    def sent(self, new: list[Rows], window: int) -> tuple[float, float]:
+        """Return how many bytes the cell writes for batches of new rows of r, to all virtual edges together.
+
+        And how many bytes of its state its window takes for each row.
+        """
         catalog = apply_ddl(Catalog(), f"{_DDL.format('r')}; {_DDL.format('s')}; CREATE JOIN r, s", 0)
-        spec = GroupSpec(0, _JOIN.cell, catalog, TOPICS, EDGES)
+        spec = GroupSpec(0, _JOIN.cell, catalog, TOPICS, EDGES, bounds=Bounds(window=WindowBounds(window, 10**9)))
         loaded = [published("r", self.drawn_r(R_ROWS)), published("s", self.s)]
         state = process_group(spec, 0, None, [self._registrations(spec, ve) for ve in range(EDGES)]).state
         state = process_group(spec, 1, state, loaded).state
-        out = process_group(spec, 2, state, [published("r", new)]).out
-        told = [record for record in out if record.topic == TOPICS.notifications]
-        assert told, "nobody is told anything"
-        return sum(len(record.value or b"") * (EDGES if record.partition is None else 1) for record in told)
+        sent = 0
+        for batch, rows in enumerate(new, 2):
+            state, out = (result := process_group(spec, batch, state, [published("r", rows)])).state, result.out
+            told = [record for record in out if record.topic == TOPICS.notifications]
+            assert told, "nobody is told anything"
+            sent += sum(len(record.value or b"") * (EDGES if record.partition is None else 1) for record in told)
+        assert spec.cell is not None
+        cell = CellState.open(spec.cell, catalog.relations, state)
+        return sent, len(cell.window.dump(spec.bounds.window)) / cell.rows
 
     def wanted(self, new: Rows) -> tuple[I64, I64, I64]:
         """Return the joined rows of each new one that somebody asks for: virtual edge, place of it, partner in s."""

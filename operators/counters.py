@@ -17,7 +17,8 @@ class Counters(msgspec.Struct):
     message once for every virtual edge that it went to, `spared` once for every listener that its boxes kept it from.
     `ignored_registrations` were passed over: of another epoch or table; or `unfit_registrations`, that no shard of the
     table can answer (`unfit_reasons` samples why); or `unreadable_registrations`, whose virtual edges are told.
-    `shipped` counts each version of a row that a cell sent, once for every virtual edge.
+    `shipped` counts each version of a row that a cell sent, once for every virtual edge; `named` those that an edge had
+    lately, and was only named.
     `unknown_members` samples names of a row's members that are no columns; `seen` counts the rows that had each column.
     """
 
@@ -38,6 +39,7 @@ class Counters(msgspec.Struct):
     unreadable_registrations: int = 0
     unfit_reasons: list[str] = []
     shipped: int = 0
+    named: int = 0
 
 
 class ShardCounters(Counters, tag="counters", tag_field="kind", kw_only=True):

@@ -8,6 +8,7 @@ A packed record is an Arrow IPC stream whose schema metadata holds a JSON header
     images    shard -> edge    wire/images.py
     best      shard -> edge    wire/best.py
     rows      cell  -> edge    wire/sent_rows.py
+    named     cell  -> edge    wire/sent_rows.py
     changes   cell  -> edge    wire/timeline.py
     snapshot  shard -> edge    wire/snapshot.py
     register  edge -> shard    wire/registrations.py
@@ -18,7 +19,8 @@ A packed record is an Arrow IPC stream whose schema metadata holds a JSON header
 batch, virtual edge).
 
 The header says its `format` (`operators/record_error.py`). All that is written is of format 2, but for what edges
-register for questions for rows (`operators/needed_format.py`), which is of format 3; format 1 is still read.
+register for questions for rows (`operators/needed_format.py`), which is of format 3, and for what a cell with a window
+sends (`operators/row_window.py`), which is of format 4; format 1 is still read.
 
 Every virtual edge that listens gets its own copy, so bytes are what counts: 17 a message of random price changes
 instead of 68. Cost: 0.15 us a message each way, plus 0.2 ms a record.
@@ -47,7 +49,7 @@ from operators.wire.registrations import (
     pack_registrations,
     read_registrations,
 )
-from operators.wire.sent_rows import PackedRows, read_rows
+from operators.wire.sent_rows import PackedNamed, PackedRows, read_named, read_rows
 from operators.wire.snapshot import BYTES_PER_ANSWER, PackedSnapshot, pack_snapshot, read_snapshot
 from operators.wire.summary import PackedSummary, pack_summary, read_summary
 from operators.wire.timeline import PackedChanges, read_changes
@@ -64,6 +66,7 @@ __all__ = [
     "PackedError",
     "PackedImages",
     "PackedMessages",
+    "PackedNamed",
     "PackedRegistrations",
     "PackedRows",
     "PackedSnapshot",
@@ -86,6 +89,7 @@ Packed = (
     | PackedImages
     | PackedBest
     | PackedRows
+    | PackedNamed
     | PackedChanges
     | PackedSnapshot
     | PackedRegistrations
@@ -98,6 +102,7 @@ _READERS: dict[str, _Reader] = {
     "images": read_images,
     "best": read_best,
     "rows": read_rows,
+    "named": read_named,
     "changes": read_changes,
     "snapshot": read_snapshot,
     "register": read_registrations,

@@ -15,7 +15,9 @@ FORMAT = 2
 """That of packed records, and of control records that name channels, where they need no newer one:"""
 ROWS_FORMAT = 3
 """That of what edges register for questions for rows (`operators/needed_format.py`)."""
-NEWEST_FORMAT = ROWS_FORMAT
+WINDOW_FORMAT = 4
+"""That of what a cell sends whose rows edges are to keep, or have (`operators/row_window.py`)."""
+NEWEST_FORMAT = WINDOW_FORMAT
 """The newest one that is read here, of whatever kind the record is; the next one gets the next number."""
 Number = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 """A number of 64 bits: JSON has larger ones, which nothing here counts up to."""
@@ -45,7 +47,7 @@ def newer_than_we(header: bytes, kinds: Container[str]) -> str:
     Cost: 0.3 us and the length of the JSON.
 
     >>> newer_than_we(b'{"kind":"epoch","format":99}', ("epoch",))
-    'format 99, expected at most 3'
+    'format 99, expected at most 4'
     """
     try:
         said = _SAID.decode(header)

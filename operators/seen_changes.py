@@ -37,6 +37,7 @@ class SeenChanges:
     after: I64
     lives: Lifetimes
     fresh: I64
+    _images: tuple[I64, I64]
 
     def __len__(self) -> int:
         return len(self.index)
@@ -47,9 +48,14 @@ class SeenChanges:
         before, after = replay.before, replay.after
         silent = _agree(replay, needed, before, after)
         index = np.flatnonzero((before != after) & ~silent)
-        found, left = _first_images(before[silent], after[silent], before[index]), after[index]
+        images = before[silent], after[silent]
+        found, left = _first_images(*images, before[index]), after[index]
         lives = Lifetimes.of(replay.rows, found, left, number[index].astype(np.int32))
-        return cls(index, found, left, lives, lives.versions[lives.versions >= replay.rows])
+        return cls(index, found, left, lives, lives.versions[lives.versions >= replay.rows], images)
+
+    def first_images(self, versions: I64) -> I64:
+        """Return of each version the first one that it is an image of, as far as needed columns show."""
+        return _first_images(*self._images, versions)
 
 
 def _agree(replay: Replay, needed: Sequence[int], before: I64, after: I64) -> Bool:

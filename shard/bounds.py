@@ -9,7 +9,7 @@ registrations come in another order, and none that was let in before may be turn
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from catalog.query.channel import Channel
 from catalog.query.shape import AnyShape
@@ -19,6 +19,7 @@ from operators.channel_binding import OrderingKey
 from operators.channel_kinds import bind
 from operators.join_walk import sought
 from operators.reply import Refused
+from operators.row_window import WindowBounds
 from shard.cell import CellState
 from shard.state import ShardState
 from state.rank_order import RankKey
@@ -36,6 +37,7 @@ class Bounds:
     """The most that subscriptions may make one shard hold.
 
     batch_bytes: about what it answers them in one batch, the others later. whole: what it tells of rows at once.
+    window: what edges keep of the rows that a cell sends.
     """
 
     channels: int = 1_000
@@ -43,6 +45,7 @@ class Bounds:
     state_bytes: int = 256_000_000
     batch_bytes: int = 64_000_000
     whole: AnswerQuota = QUOTA
+    window: WindowBounds = field(default_factory=WindowBounds)
 
 
 def held(state: ShardState, bounds: Bounds) -> dict[str, tuple[int, int]]:

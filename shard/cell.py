@@ -1,6 +1,6 @@
 """What a cell remembers between batches: a copy of each of its tables, and what virtual edges want of their joins.
 
-    head                                    birth of the cell, seq, counters, what is wanted
+    head                                    birth of the cell, seq, counters, what is wanted, and what edges have
     cell/filing+quote/0/filing   a copy     all that the table's own shards remember of it, but for who listens
     cell/filing+quote/0/quote    a copy     (shard/state.py): rows, deleted rows, repeats, partitions
 
@@ -23,27 +23,29 @@ from catalog.schema.relation import Relation
 from operators.channel_binding import KeptOrder
 from operators.counters import Counters
 from operators.join_interest import JoinInterests
+from operators.row_window import RowWindow, WindowBounds
 from shard.group import Group, StoredGroup
 from shard.state import ShardState
 
 _NONE_WANTED: Mapping[str, Set[KeptOrder]] = MappingProxyType({})
 
 
-class _Head(msgspec.Struct):
+class _Head(msgspec.Struct, omit_defaults=True):
     """What a cell keeps beside its copies."""
 
     born: int
     seq: int
     counters: Counters
     interests: bytes
+    window: bytes = b""
 
 
 class CellState:
     """The state of a cell, opened for one batch or several.
 
-    `copies` are by table, in the order of `cell.tables`; `interests` what each virtual edge wants of each join; `seq`
-    is the number of the last change that was told. `hurt` is not kept: the virtual edges of which a record could not be
-    read in this batch.
+    `copies` are by table, in the order of `cell.tables`; `interests` what each virtual edge wants of each join;
+    `window` which rows it has of those that were sent; `seq` is the number of the last change that was told. `hurt` is
+    not kept: the virtual edges of which a record could not be read in this batch.
     Cost: `open` and `dump` are O(bytes of the state).
     """
 
@@ -52,6 +54,7 @@ class CellState:
         self.copies = {table: copies[table] for table in cell.tables}
         self.group = group or Group(cell.name, self.copies.values())
         self.interests = JoinInterests()
+        self.window = RowWindow()
         self.seq = -1
         self.counters = Counters()
         self.hurt: set[int] = set()
@@ -110,15 +113,17 @@ class CellState:
         for table, copy in self.copies.items():
             copy.table.order_by(self.interests.orderings(table, copy.relation) | wanted.get(copy.shard, set()))
 
-    def dump(self) -> bytes:
-        """Return all of it as bytes, the same for the same history."""
-        head = _Head(self.cell.born, self.seq, self.counters, self.interests.dump())
+    def dump(self, window: WindowBounds | None = None) -> bytes:
+        """Return all of it as bytes, the same for the same history; `window` holds from the next batch on."""
+        stamps = self.window.dump(window or WindowBounds(self.window.window, self.window.most))
+        head = _Head(self.cell.born, self.seq, self.counters, self.interests.dump(), stamps)
         return self.group.dump(msgspec.msgpack.encode(head))
 
     def _remember(self, head: _Head) -> None:
         self.seq = head.seq
         self.counters = head.counters
         self.interests = JoinInterests.load(head.interests)
+        self.window = RowWindow.load(head.window)
 
 
 def _of_birth(cell: Cell, data: bytes | None) -> StoredGroup:

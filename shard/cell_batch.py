@@ -69,12 +69,13 @@ def advance(
 
 def _tell(cell: CellState, view: CellView, partitions: int) -> Told:
     """Return what is sent, and count it."""
-    told = send(view, cell.interests, partitions, cell.seq + 1)
+    told = send(view, cell.interests, partitions, cell.seq + 1, cell.window)
     cell.seq += len(view)
     counters, sent = cell.counters, set[int]()
     for timeline, edges in told:
         counters.routed += len(timeline) * len(edges)
         counters.shipped += sum(map(len, timeline.rows)) * len(edges)
+        counters.named += sum(map(len, timeline.named)) * len(edges)
         sent.update(timeline.number.tolist())
     counters.messages += len(view)
     counters.suppressed += len(view) - len(sent)

@@ -3,7 +3,7 @@
 As `shard/register.py` does for a table: before the batch's rows, each registration with one answer, be it that it is
 refused. What is asked of a join is always a filter of its rows, and a region widens what the edge wants of each table.
 A summary is passed over: it says of joins no more than has been registered, and an edge that is sent more than it wants
-drops it.
+drops it. A virtual edge that has lost what it was sent says so with what it registers (`operators/row_window.py`).
 """
 
 from __future__ import annotations
@@ -46,6 +46,11 @@ class _Interests(Receiver):
         self._catalog = catalog
         self._bounds = bounds
         self._fits: dict[str, RegionFit] = {}
+
+    def _register(self, record: PackedRegistrations) -> None:
+        if record.header.anew and 0 <= record.header.ve < self.partitions:
+            self._cell.window.anew(record.header.ve)
+        super()._register(record)
 
     def _listen(self, ve: int, record: PackedRegistrations, asked: Questions) -> None:
         by_join: dict[str, list[int]] = {}

@@ -23,6 +23,7 @@ from catalog.schema.cell import Cell
 from connectors.record import OutRecord, RawRecords
 from operators.counters import ShardCounters
 from operators.packed import Header
+from operators.record_error import WINDOW_FORMAT
 from shard.bounds import held_by_cell
 from shard.cell import CellState
 from shard.cell_answers import cell_snapshots
@@ -100,20 +101,24 @@ def process_cell(
     topics = {copy.relation.topic for copy in state.copies.values()}
     ordered = order(records, spec.topics.registrations, topics)
     if not ordered.named and not ordered.rows:
-        return GroupResult(state.dump(), [])
+        return GroupResult(state.dump(spec.bounds.window), [])
     state.begin()
+    bounds, window = spec.bounds, state.window
+    window.begin(spec.epoch, batch, spec.partitions)
     views = ViewBatch(spec, batch, stages, state.group, state.orderings)
     views.prepare(ordered)
-    asked = take_questions(state, spec.catalog, spec.epoch, ordered.addressed(cell.name), spec.partitions, spec.bounds)
+    asked = take_questions(state, spec.catalog, spec.epoch, ordered.addressed(cell.name), spec.partitions, bounds)
     views.register(ordered)
     state.arrange(views.wanted)
-    bounds = spec.bounds
+    window.tell({table: state.interests.told(table) for table in cell.tables})
     snapshots = cell_snapshots(state, spec.catalog, asked, bounds.batch_bytes, spec.digest_key, bounds.whole)
     told = advance(state, ordered, spec.several, spec.partitions, views.advance)
-    encoder = Encoder(spec.topics.notifications, Header("changes", spec.epoch, cell.name, batch))
+    header = Header("changes", spec.epoch, cell.name, batch, window=window.window)
+    header.format = WINDOW_FORMAT if window.window else header.format
+    encoder = Encoder(spec.topics.notifications, header)
     out = list(encoder.encode(snapshots, timeline_chunks(told), state.hurt))
     out.append(report_cell(spec, batch, state))
-    return GroupResult(state.dump(), [*out, *views.records(bool(ordered.rows))])
+    return GroupResult(state.dump(bounds.window), [*out, *views.records(bool(ordered.rows))])
 
 
 def report_cell(spec: GroupSpec, batch: int, state: CellState) -> OutRecord:

@@ -26,6 +26,8 @@ from shard.moved import Moved
 from shard.state import ShardState
 
 _PLAN_BYTES = 16
+_MADE = 1
+"""How operators make rows and their keys; raised where one makes them otherwise, lest those of before are kept."""
 _NO_CAUSE = np.zeros(0, np.int32)
 Orderings = Callable[[str], Set[KeptOrder]]
 """Returns what a member keeps for others than views."""
@@ -48,6 +50,7 @@ class Views:
         self._others = others
         self._needed: set[str] = set()
         self._operators: dict[str, ViewOperator] = {}
+        self._plans = _plans(stages)
         self.wanted: Mapping[str, Set[KeptOrder]] = {}
         self.changed: set[str] = set()
         """The stages that got or lost their rows in the batch."""
@@ -56,7 +59,7 @@ class Views:
         """Begin the batch of each stage that is needed, `asked` ones (keys of registrations) too, and fill it."""
         for stage in self.stages:
             member = self._group[stage.member]
-            if member.filled and member.plan != _plan(stage):
+            if member.filled and member.plan != self._plans[stage.member]:
                 member.empty()
         self._need(asked)
         for stage in self._running():
@@ -64,7 +67,7 @@ class Views:
             member.begin()
             if not member.filled:
                 inputs = [self._still(name) for name in stage.inputs]
-                member.fill(self._operator(stage).rows(inputs), _plan(stage))
+                member.fill(self._operator(stage).rows(inputs), self._plans[stage.member])
                 self.changed.add(stage.member)
 
     def settle(self) -> None:
@@ -141,7 +144,12 @@ class Views:
         return Input(self._group[name].table.still(), _NO_CAUSE)
 
 
-def _plan(stage: PlacedStage) -> bytes:
-    """Return what tells rows that were made otherwise: a digest of the operator and of what it reads."""
-    read = [(relation.name, relation.born) for relation in stage.relations]
-    return blake2b(repr((stage.stage.operator, read)).encode(), digest_size=_PLAN_BYTES).digest()
+def _plans(stages: Sequence[PlacedStage]) -> dict[str, bytes]:
+    """Return by stage what tells rows that were made otherwise: a digest of the operator and of all that it reads."""
+    plans: dict[str, bytes] = {}
+    for stage in stages:
+        reads = zip(stage.inputs, stage.relations, strict=True)
+        read = [plans.get(name, (relation.name, relation.born)) for name, relation in reads]
+        said = repr((_MADE, stage.stage.operator, read)).encode()
+        plans[stage.member] = blake2b(said, digest_size=_PLAN_BYTES).digest()
+    return plans

@@ -22,7 +22,7 @@ from state.errors import TidewireError, UserError
 COMMANDS = {
     "up": "Run broker, engine and edges on this machine until Ctrl-C.",
     "doctor": "Check beforehand what `up` needs, and fetch the jars.",
-    "demo": "See it at work on real data.",
+    "demo": "See it at work, and every delivery verified.",
     "apply": "Declare tables (and drop them) while everything runs.",
     "publish": "Publish rows of a table.",
     "subscribe": "Register a standing question, and follow its answer.",

@@ -194,6 +194,9 @@ class PurePipeline:
         edge = self._edge(number)
         self._fed[self.topics.notifications, number] = self._committed.get(number, 0)
         edge.restore(value for _, value in self.logs[self.topics.edge_state][number] if value is not None)
+        log, fed = self.logs[self.topics.notifications][number], self._fed[self.topics.notifications, number]
+        for offset in range(fed if edge.window_offset is None else edge.window_offset, fed):
+            edge.collect(offset, log[offset][1])
         self.edges[number] = edge
 
     def _edge(self, number: int) -> VirtualEdge:

@@ -11,6 +11,7 @@ from connectors.json.reader import read_document
 from connectors.kafka.record import KafkaRecord
 from operators.packed import (
     PackedChanges,
+    PackedNamed,
     PackedRegistrations,
     PackedRows,
     PackedSnapshot,
@@ -72,7 +73,7 @@ def _packed(data: bytes) -> dict[str, Any]:
         entries = len(packed.versions)
     elif isinstance(packed, PackedSummary):
         entries = len(packed.boxes)
-    elif isinstance(packed, PackedRows | PackedChanges):
+    elif isinstance(packed, PackedRows | PackedNamed | PackedChanges):
         entries = len(packed)
     else:
         entries = len(packed.seq)

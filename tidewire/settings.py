@@ -83,6 +83,8 @@ class Settings(BaseSettings):
     shard_state_mb: int = Field(ge=1, le=2_000, description="a whole number of megabytes from 1 to 2000")
     joins_on_demand: bool = Field(description="true or false")
     cell_seconds: float = Field(ge=0, le=3_600, description="seconds, from 0 to 3600")
+    join_window: int = Field(ge=0, le=1_000, description="a whole number of batches from 0 to 1000; 0: none")
+    join_window_mb: int = Field(ge=1, le=10_000, description="a whole number of megabytes from 1 to 10000")
     answer_rows: int = Field(ge=1, le=1_000_000, description="a whole number from 1 to 1000000")
     answer_bytes: int = Field(ge=1_000, le=256_000_000, description="a whole number from 1000 to 256000000")
     log_seconds: int = Field(ge=0, le=3600, description="a whole number of seconds up to 3600; 0 keeps no log")
@@ -200,12 +202,15 @@ class Settings(BaseSettings):
 
     @property
     def bounds(self) -> Bounds:
-        """The most that subscriptions may make one shard hold, and what it tells of rows at once."""
+        """The most that subscriptions may make one shard hold, what it tells of rows at once, and what edges keep."""
         from operators.answer_quota import AnswerQuota
+        from operators.row_window import WindowBounds
         from shard.bounds import Bounds  # with numpy, which most commands do without
 
         whole = AnswerQuota(self.answer_rows, self.answer_bytes)
-        return Bounds(self.shard_channels, self.shard_orderings, self.shard_state_mb * 1_000_000, whole=whole)
+        window = WindowBounds(self.join_window, self.join_window_mb * 1_000_000)
+        state = self.shard_state_mb * 1_000_000
+        return Bounds(self.shard_channels, self.shard_orderings, state, whole=whole, window=window)
 
     @property
     def checkpoint_location(self) -> str:

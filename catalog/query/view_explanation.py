@@ -51,7 +51,7 @@ def made_of(operator: Operator) -> str:
             return f"{_number(len(operator.where), 'condition')} on rows of {operator.input}"
         case GroupBy():
             by = f" by {', '.join(operator.by)}" if operator.by else ", all rows one"
-            kinds = [f"{each.kind.upper()} of {each.column or '*'}" for each in operator.aggregates]
+            kinds = [f"{each.kind} of {each.column or '*'}" for each in operator.aggregates]
             return "; ".join([f"groups of {operator.input}{by}", *kinds])
         case TopK():
             by = f" of each {', '.join(operator.by)}" if operator.by else ""

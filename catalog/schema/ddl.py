@@ -76,39 +76,66 @@ def _folded(catalog: Catalog, source: StatementText, version: int, new: bool) ->
     statements = list(parts_of(source))
     if not statements:
         raise source.refusal("syntax", "the text holds no statement", hint=SUPPORTED)
-    relations = {**catalog.relations, **catalog.aside}
-    cells, views = Cells.of(catalog), Views.of(catalog)
+    folding = _Folding(catalog, source, version, new)
     for statement in statements:
+        folding.apply(statement)
+    return folding.catalog()
+
+
+class _Folding:
+    """A catalog to which the statements of one text are applied, one after the other."""
+
+    def __init__(self, catalog: Catalog, source: StatementText, version: int, new: bool) -> None:
+        self._relations = {**catalog.relations, **catalog.aside}
+        self._cells, self._views = Cells.of(catalog), Views.of(catalog)
+        self._prefix, self._source = catalog.prefix, source
+        self._version, self._new = version, new
+
+    def apply(self, statement: exp.Expr | CellStatement) -> None:
+        """Do what a statement says. Raises CatalogError."""
         if isinstance(statement, CellStatement):
-            views.check_cell(statement, source)
-            cells.apply(statement, _parted(relations, catalog.prefix)[0], source, version, new)
+            self._views.check_cell(statement, self._source)
+            self._serve(statement)
         elif isinstance(statement, exp.Create) and statement.kind == "TABLE":
-            declaration = read_table(statement, source, version)
-            if new:
-                _refuse_internal_topic(declaration, source, catalog.prefix)
-                _refuse_kept_name(declaration, relations, source)
-            _refuse_name_of_view(declaration, views.made, source)
-            if _create(relations, declaration, bool(statement.args.get("exists")), source):
-                if new:
-                    _check_readable(declaration, source)
-                table = relations[declaration.relation.name]
-                views.grown(table, _parted(relations, catalog.prefix)[0], version)
+            self._create_table(statement)
         elif isinstance(statement, exp.Drop) and statement.kind == "TABLE":
-            for name in _drop(relations, views, statement, source):
-                cells.forget(name)
+            for name in _drop(self._relations, self._views, statement, self._source):
+                self._cells.forget(name)
         elif isinstance(statement, exp.Create) and is_view(statement):
-            readable = _parted(relations, catalog.prefix)[0]
-            view = views.create(statement, readable, source, version)
-            if view is not None and len(view.tables) > 1:
-                cells.apply(_cell_of(view, source.span(statement.this)), readable, source, version, new)
+            view = self._views.create(statement, self._readable(), self._source, self._version)
+            if view is not None and view.cell:
+                self._serve(_cell_of(view, self._source.span(statement.this)))
         elif isinstance(statement, exp.Drop) and is_view(statement):
-            views.drop(statement, relations, source)
+            self._views.drop(statement, self._relations, self._source)
         else:
-            place = source.first_token(statement)
-            raise source.refusal("unsupported", "this statement is not part of a catalog", place, SUPPORTED)
-    free, aside = map(MappingProxyType, _parted(relations, catalog.prefix))
-    made, refused = MappingProxyType(cells.made), MappingProxyType(cells.refused)
-    return Catalog(version, free, catalog.prefix, aside, made, refused, MappingProxyType(views.made))
+            place = self._source.first_token(statement)
+            raise self._source.refusal("unsupported", "this statement is not part of a catalog", place, SUPPORTED)
+
+    def catalog(self) -> Catalog:
+        """Return the catalog as it is now."""
+        free, aside = map(MappingProxyType, _parted(self._relations, self._prefix))
+        cells, unserved = MappingProxyType(self._cells.made), MappingProxyType(self._cells.refused)
+        return Catalog(self._version, free, self._prefix, aside, cells, unserved, MappingProxyType(self._views.made))
+
+    def _readable(self) -> dict[str, Relation]:
+        return _parted(self._relations, self._prefix)[0]
+
+    def _serve(self, statement: CellStatement) -> None:
+        self._cells.apply(statement, self._readable(), self._source, self._version, self._new)
+
+    def _create_table(self, statement: exp.Create) -> None:
+        declaration = read_table(statement, self._source, self._version)
+        name = declaration.relation.name
+        if self._new:
+            _refuse_internal_topic(declaration, self._source, self._prefix)
+            _refuse_kept_name(declaration, self._relations, self._source)
+        _refuse_name_of_view(declaration, self._views.made, self._source)
+        before = self._relations.get(name)
+        entered = _create(self._relations, declaration, bool(statement.args.get("exists")), self._source)
+        if entered and self._new:
+            _check_readable(declaration, self._source)
+        if before is not None and before != self._relations[name]:
+            self._views.grown(self._relations[name], self._readable(), self._version)
 
 
 def _parted(relations: Mapping[str, Relation], prefix: str) -> tuple[dict[str, Relation], dict[str, Relation]]:

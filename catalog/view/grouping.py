@@ -22,7 +22,7 @@ from catalog.view.refusals import Refusals
 from catalog.view.typed import Typed
 
 _KINDS: dict[type[exp.Expr], str] = {
-    exp.Count: "count", exp.Sum: "sum", exp.Avg: "avg", exp.Min: "min", exp.Max: "max", exp.ArgMax: "latest"
+    exp.Count: "COUNT", exp.Sum: "SUM", exp.Avg: "AVG", exp.Min: "MIN", exp.Max: "MAX", exp.ArgMax: "LATEST"
 }  # fmt: skip
 _FLOATS = (Kind.REAL, Kind.DOUBLE)
 _DOUBLE = ColumnType(Kind.DOUBLE)
@@ -41,7 +41,7 @@ class AggregateRead:
 def aggregate_kind(node: exp.Expr) -> str | None:
     """Return which aggregate a node is, None if it is none."""
     if isinstance(node, exp.Anonymous) and node.name.upper() == "LATEST":
-        return "latest"
+        return "LATEST"
     return _KINDS.get(type(node))
 
 
@@ -87,25 +87,25 @@ class Grouping:
     def _aggregate(self, kind: str, node: exp.Expr) -> Typed:
         argument, by = self._arguments(kind, node)
         inner = "*" if argument is None else argument.sql if by is None else f"{argument.sql}, {by.sql}"
-        sql = f"{kind.upper()}({inner})"
+        sql = f"{kind}({inner})"
         found = self.aggregates.get(sql)
         if found is None:
             type_, bound = self._type(kind, argument, node)
-            nullable = kind == "latest" or not self.groups or (argument is not None and argument.nullable)
-            typed = column_of(sql, type_, sql, nullable and kind != "count", bound, node)
+            nullable = kind == "LATEST" or not self.groups or (argument is not None and argument.nullable)
+            typed = column_of(sql, type_, sql, nullable and kind != "COUNT", bound, node)
             found = self.aggregates[sql] = AggregateRead(kind, argument, by, typed)
         return found.typed
 
     def _arguments(self, kind: str, node: exp.Expr) -> tuple[Typed | None, Typed | None]:
-        if kind == "latest":
+        if kind == "LATEST":
             return self._latest(node)
         self.refuse.extras(node, ("this", "big_int"))
         inner = None if node.this is None else node.this.unnest()
-        if isinstance(inner, exp.Star) and kind == "count" and not any(inner.args.values()):
+        if isinstance(inner, exp.Star) and kind == "COUNT" and not any(inner.args.values()):
             return None, None
         if inner is None or isinstance(inner, exp.Star):
-            what = f"{kind.upper()} of {'nothing' if inner is None else '*'}"
-            raise self.refuse.unsupported(what, node, f"Write {kind.upper()}(column)." if inner else None)
+            what = f"{kind} of {'nothing' if inner is None else '*'}"
+            raise self.refuse.unsupported(what, node, f"Write {kind}(column)." if inner else None)
         return self._argument(inner), None
 
     def _latest(self, node: exp.Expr) -> tuple[Typed, Typed]:
@@ -126,16 +126,16 @@ class Grouping:
 
     def _type(self, kind: str, argument: Typed | None, node: exp.Expr) -> tuple[ColumnType, Bound | None]:
         """Return the type and bound of an aggregate. Raises the text's error: `unsupported_type`, `unsupported`."""
-        if kind == "count":
+        if kind == "COUNT":
             return type_of(COUNTED), COUNTED
         assert argument is not None, "only COUNT takes *"
-        if kind in ("min", "max", "latest"):
+        if kind in ("MIN", "MAX", "LATEST"):
             return argument.type, argument.bound
         if argument.bound is None and argument.type.kind not in _FLOATS:
-            what = f"`{argument.sql[:60]}` is {argument.type}, and {kind.upper()} of it is not supported"
+            what = f"`{argument.sql[:60]}` is {argument.type}, and {kind} of it is not supported"
             hint = "SUM and AVG take numbers; COUNT, MIN, MAX and LATEST take every type."
             raise self.refuse.refusal("unsupported_type", what, argument.node, hint)
-        if kind == "avg" or argument.bound is None:
+        if kind == "AVG" or argument.bound is None:
             return _DOUBLE, None
         summed = argument.bound.summed()
         try:

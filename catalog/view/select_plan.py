@@ -111,7 +111,8 @@ class SelectReader:
         having = self._conditions(grouping, tree.args.get("having")) if grouping else []
         conditions = where
         if grouping is not None:
-            relation = self._grouped(relation, where, grouping, items)
+            key = [rows.typed(place, _column_node(place)) for place in scope.all() if place.stage in relation.key]
+            relation = self._grouped(relation, where, grouping, items, key)
             conditions = having
         if top is not None:
             top.check_ties(relation, {} if grouping else {place.stage: place.sql for place in scope.all()})
@@ -220,12 +221,19 @@ class SelectReader:
         return name
 
     def _grouped(
-        self, relation: Relation, where: Sequence[Read], grouping: Grouping, items: Sequence[Item]
+        self,
+        relation: Relation,
+        where: Sequence[Read],
+        grouping: Grouping,
+        items: Sequence[Item],
+        key: Sequence[Typed],
     ) -> Relation:
-        """Add the stages of WHERE and GROUP BY."""
+        """Add the stages of WHERE and GROUP BY. LATEST needs the `key` of the rows, for those of the same time."""
         aggregates = list(grouping.aggregates.values())
         groups = _in_order(grouping.groups, items)
-        needed = _distinct([*groups, *(each for a in aggregates for each in (a.argument, a.by) if each is not None)])
+        wanted = [each for a in aggregates for each in (a.argument, a.by) if each is not None]
+        wanted += key if any(a.by is not None for a in aggregates) else ()
+        needed = _distinct([*groups, *wanted])
         source, name_of = self._computed(relation, needed, where)
         by = [(name_of(group), group.sql) for group in groups]
         made = [(a.typed.sql, _aggregate(a, name_of), a.typed.nullable) for a in aggregates]
@@ -274,7 +282,7 @@ def _distinct(needed: Sequence[Typed]) -> list[Typed]:
 
 def _aggregate(read: AggregateRead, name_of: Callable[[Typed], str]) -> Aggregate:
     column = None if read.argument is None else name_of(read.argument)
-    return Aggregate(read.kind.upper(), column, read.typed.type, None if read.by is None else name_of(read.by))
+    return Aggregate(read.kind, column, read.typed.type, None if read.by is None else name_of(read.by))
 
 
 def _column_node(place: Place) -> exp.Expr:

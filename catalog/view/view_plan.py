@@ -16,7 +16,7 @@ from sqlglot import exp
 
 from catalog.schema.join import MOST_TABLES
 from catalog.schema.relation import Relation
-from catalog.schema.view import ColumnOf, View
+from catalog.schema.view import ColumnOf, Stage, View
 from catalog.sql.errors import suggestion
 from catalog.view.buckets import in_buckets
 from catalog.view.column_bounds import ColumnBounds
@@ -160,9 +160,13 @@ def planned_again(view: View, again: View) -> View:
     stages = []
     for i, stage in enumerate(again.stages):
         old = view.stages[i] if i < len(view.stages) else None
-        last = i == len(again.stages) - 1
-        aged = replace(stage.relation, born=view.born)
-        same = old is not None and old.relation == replace(aged, born=old.relation.born)
-        born = view.born if last else old.relation.born if same and old is not None else again.born
-        stages.append(replace(stage, relation=replace(stage.relation, born=born)))
+        kept = None if old is None else _born(stage, old.relation.born)
+        if i == len(again.stages) - 1:
+            stages.append(_born(stage, view.born))
+        else:
+            stages.append(kept if kept is not None and kept == old else _born(stage, again.born))
     return replace(view, stages=tuple(stages))
+
+
+def _born(stage: Stage, born: int) -> Stage:
+    return replace(stage, relation=replace(stage.relation, born=born))

@@ -51,6 +51,11 @@ class Reader:
         """
         return self._read({(topic, partition): start}, {(topic, partition): stop})
 
+    def read_ranges(self, topic: str, ranges: Mapping[int, tuple[int, int]]) -> Iterator[KafkaRecord]:
+        """Yield the records of a range of each partition, as `read_range` does; partitions interleave."""
+        starts, stops = ({number: pair[i] for number, pair in ranges.items()} for i in (0, 1))
+        return self._read(_places(topic, starts), _places(topic, stops))
+
     def read_to_end(
         self, topic: str, partitions: Sequence[int] | None = None, start: Mapping[int, int] | None = None
     ) -> Iterator[KafkaRecord]:

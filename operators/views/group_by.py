@@ -17,7 +17,7 @@ Cost: O(n), 10 ns a row, to lay the orders out, and 10 ns a row of the groups th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -74,10 +74,10 @@ class GroupRows:
     __slots__ = ("_aggregates", "_by", "_counted", "_extremes", "_orders", "_relation", "_summed")
 
     def __init__(self, of: GroupBy, relation: Relation) -> None:
-        self._aggregates = of.aggregates
+        self._aggregates = [replace(each, kind=each.kind.upper()) for each in of.aggregates]
         self._relation = relation
         self._by = tuple(relation.index(name) for name in of.by)
-        named = [(each, relation.index(each.column)) for each in of.aggregates if each.column is not None]
+        named = [(each, relation.index(each.column)) for each in self._aggregates if each.column is not None]
         self._extremes = {each: self._extreme(each, column) for each, column in named if each.kind in _LAST}
         counted = [column for each, column in named if each.kind not in _LAST]
         self._counted = tuple(dict.fromkeys(counted))

@@ -11,12 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from operators.best_messages import MORE, ImageValues
+from operators.best_messages import HEADS, MORE, ImageValues
 from operators.wire.best import PackedBest
 from state.change_batch import I64
+
+_PLAIN = tuple(name for name in HEADS if name not in ("group", "old", "new"))
 
 
 def whole(records: Iterable[PackedBest]) -> list[PackedBest]:
@@ -34,6 +37,33 @@ def whole(records: Iterable[PackedBest]) -> list[PackedBest]:
         else:
             raise ValueError(f"more candidates of message {record.seq[more[0]]}, which is not there")
     return [run[0] if len(run) == 1 else _joined(run) for run in runs]
+
+
+def joined(records: Sequence[PackedBest]) -> PackedBest:
+    """Return records of whole messages, of the same shard, channels and columns and without texts, as one.
+
+    What they have in common is that of the first. Cost: O(messages, bounds, candidates and images).
+    """
+    parts = [record.messages for record in records]
+    behind = np.cumsum([0, *(part.image_count for part in parts)]).tolist()
+    groups: dict[bytes, int] = {}
+    places = [np.array([groups.setdefault(group, len(groups)) for group in part.groups], np.int32) for part in parts]
+    plain = (*_PLAIN, "bounds", "cand_x")
+    columns: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in plain}
+    for name in ("old", "new", "cand"):
+        each = [(getattr(part, name), images) for part, images in zip(parts, behind, strict=False)]
+        columns[name] = np.concatenate([np.where(named >= 0, named + images, named) for named, images in each])
+    columns["group"] = np.concatenate([place[part.group] for place, part in zip(places, parts, strict=True)])
+    images = {name: _images([part.images[name] for part in parts]) for name in parts[0].images}
+    seq, partition, offset = (
+        np.concatenate([getattr(record, name) for record in records]) for name in ("seq", "partition", "offset")
+    )
+    several = None
+    if any(record.several is not None for record in records):
+        none = [np.zeros(len(record), np.bool_) if record.several is None else record.several for record in records]
+        several = np.concatenate(none)
+    messages = replace(parts[0], groups=[*groups], images=images, **columns)
+    return PackedBest(records[0].header, seq, partition, offset, messages, several)
 
 
 def _joined(pieces: Sequence[PackedBest]) -> PackedBest:

@@ -25,6 +25,8 @@ class Header(msgspec.Struct, omit_defaults=True):
     count: how many messages a record about first rows has, whose other rows are of the lists that they name.
     table, first: of a chunk of what a cell sends, whose rows it has, and which row or change of the batch is its first.
     keys: of such rows, what each column of keys is about: place in `channels`, class, position, number of the column.
+    window: of what a cell sends, for how many batches its rows are to be kept under their stamps; 0: they have none.
+    anew: of registrations, the virtual edge has none of the rows that the cell has sent it.
     sweeps: only in messages of format 1: (partition, offset) of the records that became changes of several rows, which
     are one cause all the same.
     lost: a shard could not read a record of the virtual edge, which must register all again.
@@ -51,6 +53,8 @@ class Header(msgspec.Struct, omit_defaults=True):
     table: str = ""
     first: Number = 0
     keys: list[tuple[Number, Number, Number, Number]] = []
+    window: Number = 0
+    anew: bool = False
 
     def check_chunk(self) -> None:
         """Raise ValueError unless the record is a chunk of a batch."""

@@ -1,5 +1,7 @@
 """What a cell sends a virtual edge of a batch, as chunks: first the rows of each table, then the changes.
 
+Of a table those that are only named stand behind the others (`wire/sent_rows.py`).
+
 The record `changes`:
 
     number seq table before after cause topic partition offset     a row each change
@@ -14,17 +16,18 @@ of the table in the batch, whatever chunk they stand in; `topic` one in the head
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import msgspec
 import numpy as np
 
 from catalog.schema.cell import tables_of_cell
-from operators.timeline import CHANGE, SentColumn, SentRows, Timeline
+from operators.timeline import CHANGE, NamedRows, SentColumn, SentRows, Timeline
 from operators.wire.columns import Columns, write
 from operators.wire.header import Header, PackedError
-from operators.wire.sent_rows import PackedRows, pack_rows, row_sizes
+from operators.wire.sent_rows import PackedNamed, PackedRows, pack_named, pack_rows, row_sizes
 from state.byte_runs import RECORD_BYTES, byte_runs
 from state.change_batch import I64
 
@@ -39,7 +42,7 @@ _STEPS = ("number", "cause", "offset")
 class RowsPart:
     """Rows of one table for one record; `first` is the place of the first among those of the batch."""
 
-    rows: SentRows
+    rows: SentRows | NamedRows
     first: int
 
 
@@ -67,18 +70,27 @@ class PackedChanges:
 
 def split(timeline: Timeline, most: int = RECORD_BYTES - _BYTES_A_RECORD) -> Iterator[Part]:
     """Yield the chunks of a timeline in order; a table of which nothing is sent has none. Cost: O(rows and changes)."""
-    for rows in timeline.rows:
-        named = sum(len(name.encode()) + _BYTES_A_KEY for name, _, _ in rows.keys)
-        for run in byte_runs(row_sizes(rows), max(most - named, most // 2)):
-            whole = run.stop - run.start == len(rows)
-            yield RowsPart(rows if whole else rows.take(np.arange(run.start, run.stop)), run.start)
+    for i, rows in enumerate(timeline.rows):
+        yield from _cut(rows, 0, most)
+        if timeline.named:
+            yield from _cut(timeline.named[i], len(rows), most)
     for run in byte_runs(np.full(len(timeline), _BYTES_A_CHANGE), most):
         yield ChangesPart(timeline.only(run), run.start)
+
+
+def _cut(rows: SentRows | NamedRows, first: int, most: int) -> Iterator[Part]:
+    """Yield chunks of rows, the first of which has place `first` among those of its table."""
+    named = sum(len(name.encode()) + _BYTES_A_KEY for name, _, _ in rows.keys)
+    for run in byte_runs(row_sizes(rows), max(most - named, most // 2)):
+        whole = run.stop - run.start == len(rows)
+        yield RowsPart(rows if whole else rows.take(np.arange(run.start, run.stop)), first + run.start)
 
 
 def pack(header: Header, part: Part) -> bytes:
     """Return a chunk as a record; `header` has epoch, shard, batch, and which chunk it is of how many."""
     if isinstance(part, RowsPart):
+        if isinstance(part.rows, NamedRows):
+            return pack_named(header, part.rows, part.first)
         return pack_rows(header, part.rows, part.first)
     changes = part.changes
     header = msgspec.structs.replace(
@@ -112,34 +124,43 @@ def read_changes(header: Header, columns: Columns) -> PackedChanges:
     return PackedChanges(header, changes)
 
 
-def joined(chunks: Sequence[PackedRows | PackedChanges]) -> Timeline:
+TimelineChunk = PackedRows | PackedNamed | PackedChanges
+Spell = Callable[[PackedNamed], SentRows]
+"""Returns rows that are only named with their columns."""
+
+
+def _unknown(chunk: PackedNamed) -> SentRows:
+    raise ValueError(f"{len(chunk)} rows that are only named")
+
+
+def joined(chunks: Sequence[TimelineChunk], spell: Spell = _unknown) -> Timeline:
     """Return the timeline that all chunks of one batch make, in any order.
 
     A table without a chunk has no rows, no keys and no columns. That all chunks are there is for their numbers to say
     (`Header.of`); raises PackedError where they do not fit together. Cost: nothing is copied of what is one chunk.
     """
     try:
-        return _joined(chunks)
+        return _joined(chunks, spell)
     except (ValueError, LookupError) as error:
         raise PackedError(f"the chunks of a batch of a cell do not fit together: {error}") from error
 
 
-def _joined(chunks: Sequence[PackedRows | PackedChanges]) -> Timeline:
+def _joined(chunks: Sequence[TimelineChunk], spell: Spell) -> Timeline:
     tables = tables_of_cell(chunks[0].header.shard) or ()
     if len({(chunk.header.epoch, chunk.header.shard, chunk.header.batch) for chunk in chunks}) > 1:
         raise ValueError("they are of several batches")
     by_table: dict[str, list[SentRows]] = {table: [] for table in tables}
     changes: list[Timeline] = []
     for chunk in sorted(chunks, key=lambda chunk: chunk.header.first):
-        before = by_table[chunk.header.table] if isinstance(chunk, PackedRows) else changes
+        before = changes if isinstance(chunk, PackedChanges) else by_table[chunk.header.table]
         if chunk.header.first != sum(map(len, before)):
             raise ValueError(f"a chunk begins with {chunk.header.first}, expected {sum(map(len, before))}")
-        if isinstance(chunk, PackedRows):
-            by_table[chunk.header.table].append(chunk.rows)
-        else:
+        if isinstance(chunk, PackedChanges):
             changes.append(chunk.changes)
+        else:
+            by_table[chunk.header.table].append(chunk.rows if isinstance(chunk, PackedRows) else spell(chunk))
     rows = tuple(_rows(table, parts) for table, parts in by_table.items())
-    return _checked(replace(_end_to_end(changes), rows=rows))
+    return _checked(replace(_changes(changes), rows=rows))
 
 
 def _checked(timeline: Timeline) -> Timeline:
@@ -152,13 +173,13 @@ def _checked(timeline: Timeline) -> Timeline:
     return timeline
 
 
-def _end_to_end(parts: Sequence[Timeline]) -> Timeline:
+def _changes(parts: Sequence[Timeline]) -> Timeline:
     if len({tuple(part.topics) for part in parts}) != 1:
         raise ValueError(f"{len(parts)} chunks of changes, expected some, of the same topics")
     if len(parts) == 1:
         return parts[0]
-    columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in CHANGE}
-    return Timeline(rows=(), topics=parts[0].topics, **columns)
+    columns: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in CHANGE}
+    return replace(parts[0], **columns)
 
 
 def _rows(table: str, parts: Sequence[SentRows]) -> SentRows:
@@ -176,13 +197,13 @@ def _rows(table: str, parts: Sequence[SentRows]) -> SentRows:
     for name in head.keys:
         arrays = [part.keys[name] for part in parts]
         keys[name] = shared.setdefault(tuple(map(id, arrays)), np.concatenate(arrays))
-    columns = {name: _column([part.columns[name] for part in parts]) for name in head.columns}
+    columns = {name: end_to_end([part.columns[name] for part in parts]) for name in head.columns}
     born, died = (np.concatenate([getattr(part, name) for part in parts]) for name in ("born", "died"))
     return SentRows(table, born, died, keys, columns)
 
 
-def _column(parts: Sequence[SentColumn]) -> SentColumn:
-    """Return a column end to end, each text once. Raises ValueError where some have texts and some have none."""
+def end_to_end(parts: Sequence[SentColumn]) -> SentColumn:
+    """Return columns end to end as one, each text once. Raises ValueError where some have texts and some have none."""
     known = np.concatenate([part.known for part in parts])
     if all(part.texts is None for part in parts):
         return SentColumn(np.concatenate([part.codes for part in parts]), known)

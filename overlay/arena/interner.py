@@ -27,6 +27,11 @@ class Interned(Generic[T]):
     def __contains__(self, value: T) -> bool:
         return value in self._numbers
 
+    @property
+    def end(self) -> int:
+        """All numbers are below it."""
+        return len(self._values)
+
     def enter(self, value: T, times: int = 1) -> int:
         """Return the value's number, counted `times` more."""
         number = self._numbers.get(value, -1)

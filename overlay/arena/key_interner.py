@@ -14,6 +14,7 @@ from overlay.arena.growable_column import widened
 from overlay.arena.key_table import KeyTable
 from overlay.arena.text_arena import TextArena
 from state.change_batch import I32, I64
+from state.distinct_numbers import distinct_numbers
 
 
 class NumberedKeys:
@@ -46,15 +47,15 @@ class NumberedKeys:
 
     def more(self, numbers: I64) -> None:
         """Count each number, which is in use, once more each time it stands there."""
-        distinct, times = np.unique(numbers, return_counts=True)
-        self._counts[distinct] += times.astype(np.int32)
+        distinct, place = distinct_numbers(numbers)
+        self._counts[distinct] += np.bincount(place, minlength=len(distinct)).astype(np.int32)
 
     def leave(self, numbers: I64) -> I64:
         """Count each number down once each time it stands there; return those that are gone."""
         if not len(numbers):
             return numbers
-        gone, times = np.unique(numbers, return_counts=True)
-        self._counts[gone] -= times.astype(np.int32)
+        gone, place = distinct_numbers(numbers)
+        self._counts[gone] -= np.bincount(place, minlength=len(gone)).astype(np.int32)
         gone = gone[self._counts[gone] == 0]
         self._table.remove(gone)
         self._arena.drop(gone)

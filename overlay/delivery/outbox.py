@@ -44,7 +44,10 @@ class Outbox:
 
     def deliver(self, key: bytes, value: bytes, form: str = RECORDS) -> None:
         """Add a delivery; one that is too long becomes several records (`overlay/delivery/long_delivery.py`)."""
-        self.deliver_parts(key, [value] if len(value) <= RECORD_BYTES else cut(value), form)
+        if form == RECORDS and len(value) <= RECORD_BYTES:
+            self._records.append(OutRecord(self._deliveries, self._number, key, value))
+        else:
+            self.deliver_parts(key, [value] if len(value) <= RECORD_BYTES else cut(value), form)
 
     def deliver_parts(self, key: bytes, parts: Sequence[bytes], form: str = RECORDS) -> None:
         """Add a delivery in as many records as it was made in (`long_delivery.added_in_parts`)."""
@@ -57,7 +60,7 @@ class Outbox:
 
     def deliverer(self, form: str) -> Callable[[bytes, bytes], None]:
         """Return `deliver` in one form."""
-        return partial(self.deliver, form=form)
+        return self.deliver if form == RECORDS else partial(self.deliver, form=form)
 
     def pack_changes(self, changes: Changes | BagChanges) -> None:
         """Add deliveries, to be packed. Cost: 0.1 us each."""

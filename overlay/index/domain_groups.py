@@ -1,18 +1,18 @@
 """Which bunches of the index a message is for: all that its domain and group name, whatever their SELECT lists.
 
-Problem. The index keeps the points of each shape in a group apart, in *bunches*, so that a message about MAX(price)
-passes over those who ask MIN(price). A message names a channel and a group; a hundred SELECT lists over one domain
-(relation, equalities, range attribute) are a hundred shapes, most of which have the channel. To look up each shape's
-bunch took 1 us each.
+Problem. The index keeps the points of each *hearer* in a group apart, in *bunches*, so that a message about MAX(price)
+passes over those who ask MIN(price). A hearer is all shapes that hear the same channels: the first three rows and the
+first five. A message names a channel and a group; a hundred SELECT lists over one domain (relation, equalities, range
+attribute) may be a hundred hearers, most of which have the channel. To look up each one's bunch took 1 us each.
 
 Idea. A message is looked up once, by (domain, group). What stands there, a *domain group*, is a chain of bunches, one
-for each shape that somebody asks there, walked by a compiled loop that takes those whose shape hears the channel.
+for each hearer that is there, walked by a compiled loop that takes those who hear the channel.
 
     (t by k range x, NYSE) ──► 4: MIN(price) ──► 7: MIN(price), COUNT(*) ──► 2: COUNT(*)
     message (min price) ──────────►│──────────────────►│
 
-Invariants (`check`): 1 a domain group is there if and only if it has members; 2 its members have different shapes, know
-it as their owner, and their links back agree; 3 free numbers are known as such.
+Invariants (`check`): 1 a domain group is there if and only if it has members; 2 its members have different hearers,
+know it as their owner, and their links back agree; 3 free numbers are known as such.
 Cost: 0.4 us to look a (domain, group) up, then 5 ns a member and channel; 250 bytes a domain group, 16 a member.
 """
 
@@ -25,7 +25,7 @@ import numpy as np
 
 from overlay.arena.growable_column import widened
 from overlay.index import domain_kernels as kernels
-from overlay.index.domain_kernels import NEXT, OWNER, PREV, SHAPE
+from overlay.index.domain_kernels import HEARER, NEXT, OWNER, PREV
 from state.change_batch import I32, I64, Bool
 
 
@@ -37,7 +37,7 @@ class Heard(NamedTuple):
 
 
 class DomainGroups:
-    """Numbers of the index's bunches by domain, group and shape. Numbers are small and are used again."""
+    """Numbers of the index's bunches by domain, group and hearer. Numbers are small and are used again."""
 
     def __init__(self) -> None:
         self._owners: dict[tuple[int, bytes], int] = {}
@@ -57,19 +57,15 @@ class DomainGroups:
         """Return the number of a domain group, -1 where nobody is in it; it holds until `enter` or `leave`."""
         return self._owners.get((domain, group), -1)
 
-    def number(self, domain: int, group: bytes, shape: int) -> int:
-        """Return the number of a shape's bunch, -1 where nobody is in it; it holds until `enter` or `leave`."""
+    def number(self, domain: int, group: bytes, hearer: int) -> int:
+        """Return the number of a hearer's bunch, -1 where nobody is in it; it holds until `enter` or `leave`."""
         owner = self.owner(domain, group)
-        return int(self._find(np.array([owner]), np.array([shape]))[0]) if owner >= 0 else -1
-
-    def shapes(self, numbers: I64) -> I64:
-        """Return the numbers of the shapes that bunches are of."""
-        return self._members[numbers, SHAPE].astype(np.int64)
+        return int(self._find(np.array([owner]), np.array([hearer]))[0]) if owner >= 0 else -1
 
     def heard(self, owners: I64, channels: I64, hears: Bool) -> Heard:
-        """Return the bunches in each of `owners` (-1: none) whose shapes hear the channel beside it.
+        """Return the bunches in each of `owners` (-1: none) who hear the channel beside it.
 
-        `hears[channel, shape]` says who hears what. Cost: 5 ns a member.
+        `hears[channel, hearer]` says who hears what. Cost: 5 ns a member.
         """
         counts = np.empty(len(owners), np.int64)
         asked = (owners, channels, hears, self._first, self._members)
@@ -78,18 +74,18 @@ class DomainGroups:
         kernels.list_heard(*asked, bunches)
         return Heard(counts, bunches)
 
-    def enter(self, domains: I64, groups: Sequence[bytes], shapes: I64) -> tuple[I64, I64]:
-        """Return the numbers of shapes' bunches, and those among them that were not there before, each once.
+    def enter(self, domains: I64, groups: Sequence[bytes], hearers: I64) -> tuple[I64, I64]:
+        """Return the numbers of hearers' bunches, and those among them that were not there before, each once.
 
         Cost: 0.3 us each.
         """
         owners = np.array([self._owner(key) for key in zip(domains.tolist(), groups, strict=True)], np.int64)
         self._first = widened(self._first, len(self._keys), -1)
-        numbers = self._find(owners, shapes)
+        numbers = self._find(owners, hearers)
         missing = (numbers < 0).nonzero()[0]
         if not len(missing):
             return numbers, missing
-        pairs = owners[missing] << 32 | shapes[missing]
+        pairs = owners[missing] << 32 | hearers[missing]
         distinct, place = np.unique(pairs, return_inverse=True)
         made = self._take(len(distinct))
         kernels.link(made, distinct >> 32, distinct & 0xFFFF_FFFF, self._first, self._members)
@@ -124,9 +120,9 @@ class DomainGroups:
             self._owners[key], self._keys[owner] = owner, key
         return owner
 
-    def _find(self, owners: I64, shapes: I64) -> I64:
+    def _find(self, owners: I64, hearers: I64) -> I64:
         found = np.empty(len(owners), np.int64)
-        kernels.find(owners, np.ascontiguousarray(shapes), self._first, self._members, found)
+        kernels.find(owners, np.ascontiguousarray(hearers), self._first, self._members, found)
         return found
 
     def _take(self, count: int) -> I64:
@@ -149,7 +145,7 @@ class DomainGroups:
                 assert self._members[member, [PREV, OWNER]].tolist() == [before, owner], (2, key, member)
                 mine.append(member)
                 before, member = member, int(self._members[member, NEXT])
-            assert mine and len(set(self._members[mine, SHAPE].tolist())) == len(mine), (2, key, mine)
+            assert mine and len(set(self._members[mine, HEARER].tolist())) == len(mine), (2, key, mine)
             chained += mine
         assert sorted(chained) == sorted(used), (1, chained)
         assert sorted([*chained, *self._free]) == list(range(self._size)), (3, chained, self._free)

@@ -33,13 +33,13 @@ Rectangles = tuple[I64, I64, I64, I64]
 
 class _Labelled(NamedTuple):
     group: bytes
-    shape: int
+    hearer: int
     lo: bytes
     hi: bytes
 
 
 class RangeIndex:
-    """Slots by (domain number, group), shape number and range; byte bounds are looked up in `answers`."""
+    """Slots by (domain number, group), hearer number and range; byte bounds are looked up in `answers`."""
 
     def __init__(self, answers: AnswerTable) -> None:
         self._answers = answers
@@ -70,7 +70,7 @@ class RangeIndex:
         """The bunches of the index, which `query` is asked with."""
         return self._points.groups
 
-    def insert(self, slots: I64, domains: I64, groups: Sequence[bytes], shapes: I64, lo: I64, hi: I64) -> None:
+    def insert(self, slots: I64, domains: I64, groups: Sequence[bytes], hearers: I64, lo: I64, hi: I64) -> None:
         """Put slots in, none of which is in; `lo` and `hi` count only where there are no byte bounds.
 
         Cost: about 1 us each, 5 us with byte bounds, amortised, and 10 us a call.
@@ -78,16 +78,16 @@ class RangeIndex:
         if len(self._answers):
             lo, hi = lo.copy(), hi.copy()
             by_domain: dict[int, list[int]] = {}
-            rows = zip(slots.tolist(), domains.tolist(), shapes.tolist(), strict=True)
-            for i, (slot, domain, shape) in enumerate(rows):
+            rows = zip(slots.tolist(), domains.tolist(), hearers.tolist(), strict=True)
+            for i, (slot, domain, hearer) in enumerate(rows):
                 bounds = self._answers.bounds(slot)
                 if bounds is not None:
                     by_domain.setdefault(domain, []).append(i)
-                    self._labelled.setdefault(domain, {})[slot] = _Labelled(groups[i], shape, *bounds)
+                    self._labelled.setdefault(domain, {})[slot] = _Labelled(groups[i], hearer, *bounds)
                     self._domain_of[slot] = domain
             for domain, places in by_domain.items():
                 self._label(domain, slots, places, lo, hi)
-        self._points.insert(slots, domains, groups, shapes, lo, hi)
+        self._points.insert(slots, domains, groups, hearers, lo, hi)
 
     def remove(self, slot: int) -> bool:
         """Take a slot out; return whether it was in."""
@@ -164,11 +164,10 @@ class RangeIndex:
         order, labelled = self._orders[domain], self._labelled[domain]
         moved = [slot for slot in labelled if self._points.remove(slot)]
         ones = [labelled[slot] for slot in moved]
-        shapes, lo, hi = (
-            np.array([(one.shape, order.label(one.lo), order.label(one.hi)) for one in ones], np.int64).reshape(-1, 3).T
-        )
+        points = [(one.hearer, order.label(one.lo), order.label(one.hi)) for one in ones]
+        hearers, lo, hi = np.array(points, np.int64).reshape(-1, 3).T
         domains = np.full(len(moved), domain, np.int64)
-        self._points.insert(np.array(moved, np.int64), domains, [one.group for one in ones], shapes, lo, hi)
+        self._points.insert(np.array(moved, np.int64), domains, [one.group for one in ones], hearers, lo, hi)
 
     def check(self) -> None:
         """Check the invariants of the module's header and of the parts. Raises AssertionError. Cost: O(n log n)."""

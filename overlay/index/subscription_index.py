@@ -1,15 +1,16 @@
-"""Which subscriptions does a message meet? All of a virtual edge's, by domain, group, shape and range.
+"""Which subscriptions does a message meet? All of a virtual edge's, by domain, group, hearer and range.
 
 Problem. A message names a channel, a group ("exchange = NYSE") and a rectangle in the plane of ranges; everyone of that
-group whose shape has the channel and whose point (lo, hi) is inside has a new answer. Most groups are small, a few may
-be huge, many subscribers ask the very same, and a batch brings messages for thousands of groups, most of which nobody
-asks about.
+group who hears the channel and whose point (lo, hi) is inside has a new answer. Most groups are small, a few may be
+huge, many subscribers ask the very same, and a batch brings messages for thousands of groups, most of which nobody asks
+about.
 
-Idea. The points of one shape in one group are a *bunch*, and which bunches a message is for is looked up at once
-(`overlay/index/domain_groups.py`). All bunches share one table of distinct points with the subscribers hanging on each
-(`overlay/index/point_store.py`). A bunch with few points is a chain, walked by every message for it; beyond `small`
-points it becomes a k-d tree (`overlay/index/kd_tree.py`), and a chain again when it has shrunk to a quarter. All chains
-are asked in one call, whatever the number of bunches; trees are asked one by one, each with its messages.
+Idea. The points of those who hear the same channels, one *hearer*, in one group are a *bunch*, and which bunches a
+message is for is looked up at once (`overlay/index/domain_groups.py`). All bunches share one table of distinct points
+with the subscribers hanging on each (`overlay/index/point_store.py`). A bunch with few points is a chain, walked by
+every message for it; beyond `small` points it becomes a k-d tree (`overlay/index/kd_tree.py`), and a chain again when
+it has shrunk to a quarter. All chains are asked in one call, whatever the number of bunches; trees are asked one by
+one, each with its messages.
 
     messages  b2 b7 b2 b1 b9        numbers of bunches, -1 where nobody is (dropped at once)
               │  │  │  │
@@ -40,10 +41,12 @@ from overlay.index.point_store import PointStore
 from state.change_batch import I64
 
 SMALL = 64
+_NARROW = 2**16
+"""Numbers below are sorted in O(n)."""
 
 
 class SubscriptionIndex:
-    """Slots by domain number, group, shape number and (lo, hi). `small`, `leaf`: see the header; in tests tiny."""
+    """Slots by domain number, group, hearer number and (lo, hi). `small`, `leaf`: see the header; in tests tiny."""
 
     def __init__(self, small: int = SMALL, leaf: int = LEAF) -> None:
         self._small = small
@@ -77,14 +80,14 @@ class SubscriptionIndex:
         lo, hi = self._store.xy[place].tolist()
         return lo, hi
 
-    def insert(self, slots: I64, domains: I64, groups: Sequence[bytes], shapes: I64, lo: I64, hi: I64) -> None:
-        """Put slots in, none of which is in; a shape is always of the same domain.
+    def insert(self, slots: I64, domains: I64, groups: Sequence[bytes], hearers: I64, lo: I64, hi: I64) -> None:
+        """Put slots in, none of which is in; a hearer is always of the same domain.
 
         Cost: about 1 us each, amortised, and 10 us a call.
         """
         if not len(slots):
             return
-        numbers, new = self.groups.enter(domains, groups, shapes)
+        numbers, new = self.groups.enter(domains, groups, hearers)
         self._store.reserve(int(slots.max()) + 1, self.groups.size)
         self._store.bunches[new] = (-1, 0, -1)
         self._size += len(slots)
@@ -197,10 +200,10 @@ def warm() -> None:
     """
     index = SubscriptionIndex(small=2, leaf=2)
     slots = np.arange(9)
-    shapes = np.minimum(slots, 1)
-    index.insert(slots, np.zeros(9, np.int64), [b""] * 9, shapes, slots, slots)
+    hearers = np.minimum(slots, 1)
+    index.insert(slots, np.zeros(9, np.int64), [b""] * 9, hearers, slots, slots)
     index.groups.heard(np.zeros(1, np.int64), np.zeros(1, np.int64), np.ones((1, 2), np.bool_))
-    index.query(shapes, slots, slots, slots, slots)
+    index.query(hearers, slots, slots, slots, slots)
     for slot in range(9):
         index.remove(slot)
     for kernel in (*kernels.ENTRIES, *domain_kernels.ENTRIES):
@@ -212,7 +215,8 @@ def _by_number(numbers: I64, which: I64) -> list[tuple[int, I64]]:
     """Return each number with those of `which` that have it, in order."""
     if not len(which):
         return []
-    order = np.argsort(numbers[which], kind="stable")
+    asked = numbers[which]
+    order = np.argsort(asked.astype(np.uint16) if asked.max() < _NARROW else asked, kind="stable")
     chosen = which[order]
     sorted_numbers = numbers[chosen]
     starts = np.flatnonzero(np.append(True, sorted_numbers[1:] != sorted_numbers[:-1]))

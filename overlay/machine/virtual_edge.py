@@ -17,9 +17,9 @@ Promises, numbered as the tests that crash it:
 5. *Silence.* A message that brings the value already held delivers nothing (and is counted: shards send none).
 6. *Ends.* Dropping a table, or the cell of a join, ends its subscriptions before anything of the batch that announces
    it is applied.
-7. *Losses.* A notification that cannot be read, a batch that is not whole or lacks a column that a filter needs, or a
-   shard that could not read what was registered makes all register again, as under 3; a notification that a newer
-   engine wrote raises an error.
+7. *Losses.* A notification that cannot be read, a batch that is not whole, lacks a column that a filter needs or names
+   a row that is not here, or a shard that could not read what was registered makes all register again, as under 3; a
+   notification that a newer engine wrote raises an error.
 """
 
 from __future__ import annotations
@@ -46,6 +46,7 @@ from overlay.machine.notification import Control, read_notification
 from overlay.machine.subscription_view import SubscriptionView, SubscriptionViews
 from overlay.maintain.batch_applier import BatchApplier
 from overlay.maintain.batch_buffer import BatchBuffer, Chunk, MissingChunksError
+from overlay.maintain.sent_window import MissingRowsError
 from overlay.subscriptions.bag_looks import BagLooks, Denied, Outcome
 from overlay.subscriptions.edge_counters import EdgeCounters
 from overlay.subscriptions.edge_state import Delta, Head, encode_deltas, encode_snapshot
@@ -135,6 +136,21 @@ class VirtualEdge:
         self._control(record)
         return True
 
+    def collect(self, offset: int, value: bytes | None) -> None:
+        """Take a record of `notifications` again that stands before the committed position, for the rows in it.
+
+        To be called after `restore`, with all from `window_offset` up to there. What is missing among them is lost only
+        if it is needed: then all is registered again, as after any other loss.
+        Raises NotificationError for what a newer engine wrote.
+        """
+        applied = self._head.applied
+        try:
+            record = read_notification(value or b"", f"`{self._topics.notifications}` [{self.number}] offset {offset}")
+        except RecordError:
+            return
+        if isinstance(record, Chunk) and record.header.epoch == self._head.epoch and applied is not None:
+            self._again(offset, record, applied)
+
     def refuse_held(self, through: int | None = None, most: int | None = None) -> bool:
         """Give the final word on held-back records, or on those with an offset up to `through`.
 
@@ -212,6 +228,11 @@ class VirtualEdge:
         return self._buffer.resume_offset
 
     @property
+    def window_offset(self) -> int | None:
+        """From where `notifications` has rows that batches to come may name (`collect`); None: from nowhere."""
+        return self._head.kept
+
+    @property
     def refusals_pending(self) -> bool:
         """Whether records name a table or column that no announced catalog has; `refuse_held` ends that."""
         return self._admission.announced and self.held_through is not None
@@ -278,6 +299,11 @@ class VirtualEdge:
     def largest_bag(self) -> int:
         """How many rows the largest answer of rows has."""
         return self._store.slots.filters.largest
+
+    @property
+    def window(self) -> dict[str, int]:
+        """How many rows of cells are kept, since batches to come may name them, and about how many bytes they take."""
+        return {"rows": self._buffer.window.rows, "bytes": self._buffer.window.nbytes}
 
     def find(self, key: bytes) -> SubscriptionView | None:
         """Return the subscription `key` as it is now. Cost: O(1)."""
@@ -354,7 +380,7 @@ class VirtualEdge:
         self._buffer.clear()
         self._looks.void()
         self._memory.next_era()
-        self._set(applied=None, unsure=unsure)
+        self._set(applied=None, unsure=unsure, kept=None)
 
     def _announce(self, version: int) -> None:
         """Compile with a newer catalog; what it dropped ends, what was held back is tried again."""
@@ -375,8 +401,16 @@ class VirtualEdge:
         if not self._enter(packed.header.epoch):
             return
         applied = self._head.applied
-        if (applied is not None and packed.header.batch <= applied) or not self._buffer.add(offset, packed):
+        if applied is not None and packed.header.batch <= applied:
+            self._again(offset, packed, applied)
             self.counters.repeats += 1
+        elif not self._buffer.add(offset, packed):
+            self.counters.repeats += 1
+
+    def _again(self, offset: int, packed: Chunk, applied: int) -> None:
+        """Keep rows of a batch that was applied: who takes over reads them once more."""
+        if packed.header.batch <= applied:
+            self._buffer.collect(offset, packed, applied)
 
     def _progress(self, progress: Progress) -> None:
         applied = self._head.applied
@@ -403,12 +437,14 @@ class VirtualEdge:
             if applied is not None and batch > applied + 1:
                 raise MissingChunksError(f"batch {batch} is committed, expected batch {applied + 1} first")
             committed = self._buffer.take(batch, lenient=self._head.unsure)
+            self._applier.check_known(committed)
             self._applier.check_whole(committed)
-        except (MissingChunksError, MissingColumnError, PackedError) as error:
+        except (MissingChunksError, MissingColumnError, MissingRowsError, PackedError) as error:
             self._lose(f"`{self._topics.notifications}` [{self.number}], epoch {position.epoch}: {error}")
             return
         over_quota = self._applier.apply(committed, position)
-        self._set(applied=batch, position=(position.epoch, batch), unsure=False)
+        kept = self._buffer.window.offset
+        self._set(applied=batch, position=(position.epoch, batch), unsure=False, kept=kept)
         self._endings.end(np.array(over_quota, np.int64), quota.REASON)
         self.counters.over_quota += len(over_quota)
         if committed.lost and self._head.registered:

@@ -89,7 +89,7 @@ class BagTeller:
     def _write(self, slots: I64, place: I64, said: Said, form: str) -> None:
         """Tell each by a record; or packed, those that have to be cut."""
         tails = [bag_change_tail(*one) for one in zip(*said, strict=True)]
-        distinct, who = np.unique(slots, return_inverse=True)
+        distinct, who = distinct_numbers(slots)
         ids, heads = self._store.slots.change_heads(distinct)
         rows = zip(who.tolist(), place.tolist(), self.numbered(slots).tolist(), strict=True)
         if form != PACKED and max(map(len, tails)) < _SHORT:

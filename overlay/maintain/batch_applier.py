@@ -27,6 +27,7 @@ from overlay.maintain.multi_row_causes import Cause, Sweep, causes, runs
 from overlay.maintain.object_path import SingleAnswers
 from overlay.maintain.probes import Probes, probes
 from overlay.maintain.projections import Projector
+from overlay.maintain.shared_best import joined_runs
 from overlay.maintain.snapshots import Snapshots
 from overlay.maintain.transitions import Transitions, counted, transitions
 from overlay.maintain.whole_snapshots import whole_snapshots
@@ -34,6 +35,7 @@ from overlay.subscriptions.bag_looks import BagLooks
 from overlay.subscriptions.edge_counters import EdgeCounters
 from overlay.subscriptions.subscription_store import SubscriptionStore
 from state.change_batch import I32, I64, Bool
+from state.distinct_numbers import distinct_numbers
 
 STEP = 4_096
 """Probes applied at a time: what they hold in memory grows with them times the subscriptions."""
@@ -81,7 +83,7 @@ class BatchApplier:
             self._images.apply(images, position)
         for sent in batch.timelines:
             self._joins.apply(sent, position)
-        for best in whole(batch.best):
+        for best in joined_runs(whole(batch.best)):
             self._best.apply(best, position)
         self._sweep.enter(None, position)
         self._singles.end()
@@ -98,6 +100,17 @@ class BatchApplier:
             self._joins.check_told(sent)
         for best in batch.best:
             self._best.check_told(best)
+
+    def check_known(self, batch: CommittedBatch) -> None:
+        """Raise MissingRowsError if `batch` names rows that are not here, and somebody hears of them.
+
+        Nobody does between a loss and the answer to what was registered after it: until then rows may be named that
+        were lost.
+        """
+        begin = {snapshot.header.shard for snapshot in batch.snapshots}
+        for cell, error in batch.unknown.items():
+            if cell in begin or self._joins.follows(cell):
+                raise error
 
     def _answer_looks(self, snapshots: Sequence[PackedSnapshot], at: Position) -> None:
         """End the looks that are answered: their rows hold before any change of the batch."""
@@ -183,7 +196,7 @@ class BatchApplier:
         moved = self._move(slots, *self._new(packed, hit, slots, counts=False), tells=True)
         chosen = moved.moves.nonzero()[0]
         slots, shapes = slots[chosen], self._store.slots.shape[slots[chosen]]
-        told, first, told_of = np.unique(hit[chosen], return_index=True, return_inverse=True)
+        told, first, told_of = _firsts(hit[chosen])
         texts = self._store.shapes.texts(shapes[first], packed.messages.new[told], packed.messages.has_new[told])
         ends = [
             change_tail(new, at)
@@ -198,7 +211,7 @@ class BatchApplier:
         moved = self._move(slots, new, known, tells=True)
         chosen = moved.moves.nonzero()[0]
         slots, shapes = slots[chosen], self._store.slots.shape[slots[chosen]]
-        told, first, told_of = np.unique(hit[chosen], return_index=True, return_inverse=True)
+        told, first, told_of = _firsts(hit[chosen])
         ends = [f',"at":{at}}}' for at in self._rows(packed, told, shapes[first], position)]
         olds, news = map(str, moved.old[chosen].tolist()), map(str, new[chosen].tolist())
         both = [f'{old},"new":{new}' for old, new in zip(olds, news, strict=True)]
@@ -211,7 +224,7 @@ class BatchApplier:
         chosen = moved.moves.nonzero()[0]
         table, slots = self._store.slots, slots[chosen]
         shapes = table.shape[slots]
-        told, first, told_of = np.unique(hit[chosen], return_index=True, return_inverse=True)
+        told, first, told_of = _firsts(hit[chosen])
         texts = self._store.shapes.shared_texts
         self._outbox.pack_changes(
             Changes(
@@ -249,7 +262,7 @@ class BatchApplier:
         return moved
 
     def _write(self, slots: I64, told_of: I64, n: I64, olds: list[str], ends: list[str], pushed: bool) -> None:
-        distinct, who = np.unique(slots, return_inverse=True)
+        distinct, who = distinct_numbers(slots)
         rows = zip(who.tolist(), told_of.tolist(), n.tolist(), olds, strict=True)
         self._outbox.changes(*self._store.slots.change_heads(distinct), ends, rows, pushed)
 
@@ -260,3 +273,11 @@ class BatchApplier:
     def _causing(self, packed: PackedMessages, shapes: I32, position: Position) -> CausingRows:
         """Return the causing rows of a record, of which at least one of `shapes` hears."""
         return CausingRows(packed, position, self._store.shapes[int(shapes[0])].topic_text)
+
+
+def _firsts(hit: I64) -> tuple[I64, I64, I64]:
+    """Return the different messages, where each stands first, and the place of each hit's among them."""
+    told, told_of = distinct_numbers(hit)
+    first = np.empty(len(told), np.int64)
+    first[told_of[::-1]] = np.arange(len(hit))[::-1]
+    return told, first, told_of

@@ -4,6 +4,7 @@ A batch's chunks stand in a virtual edge's log before its progress record, some 
 engine had to run again), and already mixed with those of the batch after it. The buffer keeps the first
 copy of each (batch, shard, chunk) and hands out a batch whole or not at all. A batch that the release before wrote in
 part is written again by the present one, cut otherwise: chunks of a higher format void those of a lower one.
+Of what cells sent it keeps the rows of batches that were handed out (`maintain/sent_window.py`).
 
 Invariants (`check`): 1 a buffered chunk's number is below its `of`, and all chunks of one (batch, shard) agree on
 `of` and `format`; 2 `resume_offset` is the least offset that is buffered.
@@ -12,7 +13,7 @@ Cost: O(1) a chunk; handing out O(chunks of the batch); memory: the chunks thems
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from operators.packed import (
@@ -21,14 +22,17 @@ from operators.packed import (
     PackedChanges,
     PackedImages,
     PackedMessages,
+    PackedNamed,
     PackedRows,
     PackedSnapshot,
 )
 from operators.timeline import Timeline
-from operators.wire.timeline import joined
+from operators.wire.timeline import TimelineChunk, joined
+from overlay.maintain.sent_window import MissingRowsError, SentWindow
+from overlay.maintain.shared_timelines import SHARED
 from state.errors import TidewireError
 
-Chunk = PackedMessages | PackedImages | PackedBest | PackedRows | PackedChanges | PackedSnapshot
+Chunk = PackedMessages | PackedImages | PackedBest | PackedRows | PackedNamed | PackedChanges | PackedSnapshot
 
 
 class MissingChunksError(TidewireError):
@@ -65,7 +69,8 @@ class SentTimeline:
 class CommittedBatch:
     """All that one batch sent to this virtual edge, each kind by shard and seq.
 
-    lost: a shard says that it could not read what the virtual edge registered.
+    lost: a shard says that it could not read what the virtual edge registered.  unknown: by cell, what it names that is
+    not here; there is no timeline of it.
     """
 
     snapshots: list[PackedSnapshot] = field(default_factory=list)
@@ -74,12 +79,14 @@ class CommittedBatch:
     best: list[PackedBest] = field(default_factory=list)
     timelines: list[SentTimeline] = field(default_factory=list)
     lost: bool = False
+    unknown: dict[str, MissingRowsError] = field(default_factory=dict)
 
 
 class BatchBuffer:
-    """Chunks by batch, shard and number, all of one epoch."""
+    """Chunks by batch, shard and number, all of one epoch; and the window of those that were handed out."""
 
     def __init__(self) -> None:
+        self.window = SentWindow()
         self._batches: dict[int, dict[str, dict[int, tuple[int, Chunk]]]] = {}
 
     def add(self, offset: int, chunk: Chunk) -> bool:
@@ -121,16 +128,23 @@ class BatchBuffer:
             chunks = shards[name]
             of = next(iter(chunks.values()))[1].header.of
             if len(chunks) == of:
-                _spread([chunks[i][1] for i in range(of)], taken)
+                self._keep(batch, chunks.values())
+                self._spread([chunks[i][1] for i in range(of)], taken)
             elif not lenient:
                 raise MissingChunksError(_missing(name, batch, of, sorted(chunks)))
         for old in [number for number in self._batches if number <= batch]:
             del self._batches[old]
+        self.window.drop(batch + 1)
         return taken
+
+    def collect(self, offset: int, chunk: Chunk, applied: int) -> None:
+        """Keep for the window what a chunk of a batch up to `applied` says again."""
+        self._keep(applied + 1, [(offset, chunk)])
 
     def clear(self) -> None:
         """Forget everything."""
         self._batches.clear()
+        self.window.clear()
 
     def check(self) -> None:
         """Check the invariants of the module's header. Raises AssertionError."""
@@ -138,12 +152,32 @@ class BatchBuffer:
             for name, chunks in shards.items():
                 kinds = {(chunk.header.of, chunk.header.format) for _, chunk in chunks.values()}
                 assert len(kinds) == 1 and all(0 <= i < min(kinds)[0] for i in chunks), (1, batch, name, chunks)
+        self.window.check()
+
+    def _keep(self, batch: int, chunks: Iterable[tuple[int, Chunk]]) -> None:
+        for offset, chunk in chunks:
+            if isinstance(chunk, PackedRows):
+                self.window.keep(offset, chunk, batch)
+
+    def _spread(self, chunks: list[Chunk], into: CommittedBatch) -> None:
+        sent = [chunk for chunk in chunks if isinstance(chunk, PackedRows | PackedNamed | PackedChanges)]
+        if sent:
+            try:
+                timeline = self._timeline(sent)
+                into.timelines.append(SentTimeline(sent[0].header, timeline, RecordName(sent)))
+            except MissingRowsError as error:
+                into.unknown[sent[0].header.shard] = error
+        _sort(chunks, into)
+
+    def _timeline(self, sent: Sequence[TimelineChunk]) -> Timeline:
+        named = [chunk for chunk in sent if isinstance(chunk, PackedNamed)]
+        if not named:
+            return joined(sent)
+        rows = [rows for chunk in named for rows in self.window.rows_for(chunk)]
+        return SHARED.of(sent, rows, lambda: joined(sent, self.window.spell))
 
 
-def _spread(chunks: list[Chunk], into: CommittedBatch) -> None:
-    sent = [chunk for chunk in chunks if isinstance(chunk, PackedRows | PackedChanges)]
-    if sent:
-        into.timelines.append(SentTimeline(sent[0].header, joined(sent), RecordName(sent)))
+def _sort(chunks: list[Chunk], into: CommittedBatch) -> None:
     for chunk in chunks:
         into.lost |= chunk.header.lost
         if isinstance(chunk, PackedSnapshot):

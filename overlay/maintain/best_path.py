@@ -1,11 +1,11 @@
 """Messages about first rows: each finds the lists that hear it, and these follow.
 
-    message ──► probes ──► index: rectangle of each limit ──► place of the row in each range ──► lists
-                           (lo, hi) that may hear              heard: place < limit         (`maintain/list_changes.py`)
+    message ──► probes ──► index: rectangle ──► place of the row in each range ──► lists
+                           (lo, hi) that may hear   heard: place < limit         (`maintain/list_changes.py`)
 
-A message's rectangle is drawn for the largest limit of its channel; for a lower one it ends where the better rows,
-of which the message says where they are, are as many as the limit. Within it most of them hear (the rest is told apart
-by counting these rows).
+A message's rectangle is drawn for the largest limit of its channel; where nobody here asks for so many rows it ends
+where the better rows, of which the message says where they are, are as many as somebody does. Within it most of them
+hear: limits of one channel are alike (`MOSTS`). The rest is told apart by counting these rows.
 Where the range attribute has no order codes, rows stand by labels as rectangles do: to the lower bound by that of the
 last bound not above them, to the upper one by that of the first bound above them.
 Cost: O(messages, and subscriptions whose rectangle they meet), and what their lists cost.
@@ -14,6 +14,7 @@ Cost: O(messages, and subscriptions whose rectangle they meet), and what their l
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 
@@ -22,14 +23,13 @@ from operators.best_messages import BestMessages
 from operators.packed import PackedBest
 from overlay.delivery.delivery import Position
 from overlay.maintain.list_changes import ListChanges
-from overlay.maintain.list_follower import Pairs, Record
-from overlay.maintain.list_kernels import BOUND_HIGH, BOUND_LOW
-from overlay.maintain.probes import Probes, probes
+from overlay.maintain.list_follower import Pairs, Record, stands
+from overlay.maintain.probes import probes
+from overlay.maintain.shared_best import record_of
 from overlay.subscriptions.edge_counters import EdgeCounters
 from overlay.subscriptions.filter_book import MissingColumnError
 from overlay.subscriptions.subscription_store import SubscriptionStore
 from state.change_batch import I64, Bool
-from state.order_code import INT64_MAX, INT64_MIN
 
 STEP = 4_096
 """Probes applied at a time."""
@@ -61,83 +61,59 @@ class BestPath:
 
     def apply(self, packed: PackedBest, position: Position) -> None:
         """Apply one record, all of whose messages are whole; `check_told` has found nothing."""
-        record = _Reading(self._store, packed.messages)
+        record = _record_of(packed.messages, self._store)
         self._counters.messages += len(packed)
         wanted = np.zeros(len(packed), np.bool_)
-        for some in probes(packed.messages, self._store.shapes, self._store.index, STEP):
-            which, slots = self._store.index.query(some.group, *record.rectangles(some))
-            if not len(which):
-                continue
-            hit = some.message[which]
-            wanted[hit] = True
-            heard = record.heard(hit, slots.astype(np.int64))
+        for met, heard in self._pairs(record):
+            wanted[met] = True
             if len(heard.slot):
-                self._lists.take(packed, record.record, heard, position)
+                self._lists.take(packed, record, heard, position)
         self._counters.unwanted += len(packed) - int(np.count_nonzero(wanted))
 
     def _hearing(self, packed: PackedBest) -> Iterator[int]:
-        """Yield the numbers of the shapes of those who may hear a record, some again."""
-        record = _Reading(self._store, packed.messages)
-        for some in probes(packed.messages, self._store.shapes, self._store.index, STEP):
-            _, slots = self._store.index.query(some.group, *record.rectangles(some))
-            yield from np.unique(self._store.slots.shape[slots]).tolist()
+        """Yield the numbers of the shapes of those who hear a record, some again."""
+        for _, heard in self._pairs(_record_of(packed.messages, self._store)):
+            yield from np.unique(self._store.slots.shape[heard.slot]).tolist()
 
-
-class _Reading:
-    """One record as this virtual edge reads it."""
-
-    def __init__(self, store: SubscriptionStore, messages: BestMessages) -> None:
-        self._store = store
-        self._messages = messages
-        self.record = Record(messages, self._xs())
-
-    def rectangles(self, some: Probes) -> list[I64]:
-        """Return the rectangles of probes, each for the limit of its shape."""
-        messages, message, xs = self._messages, some.message, self.record.xs
-        limits = self._limits(self._store.index.groups.shapes(some.group))
-        need = limits - messages.base[message]
-        lo_min, lo_max, hi_min, hi_max = (column.copy() for column in some.bounds)
-        lefts, rights, first = messages.lefts[message], messages.rights[message], self.record.bounds[message]
-        far = np.flatnonzero((need > 0) & (need <= lefts))
-        beyond = xs[BOUND_LOW, first[far] + need[far] - 1]
-        lo_min[far] = np.maximum(lo_min[far], np.where(beyond == INT64_MAX, beyond, beyond + 1))
-        far = np.flatnonzero((need > 0) & (need <= rights))
-        beyond = xs[BOUND_HIGH, first[far] + lefts[far] + need[far] - 1]
-        hi_max[far] = np.minimum(hi_max[far], np.where(beyond == INT64_MIN, beyond, beyond - 1))
-        none = need <= 0
-        lo_min[none], lo_max[none] = INT64_MAX, INT64_MIN
-        return [lo_min, lo_max, hi_min, hi_max]
-
-    def heard(self, hit: I64, slots: I64) -> Pairs:
-        """Return which messages are heard by slots that may hear them."""
-        table = self._store.slots
-        lo, hi = self._store.index.points(slots, table.lo[slots], table.hi[slots])
-        place = self.record.places(hit, lo, hi)
-        return Pairs(hit, slots, lo, hi, place).of(place < self._store.lists.room[slots])
-
-    def _limits(self, shapes: I64) -> I64:
-        """Return the limits of shapes by their numbers."""
-        numbers, place = np.unique(shapes, return_inverse=True)
-        found = [self._store.shapes[number].shape for number in numbers.tolist()]
-        return np.array([one.limit if isinstance(one, BestShape) else 0 for one in found], np.int64)[place]
-
-    def _xs(self) -> I64:
-        """Return where the rows that messages name stand: bounds and candidates, each to compare with lo and with hi.
-
-        Texts of a range without order codes become labels, where somebody may hear of them.
-        """
-        messages = self._messages
-        xs = np.zeros((4, max(len(messages.bounds), len(messages.cand_x))), np.int64)
-        xs[:2, : len(messages.bounds)], xs[2:, : len(messages.cand_x)] = messages.bounds, messages.cand_x
-        for number, channel in enumerate(messages.channels if messages.texts else ()):
-            entries = self._store.shapes.shapes_of(channel)[:1]
-            type_ = entries[0].range_type if entries else None
-            if type_ is None:
+    def _pairs(self, record: Record) -> Iterator[tuple[I64, Pairs]]:
+        """Yield messages whose rectangle somebody is in, and those that somebody hears with who does."""
+        messages, index, table = record.messages, self._store.index, self._store.slots
+        limits = _largest_limits(messages, self._store)
+        for some in probes(messages, self._store.shapes, index, STEP, partial(record.rectangles, limits)):
+            which, found = index.query(some.group, *some.bounds)
+            if not len(which):
                 continue
-            mine: Bool = messages.channel == number
-            bounds = np.repeat(mine, messages.lefts + messages.rights).nonzero()[0]
-            cands = np.repeat(mine, messages.cands).nonzero()[0]
-            for i, chosen, above in ((0, bounds, False), (1, bounds, True), (2, cands, False), (3, cands, True)):
-                texts = xs[i, chosen]
-                xs[i, chosen] = self._store.index.cuts(entries[0].domain, type_, messages.texts, texts, above)
-        return xs
+            met, slots = some.message[which], found.astype(np.int64)
+            lo, hi = index.points(slots, table.lo[slots], table.hi[slots])
+            place = record.places(met, lo, hi)
+            yield met, Pairs(met, slots, lo, hi, place).of(place < self._store.lists.room[slots])
+
+
+def _largest_limits(messages: BestMessages, store: SubscriptionStore) -> tuple[int, ...]:
+    """Return the largest limit of those who hear each channel, 0 where nobody does."""
+    heard_by = [[entry.shape for entry in store.shapes.shapes_of(channel)] for channel in messages.channels]
+    return tuple(max((one.limit for one in some if isinstance(one, BestShape)), default=0) for some in heard_by)
+
+
+def _record_of(messages: BestMessages, store: SubscriptionStore) -> Record:
+    """Return a record as this virtual edge reads it: as all others do, unless texts become labels here."""
+    if messages.texts:
+        return Record(messages, _labelled(messages, store))
+    return record_of(messages)
+
+
+def _labelled(messages: BestMessages, store: SubscriptionStore) -> I64:
+    """Return `stands` of messages, texts of a range without order codes as labels where somebody may hear of them."""
+    xs = stands(messages)
+    for number, channel in enumerate(messages.channels):
+        entries = store.shapes.shapes_of(channel)[:1]
+        type_ = entries[0].range_type if entries else None
+        if type_ is None:
+            continue
+        mine: Bool = messages.channel == number
+        bounds = np.repeat(mine, messages.lefts + messages.rights).nonzero()[0]
+        cands = np.repeat(mine, messages.cands).nonzero()[0]
+        for i, chosen, above in ((0, bounds, False), (1, bounds, True), (2, cands, False), (3, cands, True)):
+            texts = xs[i, chosen]
+            xs[i, chosen] = store.index.cuts(entries[0].domain, type_, messages.texts, texts, above)
+    return xs

@@ -13,12 +13,15 @@ Cost: that of the index (`overlay/subscriptions/filter_book.py`) and of the path
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from catalog.query.channel import Channel, channel_of
 from operators.operator import Messages
 from operators.packed import PackedImages, PackedMessages
+from overlay.answers.answer import Value
+from overlay.answers.answer_layout import AnswerLayout
 from overlay.delivery.causing_rows import CausingRows
 from overlay.delivery.delivery import Position
 from overlay.maintain.bag_path import BagPath
@@ -28,7 +31,8 @@ from overlay.maintain.part_change import PartChange, image_change
 from overlay.subscriptions.edge_counters import EdgeCounters
 from overlay.subscriptions.filter_book import Hits
 from overlay.subscriptions.subscription_store import SubscriptionStore
-from state.change_batch import I64
+from state.change_batch import I64, Bool
+from state.distinct_numbers import distinct_numbers
 from state.filter_index import ENTERED, LEFT
 
 Counted = Callable[[PackedMessages, I64, I64, Position], None]
@@ -94,29 +98,62 @@ class ImagePath:
 
         What a change does to an answer is made once for all of a shape that it enters, leaves or stays within.
         """
+        topic = self._store.shape_of(int(hits.slot[0])).topic_text
+        read = _ReadChanges(packed, hits.change, CausingRows(packed, position, topic))
         made: dict[tuple[int, int, int], list[PartChange]] = {}
         slots, changes = list[int](), list[PartChange]()
-        shapes = self._store.slots.shape[hits.slot].tolist()
-        causing = CausingRows(packed, position, self._store.shapes[shapes[0]].topic_text if shapes else "")
-        for change, slot, kind, shape in zip(*(column.tolist() for column in hits), shapes, strict=True):
+        columns = (read.place, hits.slot, hits.kind, self._store.slots.shape[hits.slot])
+        for change, slot, kind, shape in zip(*(column.tolist() for column in columns), strict=True):
             parts = made.get((change, kind, shape))
             if parts is None:
-                parts = made[change, kind, shape] = self._parts(packed, change, kind, shape, causing)
+                parts = made[change, kind, shape] = read.parts(change, kind, self._store.shapes[shape].plan)
             slots += [slot] * len(parts)
             changes += parts
         if changes:
             self._singles.take(np.array(slots, np.int64), changes)
 
-    def _parts(
-        self, packed: PackedImages, change: int, kind: int, shape: int, causing: CausingRows
-    ) -> list[PartChange]:
-        """Return what a row change does to the parts of an answer."""
-        entry, at = self._store.shapes[shape], causing.one(change)
-        parts = [
-            image_change(packed.columns, change, kind, channel, at, entry.plan.type_of(channel))
-            for channel in entry.plan.channels
-        ]
-        return [part for part in parts if part.rows or part.units]
+
+class _ReadChanges:
+    """Row changes that are about to change sums; `place`: of each that was given among the different ones, by number.
+
+    causing: their causing rows.
+    """
+
+    def __init__(self, packed: PackedImages, change: I64, causing: CausingRows) -> None:
+        self._packed = packed
+        self._change, self.place = distinct_numbers(change)
+        self._ats = causing.of(self._change)
+        self._values: dict[str, tuple[list[Value], list[Value]]] = {}
+
+    def parts(self, change: int, kind: int, plan: AnswerLayout[Any]) -> list[PartChange]:
+        """Return what a change does to the parts of an answer."""
+        parts = []
+        for channel, type_ in zip(plan.channels, plan.types, strict=True):
+            old, new = self._images(channel.column, change)
+            one = image_change(old, new, kind, channel, self._ats[change], type_)
+            if one.rows or one.units:
+                parts.append(one)
+        return parts
+
+    def _images(self, name: str | None, change: int) -> tuple[Value, Value]:
+        """Return a column before and after a change; None for NULL, and where no column is asked for."""
+        if name is None:
+            return None, None
+        if name not in self._values:
+            column, which = self._packed.columns[name], self._change
+            sides = (column.old, column.old_known), (column.new, column.new_known)
+            old, new = (_values(codes[which], known[which], column.listed) for codes, known in sides)
+            self._values[name] = old, new
+        before, after = self._values[name]
+        return before[change], after[change]
+
+
+def _values(codes: I64, known: Bool, texts: list[str] | None) -> list[Value]:
+    """Return order codes, or what is said by places among texts; None where it is not known."""
+    numbers = zip(codes.tolist(), known.tolist(), strict=True)
+    if texts is None:
+        return [code if there else None for code, there in numbers]
+    return [texts[place] if there else None for place, there in numbers]
 
 
 def _comings_and_goings(packed: PackedImages) -> PackedMessages:

@@ -32,22 +32,26 @@ class JoinPath:
 
     def apply(self, sent: SentTimeline, position: Position) -> None:
         """Apply one batch of a cell."""
-        for join in self._followed(sent):
+        for join in self._followed(sent.header.shard):
             if self._filters.joined(join.name):
                 self._fast.apply(sent, join.name, position)
             needed = self._filters.imaged(join.name)
             for packed in images(join, needed, sent.timeline, sent.header) if needed else ():
                 self._images.apply(packed, position)
 
+    def follows(self, cell: str) -> bool:
+        """Whether some live subscription is to a join of a cell."""
+        return next(self._followed(cell), None) is not None
+
     def check_told(self, sent: SentTimeline) -> None:
         """Raise MissingColumnError where a filter of some join needs what a timeline does not tell."""
-        for join in self._followed(sent):
+        for join in self._followed(sent.header.shard):
             missing = lacking(join, self._filters.wanted(join.name), sent.timeline)
             if missing:
                 raise MissingColumnError(f"rows of {join.name} lack {missing}")
 
-    def _followed(self, sent: SentTimeline) -> Iterator[Join]:
+    def _followed(self, cell: str) -> Iterator[Join]:
         for name in self._filters.relations:
             join = join_of_name(name)
-            if join is not None and join.cell == sent.header.shard:
+            if join is not None and join.cell == cell:
                 yield join

@@ -20,9 +20,10 @@ from operators.best_messages import BestMessages
 from operators.reply import encode_rows
 from overlay.answers.list_table import ListTable
 from overlay.maintain import list_kernels as kernels
-from overlay.maintain.list_kernels import NONE, PLACE, ROW
+from overlay.maintain.list_kernels import BOUND_HIGH, BOUND_LOW, CAND_LOW, NONE, PLACE, ROW
 from state.change_batch import I64
 from state.distinct_numbers import distinct_numbers
+from state.order_code import INT64_MAX, INT64_MIN
 
 MOST_PROJECTIONS = 64
 """So many are taken at a time: a column of references has an entry for each of them and each image."""
@@ -61,7 +62,7 @@ class Moves(NamedTuple):
 
 
 class Record:
-    """The messages of one record, as the kernels take them. `xs`: as there."""
+    """The messages of one record, as the kernels take them. `xs`: as there. It is never changed."""
 
     def __init__(self, messages: BestMessages, xs: I64) -> None:
         self.messages = messages
@@ -71,6 +72,32 @@ class Record:
         self.cands = np.append(0, np.cumsum(messages.cands))
         self.cand = np.array(messages.cand, np.int64)
         self.image_count = messages.image_count
+        self._narrowed: tuple[tuple[int, ...], list[I64]] | None = None
+
+    def rectangles(self, limits: tuple[int, ...], bounds: list[I64]) -> list[I64]:
+        """Return rectangles as they are for lists of at most so many rows, by channel.
+
+        bounds: those of the messages: their own, for which it is worked out once, or labels.
+        """
+        if bounds[0] is not self.messages.lo_min:
+            return self._rectangles(limits, bounds)
+        if self._narrowed is None or self._narrowed[0] != limits:
+            self._narrowed = limits, self._rectangles(limits, bounds)
+        return self._narrowed[1]
+
+    def _rectangles(self, limits: tuple[int, ...], bounds: list[I64]) -> list[I64]:
+        messages, xs, first = self.messages, self.xs, self.bounds
+        lo_min, lo_max, hi_min, hi_max = (column.copy() for column in bounds)
+        need = np.array(limits, np.int64)[messages.channel] - messages.base
+        far = np.flatnonzero((need > 0) & (need <= messages.lefts))
+        beyond = xs[BOUND_LOW, first[far] + need[far] - 1]
+        lo_min[far] = np.maximum(lo_min[far], np.where(beyond == INT64_MAX, beyond, beyond + 1))
+        far = np.flatnonzero((need > 0) & (need <= messages.rights))
+        beyond = xs[BOUND_HIGH, first[far] + messages.lefts[far] + need[far] - 1]
+        hi_max[far] = np.minimum(hi_max[far], np.where(beyond == INT64_MIN, beyond, beyond - 1))
+        none = need <= 0
+        lo_min[none], lo_max[none] = INT64_MAX, INT64_MIN
+        return [lo_min, lo_max, hi_min, hi_max]
 
     def places(self, message: I64, lo: I64, hi: I64) -> I64:
         """Return how many rows of each range are better than what its message is about."""
@@ -81,6 +108,13 @@ class Record:
     def encoded(self, names: Sequence[str], which: I64) -> list[bytes]:
         """Return some images in some columns, as bytes. Cost: 0.3 us each."""
         return encode_rows(zip(*(self.messages.images[name].some(which) for name in names), strict=True))
+
+
+def stands(messages: BestMessages) -> I64:
+    """Return where the rows that messages name stand, as `xs`: as they are compared with lo, and with hi."""
+    xs = np.zeros((4, max(len(messages.bounds), len(messages.cand_x))), np.int64)
+    xs[:CAND_LOW, : len(messages.bounds)], xs[CAND_LOW:, : len(messages.cand_x)] = messages.bounds, messages.cand_x
+    return xs
 
 
 class ListFollower:

@@ -22,7 +22,7 @@ from operators.packed import PackedMessages
 from overlay.answers.conflation import Threshold
 from overlay.answers.shape_table import ShapeEntry
 from overlay.delivery.causing_rows import CausingRows
-from overlay.delivery.delivery import Position, change_head, json_text
+from overlay.delivery.delivery import Position
 from overlay.delivery.outbox import Outbox
 from overlay.maintain.maintainers import Maintainer, maintainer_of
 from overlay.maintain.notifier import Notifier
@@ -115,24 +115,25 @@ class SingleAnswers:
         mine = [instructions[i] for i in order.tolist()]
         answers = self._store.answers
         ends = [*starts[1:].tolist(), len(mine)]
-        for slot, start, end in zip(run[starts].tolist(), starts.tolist(), ends, strict=True):
-            if slot not in self._exceeded and not self._maintainer(slot).take(mine, start, end, answers):
+        distinct, followers = run[starts].tolist(), self._maintainers
+        self._follow([slot for slot in distinct if slot not in followers])
+        for slot, start, end in zip(distinct, starts.tolist(), ends, strict=True):
+            if slot not in self._exceeded and not followers[slot].take(mine, start, end, answers):
                 self._exceeded.add(slot)
 
-    def _maintainer(self, slot: int) -> Maintainer:
-        """Return what follows a slot in this batch."""
-        maintainer = self._maintainers.get(slot)
-        if maintainer is None:
-            slots, entry = self._store.slots, self._store.shape_of(slot)
-            key, terms = slots.key(slot), slots.terms.of(slot)
-            head = change_head(json_text(key.decode()), int(slots.version[slot]))
-            deliver = self._outbox.deliverer(terms.deliver)
-            notifier = Notifier(deliver, key, head, int(slots.n[slot]))
-            threshold = self._threshold(entry, terms.notify) if terms.notify.kind == "min_change" else None
-            stored, latest = self._store.answers.of(slot), terms.notify.kind == "latest"
-            maintainer = maintainer_of(slot, stored, entry.plan, notifier, latest, threshold)
-            self._maintainers[slot] = maintainer
-        return maintainer
+    def _follow(self, slots: list[int]) -> None:
+        """Make what follows slots in this batch. Cost: 3 us each."""
+        if not slots:
+            return
+        table, numbers = self._store.slots, np.array(slots, np.int64)
+        columns = (table.n[numbers].tolist(), table.shape[numbers].tolist(), table.terms.number[numbers].tolist())
+        for slot, key, head, n, shape, number in zip(slots, *table.change_heads(numbers), *columns, strict=True):
+            entry, terms = self._store.shapes[shape], table.terms.value(number)
+            notify = terms.notify
+            notifier = Notifier(self._outbox.deliverer(terms.deliver), key, head, n)
+            threshold = self._threshold(entry, notify) if notify.kind == "min_change" else None
+            stored, latest = self._store.answers.of(slot), notify.kind == "latest"
+            self._maintainers[slot] = maintainer_of(slot, stored, entry.plan, notifier, latest, threshold)
 
     def _threshold(self, entry: ShapeEntry, notify: Notify) -> Threshold:
         key = (entry.key, entry.born, notify)

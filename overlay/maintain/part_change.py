@@ -13,14 +13,12 @@ sum: `rows` counts the rows that have a value, `units` is what that changes the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import NamedTuple
 
 from catalog.query.channel import Channel
 from catalog.types.column_type import ColumnType
 from operators.exact_units import unit_of
 from operators.operator import Messages
-from operators.row_images import ImageColumn
 from overlay.answers.answer import Value
 from state.filter_index import ENTERED, LEFT
 
@@ -51,31 +49,20 @@ def part_change(messages: Messages, i: int, at: str, type_: ColumnType | None) -
     return PartChange(at, channel, None, new, 0)
 
 
-def image_change(
-    columns: Mapping[str, ImageColumn], i: int, kind: int, channel: Channel, at: str, type_: ColumnType | None
-) -> PartChange:
-    """Return what row change i does to the part of `channel`, which counts, in answers that the row enters or leaves.
+def image_change(old: Value, new: Value, kind: int, channel: Channel, at: str, type_: ColumnType | None) -> PartChange:
+    """Return what a row change does to the part of `channel`, which counts, in answers that the row enters or leaves.
 
-    `kind` as in `overlay/subscriptions/filter_book.py`; `type_` is that of the channel's column. Cost: 2 us.
+    old, new: the channel's column in either image, None where it is NULL. `kind` as in
+    `overlay/subscriptions/filter_book.py`; `type_` is that of the column. Cost: 1 us.
     """
     went, came = kind != ENTERED, kind != LEFT
     if channel.column is None or type_ is None:
         return PartChange(at, channel, came - went, None, 0)
-    column = columns[channel.column]
-    old = _image(column, i, False) if went else None
-    new = _image(column, i, True) if came else None
+    before, after = old if went else None, new if came else None
     units = 0
     if channel.kind == "values":
-        units = sum(sign * unit_of(type_, value) for sign, value in ((-1, old), (1, new)) if value is not None)
-    return PartChange(at, channel, (new is not None) - (old is not None), None, units)
-
-
-def _image(column: ImageColumn, i: int, new: bool) -> Value:
-    values, known = (column.new, column.new_known) if new else (column.old, column.old_known)
-    if not known[i]:
-        return None
-    texts = column.listed
-    return int(values[i]) if texts is None else texts[int(values[i])]
+        units = (0 if after is None else unit_of(type_, after)) - (0 if before is None else unit_of(type_, before))
+    return PartChange(at, channel, (after is not None) - (before is not None), None, units)
 
 
 def _value(messages: Messages, code: int, known: bool, coded: bool) -> Value:

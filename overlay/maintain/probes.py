@@ -1,17 +1,18 @@
 """Which bunches of the index each message must be asked for in: all of its domain and group that hear its channel.
 
     messages   (min price) NYSE   (rows *) NYSE   (min price) LSE
-    shapes     0: MIN(price)      1: MIN(price), COUNT(*)               of one domain; both hear (min price)
+    hearers    0: MIN(price)      1: MIN(price), COUNT(*)               of one domain; both hear (min price)
     probes     message 0 in 0's and 1's bunch of NYSE, message 1 in 1's bunch of NYSE; nobody is subscribed to LSE
 
-A message is looked up once, by domain and group (`index/domain_groups.py`), however many SELECT lists there are. Where
-the range attribute has no order codes, its rectangle is in labels of the domain.
+A message is looked up once, by domain and group (`index/domain_groups.py`), however many SELECT lists there are, and
+those of them that hear the same channels are asked for as one. Where the range attribute has no order codes, its
+rectangle is in labels of the domain.
 Cost: O(messages + probes) in numpy, and 0.5 us for each distinct domain and group.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,7 +34,13 @@ class Probes:
     bounds: I64
 
 
-def probes(messages: Ranged, shapes: ShapeTable, index: RangeIndex, most: int) -> Iterator[Probes]:
+Narrowed = Callable[[list[I64]], list[I64]]
+"""From the closed rectangles of all messages, lo_min, lo_max, hi_min, hi_max, to those that are to be asked for."""
+
+
+def probes(
+    messages: Ranged, shapes: ShapeTable, index: RangeIndex, most: int, narrowed: Narrowed | None = None
+) -> Iterator[Probes]:
     """Yield who must be asked for `messages`, in their order, at most `most` pairs at a time.
 
     However many shapes hear a message, no more than that is in memory.
@@ -42,10 +49,13 @@ def probes(messages: Ranged, shapes: ShapeTable, index: RangeIndex, most: int) -
     place, (counts, bunches) = _askers(messages, heard_by, shapes, index)
     times = counts[place]
     bounds = _bounds(messages, heard_by, times > 0, index)
+    bounds = bounds if narrowed is None else narrowed(bounds)
     ends, firsts = np.cumsum(times), (np.cumsum(counts) - counts)[place]
-    for start in range(0, int(times.sum()), most):
-        which = np.arange(start, min(start + most, int(ends[-1])))
-        message = np.searchsorted(ends, which, side="right")
+    count = int(times.sum())
+    for start in range(0, count, most):
+        which = np.arange(start, min(start + most, count))
+        every = count <= most
+        message = np.repeat(np.arange(len(times)), times) if every else np.searchsorted(ends, which, side="right")
         at = firsts[message] + which - (ends - times)[message]
         yield Probes(message, bunches[at], np.stack([column[message] for column in bounds]))
 

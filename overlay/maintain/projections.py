@@ -82,7 +82,7 @@ class Projector:
 
         A hit is a change, the number of its subscriber's shape, and whether that is told by the key.
         """
-        kinds, kind = np.unique(shape.astype(np.int64) * 2 + keyed, return_inverse=True)
+        kinds, kind = distinct_numbers(shape.astype(np.int64) * 2 + keyed)
         entries: dict[SelectList, tuple[int, ShapeEntry]] = {}
         number_of = np.zeros(len(kinds), np.int64)
         for i, one in enumerate(kinds.tolist()):
@@ -113,21 +113,27 @@ class Projector:
         return hashes(self._digest_key, codes, valid, [column.texts for column in columns])
 
     def _sides(self, entry: ShapeEntry, by_key: bool, columns: list[ImageColumn]) -> tuple[Side, Side]:
-        old = [RowColumn(column.old, column.old_known, column.listed) for column in columns]
-        new = [RowColumn(column.new, column.new_known, column.listed) for column in columns]
-        return self._side(entry, by_key, old), self._side(entry, by_key, new)
-
-    def _side(self, entry: ShapeEntry, by_key: bool, columns: list[RowColumn]) -> Side:
-        texts = names = entry.rows.texts(columns)
+        """Return the old and the new rows of some changes, which are written and hashed together."""
+        rows = [_both(column) for column in columns]
+        texts = names = entry.rows.texts(rows)
         if by_key:
-            columns = [columns[i] for i in entry.keys]
-            names = _key_texts(entry).texts(columns)
-        return Side(texts, names, *self.hashes(columns))
+            rows = [rows[i] for i in entry.keys]
+            names = _key_texts(entry).texts(rows)
+        low, high = self.hashes(rows)
+        half = len(texts) // 2
+        old, new = slice(0, half), slice(half, None)
+        return Side(texts[old], names[old], low[old], high[old]), Side(texts[new], names[new], low[new], high[new])
 
 
 def _columns(packed: PackedImages, entry: ShapeEntry, changes: I64) -> list[ImageColumn]:
     taken = {name: packed.columns[name].take(changes) for name in dict.fromkeys(entry.shown_list)}
     return [taken[name] for name in entry.shown_list]
+
+
+def _both(column: ImageColumn) -> RowColumn:
+    """Return the old values of a column, and behind them the new ones."""
+    codes, known = np.concatenate([column.old, column.new]), np.concatenate([column.old_known, column.new_known])
+    return RowColumn(codes, known, column.listed)
 
 
 def _column_of(values: Sequence[int | str | None], type_: ColumnType) -> RowColumn:

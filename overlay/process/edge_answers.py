@@ -110,6 +110,8 @@ class EdgeAnswers:
         if filters := edge.filters:
             figures = {table: one._asdict() for table, one in filters.items()}
             body |= {"filters": figures, "largest_bag": edge.largest_bag}
+        if (window := edge.window)["rows"]:
+            body["window"] = window
         if wanted := edge.cells_wanted():
             body["cells_wanted"] = sorted(wanted)
         return {str(number): body}

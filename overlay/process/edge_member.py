@@ -6,6 +6,7 @@ restart promises rests on this order, whose numbers stand again in the code:
 1. An assignment arrives: forget what was owned. Nothing is consumed yet.
 2. Get the committed positions, again and again while a transaction that carries some is still open.
 3. Read `edge-state` to its very end, waiting for open transactions: now memory equals the log.
+   Where cells may still name rows that they sent before, read these in `notifications` again.
 4. Consume from the committed positions; feed what comes, of a poll notifications before subscriptions. A turn feeds
    for `FEED_SECONDS` and leaves the rest to the next ones, which take hardly anything new before it is fed.
 5. Write everything that came out, with the positions of every place owned and the group as of the assignment. What is
@@ -25,7 +26,7 @@ import itertools
 import threading
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from structlog.typing import FilteringBoundLogger
 
@@ -169,6 +170,7 @@ class EdgeMember:
             for number in numbers:
                 self._restore(number)
             starts = self._starts(numbers)
+            self._collect(starts)
             self._owned.begin(starts)
             self._board.adopted(numbers, self._answers.find)
         self._group.start(starts)
@@ -199,6 +201,19 @@ class EdgeMember:
                 "subscribed: run the version of tidewire that wrote it, or begin with a new `prefix`.",
                 error.record,
             ) from error
+
+    def _collect(self, starts: Mapping[Place, int]) -> None:
+        """3. Read the rows again that cells may still name, as far as they are kept: what is missing is told as lost.
+
+        Cost: as to consume what the last batches of the window told, without applying it.
+        """
+        topic = self._topics.notifications
+        kept = {number: edge.window_offset for number, edge in self._owned.edges.items()}
+        wanted = {number: offset for number, offset in kept.items() if offset is not None}
+        first = self._reader.admin.begin_offsets(topic, list(wanted)) if wanted else {}
+        ranges = {number: (max(offset, first[number]), starts[topic, number]) for number, offset in wanted.items()}
+        for record in self._reader.read_ranges(topic, ranges):
+            self._owned.edges[record.partition].collect(record.offset, record.value)
 
     def _starts(self, numbers: list[int]) -> dict[Place, int]:
         """Return from where to consume: what is committed, if the topics still hold that."""

@@ -8,7 +8,7 @@ A delta says what a transaction changed, as final states and not as operations: 
 Its parts take effect in this order: head, shapes dropped, shapes, slots freed, slots, answers, values, digests,
 held-back records.
 
-    head      epoch, registered, last batch applied, catalog version, era, and where past eras ended
+    head      epoch, registered, last batch applied, catalog version, era, where past eras ended and kept rows stand
     shapes    those that subscriptions have, by number
     slots     whole subscriptions (id, version, SQL, region, answer), as columns (`overlay/table/slot_rows.py`)
     values    columns (slot, value, known, n, era) of subscriptions of which only the answer changed
@@ -54,7 +54,10 @@ class EdgeStateError(StateError):
 
 
 class Head(msgspec.Struct, array_like=True, frozen=True):
-    """The few numbers that all else hangs on. `epoch`, `catalog` are -1 and `applied` None where not known yet."""
+    """The few numbers that all else hangs on. `epoch`, `catalog` are -1 and `applied` None where not known yet.
+
+    kept: the offset in `notifications` of the first chunk whose rows may still be named, None where there is none.
+    """
 
     epoch: int = -1
     registered: bool = False
@@ -64,6 +67,7 @@ class Head(msgspec.Struct, array_like=True, frozen=True):
     era: int = 0
     position: tuple[int, int] | None = None
     ended_eras: dict[int, tuple[int, int]] = {}
+    kept: int | None = None
 
 
 class ShapeState(msgspec.Struct, array_like=True, frozen=True):

@@ -54,6 +54,8 @@ from state.filter_match import TOGETHER
 _HITS_AT_ONCE = 500_000
 _FIRST_STEP, _GROWTH, _LARGEST_STEP = 64, 8, TOGETHER
 """Changes that are asked about at once: how many hits they have is not known before, but many together are cheaper."""
+_FIRST_HITS = 4_000_000
+"""More changes are asked about at first where they cannot have more hits than that, though each met every filter."""
 Bound = int | bytes
 
 
@@ -317,7 +319,8 @@ class _TableFilters:
         """Yield who is concerned, some changes at a time, in their order."""
         self.check_told(packed)
         old, old_known, had, new, new_known, has, changed = self._rows(packed)
-        start, step, m = 0, _FIRST_STEP, len(packed)
+        start, m = 0, len(packed)
+        step = min(max(_FIRST_HITS // len(self), _FIRST_STEP), _LARGEST_STEP)
         while start < m:
             part = slice(start, min(start + step, m))
             change, slot, kind = self._index.match(

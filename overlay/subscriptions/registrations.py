@@ -4,6 +4,9 @@ All go to the virtual edge's partition of `registrations` with the shard as key,
 which they were written. A `withdraw` is decided only when a step ends and the channel is still unused, hence never
 races with a registration of the same channel.
 
+A cell is told with the first registration after a loss, or of a process, that none of the rows that it sent before are
+here any more (`Header.anew`), which is always right: it only costs their bytes once more.
+
 Summaries (`subscriptions/summaries.py`) come last: they say all that is wanted, the step's own registrations among it.
 
 What is queued is looked at only when the step ends: who went in between, or has the snapshot already, is passed over.
@@ -19,6 +22,7 @@ import numpy as np
 
 from catalog.query.channel import Channel
 from catalog.schema.catalog import Catalog
+from catalog.schema.cell import tables_of_cell
 from catalog.sql.notify import NONE
 from connectors.record import OutRecord
 from operators.control import Withdraw, encode_control
@@ -48,6 +52,7 @@ class Registrations:
         self._shards = SlotShards(slots, shapes)
         self._summaries = summaries
         self._queued: list[I64] = []
+        self._told_anew: set[str] = set()
 
     def queue(self, slots: I64) -> None:
         """Let slots that await a snapshot be registered at the end of the step."""
@@ -57,6 +62,7 @@ class Registrations:
         """Forget what was to be sent, and what the shards were told before."""
         self._sent()
         self._summaries.clear()
+        self._told_anew.clear()
 
     def _sent(self) -> None:
         self._queued.clear()
@@ -78,7 +84,9 @@ class Registrations:
         out = list(self._withdrawals(catalog, to, topic))
         slots = self.queued()
         for shard, mine in self._shards.parted(slots, catalog):
-            header = Header("register", to.epoch, shard, ve=to.ve, catalog=to.catalog)
+            anew = tables_of_cell(shard) is not None and shard not in self._told_anew
+            header = Header("register", to.epoch, shard, ve=to.ve, catalog=to.catalog, anew=anew)
+            self._told_anew.add(shard)
             for part in self._parts(mine):
                 value = pack_region_columns(header, self._slots.version[part], self._columns(part))
                 out.append(OutRecord(topic, to.ve, shard.encode(), value))

@@ -30,6 +30,8 @@ class SlotShards:
 
         Cost: O(n log n) in numpy, and 4 us for each distinct group of a table with buckets.
         """
+        if not len(slots):
+            return
         slots = self._standing(slots, catalog)
         alike = self._alike(slots, catalog)
         _, first, inverse = np.unique(alike, return_index=True, return_inverse=True)

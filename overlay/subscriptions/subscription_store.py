@@ -46,6 +46,7 @@ from overlay.table.slot_rows import Slots
 from overlay.table.slot_storage import put_slots, stored_slots
 from overlay.table.slot_table import NONE, SlotTable
 from state.change_batch import I64, Bool
+from state.distinct_numbers import distinct_numbers
 from state.occurrences import occurrences
 
 _NONE = np.empty(0, np.int64)
@@ -172,7 +173,8 @@ class SubscriptionStore:
             self.filters.insert(chosen[mine])
             chosen = chosen[~mine]
         shapes, groups = table.shape[chosen].astype(np.int64), table.groups_of(chosen)
-        self.index.insert(chosen, self.shapes.domains(shapes), groups, shapes, table.lo[chosen], table.hi[chosen])
+        domains, hearers = self.shapes.domains(shapes), self.shapes.hearers(shapes)
+        self.index.insert(chosen, domains, groups, hearers, table.lo[chosen], table.hi[chosen])
 
     def _delist(self, slots: I64) -> None:
         """Take slots out of the index that they are in."""
@@ -297,8 +299,9 @@ class SubscriptionStore:
         """Return the slots of which only the answer changed: not those of `touched`, which are stored whole."""
         if not self._moved:
             return _NONE
-        moved = np.unique(np.concatenate(self._moved))
-        return moved[self.slots.is_used(moved) & ~np.isin(moved, touched, assume_unique=True)]
+        moved = distinct_numbers(np.concatenate(self._moved))[0]
+        moved = moved[self.slots.is_used(moved)]
+        return moved[~np.isin(moved, touched, assume_unique=True)] if len(touched) else moved
 
     def _values(self, moved: I64) -> Values:
         table = self.slots

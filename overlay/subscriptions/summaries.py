@@ -79,6 +79,8 @@ class Summaries:
     def came(self, slots: I64) -> None:
         """Note slots that are being registered in this step. Cost: O(slots) in numpy."""
         self._calm = 0 if len(slots) else self._calm + 1
+        if not len(slots):
+            return
         numbers, counts = np.unique(self._slots.shape[slots], return_counts=True)
         for number, count in zip(numbers.tolist(), counts.tolist(), strict=True):
             self._note(self._shapes[number], count)

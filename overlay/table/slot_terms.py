@@ -15,6 +15,7 @@ from overlay.arena.growable_column import widened
 from overlay.arena.interner import Interned
 from overlay.table.slot_rows import Terms
 from state.change_batch import I32, I64, Bool
+from state.distinct_numbers import distinct_numbers
 
 
 class SlotTerms:
@@ -48,7 +49,7 @@ class SlotTerms:
 
     def forms(self, slots: I64) -> npt.NDArray[np.int8]:
         """Return in which of `catalog.sql.notify.FORMS` each of `slots` has its deliveries. Cost: 20 ns each."""
-        numbers, place = np.unique(self.number[slots], return_inverse=True)
+        numbers, place = distinct_numbers(self.number[slots].astype(np.int64))
         return np.array([FORMS.index(self._terms.value(one).deliver) for one in numbers.tolist()], np.int8)[place]
 
     def by_key(self, slots: I64) -> Bool:

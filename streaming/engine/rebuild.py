@@ -48,7 +48,7 @@ def prepare(
     uri: str,
     place: Callable[[Catalog], Placement] = Placement.of,
 ) -> Sidecar:
-    """Write seeds and sidecar of a new checkpoint at `uri`; `table` is the one that must be among them.
+    """Write seeds and sidecar of a new checkpoint at `uri`; `table`, or what a view `table` reads, must be there.
 
     `place` says which groups there are. Of a group that has tables which the log does not hold, the others are seeded.
     *Cost*: about 10 us a publication in the log. *Raises* NothingToRebuildError.
@@ -60,10 +60,12 @@ def prepare(
         for name, relation in catalog.relations.items()
         if relation.topic in ids and newest.mark.ids.get(relation.topic) == ids[relation.topic]
     }
-    if table not in held:
+    view = catalog.views.get(table)
+    if not held.keys() >= set((table,) if view is None else view.tables):
         rebuilt = ", ".join(sorted(held)) or "none"
         raise NothingToRebuildError(
-            f"the log `{log.uri}` holds nothing of the topic of table `{table}` as it is now. "
+            f"the log `{log.uri}` holds nothing of the topic of table `{table}` as it is now"
+            f"{'' if view is None else ', which is a view, or of one of its tables'}. "
             f"It can rebuild: {rebuilt}."
         )
     sidecar = Sidecar(claim="claim-" + secrets.token_hex(12), topic_ids=ids)

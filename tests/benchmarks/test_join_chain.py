@@ -88,5 +88,5 @@ def test_joined_rows_that_somebody_asks_for_are_found() -> None:
 
 
 def test_both_ways_of_sending_have_bytes() -> None:
-    sizes = join_traffic.measure(200, 20)["join_bytes"]
+    sizes = join_traffic.measure(200, 20, 3)["join_bytes"]
     assert min(sizes.values()) > 0 and sizes["ref_j_plus"] < sizes["plain"]

@@ -215,8 +215,8 @@ def _check_columns(operator: object, made: Relation, inputs: list[Relation]) -> 
             taken = [first[name].type for name in operator.by]
             assert types == [*taken, *(each.type for each in operator.aggregates)]
             for each in operator.aggregates:
-                assert (each.column is None) <= (each.kind == "count")
-                assert (each.by is not None) is (each.kind == "latest")
+                assert (each.column is None) <= (each.kind == "COUNT")
+                assert (each.by is not None) is (each.kind == "LATEST")
                 assert {each.column, each.by} - {None} <= first.keys()
             assert made.key == tuple(column.name for column in made.columns[: len(operator.by)])
         case TopK():

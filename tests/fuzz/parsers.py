@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import random
 from collections.abc import Callable
@@ -20,7 +21,7 @@ from catalog.sql.errors import CatalogError, SubscriptionError
 from connectors.formats.record_format import format_of
 from overlay.intake.subscription_request import read_request
 from state.errors import UserError
-from tests.catalog import odd_texts, refusals
+from tests.catalog import odd_texts, refusals, viewed
 from tests.catalog.query.test_compiler import statements
 from tests.catalog.sample import CATALOG
 from tests.connectors import json_texts, proto_files
@@ -134,6 +135,12 @@ def takes_or_refuses_parameters(text: str) -> None:
         assert len(str(error)) < 2_000 and str(error).encode()
 
 
+def plans_or_refuses(text: str) -> None:
+    with contextlib.suppress(CatalogError):
+        for view in apply_ddl(viewed.CATALOG, text, 1).views.values():
+            assert apply_ddl(viewed.CATALOG, to_ddl(view), 1).views[view.name].sql == view.sql
+
+
 def drops_or_refuses(text: str) -> None:
     declares_or_refuses(text)
     test_declared.check(text)
@@ -144,6 +151,7 @@ ROW = b'{"id":1,"v":"\\u00e9","d":1.5e3,"p":"1.25","at":"2026-03-01T00:00:00"}'
 KEYS = [b'{"id":1}', b"1", b'{"schema":{"type":"struct","fields":[]},"payload":{"id":1}}']
 TWINS = st.one_of(test_debezium_record.VALUES.map(lambda value: json.dumps(value, separators=(",", ":")).encode()))
 REQUESTS = [b'{"sql":"SELECT 1"}', b'{"template":"x ?","params":[1,"a",null],"notify":"LATEST","ttl":5,"as_of":3}']
+VIEWS = [sql for sql, _, _ in refusals.read("refusals_view.txt")]
 DDL = [sql for sql, _, _ in refusals.read("refusals_catalog.txt")]
 LINES = [
     b'{"topic":"t","key":"k","value":{"base64":"AP8="}}',
@@ -207,6 +215,10 @@ PARSERS: dict[str, tuple[st.SearchStrategy[Any], Callable[[Any], None]]] = {
     ),
     "numbers": (NUMBERS, is_one_number),
     "ddl": (as_text(st.sampled_from(DDL)), declares_or_refuses),
+    "views": (
+        as_text(st.one_of(st.sampled_from(VIEWS), viewed.queries().map("CREATE VIEW v AS {}".format))),
+        plans_or_refuses,
+    ),
     "json-reader": (st.one_of(json_texts.documents, mutated(json_texts.documents)), reads_alike),
     "records": (test_odd_records.odd, test_odd_records.check),
     "http-bodies": (

@@ -61,9 +61,9 @@ def test_anything_else_is_refused(value):
 @pytest.mark.parametrize(
     ("value", "says"),
     [
-        (b'{"kind":"epoch","format":99,"epoch":3,"catalog":0}', "format 99, expected at most 3"),
-        (b'{"kind":"progress","format":4,"place":{}}', "format 4, expected at most 3"),
-        (b'{"kind":"epoch","format":"2","epoch":3,"catalog":0}', "format '2', expected at most 3"),
+        (b'{"kind":"epoch","format":99,"epoch":3,"catalog":0}', "format 99, expected at most 4"),
+        (b'{"kind":"progress","format":5,"place":{}}', "format 5, expected at most 4"),
+        (b'{"kind":"epoch","format":"2","epoch":3,"catalog":0}', "format '2', expected at most 4"),
         (b'{"kind":"other"}', "kind `other`"),
     ],
 )
@@ -79,7 +79,7 @@ def test_the_sentence_says_where_a_record_stands_and_what_to_do():
     with pytest.raises(
         ControlError, match=r"^`t\.batches` \[0\] offset 7: .*Run the version of tidewire that wrote it"
     ):
-        control_at("t.batches", 0, 7, b'{"kind":"progress","format":4}')
+        control_at("t.batches", 0, 7, b'{"kind":"progress","format":5}')
     assert control_at("t.batches", 0, 7, encode_control(RegisterAll(3, 1))) == RegisterAll(3, 1)
 
 

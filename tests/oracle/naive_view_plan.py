@@ -127,21 +127,21 @@ def _grouped(operator: GroupBy, rows: list[Row], place: dict[str, int]) -> list[
 def _aggregate(kind: str, column: str | None, by: str | None, rows: list[Row], place: dict[str, int]) -> Any:
     if column is None:
         return Fraction(len(rows))
-    if kind == "latest":
+    if kind == "LATEST":
         assert by is not None
         known = [row for row in rows if row[place[by]] is not None]
         return max(known, key=lambda row: row[place[by]])[place[column]] if known else None
     values = [row[place[column]] for row in rows if row[place[column]] is not None]
-    if kind == "count":
+    if kind == "COUNT":
         return Fraction(len(values))
     if not values:
         return None
-    if kind == "avg":
+    if kind == "AVG":
         return float(sum(map(Fraction, values)) / len(values))
-    if kind == "sum":
+    if kind == "SUM":
         whole = sum(map(Fraction, values), Fraction())
         return float(whole) if isinstance(values[0], float) else whole
-    return min(values) if kind == "min" else max(values)
+    return min(values) if kind == "MIN" else max(values)
 
 
 def _first(operator: TopK, rows: list[Row], place: dict[str, int]) -> list[Row]:

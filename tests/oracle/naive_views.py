@@ -203,18 +203,19 @@ def _aggregate(of: Aggregate, relation: Relation, rows: Sequence[Row]) -> Stored
         return len(rows)
     at = relation.index(of.column)
     type_ = relation.columns[at].type
-    if of.kind == "LATEST":
+    kind = of.kind.upper()
+    if kind == "LATEST":
         assert of.by is not None
         return _latest(relation, rows, at, relation.index(of.by))
     values = [value_of(type_, row[at]) for row in rows if row[at] is not None]
-    if of.kind == "COUNT":
+    if kind == "COUNT":
         return len(values)
     if not values:
         return None
-    if of.kind in ("MIN", "MAX"):
-        return stored_of(type_, min(values) if of.kind == "MIN" else max(values))
+    if kind in ("MIN", "MAX"):
+        return stored_of(type_, min(values) if kind == "MIN" else max(values))
     total = sum((Fraction(value) for value in values), Fraction(0))
-    return stored_of(of.type, total if of.kind == "SUM" else total / len(values))
+    return stored_of(of.type, total if kind == "SUM" else total / len(values))
 
 
 def _latest(relation: Relation, rows: Sequence[Row], at: int, by: int) -> Stored:

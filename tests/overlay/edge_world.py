@@ -266,7 +266,10 @@ class EdgeWorld:
         """Lose the process; a new one reads its state and what was not committed, in the same order."""
         self.edge = self._restored()
         resume = getattr(self, "committed", None)
-        for offset in range(self.consumed if resume is None else resume, self.consumed):
+        start, kept = self.consumed if resume is None else resume, self.edge.window_offset
+        for offset in range(start if kept is None else kept, start):
+            self.edge.collect(offset, self.notifications[offset][1])
+        for offset in range(start, self.consumed):
             self._give("notifications", offset)
         for topic, offset in self.since_take:
             if topic == "refuse_held":

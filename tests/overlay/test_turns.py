@@ -93,6 +93,13 @@ class MemoryReader:
     def read_to_end(self, topic: str, numbers: list[int]) -> Iterator[KafkaRecord]:
         return (record for number in numbers for record in self._log.records[topic, number])
 
+    def read_ranges(self, topic: str, ranges: Mapping[int, tuple[int, int]]) -> Iterator[KafkaRecord]:
+        return (
+            record
+            for number, (start, stop) in ranges.items()
+            for record in self._log.records[topic, number][start:stop]
+        )
+
     def _begins(self, topic: str, numbers: list[int]) -> dict[int, int]:
         return dict.fromkeys(numbers, 0)
 

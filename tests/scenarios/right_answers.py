@@ -2,8 +2,9 @@
 
     python -m tests.scenarios.right_answers FILE…      what each file gets wrong; nothing where all is right
 
-It knows tables of plain rows, with columns appended one by one, and every question that DuckDB runs as it is written,
-joins among them (whether something serves these is all the same to it);
+It knows tables of plain rows, with columns appended one by one, views (of LATEST those in which no two rows of a group
+have the same time), and every question that DuckDB runs as it is written, joins among them (whether something serves
+these is all the same to it);
 of one that goes by its key, or begins empty-handed, what is held follows from what was told, so it is not looked at.
 What is told is counted from the answers: a publication notifies once if it changes the bag of rows (the list of a
 best-k; of an AVG the quotient), and the snapshot counts too. ORDER BY puts NULLs where PostgreSQL does, if nothing is
@@ -29,6 +30,7 @@ _OPTIONS = re.compile(
     r"\s+(?:NOTIFY\s+(?:LATEST|EVERY\s+CHANGE|TRANSITIONS|ENTER|MIN\s+CHANGE\s+\d+)|SNAPSHOT\s+NONE|DELIVER\s+\w+)\s*$",
     re.IGNORECASE,
 )
+_LATEST = re.compile(r"\bLATEST\(([\w.]+) BY ([\w.]+)\)", re.IGNORECASE)
 _WITH = re.compile(r"\)\s*WITH\s*\(.*?\)\s*$", re.IGNORECASE | re.DOTALL)
 
 
@@ -86,7 +88,8 @@ def _declare(world: _World, statement: str) -> None:
     if created is not None and created[1] in world.keys:
         world.database.execute(f"ALTER TABLE {created[1]} ADD COLUMN {created[2].rpartition(',')[2]}")
         return
-    world.database.execute(_WITH.sub(")", statement))
+    latest = r"(list(\1 ORDER BY \2 DESC) FILTER (\2 IS NOT NULL))[1]"
+    world.database.execute(_LATEST.sub(latest, _WITH.sub(")", statement)))
     for table, names in world.database.execute(
         "SELECT table_name, constraint_column_names FROM duckdb_constraints() WHERE constraint_type = 'PRIMARY KEY'"
     ).fetchall():

@@ -7,7 +7,8 @@ import pytest
 
 from tests.scenarios.right_answers import mistakes
 
-FILES = [path for kind in ("filter", "bestk", "join") for path in sorted(Path(__file__).parent.glob(f"{kind}*.jsonl"))]
+KINDS = ("filter", "bestk", "join", "view")
+FILES = [path for kind in KINDS for path in sorted(Path(__file__).parent.glob(f"{kind}*.jsonl"))]
 PLAIN = [path for path in FILES if "raw" not in json.loads(path.read_text().splitlines()[0])["needs"]]
 
 

@@ -58,9 +58,11 @@ class CellStack:
         stated = None if key is None else msgspec.json.encode({"id": key})
         self.append(self.catalog.relations[table].topic, stated, msgspec.json.encode(event), partition)
 
-    def register(self, group: str, ve: int, versions: Sequence[int], regions: Sequence[Region], **how: object) -> None:
+    def register(
+        self, group: str, ve: int, versions: Sequence[int], regions: Sequence[Region], anew: bool = False, **how: object
+    ) -> None:
         """Register regions with a group."""
-        header = Header("register", self.epoch, group, ve=ve, catalog=self.catalog.version)
+        header = Header("register", self.epoch, group, ve=ve, catalog=self.catalog.version, anew=anew)
         for value in pack_registrations(header, versions, regions, **how):  # type: ignore[arg-type]
             self.append(TOPICS.registrations, group.encode(), value, ve)
 

@@ -26,11 +26,13 @@ from operators.timeline import Timeline
 from operators.wire import timeline as wire
 from tests.effort import deep_examples
 from tests.operators.cell_world import BIGINT, KEY_TYPES, TABLES, TEXT, catalog_of, draw_parts, draw_region
+from tests.operators.named_rows import NaiveReader
 from tests.oracle.join_twin import Bag, Change, JoinTwin, relation_of
 from tests.oracle.naive_timeline import changes_of
 from tests.shard.cell_stack import TOPICS, CellStack
 
 EDGES = 3
+Readers = dict[tuple[int, str], NaiveReader]
 TYPES = [types for types in KEY_TYPES if {each.kind for each in types} <= {BIGINT.kind, TEXT.kind}]
 
 
@@ -85,13 +87,14 @@ def answers_of(sent: list[tuple[int, object]]) -> dict[tuple[int, int], Bag]:
     return found
 
 
-def timelines_of(sent: list[tuple[int, object]]) -> dict[tuple[int, str], Timeline]:
-    """Return what each virtual edge has of each cell."""
+def timelines_of(sent: list[tuple[int, object]], readers: Readers | None = None) -> dict[tuple[int, str], Timeline]:
+    """Return what each virtual edge has of each cell; `readers` have the rows that are only named."""
     chunks: dict[tuple[int, str], list] = defaultdict(list)
     for ve, chunk in sent:
         if not isinstance(chunk, PackedSnapshot):
             chunks[ve, chunk.header.shard].append(chunk)
-    return {place: wire.joined(its) for place, its in chunks.items()}
+    readers = defaultdict(NaiveReader) if readers is None else readers
+    return {place: wire.joined(its, readers[place].read(its)) for place, its in chunks.items()}
 
 
 @pytest.mark.deep

@@ -173,6 +173,13 @@ def test_rows_that_another_version_made_otherwise_are_made_anew(monkeypatch: pyt
     assert len(bytes(stored(result)["v/0"]["plan"])) == 8
 
 
+def test_what_reads_rows_that_are_made_anew_is_made_anew_too() -> None:
+    other = apply_ddl(Catalog(), f"{T}; {V.replace('y < 90', 'y < 91')}; {W}", 0)
+    plans = [views._plans(replace(SPEC, catalog=catalog).stages) for catalog in (CATALOG, other)]
+    assert plans[0].keys() == plans[1].keys() == {"stage/v/0/0", "v/0", "w/0"}
+    assert not {*plans[0].values()} & {*plans[1].values()} and len({*plans[0].values()}) == 3
+
+
 def test_base_and_delta_make_what_each_member_is(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same as is written: of stages that get their rows, keep and lose them."""
     compared: list[str] = []

@@ -87,3 +87,28 @@ def test_a_join_is_served_by_the_cell_of_its_tables() -> None:
     assert str(facts["cost class"]).startswith("joined changes: every change of a row")
     assert facts["joined where"] == "a.k = b.k"
     assert (facts["of `a`"], facts["of `b`"]) == ("v: from 4", "every row")
+
+
+def test_a_view_says_how_and_where_its_rows_are_made() -> None:
+    catalog = apply_ddl(
+        CATALOG,
+        "CREATE TABLE buy (symbol VARCHAR PRIMARY KEY, analyst VARCHAR);"
+        "CREATE VIEW low AS SELECT exchange, MIN(price) AS low FROM stock GROUP BY exchange;"
+        "CREATE VIEW watched AS SELECT s.symbol, l.low FROM stock s JOIN buy b ON s.symbol = b.symbol"
+        " JOIN low l ON l.exchange = s.exchange",
+        1,
+    )
+
+    def facts(sql: str) -> list[tuple[str, object]]:
+        return lines_of(explain(Compiler(catalog).compile(sql), catalog, None, 16))
+
+    assert facts("SELECT MAX(low) FROM low")[1:5] == [
+        ("view", "SELECT exchange, MIN(price) AS low FROM stock GROUP BY exchange"),
+        ("computed in", "stock/0"),
+        ("`low`", "groups of stock by exchange; MIN of price"),
+        ("shard", "low/0"),
+    ]
+    said = dict(facts("SELECT symbol, low FROM watched ORDER BY symbol LIMIT 2"))
+    assert (said["computed in"], said["first"]) == ("cell/buy+stock/0", "2 by symbol")
+    assert str(said["`low`"]).endswith("(computed again here)")
+    assert said["`stage/watched/0`"] == "pairs of stock and buy where symbol = symbol"

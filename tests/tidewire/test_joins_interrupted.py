@@ -13,10 +13,12 @@ import random
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from catalog.schema.cell_ddl import create_join
+from operators.row_window import WindowBounds
 from overlay.subscriptions.summaries import Patience
+from shard.bounds import Bounds
 from tests.effort import deep_examples
 from tests.tidewire.verification.test_against_the_chain import EDGES
 from tests.tidewire.verification.test_joins_against_the_chain import CONDITIONS, DDL, WIDER, Joined, random_question
@@ -39,9 +41,9 @@ def of_one_table(choose: random.Random) -> str:
 class InterruptedJoins(RuleBasedStateMachine):
     """Anything may happen between any two steps of anybody."""
 
-    @initialize(early=st.lists(st.tuples(names, seeds), max_size=6))
-    def begin(self, early: list[tuple[bytes, int]]) -> None:
-        self.chain = Joined(Patience(0, 0))
+    @initialize(early=st.lists(st.tuples(names, seeds), max_size=6), window=st.sampled_from([0, 2, 4, 64]))
+    def begin(self, early: list[tuple[bytes, int]], window: int) -> None:
+        self.chain = Joined(Patience(0, 0), window)
         self.chain.apply(DDL)
         self.lost = False
         if early:
@@ -153,9 +155,21 @@ class InterruptedJoins(RuleBasedStateMachine):
     def settle(self) -> None:
         self.chain.settle()
 
+    @rule(window=st.sampled_from([0, 2, 4]))
+    def change_the_window(self, window: int) -> None:
+        """Let the engine go on with another setting."""
+        self.chain._held_to = Bounds(window=WindowBounds(window))
+
+    @invariant()
+    def no_row_is_missed(self) -> None:
+        if hasattr(self, "chain") and not self.lost:
+            losses = [why for edge in self.chain.edges for why in edge.losses()]
+            assert not [why for why in losses if "which are not here" in why], losses
+
     def teardown(self) -> None:
         if hasattr(self, "chain"):
             self.rest()
+            self.no_row_is_missed()
             report = verify(self.chain.journal())
             assert report.clean and (self.lost or report.unjudged == 0), report.faults
 

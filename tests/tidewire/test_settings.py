@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from operators.answer_quota import AnswerQuota
+from operators.row_window import WindowBounds
 from shard.bounds import Bounds
 from tidewire.settings import SettingError, load_settings, unknown_variables
 from tidewire.stack.data_directory import DEFAULT_DIRECTORY
@@ -36,8 +37,9 @@ def test_the_defaults_are_complete_and_address_the_embedded_broker() -> None:
 
 
 def test_the_bounds_of_a_shard_are_set_and_those_of_the_pure_pipeline_by_default() -> None:
-    assert load_settings().bounds == Bounds()
-    assert load_settings(shard_channels=7, shard_orderings=6, shard_state_mb=5).bounds == Bounds(7, 6, 5_000_000)
+    assert load_settings().bounds == Bounds(window=WindowBounds(64))
+    few = load_settings(shard_channels=7, shard_orderings=6, shard_state_mb=5, join_window=0, join_window_mb=3)
+    assert few.bounds == Bounds(7, 6, 5_000_000, window=WindowBounds(0, 3_000_000))
     assert load_settings(answer_rows=9, answer_bytes=8_000).bounds.whole == AnswerQuota(9, 8_000)
 
 

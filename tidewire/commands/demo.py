@@ -1,4 +1,4 @@
-"""`tidewire demo`: see it at work on real data."""
+"""`tidewire demo`: see it at work, and every delivery verified."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _Kills = Annotated[int, typer.Option(min=0, max=1000, help="How many SIGKILLs fa
 
 @app.callback()
 def demo() -> None:
-    """See it at work on real data."""
+    """See it at work, and every delivery verified."""
 
 
 @app.command()
@@ -66,7 +66,7 @@ def joins(
 @app.command()
 def bank(
     transfers: _Transfers = 20_000,
-    subscriptions: _Subscriptions = 60,
+    subscriptions: _Subscriptions = 30,
     kills: _Kills = 8,
     config: ConfigOption = None,
     data_dir: DataDirOption = None,

@@ -16,7 +16,7 @@ from tidewire.terminal import Terminal
 
 
 def rebuild(
-    relation: Annotated[str, typer.Argument(help="The table whose state is lost or damaged.")],
+    relation: Annotated[str, typer.Argument(help="The table whose state is lost or damaged, or a view of it.")],
     checkpoint: CheckpointOption = None,
     config: ConfigOption = None,
     data_dir: DataDirOption = None,

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
+from catalog.sql.names import quoted
 from connectors.kafka.reader import Reader
 from connectors.kafka.record import KafkaRecord
 from connectors.topics import Topics
@@ -78,7 +79,11 @@ def _resolve(name: str, topics: Topics, client: Client) -> str:
     own = {spec.name.removeprefix(topics.prefix): spec.name for spec in topics.specs()}
     if name in own:
         return own[name]
-    relations = client.catalog().relations
+    catalog = client.catalog()
+    relations = catalog.relations
+    if name in catalog.views:
+        hint = f'Ask it: tidewire subscribe "SELECT * FROM {quoted(name)}".'
+        raise UserError(f"`{name}` is a view, whose rows are made of those of tables; no topic has them. {hint}")
     if name in relations:
         return relations[name].topic
     known: dict[str, Any] = own | {r.topic: r for r in relations.values()} | {t: t for t in own.values()}

@@ -1,1 +1,1 @@
-"""Demonstrations on real data; each ends with an independent verification of every delivery."""
+"""Demonstrations, most of them on real data; each ends with an independent verification of every delivery."""

@@ -8,7 +8,7 @@ from state.errors import TidewireError
 from tidewire.demo.kills import Kills
 from tidewire.demo.watch import Watch
 
-_STILL_SECONDS = 120.0
+_STILL_SECONDS = 300.0
 
 
 class NotCaughtUp(TidewireError):
@@ -30,7 +30,7 @@ class ComingForward:
     def over(self) -> bool:
         """Whether everything that was published is covered and told, and all kills have fallen.
 
-        Raises what went wrong with either, and NotCaughtUp where it has stood still for two minutes.
+        Raises what went wrong with either, and NotCaughtUp where it has stood still for five minutes.
         """
         if self._watch.failure is not None:
             raise self._watch.failure
@@ -39,5 +39,5 @@ class ComingForward:
         if complete or reached != self._reached:
             self._reached, self._since = reached, now
         if now - self._since > _STILL_SECONDS:
-            raise NotCaughtUp(f"{seen.lag} publications are in no batch, and none has come into one for two minutes.")
+            raise NotCaughtUp(f"{seen.lag} publications are in no batch, and none has come into one for five minutes.")
         return killed and complete

@@ -18,7 +18,7 @@ _VICTIMS = ("engine", "edge-0")
 _SEED = 2013
 _LOOK_SECONDS = 0.05
 _JITTER_SECONDS = 0.5
-_START_SECONDS = 180.0
+_START_SECONDS = 420.0
 
 
 class NotStartedAgain(TidewireError):

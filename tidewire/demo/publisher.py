@@ -46,9 +46,8 @@ class Publisher:
     def _publish(self) -> None:
         try:
             for number, (minute, record) in enumerate(self._records):
-                while (wait := self._pace.wait(number, minute, self._watch.covered)) > 0:
-                    if self._stopped.wait(wait):
-                        return
+                while not self._stopped.is_set() and (wait := self._pace.wait(number, minute, self._watch.covered)) > 0:
+                    self._producer.serve(min(wait, STEP_SECONDS))
                 if self._stopped.is_set():
                     return
                 self._number = number

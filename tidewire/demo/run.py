@@ -25,7 +25,7 @@ from tidewire.verification.compare.report import Report
 from tidewire.verification.reading import verify_kafka
 
 _START_SECONDS = 420.0
-_SUBSCRIBE_SECONDS = 120.0
+_SUBSCRIBE_SECONDS = 300.0
 _PATIENCE_SECONDS = 60.0
 
 

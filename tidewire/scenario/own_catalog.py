@@ -2,17 +2,18 @@
 
 DDL is judged as on an empty stack, so that it is accepted or refused, in the same words, whatever ran before. What the
 stack is told is the difference that it made, each table on a topic of the scenario's own: nothing that an earlier
-scenario has published can be read again. Joins go with their tables.
+scenario has published can be read again. Joins go with their tables; views go before these.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 
 from catalog.schema.catalog import Catalog
 from catalog.schema.cell import Cell
 from catalog.schema.ddl import apply_ddl, to_ddl
+from catalog.schema.view import View
 from catalog.sql.names import quoted
 
 
@@ -24,9 +25,14 @@ class OwnCatalog:
         self._catalog = Catalog()
 
     @property
-    def tables(self) -> list[str]:
-        """The tables that the scenario has now."""
-        return list(self._catalog.relations)
+    def drops(self) -> list[str]:
+        """Statements that drop all that the scenario has now."""
+        return [*_drop_views(self._catalog, self._catalog.views), *_drop_tables(self._catalog.relations)]
+
+    @property
+    def several(self) -> bool:
+        """Whether a view reads several tables, so that it counts in which order records of these come."""
+        return any(len(view.tables) > 1 for view in self._catalog.views.values())
 
     def declare(self, ddl: str) -> list[str]:
         """Apply DDL and return the statements that make the same difference on the stack; none if it made none.
@@ -40,16 +46,27 @@ class OwnCatalog:
         changed = [new for name, new in after.items() if new != before.get(name)]
         parted = [cell for cell in old.cells.values() if cell not in self._catalog.cells.values()]
         joined = [cell for cell in self._catalog.cells.values() if cell not in old.cells.values()]
+        views, viewed = old.views, self._catalog.views
         return [
+            *_drop_views(old, [name for name, one in views.items() if not _is_same(one, viewed.get(name))]),
             *(_drop_join(cell) for cell in parted if not set(gone) & set(cell.tables)),
-            *drops(gone),
+            *_drop_tables(gone),
             *(to_ddl(replace(new, topic=self._topic_of(new.topic))) for new in changed),
             *map(to_ddl, joined),
+            *(to_ddl(one) for name, one in viewed.items() if not _is_same(one, views.get(name))),
         ]
 
 
-def drops(tables: Iterable[str]) -> list[str]:
-    """Return the statements that drop `tables`."""
+def _is_same(one: View, other: View | None) -> bool:
+    return other is not None and one.born == other.born
+
+
+def _drop_views(catalog: Catalog, views: Collection[str]) -> list[str]:
+    """Return the statements that drop views, those first that others do not read."""
+    return [f"DROP VIEW {quoted(name)}" for name in reversed(list(catalog.views)) if name in views]
+
+
+def _drop_tables(tables: Iterable[str]) -> list[str]:
     return [f"DROP TABLE {quoted(name)}" for name in tables]
 
 

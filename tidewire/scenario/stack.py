@@ -22,7 +22,7 @@ from connectors.json.writer import encode_key, encode_row
 from state.errors import TidewireError
 from tidewire.client.client import subscription_value
 from tidewire.scenario.engine import Refusal
-from tidewire.scenario.own_catalog import OwnCatalog, drops
+from tidewire.scenario.own_catalog import OwnCatalog
 from tidewire.scenario.own_names import OwnNames, TakenNames
 from tidewire.scenario.script import Json
 from tidewire.scenario.stack_watch import PATIENCE, StackWatch
@@ -46,11 +46,11 @@ def embedded_engines() -> Iterator[Callable[[], AbstractContextManager[StackEngi
 
 
 class SharedStack:
-    """A running stack and what scenarios have used of it. `tables` are those that the last one has left behind."""
+    """A running stack and what scenarios have used of it. `left` drops what the last one has left behind."""
 
     def __init__(self, watch: StackWatch) -> None:
         self.watch = watch
-        self.tables: list[str] = []
+        self.left: list[str] = []
         self._ids, self._topics = TakenNames(), TakenNames()
         self._scenarios = 0
 
@@ -106,8 +106,9 @@ class StackEngine:
         before deliveries are read, a restart or a change of the catalog     all of both, and subscriptions have ended
 
     With a policy that tells once a batch (LATEST), the batches show: then each publication waits for its effect. Where
-    tables are joined, what was published to one of them has its effect before something is published to another: of
-    records of two topics in one batch, timestamps say which came first, and these may be equal.
+    tables are joined, by a question or a view, what was published to one of them has its effect before something is
+    published to another: of records of two topics in one batch, timestamps say which came first, and these may be
+    equal.
     """
 
     def __init__(self, stack: SharedStack) -> None:
@@ -126,7 +127,8 @@ class StackEngine:
     def declare(self, ddl: str) -> None:
         """Apply DDL and wait until it is announced. Topics get one partition: a step's rows have an order."""
         self._settle()
-        self._apply([*drops(self._stack.tables), *self._catalog.declare(ddl)])
+        self._apply([*self._stack.left, *self._catalog.declare(ddl)])
+        self._joined |= self._catalog.several
 
     def publish(self, table: str, rows: list[dict[str, Json]]) -> None:
         """Upsert rows in order."""
@@ -181,7 +183,7 @@ class StackEngine:
     def leave(self) -> None:
         """End all subscriptions; the tables are dropped when the next scenario begins. Raises TidewireError."""
         self._watch.check()
-        self._stack.tables += self._catalog.tables
+        self._stack.left += self._catalog.drops
         self._begin(_LEAVING_SECONDS)
         for id in self._versions:
             self._client.unsubscribe(id)
@@ -219,13 +221,13 @@ class StackEngine:
             self._watch.await_begun(*self._beginning.popitem(), patience)
 
     def _drop_what_was_left(self) -> None:
-        self._apply(drops(self._stack.tables))
+        self._apply(self._stack.left)
 
     def _apply(self, statements: list[str]) -> None:
         """Let the stack apply what there is to apply, in one text: each costs the engine a restart of its query."""
         if statements:
             self._client.apply(";\n".join(statements), timeout=PATIENCE, partitions=1)
-            self._stack.tables = []
+            self._stack.left = []
 
 
 def tells_by_batch(sql: str) -> bool:

@@ -2,13 +2,15 @@
 
     sample       which subscriptions are judged, where there are too many
     journal      what was read: the records of the topics, and what of them is gone already
-    declared     the catalog topic, parsed by DuckDB itself; declared_cells: the joins in it
+    declared     the catalog topic, parsed by DuckDB itself; declared_cells: the joins in it; declared_views: the views,
+                 whose queries view_planner reads as plans (view_plan)
     batches      what each batch of each epoch held, and how far there is something to judge
     decoding     records -> rows, by the documented rules (avro_rows, csv_rows, debezium, proto_rows: other formats)
     registry     a schema registry, asked by ourselves
     told_schemas what it told of the records' schemas, and of which tables it did not
     ordering     the order rule: in which sequence a shard took the records of a batch; cell_ordering: those of a join
     history      each version of each row with the interval in which it held, as a DuckDB table
+    view_versions               the same of a view's rows, made of the versions of what it reads
     question     a subscription's SQL, run by DuckDB as written over all versions of the rows
     join_question               one over several tables
     policy       the options behind the SQL: which changes are told

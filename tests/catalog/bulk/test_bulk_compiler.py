@@ -17,6 +17,7 @@ from catalog.query.compiler import Compiled, Compiler
 from catalog.query.shape import Region
 from catalog.sql.errors import SubscriptionError
 from state.order_code import code_of_double
+from tests.catalog import viewed
 from tests.catalog.joined import BARE
 from tests.catalog.joined import CATALOG as JOINED
 from tests.catalog.sample import CATALOG
@@ -214,3 +215,12 @@ def test_joins_are_compiled_together() -> None:
     many = [f"SELECT q.id {JOIN} WHERE q.price BETWEEN {i} AND {i + 2} AND f.weight < {i}.5" for i in range(40)]
     assert len(together(many, Compiler(JOINED))) == 40
     assert together(many, Compiler(BARE)) == {}
+
+
+def test_questions_about_a_view_are_compiled_together() -> None:
+    compiler = Compiler(viewed.CATALOG)
+    statements = [f"SELECT MAX(low) FROM low WHERE dest = 'D{i}' AND n BETWEEN {i} AND {i + 5}" for i in range(200)]
+    found = together(statements, compiler)
+    assert len(found) == len(statements)
+    for i, made in found.items():
+        assert made.region == compiler.compile(statements[i]).region

@@ -7,8 +7,8 @@ from catalog.bulk.bulk_compiler import compile_all
 from catalog.bulk.cut_statements import CutStatements
 from catalog.query.compiler import MAX_CHARACTERS, Compiled, Compiler
 from catalog.query.range_plan import REFORMULATED
-from catalog.sql.errors import SubscriptionError
-from tests.catalog import joined, refusals
+from catalog.sql.errors import CellMissing, SubscriptionError
+from tests.catalog import joined, refusals, viewed
 from tests.catalog.sample import CATALOG, compiler
 from tests.effort import examples
 
@@ -242,3 +242,41 @@ def test_the_bulk_refuses_what_stands_beside_null(condition) -> None:
     ends = np.cumsum([len(text) for text in raw])
     statements = CutStatements.of(np.frombuffer(b"".join(raw), np.uint8), ends - len(raw[0]), ends)
     assert compile_all(compiler(), statements) == []
+
+
+@pytest.mark.parametrize(
+    ("sql", "columns"),
+    [
+        ("SELECT MAX(low) FROM low WHERE n BETWEEN 1 AND 5 AND dest = 'LHR'", ["DECIMAL(8,2)"]),
+        (
+            "SELECT COUNT(*), SUM(paid), AVG(n) FROM taken WHERE n > 1 OR paid IS NULL",
+            [None, "DECIMAL(38,0)", "BIGINT"],
+        ),
+        ("SELECT COUNT(DISTINCT dest) FROM low", ["VARCHAR"]),
+        ("SELECT DISTINCT low FROM low WHERE n <= 3", ["DECIMAL(8,2)"]),
+        ("SELECT * FROM low WHERE dest LIKE 'L%' NOTIFY TRANSITIONS", ["VARCHAR", "DECIMAL(8,2)", "BIGINT"]),
+        ("SELECT dest FROM low WHERE n = 2 ORDER BY low, dest LIMIT 3", ["VARCHAR"]),
+        ("SELECT high FROM dear WHERE symbol = 'A'", ["DECIMAL(12,2)"]),
+    ],
+)
+def test_all_kinds_of_questions_about_views(sql: str, columns: list[str | None]) -> None:
+    compiled = Compiler(viewed.CATALOG).compile(sql)
+    assert [None if column is None else str(column) for column in compiled.columns] == columns
+
+
+def test_a_view_without_its_cell_is_waited_for() -> None:
+    catalog = viewed.after(
+        "CREATE VIEW both AS SELECT s.flight, t.paid FROM seat s JOIN taken t ON s.flight = t.flight",
+        "REFUSE JOIN booked, seat BECAUSE 'too large'",
+    )
+    with pytest.raises(CellMissing) as refused:
+        Compiler(catalog).compile("SELECT MAX(paid) FROM both")
+    assert (refused.value.tables, refused.value.reason) == (("booked", "seat"), "too large")
+
+
+def test_rows_of_a_view_that_does_not_show_its_key_are_not_first_in_any_order() -> None:
+    catalog = viewed.after("CREATE VIEW fares AS SELECT dest, fare FROM seat")
+    with pytest.raises(SubscriptionError, match="does not show the key of its rows"):
+        Compiler(catalog).compile("SELECT dest FROM fares ORDER BY fare LIMIT 3")
+    with pytest.raises(SubscriptionError, match="without their primary key"):
+        Compiler(catalog).compile("SELECT dest FROM fares NOTIFY ENTER")

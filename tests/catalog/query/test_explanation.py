@@ -30,6 +30,7 @@ def test_values_instead_of_codes() -> None:
         "order": [],
         "limit": None,
         "join": None,
+        "view": None,
     }
 
 

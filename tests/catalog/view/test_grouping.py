@@ -20,16 +20,16 @@ def test_each_aggregate_has_its_type() -> None:
     )
     assert found.by == ()
     assert found.aggregates == (
-        Aggregate("count", None, of("BIGINT")),
-        Aggregate("count", "dest", of("BIGINT")),
-        Aggregate("sum", "n", of("BIGINT")),
-        Aggregate("sum", "big", WIDE_INTEGER),
-        Aggregate("sum", "fare", of("DECIMAL", 18, 2)),
-        Aggregate("sum", "ratio", of("DOUBLE")),
-        Aggregate("avg", "n", of("DOUBLE")),
-        Aggregate("min", "dest", of("VARCHAR")),
-        Aggregate("max", "day", of("DATE")),
-        Aggregate("latest", "fare", of("DECIMAL", 8, 2), "at"),
+        Aggregate("COUNT", None, of("BIGINT")),
+        Aggregate("COUNT", "dest", of("BIGINT")),
+        Aggregate("SUM", "n", of("BIGINT")),
+        Aggregate("SUM", "big", WIDE_INTEGER),
+        Aggregate("SUM", "fare", of("DECIMAL", 18, 2)),
+        Aggregate("SUM", "ratio", of("DOUBLE")),
+        Aggregate("AVG", "n", of("DOUBLE")),
+        Aggregate("MIN", "dest", of("VARCHAR")),
+        Aggregate("MAX", "day", of("DATE")),
+        Aggregate("LATEST", "fare", of("DECIMAL", 8, 2), "at"),
     )
 
 
@@ -42,7 +42,7 @@ def test_an_aggregate_is_computed_once_wherever_it_stands() -> None:
     view = declared("SELECT dest, SUM(n) - MIN(n) AS x, SUM(n) AS y FROM seat GROUP BY dest HAVING SUM(n) > COUNT(*)")
     group, last = (stage.operator for stage in view.stages)
     assert isinstance(group, GroupBy) and isinstance(last, Map)
-    assert [a.kind for a in group.aggregates] == ["sum", "min", "count"]
+    assert [a.kind for a in group.aggregates] == ["SUM", "MIN", "COUNT"]
     assert len(last.where) == 1
 
 

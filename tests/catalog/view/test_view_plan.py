@@ -132,10 +132,10 @@ def _extend(known: dict[str, dict[str, int]], stages: tuple[Stage, ...]) -> None
                 by = len(stage.operator.by)
                 row = {new: rows[0][old] for new, old in zip(names, stage.operator.by, strict=False) if old in rows[0]}
                 for name, each in zip(names[by:], stage.operator.aggregates, strict=True):
-                    if each.kind == "count":
+                    if each.kind == "COUNT":
                         row[name] = 2**31
-                    elif each.column in rows[0] and each.kind != "avg":
-                        row[name] = rows[0][each.column] * (2**31 if each.kind == "sum" else 1)
+                    elif each.column in rows[0] and each.kind != "AVG":
+                        row[name] = rows[0][each.column] * (2**31 if each.kind == "SUM" else 1)
             case TopK():
                 row = dict(rows[0])
             case Union():

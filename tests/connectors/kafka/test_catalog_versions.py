@@ -38,7 +38,13 @@ def test_a_record_that_does_not_apply_is_skipped() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", [b"CREATE VIEW v AS SELECT k FROM a", b"CREATE JOIN j WITH ~", GOOD + b"; DROP VIEW v"]
+    "text",
+    [
+        b"CREATE VIEW v WITH ('topic'='v') AS SELECT k FROM a",
+        b"CREATE VIEW v AS SELECT k FROM a WHERE k = 1 OR k = 2",
+        b"CREATE JOIN j WITH ~",
+        GOOD + b"; DROP VIEW v CASCADE",
+    ],
 )
 def test_a_statement_of_a_newer_version_is_no_record_to_be_skipped(text: bytes) -> None:
     fold = CatalogFold("tw.").add_all([(0, GOOD), (1, b"CREATE TABLE a (k"), (2, b"\xff"), (3, b"hello")])
@@ -47,6 +53,12 @@ def test_a_statement_of_a_newer_version_is_no_record_to_be_skipped(text: bytes) 
     assert sorted(fold.newest.relations) == ["a", "b"]
     with pytest.raises(CatalogNewer, match=r"^record 4 of the catalog says \w+ \w+, .*: a newer tidewire wrote it\."):
         fold.check()
+
+
+def test_a_view_that_is_wrong_in_any_version_is_skipped() -> None:
+    fold = CatalogFold("tw.").add_all([(0, GOOD), (1, b"CREATE VIEW v AS SELECT k FROM nowhere"), (2, b"DROP VIEW v")])
+    fold.check()
+    assert fold.add(3, b"CREATE VIEW v AS SELECT k FROM a") and list(fold.newest.views) == ["v"]
 
 
 def test_an_edge_stops_at_a_statement_of_a_newer_version() -> None:

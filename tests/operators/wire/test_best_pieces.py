@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from operators.packed import pack_best, unpack
-from operators.wire.best_pieces import whole
+from operators.wire.best_pieces import joined, whole
 from tests.effort import examples
 from tests.operators.wire.test_best import HEADER, MESSAGE, TEXT_BOUNDS, causes_of, messages_of, said
 
@@ -24,3 +26,25 @@ def test_pieces_of_a_message_are_put_together(message, cut):
     if len(pieces) > 1:
         with pytest.raises(ValueError, match="more candidates of message 0"):
             whole(read[1:])
+
+
+@given(drawn=st.lists(MESSAGE, min_size=2, max_size=6), data=st.data())
+@settings(max_examples=examples(100), deadline=None)
+def test_records_of_whole_messages_become_one(drawn, data):
+    count = len(drawn)
+    messages = replace(messages_of([one | {"channel": 0} for one in drawn], [*range(count)]), texts=[])
+    seq, causes = np.arange(count) * 2, causes_of(count)
+    cuts = sorted(data.draw(st.sets(st.integers(1, count - 1), min_size=1)))
+    runs = [slice(*ends) for ends in zip([0, *cuts], [*cuts, count], strict=True)]
+    several = [None if data.draw(st.booleans()) else np.arange(count) % 2 == 0 for _ in runs]
+    read = [
+        unpack(pack_best(HEADER, messages.take(run, TEXT_BOUNDS), seq[run], causes, some))
+        for run, some in zip(runs, several, strict=True)
+    ]
+    one = joined(read)
+    assert said(one.messages) == said(messages)
+    assert one.seq.tolist() == seq.tolist()
+    for name in ("partition", "offset"):
+        assert getattr(one, name).tolist() == np.concatenate([getattr(part, name) for part in read]).tolist()
+    flags = [part.several is not None and bool(part.several[i]) for part in read for i in range(len(part))]
+    assert flags == ([False] * count if one.several is None else one.several.tolist())

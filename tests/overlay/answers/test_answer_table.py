@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from overlay.answers.answer import ListAnswer, SetAnswer
-from overlay.answers.answer_table import MAX_MEMBER_BYTES, AnswerTable, list_records
+from overlay.answers.answer import ListAnswer, SetAnswer, part_of, parts_of
+from overlay.answers.answer_table import MAX_MEMBER_BYTES, AnswerTable, _Stored, list_records
 
 
 def again(records: list[tuple[int, bytes]], dropped: tuple[int, ...] = ()) -> AnswerTable:
@@ -42,6 +43,19 @@ def test_what_was_told_last_is_kept_with_the_answer() -> None:
     table.touch(0)
     kept = again(table.changed()).of(0)
     assert (kept.answer, kept.last_told, kept.untold_changes) == (((3, 9),), (2, 7), 4)
+
+
+@given(
+    st.lists(st.none() | st.text(max_size=3) | st.tuples(st.integers(), st.integers()), min_size=1, max_size=3),
+    st.integers(0, 2**40),
+)
+def test_aggregates_are_written_as_their_parts_are(states: list, untold: int) -> None:
+    table = AnswerTable()
+    kept = table.start(0, tuple(states))
+    kept.untold_changes = untold
+    last = None if states[0] is None else part_of(states[0])
+    ((_, record),) = table.all()
+    assert record == msgspec.msgpack.encode(_Stored(True, None, parts_of(tuple(states)), last, untold))
 
 
 def test_a_dropped_slot_writes_nothing_and_may_be_used_again() -> None:

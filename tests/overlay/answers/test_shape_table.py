@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from catalog.query.channel import channel_of
+from catalog.query.best_shape import BestShape
+from catalog.query.channel import Order, channel_of
 from catalog.query.shape import Output, Shape
 from catalog.schema.catalog import Catalog
 from catalog.schema.relation import Column, Relation
@@ -33,6 +36,12 @@ def test_a_shape_stands_while_its_relation_does_also_with_new_columns() -> None:
     assert entry.stands(Catalog(4, {"t": relation(3, "new")}))
     assert not entry.stands(Catalog(5, {})) and not entry.stands(Catalog(5, {"t": relation(5)}))
     assert (entry.shard, entry.topic_text) == ("t/0", '"topic"')
+
+
+def test_what_was_dropped_is_told_by_whether_a_topic_fed_it() -> None:
+    shape = Shape("t", (Output("min", "k"),), (), None)
+    assert ShapeTable().enter(shape, relation(3), [NUMBER]).dropped(Catalog()) == "table dropped"
+    assert ShapeTable().enter(shape, replace(relation(3), topic=""), [NUMBER]).dropped(Catalog()) == "view dropped"
 
 
 def test_shapes_are_found_by_their_channels_until_they_are_dropped() -> None:
@@ -65,6 +74,19 @@ def test_shapes_with_one_domain_have_its_number_while_any_of_them_is_there() -> 
     table.drop(two.number)
     assert table.enter(Shape("t", least, ("k",), "new"), relation(0, "new"), [NUMBER]).domain == one.domain
     assert ShapeTable().hears([low]).shape == (1, 0) and not len(table.domains(np.zeros(0, np.int64)))
+
+
+def test_shapes_that_hear_the_same_are_one_hearer() -> None:
+    table, order = ShapeTable(), (Order("k", False, False),)
+    three, five, ten = (
+        table.enter(BestShape("t", ("k",), (), None, order, limit, (0,)), relation(0), [NUMBER]) for limit in (3, 5, 10)
+    )
+    assert three.hearer == five.hearer != ten.hearer
+    numbers = np.array([ten.number, three.number, five.number])
+    assert table.hearers(numbers).tolist() == [ten.hearer, three.hearer, three.hearer]
+    table.drop(three.number)
+    (channel,) = five.channels
+    assert table.hears([channel])[0, [five.hearer, ten.hearer]].tolist() == [True, False]
 
 
 def test_a_range_attribute_without_codes_is_noted() -> None:

@@ -76,6 +76,19 @@ def test_a_log_of_another_topic_rebuilds_nothing(tmp_path: Path) -> None:
         prepare("stock", filled(tmp_path, "other"), CATALOG, cluster, TOPICS, LocalFiles(tmp_path / "new"), "new")
 
 
+def test_a_view_is_rebuilt_with_all_that_it_reads(tmp_path: Path) -> None:
+    ddl = "CREATE TABLE bond (id BIGINT PRIMARY KEY); CREATE VIEW low AS SELECT MIN(price) AS low FROM stock; "
+    catalog = apply_ddl(CATALOG, f"{ddl}CREATE VIEW both AS SELECT s.id FROM stock s JOIN bond b ON s.id = b.id", 1)
+    cluster = MemoryCluster(TOPICS)
+    for topic in ("stock", "bond"):
+        cluster.create(topic, 1)
+    log = filled(tmp_path, cluster.ids(["stock"])["stock"])
+    prepare("low", log, catalog, cluster, TOPICS, LocalFiles(tmp_path / "new"), "new")
+    assert read_seed(LocalFiles(tmp_path / "new"), "stock/0") is not None
+    with pytest.raises(NothingToRebuildError, match="`both` as it is now, which is a view, or of one of its tables"):
+        prepare("both", log, catalog, cluster, TOPICS, LocalFiles(tmp_path / "other"), "other")
+
+
 def test_a_group_of_two_tables_is_seeded_as_one(tmp_path: Path) -> None:
     catalog = apply_ddl(CATALOG, "CREATE TABLE bond (id BIGINT PRIMARY KEY)", 1)
     cluster = MemoryCluster(TOPICS)

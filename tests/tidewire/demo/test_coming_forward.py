@@ -44,15 +44,15 @@ def test_it_stands_still_while_nothing_comes_into_a_batch(tmp_path: Path, monkey
     assert forward.over(), "a quiet night in the data is no fault"
     seen.published("demo.flight", 0, 0)
     seen.published("demo.flight", 0, 1)
-    clock += 100
+    clock += 250
     assert not forward.over()
     cover(seen, 1)
-    clock += 100
+    clock += 250
     assert not forward.over()
     seen.killed()
-    clock += 100
+    clock += 250
     assert not forward.over()
-    clock += 121
+    clock += 301
     with pytest.raises(NotCaughtUp, match="1 publications are in no batch"):
         forward.over()
 

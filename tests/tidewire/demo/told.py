@@ -1,4 +1,4 @@
-"""A story told to the whole chain in one process, in batches of any size, and judged as a demo is."""
+"""A story told to the whole chain in one process, in batches of any size, with restarts, and judged as a demo is."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tidewire.verification.verify import verify
 class Told(Judged):
     """`told` is what was delivered, in the order of each edge; what the story claims has heard it."""
 
-    def __init__(self, story: Story, seed: int = 0, most: int = 50) -> None:
+    def __init__(self, story: Story, seed: int = 0, most: int = 20) -> None:
         super().__init__(virtual_edges=EDGES)
         choose = random.Random(seed)
         self.apply(story.ddl)
@@ -33,6 +33,8 @@ class Told(Judged):
             if left < 0:
                 left = choose.randrange(most)
                 self.settle()
+                if choose.random() < 0.2:
+                    self.restart()
         self.settle()
         reader = DeliveryReader()
         records = [r for edge in range(EDGES) for r in self.logs[self.topics.deliveries][edge]]

@@ -15,9 +15,9 @@ from tidewire.demo.watch import Watch
 PACE = AsItHappened(FIRST_DAY, 7200.0)
 
 
-def watch(claim: Any = None) -> Watch:
-    topics = ["demo.flight", "demo.weather"]
-    return Watch(KafkaProperties("127.0.0.1:1"), Topics("demo."), topics, (claim or NoClaim()).told)
+def watch(claim: Any = None, *topics: str) -> Watch:
+    published = topics or ("demo.flight", "demo.weather")
+    return Watch(KafkaProperties("127.0.0.1:1"), Topics("demo."), published, (claim or NoClaim()).told)
 
 
 def story(events: list[Event] | None = None, **others: Any) -> Story:

@@ -3,7 +3,7 @@ import pytest
 from catalog.schema.catalog import Catalog
 from catalog.schema.ddl import apply_ddl
 from catalog.sql.errors import CatalogError
-from tidewire.scenario.own_catalog import OwnCatalog, drops
+from tidewire.scenario.own_catalog import OwnCatalog
 from tidewire.scenario.own_names import OwnNames, TakenNames
 
 T = "CREATE TABLE t (id INTEGER PRIMARY KEY, y INTEGER)"
@@ -33,8 +33,8 @@ def test_the_same_table_in_the_next_scenario_is_another_one_on_another_topic() -
     stack = Stack()
     first, second = stack.scenario(), stack.scenario()
     stack.apply(first.declare(T))
-    assert stack.topics() == {"t": "t"} and first.tables == ["t"]
-    stack.apply([*drops(first.tables), *second.declare(T)])
+    assert stack.topics() == {"t": "t"} and first.drops == ["DROP TABLE t"]
+    stack.apply([*first.drops, *second.declare(T)])
     assert stack.topics() == {"t": "t-2"} and stack.catalog.relations["t"].born == 1
 
 
@@ -56,7 +56,7 @@ def test_a_table_that_is_dropped_and_made_again_is_another_one() -> None:
     assert len(stack.apply(own.declare(f"DROP TABLE t; {T}"))) == 2
     assert stack.catalog.relations["t"].born == 1 and stack.catalog.relations["u"].born == 0
     assert stack.apply(own.declare("DROP TABLE u")) == ["DROP TABLE u"]
-    assert own.tables == ["t"]
+    assert own.drops == ["DROP TABLE t"]
 
 
 def test_a_refusal_says_what_it_says_on_an_empty_stack_and_changes_nothing() -> None:
@@ -69,7 +69,7 @@ def test_a_refusal_says_what_it_says_on_an_empty_stack_and_changes_nothing() -> 
         with pytest.raises(CatalogError) as empty:
             apply_ddl(Catalog(), wrong, 0)
         assert str(here.value) == str(empty.value)
-    assert own.tables == []
+    assert own.drops == []
 
 
 def test_joins_are_made_and_dropped_as_the_scenario_says() -> None:
@@ -92,3 +92,21 @@ def test_a_table_that_goes_takes_its_joins_along() -> None:
     stack.apply(own.declare(f"{T}; CREATE TABLE u (id INTEGER PRIMARY KEY); CREATE JOIN u, t"))
     assert stack.apply(own.declare("DROP TABLE u")) == ["DROP TABLE u"]
     assert not stack.catalog.cells and own.declare("CREATE JOIN t") == ["CREATE JOIN t"]
+
+
+def test_views_go_before_what_they_read_and_come_behind_it() -> None:
+    stack = Stack()
+    own, next_one = stack.scenario(), stack.scenario()
+    views = "CREATE VIEW v AS SELECT id FROM t; CREATE VIEW w AS SELECT v.id FROM v JOIN u ON v.id = u.id"
+    stack.apply(own.declare(f"{T}; CREATE TABLE u (id INTEGER PRIMARY KEY); {views}"))
+    assert list(stack.catalog.views) == ["v", "w"] and own.several
+    assert (
+        own.declare(f"{T[:-1]}, z INTEGER)")[0].startswith("CREATE TABLE t")
+        and own.declare(T[:-1] + ", z INTEGER)") == []
+    )
+    stack.apply([*own.drops, *next_one.declare(f"{T}; CREATE VIEW v AS SELECT y, id FROM t")])
+    assert stack.topics() == {"t": "t-2"} and stack.catalog.views["v"].relation.key == ("id",) and not next_one.several
+    told = stack.apply(next_one.declare("DROP VIEW v; CREATE VIEW v AS SELECT id FROM t"))
+    assert told == ["DROP VIEW v", "CREATE VIEW v AS SELECT id FROM t"]
+    stack.apply(next_one.declare("DROP VIEW v; DROP TABLE t"))
+    assert not stack.catalog.relations and not stack.catalog.views

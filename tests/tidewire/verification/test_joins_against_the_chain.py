@@ -11,7 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from operators.row_window import WindowBounds
 from overlay.subscriptions.summaries import PATIENT, Patience
+from shard.bounds import Bounds
 from tests.effort import deep_examples
 from tests.tidewire.verification.test_against_the_chain import EDGES, Judged
 from tidewire.verification.records.journal import Journal
@@ -49,8 +51,8 @@ CONDITIONS = {
 class Joined(Judged):
     """Whose partitions have clocks that jump, and whose edges ask for cells."""
 
-    def __init__(self, patience: Patience = PATIENT) -> None:
-        super().__init__(EDGES, patience)
+    def __init__(self, patience: Patience = PATIENT, window: int = 0) -> None:
+        super().__init__(EDGES, patience, bounds=Bounds(window=WindowBounds(window)))
         self.lsn = 0
         self.rows: dict[int, dict[str, Any]] = {}
 
@@ -186,7 +188,7 @@ def with_a_row_again(told: dict[str, Any]) -> dict[str, Any] | None:
 
 def with_a_row_of_none(told: dict[str, Any]) -> dict[str, Any] | None:
     side = next((name for name in ("removed", "added") if told.get(name)), None)
-    if side is None or [None] * len(told[side][0]) in told[side]:
+    if side is None or not isinstance(told[side][0], list) or [None] * len(told[side][0]) in told[side]:
         return None
     return {"added": in_text_order([*told["added"], [None] * len(told[side][0])])}
 

@@ -140,6 +140,21 @@ def test_views_are_clean(seed: int) -> None:
     assert report.clean and report.unjudged == 0, report.faults
 
 
+@pytest.mark.parametrize("source", ["a WHERE l >= 0", "a", "a x JOIN a y ON x.k = y.k WHERE x.l + y.l > 0"])
+def test_of_rows_of_the_same_time_the_one_with_the_greatest_key_is_the_latest(source: str) -> None:
+    chain = Viewed()
+    chain.apply(DDL)
+    name = "x." if " x " in source else ""
+    chain.apply(f"CREATE VIEW v AS SELECT LATEST({name}l BY {name}n) AS l FROM {source}")
+    chain.append(chain.topics.subscriptions, b"s", b'{"sql":"SELECT MAX(l) FROM v"}')
+    for k, value in ((2, 5), (1, 9), (0, 7)):
+        chain.append("a", b'{"k":%d}' % k, b'{"k":%d,"l":%d,"n":1}' % (k, value), 0)
+        chain.settle()
+    assert chain.answer("s") == 5
+    report = verify(chain.journal())
+    assert report.clean and report.right == 2, report.faults
+
+
 @pytest.mark.parametrize(
     "query",
     ["SELECT a.k, b.id FROM a LEFT JOIN b ON a.l = b.l", "SELECT x.k, y.k AS id FROM a x JOIN a y ON x.l = y.l"],

@@ -9,7 +9,7 @@ Nothing is followed from one change to the next. Not computed by DuckDB, which w
 different types before it compares them, and would join each moment of a group with each version of it: 10^9 pairs for
 one group of 40,000 versions.
 
-*Cost*: 2-5 us a version and step.
+*Cost*: 8 us a version of what is read, 13-17 us where rows are grouped, ranked or joined; pairs 5 us each.
 """
 
 from __future__ import annotations

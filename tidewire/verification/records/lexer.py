@@ -8,6 +8,12 @@ from functools import cache
 
 import duckdb
 
+_JOINS = frozenset(
+    {"left", "right", "full", "inner", "outer", "cross", "natural", "asof", "anti", "semi", "positional"}
+)
+_BEHIND = _JOINS | {"join"}
+_OPERATORS = frozenset({"is", "isnull", "notnull", "like", "ilike", "glob", "similar", "join", "collate"})
+"""Words of DuckDB's that are names only in quotes, here too."""
 _LEXEME = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|--[^\n]*|/\*.*?\*/|[^\W\d]\w*|.", re.DOTALL)
 
 
@@ -24,16 +30,24 @@ def is_word(lexeme: str) -> bool:
 def quote_names(text: str, names: set[str]) -> str:
     """Put quotes around the `names` (lower case) in `text` that DuckDB takes for keywords, and only around those.
 
-    A catalog may call a column `at` or `end` without quotes; DuckDB would not read it.
+    A catalog may call a column `at` or `end` without quotes; DuckDB would not read it. A `left` before JOIN is none.
 
     >>> quote_names("SELECT MIN(End) FROM t WHERE day = 'end'", {"end", "day"})
     'SELECT MIN("end") FROM t WHERE day = \\'end\\''
+    >>> quote_names("SELECT left FROM t LEFT JOIN u ON left = k", {"left"})
+    'SELECT "left" FROM t LEFT JOIN u ON "left" = k'
     """
     chosen = names & _reserved()
-    parts = []
-    for match in lexemes(text):
-        word = match[0].lower() if is_word(match[0]) else ""
-        parts.append(f'"{word}"' if word in chosen else match[0])
+    if not chosen:
+        return text
+    parts = [match[0] for match in lexemes(text)]
+    words = [part.lower() if is_word(part) else part for part in parts]
+    following = ""
+    for i in range(len(parts) - 1, -1, -1):
+        word = words[i]
+        if word in chosen and is_word(parts[i]) and not (word in _JOINS and following in _BEHIND):
+            parts[i] = f'"{word}"'
+        following = following if word.isspace() else word
     return "".join(parts)
 
 
@@ -41,6 +55,6 @@ def quote_names(text: str, names: set[str]) -> str:
 def _reserved() -> frozenset[str]:
     with duckdb.connect() as database:
         found = database.execute(
-            "SELECT keyword_name FROM duckdb_keywords() WHERE keyword_category = 'reserved'"
+            "SELECT keyword_name FROM duckdb_keywords() WHERE keyword_category IN ('reserved', 'type_function')"
         ).fetchall()
-    return frozenset(word for (word,) in found) | {"at"}
+    return frozenset(word for (word,) in found) - _OPERATORS | {"at"}

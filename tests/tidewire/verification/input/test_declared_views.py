@@ -88,6 +88,7 @@ def test_the_product_reads_the_same(seed: int) -> None:
         "SELECT g AS h, x, COUNT(*) AS n FROM p GROUP BY x, h",
         "select P.ID, \"g\" as \"G g\" from P where ID in (1, 2) and not x = 1 and x between 1 and 2",
         "SELECT x AS left, id FROM p WHERE g = 'left'",
+        "SELECT a.id, a.x - COALESCE(b.x, 0) AS left FROM p a LEFT JOIN q b ON a.id = b.id",
     ],
 )  # fmt: skip
 def test_texts_are_read_as_the_product_reads_them(query: str) -> None:
@@ -97,3 +98,12 @@ def test_texts_are_read_as_the_product_reads_them(query: str) -> None:
         check_same(catalog, ours, 1)
         return
     pytest.fail(f"refused: {query}")
+
+
+def test_a_column_may_be_called_as_a_join_begins() -> None:
+    texts = [
+        "CREATE VIEW v AS SELECT x AS left, id FROM p",
+        "CREATE VIEW w AS SELECT v.left, q.z FROM v LEFT JOIN q ON left = q.id",
+    ]
+    found = declared(*texts).views_at(2)
+    assert [column.name for column in found["w"].columns] == ["left", "z"]
