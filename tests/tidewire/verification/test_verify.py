@@ -118,6 +118,8 @@ def change_new(journal: Journal, partition: int, offset: int) -> None:
         replace(journal, partition, offset, added=[*told["added"], 17])
     elif isinstance(told["new"], list):
         replace(journal, partition, offset, new=told["new"][:-1])
+    elif isinstance(told["new"], str):
+        replace(journal, partition, offset, new=told["new"] + "1")
     else:
         replace(journal, partition, offset, new=17 if told["new"] is None else told["new"] + 1)
 
