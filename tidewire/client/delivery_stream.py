@@ -14,7 +14,7 @@ from tidewire.client.records import PROGRESS_KEY, Delivery, Progress
 
 
 class DeliveryStream(Iterator[Delivery | Progress]):
-    """Iterate; close it (or use `with`) when done.
+    """Iterate; close it (or use `with`) when done. What ends by itself, without `follow`, closes itself.
 
     Its position is fixed when it is made, not at the first `next`: what is committed in between is not lost.
     `poll` gives what is there within a time, for those who have something else to do.
@@ -78,5 +78,8 @@ class DeliveryStream(Iterator[Delivery | Progress]):
             yield from self.poll()
 
     def _to_end(self) -> Iterator[Delivery | Progress]:
-        for record in self._reader.to_end():
-            yield from self._read(record)
+        try:
+            for record in self._reader.to_end():
+                yield from self._read(record)
+        finally:
+            self.close()
