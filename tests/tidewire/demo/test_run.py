@@ -64,7 +64,21 @@ def test_the_cheapest_are_told_right(here: Path, capfd: pytest.CaptureFixture[st
 def test_ctrl_c_ends_it_and_leaves_nothing(here: Path) -> None:
     words = ["demo", "bank", "--transfers", "100000", "--kills", "1", "--data-dir", str(here)]
     with (here / "said").open("w") as said:
-        child = subprocess.Popen([*COMMAND, *words], stdout=said, stderr=said, start_new_session=True)
+        child = subprocess.Popen(
+            [*COMMAND, *words], stdout=said, stderr=said, start_new_session=True, preexec_fn=_heed_ctrl_c
+        )
+    try:
+        _end(child, here)
+    finally:
+        child.kill()
+
+
+def _heed_ctrl_c() -> None:
+    """A job in the background inherits that it is ignored."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def _end(child: subprocess.Popen[bytes], here: Path) -> None:
     deadline = time.monotonic() + 600
     while "publications (" not in (here / "said").read_text():
         assert child.poll() is None and time.monotonic() < deadline, (here / "said").read_text()
