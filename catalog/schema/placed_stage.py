@@ -25,11 +25,10 @@ from catalog.schema.view import Stage, View
 class PlacedStage:
     """A stage as a member of a group; its relation is the view's, or that of an inner stage.
 
-    view: whose stage it is.  relations, inputs: by input what is read, and the member that has it.
+    relations, inputs: by input what is read, and the member that has it.
     served: whether it is asked by its name, as the last stage of a view that is at home here.
     """
 
-    view: str
     stage: Stage
     member: str
     relations: tuple[Relation, ...]
@@ -77,5 +76,5 @@ def _placed(
             relations[relation.name] = relation
             asked = view.name in served and relation.name == view.name
             read = tuple(relations[name] for name in inputs)
-            placed.append(PlacedStage(view.name, stage, member(relation.name), read, tuple(map(member, inputs)), asked))
+            placed.append(PlacedStage(stage, member(relation.name), read, tuple(map(member, inputs)), asked))
     return tuple(placed)
