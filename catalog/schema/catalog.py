@@ -60,9 +60,9 @@ class Catalog:
         view = self.views.get(name)
         return view.tables if view is not None and view.cell and view.cell not in self.cells else ()
 
-    def views_below(self, view: View) -> list[View]:
-        """Return a view and all that it reads, also through others, each after those that it reads."""
-        wanted = {view.name}
+    def views_below(self, *views: View) -> list[View]:
+        """Return views and all that they read, also through others, each after those that it reads."""
+        wanted = {view.name for view in views}
         for each in reversed(list(self.views.values())):
             if each.name in wanted:
                 wanted |= set(each.reads)

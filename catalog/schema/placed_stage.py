@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from catalog.schema.catalog import Catalog
-from catalog.schema.cell import Cell, cell_name
+from catalog.schema.cell import Cell
 from catalog.schema.relation import Relation
 from catalog.schema.view import Stage, View
 
@@ -25,11 +25,10 @@ from catalog.schema.view import Stage, View
 class PlacedStage:
     """A stage as a member of a group; its relation is the view's, or that of an inner stage.
 
-    view: whose stage it is.  relations, inputs: by input what is read, and the member that has it.
+    relations, inputs: by input what is read, and the member that has it.
     served: whether it is asked by its name, as the last stage of a view that is at home here.
     """
 
-    view: str
     stage: Stage
     member: str
     relations: tuple[Relation, ...]
@@ -50,28 +49,19 @@ def stages_beside(catalog: Catalog, table: str, bucket: int = 0) -> tuple[Placed
 
 def stages_in(catalog: Catalog, cell: Cell) -> tuple[PlacedStage, ...]:
     """Return the stages in a cell, each behind those that it reads."""
-    home = {view.name for view in catalog.views.values() if len(view.tables) > 1 and view.tables == cell.tables}
-    needed = _read_through(catalog, home)
-    views = [view for view in catalog.views.values() if view.name in needed]
-    own = {stage.relation.name for view in views if view.name in home for stage in view.stages}
-    return _placed(catalog, views, lambda name: f"{name}/0" if name in own else cell.member(name), home)
+    home = [view for view in catalog.views.values() if view.cell == cell.name]
+    own = {stage.relation.name for view in home for stage in view.stages}
+    return _placed(
+        catalog,
+        catalog.views_below(*home),
+        lambda name: f"{name}/0" if name in own else cell.member(name),
+        {view.name for view in home},
+    )
 
 
-def home_of(view: View, bucket: int = 0) -> str:
-    """Return the name of the group that a view is asked in."""
-    return f"{view.tables[0]}/{bucket}" if len(view.tables) == 1 else cell_name(view.tables)
-
-
-def _read_through(catalog: Catalog, views: Iterable[str]) -> set[str]:
-    """Return `views` and all that they read, through each other."""
-    found: set[str] = set()
-    left = [*views]
-    while left:
-        name = left.pop()
-        if name in catalog.views and name not in found:
-            found.add(name)
-            left += catalog.views[name].reads
-    return found
+def home_of(view: View) -> str:
+    """Return the name of the group that a view is asked in: of a table in buckets, that of the first."""
+    return view.cell or f"{view.tables[0]}/0"
 
 
 def _placed(
@@ -86,5 +76,5 @@ def _placed(
             relations[relation.name] = relation
             asked = view.name in served and relation.name == view.name
             read = tuple(relations[name] for name in inputs)
-            placed.append(PlacedStage(view.name, stage, member(relation.name), read, tuple(map(member, inputs)), asked))
+            placed.append(PlacedStage(stage, member(relation.name), read, tuple(map(member, inputs)), asked))
     return tuple(placed)

@@ -91,14 +91,12 @@ def _kept(stage: Stage, inputs: Sequence[Carried], relations: Sequence[Relation]
         case TopK():
             place = ("PARTITION BY",) if operator.by else ("QUALIFY",)
             _check_in(operator, inputs[0], "its PARTITION BY leaves that out", place)
-            at = {column.name: i for i, column in enumerate(relations[0].columns)}
-            return {name: columns[at[held]] for name, held in inputs[0].items()}
+            return {name: columns[relations[0].index(held)] for name, held in inputs[0].items()}
         case Joined():
             for name, held in inputs[0].items():
                 if (held, inputs[1][name]) not in operator.equal:
                     raise _Lost(name, "its ON does not have that equal", ("ON",))
-            at = {column.name: i for i, column in enumerate(relations[0].columns)}
-            return {name: columns[at[held]] for name, held in inputs[0].items()}
+            return {name: columns[relations[0].index(held)] for name, held in inputs[0].items()}
         case Union():
             return _of_union(inputs, relations, columns)
 

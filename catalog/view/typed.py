@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from sqlglot import exp
 
-from catalog.schema.view import Constant, Expression
+from catalog.schema.view import Expression
 from catalog.types.column_type import ColumnType
 from catalog.view.bounds import Bound
 from catalog.view.literals import Literal
@@ -38,7 +38,3 @@ class Typed:
     def within(self, level: int) -> str:
         """Return the text as an operand of an operator that binds as tightly as `level`."""
         return self.sql if self.level >= level else f"({self.sql})"
-
-    def as_constant(self, constant: Constant) -> Typed:
-        """Return the literal as a constant of another type."""
-        return replace(self, expression=constant, bound=None)

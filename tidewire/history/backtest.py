@@ -82,15 +82,8 @@ def tables_of(catalog: Catalog, value: bytes) -> tuple[Relation, ...]:
 def views_of(catalog: Catalog, value: bytes) -> tuple[View, ...]:
     """Return the views that a question goes through, each behind those that it reads. *Raises* SubscriptionError."""
     compiled, _, _ = compile_with_cell(catalog, value)
-    return views_through(catalog, compiled.region.shape.relation)
-
-
-def views_through(catalog: Catalog, name: str) -> tuple[View, ...]:
-    """Return the view of a name, behind those that it reads through each other; none if it is no view's."""
-    found = {name}
-    for view in reversed(list(catalog.views.values())):
-        found.update(view.reads if view.name in found else ())
-    return tuple([view for view in catalog.views.values() if view.name in found])
+    view = catalog.views.get(compiled.region.shape.relation)
+    return () if view is None else tuple(catalog.views_below(view))
 
 
 def compile_record(catalog: Catalog, value: bytes) -> Compiled:
