@@ -57,10 +57,6 @@ class Views:
 
     def prepare(self, asked: Collection[bytes | None]) -> None:
         """Begin the batch of each stage that is needed, `asked` ones (keys of registrations) too, and fill it."""
-        for stage in self.stages:
-            member = self._group[stage.member]
-            if member.filled and member.plan != self._plans[stage.member]:
-                member.empty()
         self._need(asked)
         for stage in self._running():
             member = self._group[stage.member]
@@ -72,12 +68,7 @@ class Views:
 
     def settle(self) -> None:
         """Let go of what registrations have left without need."""
-        before = self._needed
         self._need(())
-        for stage in self.stages:
-            if stage.member in before - self._needed:
-                self._group[stage.member].empty()
-                self.changed ^= {stage.member}
 
     def served(self) -> Iterator[ShardState]:
         """Yield the members that can be asked and have their rows, or have just lost them."""
@@ -120,7 +111,10 @@ class Views:
         self.wanted = wanted
 
     def _need(self, asked: Collection[bytes | None]) -> None:
-        """Find out which stages are needed."""
+        """Find out which stages are needed; take from the others, and from those made otherwise, what rows they have.
+
+        A stage may have rows that were needed in the batch before alone: by a view that was dropped since.
+        """
         needed = {
             stage.member
             for stage in self.stages
@@ -130,6 +124,11 @@ class Views:
             if stage.member in needed:
                 needed.update(stage.inputs)
         self._needed = needed
+        for stage in self.stages:
+            member = self._group[stage.member]
+            if member.filled and (stage.member not in needed or member.plan != self._plans[stage.member]):
+                member.empty()
+                self.changed ^= {stage.member}
         self.arrange()
 
     def _running(self) -> Iterator[PlacedStage]:

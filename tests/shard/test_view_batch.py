@@ -207,3 +207,12 @@ def test_base_and_delta_make_what_each_member_is(monkeypatch: pytest.MonkeyPatch
         changed = rows((batch % 4, batch % 3, 10 * batch), (9, 3, batch), first=offset)
         state, offset = process_group(SPEC, batch, state, [*step, changed]).state, offset + 2
     assert {*compared} == {"t/0", "stage/v/0/0", "v/0", "w/0"} and compared.count("v/0") > 4
+
+
+def test_what_only_a_dropped_view_read_has_no_rows_any_more() -> None:
+    """Its rows were kept, and stood still: whoever asked later was told those of back then."""
+    first = process_group(SPEC, 1, LOADED.state, [asked("w", 11)])
+    spec = replace(SPEC, catalog=apply_ddl(CATALOG, "DROP VIEW w", 1))
+    then = process_group(spec, 2, first.state, [rows((2, 3, 10), (3, 4, 1), first=4)])
+    assert sorted(stored(then)) == ["t/0"]
+    assert answer(process_group(spec, 3, then.state, [asked("v", 12)]), "v") == [[3, 10, 2], [4, 1, 1], [5, 50, 1]]
