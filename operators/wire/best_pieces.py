@@ -40,7 +40,7 @@ def whole(records: Iterable[PackedBest]) -> list[PackedBest]:
 
 
 def joined(records: Sequence[PackedBest]) -> PackedBest:
-    """Return records of whole messages, of the same shard, channels and columns and without texts, as one.
+    """Return records of whole messages, of the same shard, topics, channels and columns and without texts, as one.
 
     What they have in common is that of the first. Cost: O(messages, bounds, candidates and images).
     """
@@ -62,8 +62,10 @@ def joined(records: Sequence[PackedBest]) -> PackedBest:
     if any(record.several is not None for record in records):
         none = [np.zeros(len(record), np.bool_) if record.several is None else record.several for record in records]
         several = np.concatenate(none)
+    topics = [record.topic for record in records if record.topic is not None]
     messages = replace(parts[0], groups=[*groups], images=images, **columns)
-    return PackedBest(records[0].header, seq, partition, offset, messages, several)
+    topic = np.concatenate(topics) if topics else None
+    return PackedBest(records[0].header, seq, partition, offset, messages, several, topic)
 
 
 def _joined(pieces: Sequence[PackedBest]) -> PackedBest:

@@ -70,7 +70,7 @@ def _alike(one: PackedBest, other: PackedBest) -> bool:
     """Whether two records may be joined."""
     mine, its = one.messages, other.messages
     return (
-        one.header.shard == other.header.shard
+        (one.header.shard, one.header.topics) == (other.header.shard, other.header.topics)
         and not (mine.texts or its.texts)
         and mine.channels == its.channels
         and [*mine.images] == [*its.images]

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from operators.packed import pack_best, unpack
 from operators.wire.best_pieces import joined, whole
+from state.causes import Causes
 from tests.effort import examples
 from tests.operators.wire.test_best import HEADER, MESSAGE, TEXT_BOUNDS, causes_of, messages_of, said
 
@@ -48,3 +49,19 @@ def test_records_of_whole_messages_become_one(drawn, data):
         assert getattr(one, name).tolist() == np.concatenate([getattr(part, name) for part in read]).tolist()
     flags = [part.several is not None and bool(part.several[i]) for part in read for i in range(len(part))]
     assert flags == ([False] * count if one.several is None else one.several.tolist())
+
+
+def test_messages_that_become_one_record_keep_the_topics_of_their_causes():
+    drawn = [{"channel": 0, "kind": 1, "box": (0, 1, 2, 3), "base": 0, "left": [1], "right": [], "cands": [(5, 2)],
+              "old": 0, "new": -1}] * 4  # fmt: skip
+    messages = replace(messages_of(drawn, [*range(4)]), texts=[])
+    one, places = causes_of(4), np.array([1, 1, 0, 1])
+    for topics, topic in ((["a", "b"], places), (["a"], places * 0)):
+        causes = Causes(topics, topic, one.partition, one.offset)
+        read = [
+            unpack(pack_best(HEADER, messages.take(run, TEXT_BOUNDS), np.arange(4)[run], causes))
+            for run in (slice(0, 2), slice(2, 4))
+        ]
+        both = joined(read)
+        assert both.header.topics == topics
+        assert (both.topic is None) if len(topics) == 1 else (both.topic.tolist() == topic.tolist())

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from operators.packed import Header, PackedBest
+from overlay.delivery.causing_rows import CausingRows
+from overlay.delivery.delivery import Position
 from overlay.maintain import shared_best
 from overlay.maintain.shared_best import joined_runs, record_of
 from tests.operators.wire.test_best import CHANNELS, messages_of, said
@@ -37,6 +39,24 @@ def test_neighbours_of_one_shard_are_joined_once() -> None:
     (again,), (turned,) = joined_runs([one, other]), joined_runs([other, one])
     assert again is both is not turned
     assert next(iter(joined_runs([one]))) is one and not [*joined_runs([])]
+
+
+def test_joined_records_of_a_view_tell_the_causing_rows_that_each_told() -> None:
+    records = [of_view(["a", "b"], topic) for topic in ([1, 1], [0, 1])]
+    (both,) = joined_runs(records)
+    each = [row for one in records for row in causing(one)]
+    assert causing(both) == each and '"topic":"b"' in each[0] and '"topic":"a"' in each[2]
+    assert [len(one) for one in joined_runs([*records, of_view(["a"], None)])] == [4, 2]
+
+
+def of_view(topics: list[str], topic: list[int] | None) -> PackedBest:
+    one = record()
+    header = Header("best", 0, "v/0", channels=CHANNELS, topics=topics)
+    return replace(one, header=header, topic=None if topic is None else np.array(topic, np.int64))
+
+
+def causing(packed: PackedBest) -> list[str]:
+    return CausingRows(packed, Position(3, 7), '""').of(np.arange(len(packed)))
 
 
 def test_what_is_not_alike_is_not_joined(monkeypatch: pytest.MonkeyPatch) -> None:
