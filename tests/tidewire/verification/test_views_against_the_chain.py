@@ -175,6 +175,30 @@ def test_who_asks_about_a_view_is_told_on_when_its_table_gets_a_column(query: st
     assert report.clean and report.right > 9, report.faults
 
 
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT l, SUM(d) AS s FROM b GROUP BY l",
+        "SELECT id, d * 2 AS s FROM b",
+        "SELECT id, COALESCE(d * 2 - d, 0) AS s FROM b",
+        "SELECT id, d AS s FROM b WHERE d + d > 0",
+        "SELECT id, AVG(d) AS s FROM b GROUP BY id HAVING SUM(d) - MAX(d) * -1 > 0",
+    ],
+)
+def test_what_is_beyond_all_doubles_is_null(query: str) -> None:
+    chain = Viewed()
+    chain.apply(DDL)
+    chain.apply(f"CREATE VIEW v AS {query}")
+    for id, items in {b"s1": "MAX(s)", b"s2": "COUNT(s), COUNT(*)", b"s3": "s", b"s4": "SUM(s)"}.items():
+        chain.append(chain.topics.subscriptions, id, json.dumps({"sql": f"SELECT {items} FROM v"}).encode())
+    for lsn, d in enumerate((1.7e308, 1e308, -1.7e308, 1.0)):
+        event = {"op": "c", "before": None, "after": {"id": lsn, "g": "u", "l": 1, "d": d}, "source": {"lsn": lsn}}
+        chain.append("b", b'{"id":%d}' % lsn, json.dumps(event).encode(), 0)
+        chain.settle()
+    report = verify(chain.journal())
+    assert report.clean and report.right > 4 and report.unjudged == 0, report.faults
+
+
 @pytest.mark.deep
 @settings(max_examples=deep_examples(15), deadline=None)
 @given(st.integers(0, 10**9))

@@ -1,12 +1,14 @@
 """Expressions and conditions, computed exactly: integers of any size, DECIMALs of any digits, three truth values.
 
 Python compares int, Decimal and float as the numbers that they are, and equal ones have equal hashes; texts compare by
-code point, as SQL's do here. Where a DOUBLE takes part, operands become the nearest DOUBLE and results are rounded.
+code point, as SQL's do here. Where a DOUBLE takes part, operands become the nearest DOUBLE and results are rounded;
+what is beyond all doubles then is NULL.
 """
 
 from __future__ import annotations
 
 import datetime as dt
+import math
 import operator
 from collections.abc import Callable, Sequence
 from decimal import Decimal
@@ -59,6 +61,15 @@ def as_type(value: Any, type: str) -> Any:
     return value
 
 
+def finite(computed: float) -> float | None:
+    """Return a DOUBLE that was computed as a view has it: None where it is not finite, and one zero.
+
+    >>> finite(1e308 * 10), finite(-0.0)
+    (None, 0.0)
+    """
+    return computed + 0.0 if math.isfinite(computed) else None
+
+
 def _call(call: Call, operands: list[Evaluator]) -> Evaluator:
     name = call.operator
     if name in _PYTHON:
@@ -88,7 +99,7 @@ def _arithmetic(name: str, type: str, left: Evaluator, right: Evaluator) -> Eval
         if one is None or other is None:
             return None
         value = compute(as_type(one, type), as_type(other, type))
-        return value + 0.0 if isinstance(value, float) else value
+        return finite(value) if isinstance(value, float) else value
 
     return computed
 

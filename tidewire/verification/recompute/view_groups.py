@@ -19,7 +19,7 @@ from tidewire.verification.recompute.history import FOREVER
 from tidewire.verification.recompute.ranked_column import nearest
 from tidewire.verification.recompute.sweep import running_extremum, running_totals
 from tidewire.verification.recompute.version import Version
-from tidewire.verification.recompute.view_expressions import evaluator, row_of
+from tidewire.verification.recompute.view_expressions import evaluator, finite, row_of
 from tidewire.verification.records.rounding import EXACT
 
 BEGINNING = 0
@@ -128,5 +128,5 @@ def _total(units: int, type: str, scale: int) -> Any:
     return Decimal(units).scaleb(-scale, EXACT) if type.startswith("DECIMAL") else units
 
 
-def _double(numerator: int, denominator: int) -> float:
-    return float(nearest(numerator, denominator)) + 0.0
+def _double(numerator: int, denominator: int) -> float | None:
+    return finite(float(nearest(numerator, denominator)))
