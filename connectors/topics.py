@@ -76,6 +76,11 @@ class Topics:
         return self.prefix + "engines"
 
     @property
+    def silences(self) -> str:
+        """Key stream, partition, offset; where silences of streams have counted. Kept for ever."""
+        return self.prefix + "silences"
+
+    @property
     def dead_letters(self) -> str:
         """Records that could not be decoded, with the reason."""
         return self.prefix + "dead-letters"
@@ -93,5 +98,6 @@ class Topics:
             TopicSpec(self.edge_state, True, _FOR_EVER),
             TopicSpec(self.batches, False, _DAYS),
             TopicSpec(self.engines, False, _COMPACT_SOON),
+            TopicSpec(self.silences, False, _COMPACT),
             TopicSpec(self.dead_letters, False, _DAYS),
         ]

@@ -5,6 +5,7 @@ register  engine -> every virtual edge    register every subscription again, sta
 progress  engine -> every virtual edge    the batch is committed; all its messages stand before this record
 progress  engine -> topic `batches`       the same with offset vectors, written last
 withdraw  edge -> shard                   this virtual edge has no use for these channels any more
+silence   engine -> shard of a stream     a partition has no more rows before a time
 """
 
 from __future__ import annotations
@@ -62,10 +63,26 @@ class Withdraw(msgspec.Struct, frozen=True, tag="withdraw", tag_field="kind"):
     format: int = FORMAT
 
 
-Control = EpochBegins | RegisterAll | Progress | Withdraw
+class Silence(msgspec.Struct, frozen=True, tag="silence", tag_field="kind"):
+    """Partition `partition` of the topic of `stream` is silent: behind offset `after` - 1 no row comes before `upto`.
+
+    It counts as a row with event time `upto` (microseconds since 1970) between the rows `after` - 1 and `after`, or
+    where the shard that reads it is by then, if that is further; the shard tells where it counted (`Silenced`).
+    A `hole` says that rows before `after` were lost: the horizon of the partition stands still from there on, until a
+    silence accepts the loss.
+    """
+
+    stream: str
+    partition: Number
+    after: Number
+    upto: Number
+    hole: bool = False
+
+
+Control = EpochBegins | RegisterAll | Progress | Withdraw | Silence
 
 _DECODER = msgspec.json.Decoder(Control)
-_KINDS = ("epoch", "register", "progress", "withdraw")
+_KINDS = ("epoch", "register", "progress", "withdraw", "silence")
 
 
 class ControlError(RecordError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from catalog.schema.catalog import Catalog
@@ -9,6 +10,7 @@ from catalog.schema.cell import Cell
 from catalog.schema.placed_stage import PlacedStage, stages_beside, stages_in
 from catalog.schema.relation import Relation
 from connectors.topics import Topics
+from operators.silenced import Silenced
 from shard.bounds import Bounds
 from shard.snapshot import DIGEST_KEY
 
@@ -33,6 +35,8 @@ class GroupSpec:
     seed: bytes | None = None
     bounds: Bounds = field(default_factory=Bounds)
     digest_key: bytes = DIGEST_KEY
+    counts: Mapping[str, int] = field(default_factory=dict)
+    silenced: Mapping[str, tuple[Silenced, ...]] = field(default_factory=dict)
 
     @property
     def cell(self) -> Cell | None:

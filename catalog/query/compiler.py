@@ -53,6 +53,8 @@ class Compiled:
     comes, goes or changes does; `table changes`: every change of the table does, once for all who ask for these.
     sql: as the user wrote it, parameters filled in.  notify: when to tell.  ttl: seconds to live, None without end.
     deliver: `records`, `packed` or `push`.  snapshot: `rows`, or `none` where a filter starts without its rows.
+    final_at: when the last window that it asks about ends (order code of a TIMESTAMP), behind which the answer stays as
+    it is; None where it never does.
     pieces: `sql` cut at its literals, where compiling has done that already.
     """
 
@@ -65,6 +67,7 @@ class Compiled:
     deliver: str = RECORDS
     pieces: Pieces | None = field(default=None, compare=False, repr=False)
     snapshot: str = ROWS
+    final_at: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from catalog.schema.stream import Closing, Stream
 from catalog.types.column_type import ColumnType
 
 
@@ -27,6 +28,9 @@ class Relation:
     `home` is the cell that serves it, where it is a join (`join.py`): no topic feeds it, and nobody stores its rows.
     Its rows are kept in `buckets` shards, parted by the columns `bucket_by` of the primary key, in DDL order; without
     these there is one shard.
+
+    `stream` says that it is a stream (`stream.py`), which has no key; `closing`, of a view of streams, which of its
+    columns says when a row becomes final.
     """
 
     name: str
@@ -40,6 +44,8 @@ class Relation:
     buckets: int = 1
     bucket_by: tuple[str, ...] = ()
     home: str = ""
+    stream: Stream | None = None
+    closing: Closing | None = None
 
     def column(self, name: str) -> Column:
         """Return the column called `name`. Raises KeyError."""

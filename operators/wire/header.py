@@ -8,6 +8,9 @@ from catalog.query.channel import Channel
 from catalog.query.shape import AnyShape
 from operators.record_error import OLDEST_FORMAT, Number, RecordError
 
+NO_HORIZON = -(2**63)
+"""Where a header says nothing of a horizon, and before a partition's first row."""
+
 
 class PackedError(RecordError):
     """A packed record cannot be read: it is damaged, newer than its reader, or was written by something else."""
@@ -27,6 +30,8 @@ class Header(msgspec.Struct, omit_defaults=True):
     keys: of such rows, what each column of keys is about: place in `channels`, class, position, number of the column.
     window: of what a cell sends, for how many batches its rows are to be kept under their stamps; 0: they have none.
     anew: of registrations, the virtual edge has none of the rows that the cell has sent it.
+    horizon: of what a view of streams sends, how far its event time is complete at the end of the batch, in microseconds
+    since 1970; NO_HORIZON where nothing is said of it.
     sweeps: only in messages of format 1: (partition, offset) of the records that became changes of several rows, which
     are one cause all the same.
     lost: a shard could not read a record of the virtual edge, which must register all again.
@@ -55,6 +60,7 @@ class Header(msgspec.Struct, omit_defaults=True):
     keys: list[tuple[Number, Number, Number, Number]] = []
     window: Number = 0
     anew: bool = False
+    horizon: Number = NO_HORIZON
 
     def check_chunk(self) -> None:
         """Raise ValueError unless the record is a chunk of a batch."""
