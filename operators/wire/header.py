@@ -30,8 +30,8 @@ class Header(msgspec.Struct, omit_defaults=True):
     keys: of such rows, what each column of keys is about: place in `channels`, class, position, number of the column.
     window: of what a cell sends, for how many batches its rows are to be kept under their stamps; 0: they have none.
     anew: of registrations, the virtual edge has none of the rows that the cell has sent it.
-    horizon: of what a view of streams sends, how far its event time is complete at the end of the batch, in microseconds
-    since 1970; NO_HORIZON where nothing is said of it.
+    horizon: of what a view of streams sends, up to when its event time is complete as of the record's batch (of a
+    snapshot, the batch before), in microseconds since 1970; NO_HORIZON where nothing is said of it.
     sweeps: only in messages of format 1: (partition, offset) of the records that became changes of several rows, which
     are one cause all the same.
     lost: a shard could not read a record of the virtual edge, which must register all again.
