@@ -25,6 +25,7 @@ COMMANDS = {
     "demo": "See it at work, and every delivery verified.",
     "apply": "Declare tables (and drop them) while everything runs.",
     "publish": "Publish rows of a table.",
+    "silence": "Say that a stream has no more rows from before a time.",
     "subscribe": "Register a standing question, and follow its answer.",
     "unsubscribe": "End a subscription.",
     "subscriptions": "List subscriptions, with their answers' state.",

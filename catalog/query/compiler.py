@@ -55,6 +55,8 @@ class Compiled:
     deliver: `records`, `packed` or `push`.  snapshot: `rows`, or `none` where a filter starts without its rows.
     final_at: when the last window that it asks about ends (order code of a TIMESTAMP), behind which the answer stays as
     it is; None where it never does.
+    certainty: of answers about streams, what may still become of them: `temporary`, `at_least` or `at_most`
+    (`catalog/view/certainty.py`); '' where nothing is said.
     pieces: `sql` cut at its literals, where compiling has done that already.
     """
 
@@ -68,6 +70,7 @@ class Compiled:
     pieces: Pieces | None = field(default=None, compare=False, repr=False)
     snapshot: str = ROWS
     final_at: int | None = None
+    certainty: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,8 @@ export function after(known, message) {
     case "change":
     case "resync":
       return live(message, sql, changed(known, message), described(message, known));
+    case "final":
+      return { ...live(message, sql, changed(known, message), described(message, known)), status: "final" };
     case "reset":
       return { kind: "reset", id: message.id, sql };
     default:

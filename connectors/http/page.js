@@ -194,7 +194,7 @@ function hear(messages) {
 }
 
 function learn(card, message) {
-  const changes = message.kind === "change" || message.kind === "resync";
+  const changes = ["change", "resync", "final"].includes(message.kind);
   card.known = after(card.known, message);
   if (card.known.kind !== "answer") card.position = null;
   if (changes) note(card, message);

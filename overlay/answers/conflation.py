@@ -2,6 +2,7 @@
 
     EVERY CHANGE     each one
     LATEST           at the end of a batch, one delivery if the answer is another one than that told last
+    FINAL            none, until the answer is final (`maintain/finals.py`)
     MIN CHANGE d     those with |new - told| >= d, or d percent of |told| (from 0 each one); and NULL coming or going
 
 The answer itself is exact under all of them: what is held back is only the telling, and `changes` says how many were.
@@ -24,9 +25,10 @@ Ratio = tuple[int, int] | None
 
 
 class Threshold:
-    """MIN CHANGE for answers that are one `output` of a column of `type_` (None: COUNT(*))."""
+    """MIN CHANGE and FINAL for answers that are one `output` of a column of `type_` (None: COUNT(*))."""
 
     def __init__(self, notify: Notify, output: Output, type_: ColumnType | None) -> None:
+        self._never = notify.kind == "final"
         self._function = output.function
         self._type = type_
         numerator, denominator = notify.amount.as_integer_ratio()
@@ -40,6 +42,8 @@ class Threshold:
 
     def reached(self, told: PartState, new: PartState) -> bool:
         """Whether `new` must be told to whom `told` was told last. Cost: 1 us."""
+        if self._never:
+            return False
         before, after = self._ratio(told), self._ratio(new)
         if before is None or after is None:
             return before != after

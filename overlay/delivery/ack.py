@@ -2,10 +2,12 @@
 
     refused   {"id", "version", "status", "code", "message"[, "hint"]}
     accepted  {"id", "version", "status", "sql", "shape", "cost"}
-    live      {"id", "version", "status", "at": {"epoch", "batch"}, "sql"[, "expires"], "shape", "cost"}
+    live      {"id", "version", "status", "at": {"epoch", "batch"}, "sql"[, "certainty"[, "final_at"]][, "expires"],
+               "shape", "cost"}
     ended     {"id", "version", "status", "reason"}
 
 `version` is the offset of the record that is answered; `shape` the canonical text of the shape;
+`certainty` what may still become of an answer about streams, `final_at` when it becomes final;
 `expires` the time of progress at which the subscription ends, where it has a TTL. Where the answer is a bag or a list
 of rows, `"form":"bag"` or `"form":"list"` stands before `shape`.
 """

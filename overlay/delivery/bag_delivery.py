@@ -6,6 +6,7 @@
     resync     "same":true,"removed":[],"added":[]                        what is held is right; `n` stays as it was
                "form":"bag","whole":true,"removed":[],"added":[…]         what is held is void
                "form":"bag","whole":"look","removed":[],"added":[]        likewise, and the rows are to be looked up
+    final      "removed":[],"added":[]                                    what is held stays
     ended      "removed":[],"added":[]                                    an end lists nothing: all that is held is void
 
 A row is an array in the order of the SELECT list (`overlay/delivery/row_text.py`); equal rows stand there as often as

@@ -1,7 +1,8 @@
 """Deliveries: what a subscriber is told, as one JSON object a record, members always in the same order.
 
-    {"id", "kind": "snapshot" | "change" | "resync" | "ended", "version", "n", "old", "new",
-     "at": {"epoch", "batch"[, "topic", "partition", "offset"]}[, "changes"][, "sql"][, "reason"]}
+    {"id", "kind": "snapshot" | "change" | "resync" | "final" | "ended", "version", "n", "old", "new",
+     "at": {"epoch", "batch"[, "topic", "partition", "offset"][, "upto"]}[, "changes"][, "sql"][, "certainty"]
+     [, "final_at"][, "reason"]}
 
 A SELECT list of several items has arrays as `old` and `new`. A DISTINCT has `removed` and `added` in their place,
 arrays of values: what a subscriber holds is always what it held - removed + added, from nothing before its snapshot to
@@ -20,7 +21,7 @@ Cost: about 0.4 us a delivery, 1 us more for each value that is not an integer a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -90,12 +91,21 @@ def delivery(
     reason: str | None = None,
 ) -> bytes:
     """Return one delivery. `name`, `at`, `sql` are JSON texts, `reason` a plain one; `body` is made by `moved`, or by
-    `AnswerLayout.body`.
+    `AnswerLayout.body`; behind `sql` may stand what `how_certain` makes.
     """
     tail = "" if sql is None else f',"sql":{sql}'
     if reason is not None:
         tail += f',"reason":{json_text(reason)}'
     return f'{{"id":{name},"kind":"{kind}","version":{version},"n":{n},{body},"at":{at}{tail}}}'.encode()
+
+
+def how_certain(certainty: str, final_at: str) -> str:
+    """Return what snapshots and acknowledgements of answers about streams say of them; '' of others.
+
+    `final_at`, a JSON text or '', is when the answer becomes final.
+    """
+    said = f',"certainty":"{certainty}"' if certainty else ""
+    return f'{said},"final_at":{final_at}' if final_at else said
 
 
 def moved(old: str, new: str) -> str:
@@ -145,9 +155,13 @@ def change_tail(new: str, at: str) -> str:
     return f',"new":{new},"at":{at}}}'
 
 
-def progress_delivery(position: Position, time: str) -> bytes:
-    """Return the record that tells every subscriber of a virtual edge how far it has come."""
-    return msgspec.json.encode({"kind": "progress", "epoch": position.epoch, "batch": position.batch, "time": time})
+def progress_delivery(position: Position, time: str, upto: Mapping[str, str] | None = None) -> bytes:
+    """Return the record that tells every subscriber of a virtual edge how far it has come.
+
+    upto: by view of streams, the event time before which nothing is missing; not written where there is none.
+    """
+    told: dict[str, object] = {"kind": "progress", "epoch": position.epoch, "batch": position.batch, "time": time}
+    return msgspec.json.encode(told | ({"upto": upto} if upto else {}))
 
 
 class ValueTexts:

@@ -8,6 +8,7 @@
     change     "removed":[[1,["B","9.50"]]],"added":[[0,["B","9.75"]]]      a row that moves is removed and added
     resync     "same":true,"removed":[],"added":[]                          what is held is right; `n` stays as it was
                "form":"list","whole":true,"removed":[],"added":[…]          what is held is void
+    final      "removed":[],"added":[]                                      what is held stays
     ended      "removed":[…],"added":[]                                     all rows, as they were held
 
 A member is `[place, row]`, the places counted from 0: in `removed` those of the list before, descending, in `added`

@@ -13,6 +13,7 @@ order: those of one transaction and virtual edge (more records where one would b
     removed added    utf8          JSON arrays, for sets, bags and lists; dictionaries where bags share their rows
     changes  int64                 null is 1
     sql reason       utf8          plain text
+    certainty final_at   utf8      plain text, of answers about streams
     part of  int64                 of long deliveries (`overlay/delivery/long_delivery.py`)
     form snapshot    utf8, dictionary      plain text, of bags and lists
     same whole key   utf8, dictionary      JSON, likewise
@@ -131,6 +132,8 @@ class _Row(msgspec.Struct):
     same: _Text = msgspec.UNSET
     whole: _Text = msgspec.UNSET
     key: _Text = msgspec.UNSET
+    certainty: str | None = None
+    final_at: str | None = None
 
 
 def lines_of(value: bytes, wanted: Container[bytes]) -> Iterator[tuple[bytes, bytes]]:
@@ -176,11 +179,13 @@ _COLUMNS = (
     "same",
     "whole",
     "key",
+    "certainty",
+    "final_at",
 )
 _JSON = frozenset({"old", "new", "removed", "added", "at", "same", "whole", "key"})
 _MEMBERS = (
     "id", "kind", "version", "n", "form", "snapshot", "same", "whole", "key", "old", "new", "removed", "added", "at",
-    "changes", "sql", "reason", "part", "of",
+    "changes", "sql", "certainty", "final_at", "reason", "part", "of",
 )  # fmt: skip
 """As they stand in a delivery's JSON."""
 _DECODER = msgspec.json.Decoder(_Row)

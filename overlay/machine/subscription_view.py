@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import msgspec
+import numpy as np
 
 from catalog.sql.notify import NONE
 from catalog.types.column_type import JsonValue
 from overlay.delivery.delivery import NULL, Position
 from overlay.machine.edge_memory import EdgeMemory
+from overlay.maintain.finals import moment
 from overlay.subscriptions.held_records import HeldRecords
 from overlay.subscriptions.subscription_store import SubscriptionStore
+from state.order_code import INT64_MAX
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +24,7 @@ class SubscriptionView:
     `text` is the answer as JSON: a scalar, a list of several outputs, or all values of a DISTINCT. It holds as of `at`,
     the position up to which the edge has followed the shard. `n` is the number of the last delivery of `version`, which
     told this answer unless the policy has held it back; without a snapshot yet, `at` is None and `n` is 0.
+    `certainty` is what may still become of an answer about streams, or `final`; `final_at` when it becomes final.
     `replaced_by` is the version of an accepted replacement that waits for its snapshot.
 
     Of rows, `form` says how they are told, `columns` are their names and `key` the places of the primary key where they
@@ -41,6 +45,8 @@ class SubscriptionView:
     form: str | None = None
     columns: tuple[str, ...] = ()
     key: tuple[int, ...] = ()
+    certainty: str = ""
+    final_at: str = ""
 
     @property
     def answer(self) -> JsonValue | list[JsonValue]:
@@ -62,11 +68,20 @@ class SubscriptionViews:
         slots = self._store.slots
         live, waiting = slots.find(key)
         if live is not None:
-            return self._view(live, None if waiting is None else int(slots.version[waiting]))
+            return self._certain(live, self._view(live, None if waiting is None else int(slots.version[waiting])))
         if waiting is not None:
-            return self._view(waiting, None)
+            return self._certain(waiting, self._view(waiting, None))
         held = self._held.newest(key)
         return None if held is None else SubscriptionView(key.decode(), held, "held", "")
+
+    def _certain(self, slot: int, view: SubscriptionView) -> SubscriptionView:
+        """Return a view with how certain its answer is, where something is said of that."""
+        slots, which = self._store.slots, np.array([slot])
+        certainty, when = slots.terms.of(slot).certainty, int(slots.finals.of(which)[0])
+        if not certainty:
+            return view
+        certainty = "final" if slots.finals.told(which)[0] else certainty
+        return replace(view, certainty=certainty, final_at="" if when == INT64_MAX else moment(when))
 
     def _view(self, slot: int, replaced_by: int | None) -> SubscriptionView:
         slots = self._store.slots

@@ -24,7 +24,7 @@ Promises, numbered as the tests that crash it:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -44,6 +44,7 @@ from overlay.intake.intake import Intake
 from overlay.machine.edge_memory import EdgeMemory
 from overlay.machine.notification import Control, read_notification
 from overlay.machine.subscription_view import SubscriptionView, SubscriptionViews
+from overlay.maintain import finals
 from overlay.maintain.batch_applier import BatchApplier
 from overlay.maintain.batch_buffer import BatchBuffer, Chunk, MissingChunksError
 from overlay.maintain.sent_window import MissingRowsError
@@ -380,14 +381,15 @@ class VirtualEdge:
         self._buffer.clear()
         self._looks.void()
         self._memory.next_era()
-        self._set(applied=None, unsure=unsure, kept=None)
+        self._set(applied=None, unsure=unsure, kept=None, horizons={})
 
     def _announce(self, version: int) -> None:
         """Compile with a newer catalog; what it dropped ends, what was held back is tried again."""
         if version <= self._head.catalog:
             return
         catalog = self._catalog(version)
-        self._set(catalog=version)
+        horizons = {shard: time for shard, time in self._head.horizons.items() if catalog.relation_of(shard)}
+        self._set(catalog=version, horizons=horizons)
         self._admission.announce(catalog)
         gone: dict[str, list[int]] = {}
         for entry in self._store.shapes:
@@ -427,7 +429,13 @@ class VirtualEdge:
         self.counters.expired += len(expired)
         position = Position(progress.epoch, progress.batch)
         self._outbox.flush()
-        self._outbox.deliver(PROGRESS_KEY, progress_delivery(position, progress.time))
+        self._outbox.deliver(PROGRESS_KEY, progress_delivery(position, progress.time, self._complete_to()))
+
+    def _complete_to(self) -> dict[str, str]:
+        """Return by view of streams the event time up to which it is complete, as far as it was heard of here."""
+        return {
+            shard.rpartition("/")[0]: finals.moment(horizon) for shard, horizon in sorted(self._head.horizons.items())
+        }
 
     def _apply(self, batch: int) -> None:
         """Apply a batch that is committed; one that is not whole, or does not follow the last one, is a loss."""
@@ -447,8 +455,16 @@ class VirtualEdge:
         self._set(applied=batch, position=(position.epoch, batch), unsure=False, kept=kept)
         self._endings.end(np.array(over_quota, np.int64), quota.REASON)
         self.counters.over_quota += len(over_quota)
+        self._endings.end(np.array(self._applier.over(), np.int64), finals.REASON)
+        self._complete(committed.horizons)
         if committed.lost and self._head.registered:
             self._register_again(batch)
+
+    def _complete(self, horizons: Mapping[str, int]) -> None:
+        """Remember how far views are complete; none goes back within an epoch."""
+        news = {shard: horizon for shard, horizon in horizons.items() if self._head.horizons.get(shard) != horizon}
+        if news:
+            self._set(horizons=self._head.horizons | news)
 
     def _register_again(self, batch: int) -> None:
         """Register all, since a shard could not read what was registered; nothing of `notifications` is lost."""

@@ -1,4 +1,4 @@
-"""One committed batch applied to the subscriptions: snapshots first, then messages of each kind."""
+"""One committed batch applied to the subscriptions: snapshots first, then messages of each kind, then what is final."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from overlay.maintain.bag_teller import BagTeller
 from overlay.maintain.batch_buffer import CommittedBatch
 from overlay.maintain.best_path import BestPath
 from overlay.maintain.conflated_path import LatestAnswers
+from overlay.maintain.finals import Finals
 from overlay.maintain.image_path import ImagePath
 from overlay.maintain.join_fast_path import JoinFastPath
 from overlay.maintain.join_path import JoinPath
@@ -57,6 +58,7 @@ class BatchApplier:
         self._snapshots = Snapshots(store, outbox, counters, self._modes, self._bag_snapshots)
         self._singles = SingleAnswers(store, outbox, counters)
         self._latest = LatestAnswers(store, outbox, counters)
+        self._over: list[int] = []
         self._swept: list[Cause | None] = []
         self._sweep = Sweep(store, outbox, counters, self._modes, self._latest)
         teller = BagTeller(store, outbox, counters)
@@ -66,6 +68,7 @@ class BatchApplier:
         self._joins = JoinPath(store.filters, self._images, fast)
         self._lists = ListChanges(store, outbox, counters, self._modes)
         self._best = BestPath(store, counters, self._lists)
+        self._finals = Finals(store, outbox, counters)
 
     def apply(self, batch: CommittedBatch, position: Position) -> list[int]:
         """Apply `batch`, which ends at `position`; return slots over their quota, which the caller must end.
@@ -90,7 +93,14 @@ class BatchApplier:
         self._latest.end(position)
         self._bags.end()
         self._lists.end()
-        return [*self._snapshots.given_up(), *self._singles.given_up()]
+        given_up = [*self._snapshots.given_up(), *self._singles.given_up()]
+        self._over = self._finals.tell(batch.horizons, position, given_up)
+        return given_up
+
+    def over(self) -> list[int]:
+        """Return the slots that have been told the final answer, which is all that they asked for, once."""
+        over, self._over = self._over, []
+        return over
 
     def check_whole(self, batch: CommittedBatch) -> None:
         """Raise MissingColumnError if `batch` does not tell what filters and lists need that are followed."""

@@ -27,6 +27,7 @@ from operators.packed import (
     PackedSnapshot,
 )
 from operators.timeline import Timeline
+from operators.wire.header import NO_HORIZON
 from operators.wire.timeline import TimelineChunk, joined
 from overlay.maintain.sent_window import MissingRowsError, SentWindow
 from overlay.maintain.shared_timelines import SHARED
@@ -70,7 +71,7 @@ class CommittedBatch:
     """All that one batch sent to this virtual edge, each kind by shard and seq.
 
     lost: a shard says that it could not read what the virtual edge registered.  unknown: by cell, what it names that is
-    not here; there is no timeline of it.
+    not here; there is no timeline of it.  horizons: by shard, how far it says that it is complete.
     """
 
     snapshots: list[PackedSnapshot] = field(default_factory=list)
@@ -80,6 +81,7 @@ class CommittedBatch:
     timelines: list[SentTimeline] = field(default_factory=list)
     lost: bool = False
     unknown: dict[str, MissingRowsError] = field(default_factory=dict)
+    horizons: dict[str, int] = field(default_factory=dict)
 
 
 class BatchBuffer:
@@ -179,7 +181,10 @@ class BatchBuffer:
 
 def _sort(chunks: list[Chunk], into: CommittedBatch) -> None:
     for chunk in chunks:
-        into.lost |= chunk.header.lost
+        header = chunk.header
+        into.lost |= header.lost
+        if header.horizon != NO_HORIZON:
+            into.horizons[header.shard] = max(header.horizon, into.horizons.get(header.shard, NO_HORIZON))
         if isinstance(chunk, PackedSnapshot):
             into.snapshots.append(chunk)
         elif isinstance(chunk, PackedImages):

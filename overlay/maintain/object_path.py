@@ -28,7 +28,7 @@ from overlay.maintain.maintainers import Maintainer, maintainer_of
 from overlay.maintain.notifier import Notifier
 from overlay.maintain.part_change import PartChange, part_change
 from overlay.subscriptions.edge_counters import EdgeCounters
-from overlay.subscriptions.subscription_store import SubscriptionStore
+from overlay.subscriptions.subscription_store import TOLD_APART, SubscriptionStore
 from state.change_batch import I64
 
 _THRESHOLDS = 1_024
@@ -131,7 +131,7 @@ class SingleAnswers:
             entry, terms = self._store.shapes[shape], table.terms.value(number)
             notify = terms.notify
             notifier = Notifier(self._outbox.deliverer(terms.deliver), key, head, n)
-            threshold = self._threshold(entry, notify) if notify.kind == "min_change" else None
+            threshold = self._threshold(entry, notify) if notify.kind in TOLD_APART else None
             stored, latest = self._store.answers.of(slot), notify.kind == "latest"
             self._maintainers[slot] = maintainer_of(slot, stored, entry.plan, notifier, latest, threshold)
 

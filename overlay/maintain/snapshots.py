@@ -17,10 +17,11 @@ from overlay.delivery import ack
 from overlay.delivery.delivery import NULL, Position, delivery, json_names, json_text, moved
 from overlay.delivery.outbox import Outbox
 from overlay.maintain.bag_snapshots import BagAnswer, BagSnapshots
+from overlay.maintain.finals import certainties
 from overlay.maintain.mode import Mode, ModeColumn, Modes
 from overlay.subscriptions.edge_counters import EdgeCounters
 from overlay.subscriptions.expiry import written
-from overlay.subscriptions.subscription_store import SubscriptionStore
+from overlay.subscriptions.subscription_store import TOLD_APART, SubscriptionStore
 from overlay.table.slot_table import NONE
 from state.change_batch import I64, Bool
 from state.order_code import INT64_MAX
@@ -174,9 +175,10 @@ class Snapshots:
         keys = self._replace(slots)
         names, sqls = json_names(keys), table.json_sqls(slots)
         versions, forms, text = table.version[slots].tolist(), table.terms.forms(slots).tolist(), at.text
-        rows = zip(answers.values(), self._bags.keys_of(list(answers)), keys, names, versions, forms, sqls, strict=True)
-        for answer, by_key, key, name, version, form, sql in rows:
-            made = partial(_made, name, "snapshot", version, 1, text, sql)
+        of_bags = (answers.values(), self._bags.keys_of(list(answers)), keys, names, versions, forms)
+        rows = zip(*of_bags, sqls, certainties(table, slots), strict=True)
+        for answer, by_key, key, name, version, form, sql, certainty in rows:
+            made = partial(_made, name, "snapshot", version, 1, text, sql + certainty)
             self._outbox.deliver_parts(key, self._bags.started(answer, by_key, made), FORMS[form])
         self._say_live(slots, keys, names, sqls, at)
         self._bags.keep(answers, [1] * len(answers))
@@ -191,8 +193,8 @@ class Snapshots:
                 self._store.answers.start(slot, whole)
 
     def _told(self, slot: int) -> Answer:
-        """Return what the subscriber of a live slot was told last: under MIN CHANGE not always its answer."""
-        if self._store.slots.terms.of(slot).notify.kind == "min_change":
+        """Return what the subscriber of a live slot was told last: under MIN CHANGE and FINAL not always its answer."""
+        if self._store.slots.terms.of(slot).notify.kind in TOLD_APART:
             return (self._store.answers.of(slot).last_told,)
         return self._store.answer(slot)
 
@@ -201,7 +203,8 @@ class Snapshots:
         table, text = self._store.slots, at.text
         keys = self._replace(slots)
         names, sqls = json_names(keys), table.json_sqls(slots)
-        rows = zip(names, table.version[slots].tolist(), bodies, sqls, strict=True)
+        said = [sql + certainty for sql, certainty in zip(sqls, certainties(table, slots), strict=True)]
+        rows = zip(names, table.version[slots].tolist(), bodies, said, strict=True)
         told = [delivery(name, "snapshot", version, 1, body, text, sql) for name, version, body, sql in rows]
         self._outbox.deliver_all(keys, told, table.terms.forms(slots))
         self._say_live(slots, keys, names, sqls, at)
@@ -219,7 +222,9 @@ class Snapshots:
 
     def _say_live(self, slots: I64, keys: list[bytes], names: list[str], sqls: list[str], at: Position) -> None:
         """Acknowledge subscriptions whose snapshot was told."""
-        rows = zip(names, self._store.slots.version[slots].tolist(), sqls, self._ends(slots), strict=True)
+        table = self._store.slots
+        said = [sql + certainty for sql, certainty in zip(sqls, certainties(table, slots), strict=True)]
+        rows = zip(names, table.version[slots].tolist(), said, self._ends(slots), strict=True)
         text = at.text
         self._outbox.acks(keys, [ack.live(name, version, text, sql, end) for name, version, sql, end in rows])
         self._counters.deliveries += len(slots)

@@ -137,6 +137,8 @@ def _body(view: SubscriptionView) -> dict[str, object]:
     else:
         body |= {"rows": view.rows} | ({} if view.snapshot is None else {"snapshot": view.snapshot})
     body |= {"at": view.at, "sql": view.sql}
+    if view.certainty:
+        body |= {"certainty": view.certainty} | ({"final_at": view.final_at} if view.final_at else {})
     if view.replaced_by is not None:
         body["replaced_by"] = view.replaced_by
     return body

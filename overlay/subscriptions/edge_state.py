@@ -57,6 +57,7 @@ class Head(msgspec.Struct, array_like=True, frozen=True):
     """The few numbers that all else hangs on. `epoch`, `catalog` are -1 and `applied` None where not known yet.
 
     kept: the offset in `notifications` of the first chunk whose rows may still be named, None where there is none.
+    horizons: how far shards of views of streams said that these are complete.
     """
 
     epoch: int = -1
@@ -68,6 +69,7 @@ class Head(msgspec.Struct, array_like=True, frozen=True):
     position: tuple[int, int] | None = None
     ended_eras: dict[int, tuple[int, int]] = {}
     kept: int | None = None
+    horizons: dict[str, int] = {}
 
 
 class ShapeState(msgspec.Struct, array_like=True, frozen=True):

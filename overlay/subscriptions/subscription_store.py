@@ -3,9 +3,9 @@
 Every change is noted, so that a step's delta is what changed and not what there is. The index and the queue of
 registrations are not stored: they follow from the slots.
 
-Invariants (`check`): 1 a synced slot whose region is not empty stands in the one index of its kind of shape, filters in
-`filters` and all others in `index`, and nobody else does; 2 a shape is there if and only if a slot has it, and counts
-its slots; 3 what is to be registered awaits a snapshot.
+Invariants (`check`): 1 a synced slot that is not final, and whose region is not empty, stands in the one index of its
+kind of shape, filters in `filters` and all others in `index`, and nobody else does; 2 a shape is there if and only if a
+slot has it, and counts its slots; 3 what is to be registered awaits a snapshot.
 """
 
 from __future__ import annotations
@@ -51,6 +51,8 @@ from state.occurrences import occurrences
 
 _NONE = np.empty(0, np.int64)
 _WHOLE = "WHOLE"
+TOLD_APART = ("min_change", "final")
+"""Policies under which what was told last is kept apart from the answer."""
 
 
 class SubscriptionStore:
@@ -76,11 +78,11 @@ class SubscriptionStore:
         return self.shapes[int(self.slots.shape[slot])]
 
     def keeps_singly(self, slot: int) -> bool:
-        """Whether a slot's answer is kept in `answers`: composite, or told by MIN CHANGE, and no list."""
+        """Whether a slot's answer is kept in `answers`: composite, or told by MIN CHANGE or FINAL, and no list."""
         entry = self.shape_of(slot)
         if entry.bag or entry.shown_images:
             return False
-        return not (entry.plain or entry.counts) or self.slots.terms.of(slot).notify.kind == "min_change"
+        return not (entry.plain or entry.counts) or self.slots.terms.of(slot).notify.kind in TOLD_APART
 
     def answer(self, slot: int) -> Answer:
         """Return the exact answer of a live slot that is no bag, wherever it is kept."""
@@ -103,6 +105,9 @@ class SubscriptionStore:
         slots = self.slots.add(accepted, self._shapes(accepted))
         for i, bounds in accepted.bounds.items():
             self.answers.bound(int(slots[i]), *bounds)
+        if accepted.final_at:
+            when = np.array(list(accepted.final_at.values()), np.int64)
+            self.slots.finals.set(slots[list(accepted.final_at)], when)
         self._touched.append(slots)
         return slots
 
@@ -175,6 +180,14 @@ class SubscriptionStore:
         shapes, groups = table.shape[chosen].astype(np.int64), table.groups_of(chosen)
         domains, hearers = self.shapes.domains(shapes), self.shapes.hearers(shapes)
         self.index.insert(chosen, domains, groups, hearers, table.lo[chosen], table.hi[chosen])
+
+    def finish(self, slots: I64) -> None:
+        """Note that slots, which are live, are final: they keep their answers, and follow their shards no more."""
+        self._delist(slots)
+        self.slots.finals.tell(slots)
+        for number, count in Counter(self.slots.shape[slots].tolist()).items():
+            self.summaries.went(self.shapes[number], count)
+        self._touched.append(slots)
 
     def _delist(self, slots: I64) -> None:
         """Take slots out of the index that they are in."""
@@ -269,7 +282,7 @@ class SubscriptionStore:
         for number, count in Counter(self.slots.shape[used].tolist()).items():
             self.shapes[number].count = count
         self._restore_lists()
-        self.enlist(used[self.slots.eras[used] == era])
+        self.enlist(used[(self.slots.eras[used] == era) & ~self.slots.finals.told(used)])
         self._moved.clear()
 
     def _restore_lists(self) -> None:
@@ -324,7 +337,7 @@ class SubscriptionStore:
         used = table.used()
         self.filters.check()
         self.lists.check()
-        listed = used[(table.eras[used] == table.era) & ~table.empty[used]]
+        listed = used[(table.eras[used] == table.era) & ~table.empty[used] & ~table.finals.told(used)]
         are_filters = np.isin(table.shape[listed], self.shapes.filters)
         assert (are_filters == table.filters.are(listed)).all(), (1, listed)
         assert sorted(self.index.slots()) == listed[~are_filters].tolist(), (1, listed)

@@ -132,9 +132,9 @@ class Summaries:
         return due
 
     def _wanting(self, channel: Channel) -> I64:
-        """Return the slots that want the channel, those that no row can meet left out."""
+        """Return the slots that want the channel, those that no row can meet, and that are final, left out."""
         slots = self._slots.with_shapes([entry.number for entry in self._shapes.shapes_of(channel)])
-        return slots[~self._slots.empty[slots]]
+        return slots[~self._slots.empty[slots] & ~self._slots.finals.told(slots)]
 
     def _boxes(self, slots: I64, entry: ShapeEntry) -> Boxes:
         """Return boxes that cover slots, whose range is of one kind with that of `entry`."""
@@ -156,7 +156,7 @@ class Summaries:
         """
         of_rows = [one for one in self._shapes if one.shape.relation == relation and (one.filters or one.shown_images)]
         slots = self._slots.with_shapes([entry.number for entry in of_rows])
-        slots = slots[~self._slots.empty[slots]]
+        slots = slots[~self._slots.empty[slots] & ~self._slots.finals.told(slots)]
         mine = dict(self._shards.parted(slots, catalog)).get(shard, slots[:0])
         entries = [self._shapes[number] for number in np.unique(self._slots.shape[mine]).tolist()]
         parting = _declared(relation, catalog).bucket_by

@@ -41,7 +41,8 @@ class AcceptedBatch:
     """Subscriptions that come in together; their ids differ.
 
     bounds: (lo, hi) of those whose bounds are bytes; lo and hi are 0 then.  constants: of those that are filters'.
-    ttl: seconds to live of those that have an end.  sql: statements as JSON texts.
+    ttl: seconds to live of those that have an end.  final_at: when those become final that do.
+    sql: statements as JSON texts.
     """
 
     def __init__(self, keys: list[bytes], versions: Sequence[int]) -> None:
@@ -54,6 +55,7 @@ class AcceptedBatch:
         self.bounds: dict[int, Bounds] = {}
         self.constants: dict[int, bytes] = {}
         self.ttl: dict[int, int] = {}
+        self.final_at: dict[int, int] = {}
         self.sql: list[str] = [""] * count
         self.literals: list[bytes] = [b""] * count
         self.shapes: list[Asked] = []
@@ -83,6 +85,8 @@ class AcceptedBatch:
         self.sql[i] = json_text(compiled.sql)
         if compiled.ttl is not None:
             self.ttl[i] = compiled.ttl
+        if compiled.final_at is not None:
+            self.final_at[i] = compiled.final_at
 
     def put_alike(self, which: I64, alike: Alike, relation: Relation, statements: CutStatements) -> None:
         """Say what the subscriptions `which` are: those of `alike`, in order, cut from `statements`."""
@@ -103,7 +107,7 @@ class AcceptedBatch:
     def _shared(self, i: int | I64, compiled: Compiled, relation: Relation) -> None:
         asked = Asked(compiled.region.shape, relation, compiled.columns)
         self.shape[i] = self._place(asked.shape, self.shapes, asked)
-        terms = Terms(compiled.cost, compiled.notify, compiled.deliver, compiled.snapshot)
+        terms = Terms(compiled.cost, compiled.notify, compiled.deliver, compiled.snapshot, compiled.certainty)
         self.term[i] = self._place(terms, self.terms)
 
     def _place(self, key: Hashable, values: list[Any], value: object = None) -> int:

@@ -6,6 +6,7 @@
     groups, terms, templates   each that some row has, once
     filters    FILTER_ROW[n], only where some row is a filter's (`overlay/table/slot_filters.py`)
     constants  of filters, each that some row has, once
+    finals     FINAL_ROW[n], only where some row becomes final (`overlay/table/final_column.py`)
 
 A record carries all that its rows refer to, so it can be read alone.
 Cost: 82 bytes a row beside its texts; 0.3 us to write and 1 us to take in, the index left out.
@@ -24,10 +25,12 @@ import numpy.typing as npt
 from catalog.sql.notify import NONE as WITHOUT_ROWS
 from catalog.sql.notify import PACKED, PUSH, RECORDS, ROWS, Notify
 from overlay.arena.text_arena import cut
+from overlay.table.final_column import FINAL_ROW, FinalRows
 from overlay.table.slot_filters import FILTER_ROW, NONE, FilterRows
 from overlay.table.statement_texts import WHOLE, written
 from state.byte_runs import byte_runs
 from state.change_batch import I64
+from state.order_code import INT64_MAX
 
 ROW = np.dtype(
     [
@@ -42,12 +45,16 @@ MOST_SLOTS = 2**26
 
 
 class Terms(NamedTuple):
-    """What was agreed on beside the question: class of cost, which changes are told, how, and what comes first."""
+    """What was agreed on beside the question: class of cost, which changes are told, how, and what comes first.
+
+    certainty: what may still become of an answer about streams; '' where nothing is said (`Compiled`).
+    """
 
     cost: str
     notify: Notify
     deliver: str = RECORDS
     snapshot: str = ROWS
+    certainty: str = ""
 
     @property
     def by_key(self) -> bool:
@@ -68,20 +75,23 @@ class StoredTerms(msgspec.Struct, array_like=True, frozen=True):
     packed: bool = False
     pushed: bool = False
     without_rows: bool = False
+    certainty: str = ""
 
     @classmethod
     def of(cls, terms: Terms) -> StoredTerms:
         """Return what stands for `terms`."""
         notify, deliver = terms.notify, terms.deliver
         forms = deliver == PACKED, deliver == PUSH, terms.snapshot == WITHOUT_ROWS
-        return cls(terms.cost, notify.kind, str(notify.amount), notify.percent, *forms)
+        return cls(terms.cost, notify.kind, str(notify.amount), notify.percent, *forms, terms.certainty)
 
     @property
     def terms(self) -> Terms:
         """What it stands for."""
         deliver = PACKED if self.packed else PUSH if self.pushed else RECORDS
         snapshot = WITHOUT_ROWS if self.without_rows else ROWS
-        return Terms(self.cost, Notify(self.kind, Decimal(self.amount), self.percent), deliver, snapshot)
+        return Terms(
+            self.cost, Notify(self.kind, Decimal(self.amount), self.percent), deliver, snapshot, self.certainty
+        )
 
 
 class Slots(msgspec.Struct, array_like=True, frozen=True):
@@ -95,6 +105,7 @@ class Slots(msgspec.Struct, array_like=True, frozen=True):
     templates: list[tuple[str, ...]] = []
     filters: bytes = b""
     constants: list[bytes] = []
+    finals: bytes = b""
 
     def __len__(self) -> int:
         return len(self.rows) // ROW.itemsize
@@ -108,6 +119,11 @@ class Slots(msgspec.Struct, array_like=True, frozen=True):
     def filter_table(self) -> FilterRows:
         """What only filters have, by row, read only; no rows where none is a filter's."""
         return np.frombuffer(self.filters, FILTER_ROW)
+
+    @property
+    def final_table(self) -> FinalRows:
+        """What rows have that become final, read only; no rows where none does."""
+        return np.frombuffer(self.finals, FINAL_ROW)
 
     def check(self) -> None:
         """Raise ValueError unless rows refer to what is there, and ids and literals are as long as they say."""
@@ -124,6 +140,8 @@ class Slots(msgspec.Struct, array_like=True, frozen=True):
         filters = self.filter_table
         if len(filters) not in (0, len(rows)):
             raise ValueError(f"{len(filters)} rows of filters, expected none or {len(rows)}")
+        if len(self.final_table) not in (0, len(rows)):
+            raise ValueError(f"{len(self.final_table)} rows of finals, expected none or {len(rows)}")
         if len(filters) and not NONE <= filters["constants"].min() <= filters["constants"].max() < len(self.constants):
             raise ValueError("rows refer to constants that are not there")
 
@@ -149,6 +167,8 @@ class SlotState(NamedTuple):
     constants: bytes = b""
     rows: int = 0
     digest: tuple[int, int] = (0, 0)
+    final_at: int = INT64_MAX
+    final: bool = False
 
 
 def states_of(slots: Slots) -> list[SlotState]:
@@ -163,9 +183,9 @@ def states_of(slots: Slots) -> list[SlotState]:
     terms = [one.terms for one in slots.terms]
     groups = [slots.groups[place] for place in column["group"]]
     shared = (statements, [terms[place] for place in column["term"]], column["shape"], groups)
-    numbers = [column[name] for name in SlotState._fields[7:-3]]
+    numbers = [column[name] for name in SlotState._fields[7:-5]]
     keys = cut(slots.keys, rows["key_size"].astype(np.int64))
-    columns = (column["slot"], keys, column["version"], *shared, *numbers, *_filters_of(slots))
+    columns = (column["slot"], keys, column["version"], *shared, *numbers, *_filters_of(slots), *_finals_of(slots))
     return [SlotState(*row) for row in zip(*columns, strict=True)]
 
 
@@ -176,6 +196,12 @@ def _filters_of(slots: Slots) -> tuple[list[bytes], list[int], list[tuple[int, i
         return [b""] * count, [0] * count, [(0, 0)] * count
     constants = [b"" if place == NONE else slots.constants[place] for place in rows["constants"].tolist()]
     return constants, rows["rows"].tolist(), list(zip(rows["low"].tolist(), rows["high"].tolist(), strict=True))
+
+
+def _finals_of(slots: Slots) -> tuple[list[int], list[bool]]:
+    """Return when each subscription becomes final, and whether it is."""
+    rows, count = slots.final_table, len(slots)
+    return (rows["at"].tolist(), rows["told"].tolist()) if len(rows) else ([INT64_MAX] * count, [False] * count)
 
 
 def parts_of(slots: Slots, most: int) -> Iterator[Slots]:
@@ -189,6 +215,8 @@ def parts_of(slots: Slots, most: int) -> Iterator[Slots]:
     widths = ROW.itemsize + rows["key_size"].astype(np.int64) + rows["literals_size"] + 24
     widths += _sizes([len(group) for group in slots.groups])[rows["group"]]
     widths += _sizes([sum(4 * len(part) + 5 for part in parts) for parts in slots.templates], 0)[rows["template"]]
+    if slots.finals:
+        widths += FINAL_ROW.itemsize
     if slots.filters:
         widths += FILTER_ROW.itemsize + _sizes([len(text) for text in slots.constants], 0)[_places(slots)]
     keys, literals = (_edges(rows[name]) for name in ("key_size", "literals_size"))
@@ -214,6 +242,7 @@ def _part(slots: Slots, which: slice, keys: tuple[int, int], literals: tuple[int
         [slots.templates[i] for i in shared["template"]],
         filters,
         constants,
+        slots.final_table[which].tobytes(),
     )
 
 

@@ -36,6 +36,7 @@ def stored_slots(table: SlotTable, slots: I64) -> Slots:
         templates,
         filters.tobytes(),
         constants,
+        table.finals.stored(slots).tobytes(),
     )
 
 
@@ -52,5 +53,6 @@ def put_slots(table: SlotTable, slots: Slots) -> None:
     table.texts.put_stored(at, (slots.keys, ids), (slots.literals, literals), slots.templates, templates)
     table.group[at] = table.groups.enter(slots.groups, groups)
     table.terms.put(at, [one.terms for one in slots.terms], terms)
+    table.finals.put_stored(at, slots.final_table)
     if slots.filters:
         table.filters.put_stored(at, slots.filter_table, slots.constants)

@@ -5,7 +5,8 @@ which replaces it when its snapshot comes.
 
 A slot's `era` is the last stretch of the log in which it followed its shard: an era ends where an epoch begins
 or a part of the log is lost, and a slot joins the present one with a snapshot. Only slots of the present era
-are *synced*: their value follows, and they stand in the index. All others await a snapshot.
+are *synced*: their value follows, and they stand in the index. All others await a snapshot. Those that are final
+(`finals`) do neither: they keep their value.
 
 No slot has a Python object of its own: ids and literals lie in arenas, and what many share (groups, templates, terms)
 is there once, by number. Ids are found through an open-addressing table.
@@ -31,6 +32,7 @@ from overlay.arena.text_arena import cut
 from overlay.delivery.delivery import change_heads, json_names
 from overlay.table.accepted_batch import AcceptedBatch
 from overlay.table.expiry_column import ExpiryColumn
+from overlay.table.final_column import FinalColumn
 from overlay.table.slot_filters import SlotFilters
 from overlay.table.slot_terms import SlotTerms
 from overlay.table.slot_texts import SlotTexts
@@ -51,8 +53,9 @@ class Standing(NamedTuple):
 
 
 class SlotTable:
-    """The columns, and what has columns of its own: `texts`, `terms`, `expiry`, `filters`. `era` is the present one.
+    """The columns, and what has columns of its own: `texts`, `terms`, `expiry`, `finals`, `filters`.
 
+    `era` is the present one.
     `lo` and `hi` are 0 where bounds are bytes: those are in `overlay/answers/answer_table.py`.
     """
 
@@ -72,6 +75,7 @@ class SlotTable:
         self.groups = NumberedKeys()
         self.terms = SlotTerms()
         self.expiry = ExpiryColumn()
+        self.finals = FinalColumn()
         self.filters = SlotFilters()
         self._size = 0
         self._free: list[int] = []
@@ -112,8 +116,9 @@ class SlotTable:
         return bool(self.eras[slot] == self.era)
 
     def awaiting(self) -> I64:
-        """Return the slots in use that await a snapshot, by version. Cost: O(slots) in numpy."""
+        """Return the slots in use that await a snapshot, by version; none that are final. Cost: O(slots) in numpy."""
         slots = (self._used() & (self.eras[: self._size] != self.era)).nonzero()[0]
+        slots = slots[~self.finals.told(slots)]
         return slots[np.argsort(self.version[slots], kind="stable")]
 
     def awaiting_slots(self, versions: I64) -> I64:
@@ -219,6 +224,7 @@ class SlotTable:
             setattr(self, name, widened(getattr(self, name), slots))
         self.terms.reserve(slots)
         self.expiry.reserve(slots)
+        self.finals.reserve(slots)
         self.filters.reserve(slots)
         self.texts.reserve(slots)
         self._size = max(self._size, slots)
@@ -228,6 +234,7 @@ class SlotTable:
         self.groups.leave(self.group[slots].astype(np.int64))
         self.terms.leave(slots)
         self.expiry.forget(slots)
+        self.finals.forget(slots)
         self.filters.leave(slots)
         self.eras[slots] = NEVER
 
@@ -270,6 +277,7 @@ class SlotTable:
         self.groups.check(self.group[used].astype(np.int64))
         self.terms.check(used)
         self.filters.check(used)
+        self.finals.check()
         by_standing = {
             (key, bool(self.n[slot])): slot for key, slot in zip(self.keys(used), used.tolist(), strict=True)
         }

@@ -36,10 +36,14 @@ class CatalogFrom(msgspec.Struct, frozen=True):
 
 
 class SeveralFrom(msgspec.Struct, frozen=True):
-    """From batch `first` until the next entry, `topics` are those with several partitions."""
+    """From batch `first` until the next entry, `topics` are those with several partitions.
+
+    `counts` has how many partitions the topics of streams have.
+    """
 
     first: int
     topics: list[str]
+    counts: dict[str, int] = {}
 
 
 class CellSeed(msgspec.Struct):
@@ -62,12 +66,13 @@ class Sidecar(msgspec.Struct, kw_only=True):
     registered  `register` stands in every notifications partition
     announced   newest catalog version that may be announced
     catalogs    which version holds from which batch, ascending
-    several     which topics have several partitions from which batch, ascending
+    several     which topics have several partitions from which batch, and those of streams how many, ascending
     topic_ids   the id of each topic when it was first seen
     resets      topics of tables that were dropped and created again: to be read from their beginning
     seeds       groups that begin with a state made from the log, and the topic of each member (rebuild.py); of a group
                 that is a single member of its name, the topic alone
     begin       where the first batch goes on in the topics of these
+    silences    where the topic `silences` ended when the epoch began
     cells       cells that begin with a state made from those of their tables (streaming/engine/cell_births.py)
     """
 
@@ -85,6 +90,7 @@ class Sidecar(msgspec.Struct, kw_only=True):
     seeds: dict[str, str | dict[str, str]] = {}
     begin: Offsets = {}
     cells: dict[str, CellSeed] = {}
+    silences: int = 0
 
 
 class Checkpoint:

@@ -42,6 +42,7 @@ from streaming.epoch.catalog_versions import CatalogTopic
 from streaming.epoch.claim import ClaimWatch, EpochOpening, LivenessProbe, claim
 from streaming.epoch.kafka_cluster import KafkaCluster
 from streaming.epoch.progress import ProgressWriter
+from streaming.epoch.silenced import silenced
 from streaming.log.keeper import LogConfig, LogKeeper
 from streaming.query.adapter import Process
 from streaming.query.failure import foreseen
@@ -239,6 +240,8 @@ class Engine:
                 digest_key=digest_key(context.cluster.ids([asked]).get(asked, "")),
                 relaxed=reading.relaxed,
                 several=reading.several,
+                counts=reading.counts,
+                silenced=silenced(context.cluster, self._config.topics, context.sidecar.silences),
                 begin=begin,
                 seeds=seeds,
                 registry=self._config.registry,

@@ -23,12 +23,15 @@ import msgspec
 
 from catalog.schema.catalog import Catalog
 from catalog.schema.placed_stage import home_of
+from catalog.schema.relation import Relation
 from connectors.kafka.failure import KafkaFailure
 from connectors.record import OutRecord
 from connectors.topics import Topics
-from operators.control import Offsets
+from operators.control import Offsets, Silence, encode_control
+from operators.wire.header import NO_HORIZON
 from streaming.checkpoint.checkpoint import Checkpoint, Sidecar
 from streaming.engine.cell_births import CellBirths
+from streaming.engine.idle_partitions import IdlePartitions
 from streaming.epoch.catalog_versions import (
     CatalogTopic,
     changes_groups,
@@ -42,7 +45,7 @@ from streaming.epoch.progress import ProgressWriter
 from streaming.epoch.topic_identity import check_present, compare_ids
 from streaming.query.failure import QueryFailedError
 from streaming.query.match import topics_read
-from streaming.query.partition_count import Several, record_several, several_from, with_several
+from streaming.query.partition_count import Counts, Several, counts_from, record_several, several_from, with_several
 from streaming.query.query_run import QueryRun, Reading
 
 IDLE_SECONDS = 1.0
@@ -102,6 +105,7 @@ class QueryController:
         self._desk = context
         self._start_query = start_query
         self._due: dict[str, float] = {}
+        self._idle = IdlePartitions(context.cluster)
         self._missing_since: float | None = None
         self._outage_since: float | None = None
 
@@ -134,8 +138,8 @@ class QueryController:
         self._check_topics()
         wanted = topics_read(self._catalog(), context.topics)
         last = self._last_offsets()
-        several = self._count_partitions(wanted, last)
-        reading = Reading.plan(wanted, context.cluster.ids(wanted), context.sidecar.resets, last, several)
+        partitions = self._count_partitions(wanted, last)
+        reading = Reading.plan(wanted, context.cluster.ids(wanted), context.sidecar.resets, last, *partitions)
         self._report_trimmed(reading.existing, last)
         context.opening.begin(context.sidecar, context.sidecar.announced, wanted)
         run = self._start_query(self._plan_catalogs(), reading)
@@ -169,6 +173,7 @@ class QueryController:
             for check in context.checks:
                 check()
             self._catch_up()
+            self._say_silences()
         if self._is_due("catalog", CATALOG_SECONDS) and self._is_behind():
             return True
         if self._is_due("idle", IDLE_SECONDS):
@@ -252,14 +257,31 @@ class QueryController:
         entries = entries_from(context.sidecar.catalogs, context.checkpoint.last_committed() + 1)
         return tuple((entry.first, context.catalogs.at(entry.version)) for entry in entries)
 
-    def _count_partitions(self, wanted: Iterable[str], last: Offsets) -> Several:
-        """Record which topics have several partitions now; those of the `last` planned batch do, unless made anew."""
+    def _count_partitions(self, wanted: Iterable[str], last: Offsets) -> tuple[Several, Counts]:
+        """Record which topics have several partitions now; those of the `last` planned batch do, unless made anew.
+
+        Of streams it is recorded how many they have.
+        """
         context = self._desk
         before = with_several(last) - set(context.sidecar.resets)
-        found = {topic for topic in wanted if topic in before or len(context.cluster.ends(topic)) > 1}
-        if record_several(context.sidecar, found, context.checkpoint.last_planned() + 1):
+        ends = {topic: len(context.cluster.ends(topic)) for topic in wanted}
+        found = {topic for topic, count in ends.items() if topic in before or count > 1}
+        counts = {relation.topic: max(1, ends[relation.topic]) for relation in self._streams()}
+        if record_several(context.sidecar, found, counts, context.checkpoint.last_planned() + 1):
             context.checkpoint.store(context.sidecar)
-        return several_from(context.sidecar.several, context.checkpoint.last_committed() + 1)
+        entries, first = context.sidecar.several, context.checkpoint.last_committed() + 1
+        return several_from(entries, first), counts_from(entries, first)
+
+    def _streams(self) -> list[Relation]:
+        return [relation for relation in self._catalog().relations.values() if relation.stream is not None]
+
+    def _say_silences(self) -> None:
+        """Say of partitions of streams that are idle that nothing comes from there."""
+        context = self._desk
+        streams = self._streams()
+        if streams and context.writer.last >= 0:
+            reached = context.checkpoint.end_offsets(context.writer.last)
+            context.cluster.append([_said(context.topics, one) for one in self._idle.silent(streams, reached)])
 
     def _last_offsets(self) -> Offsets:
         planned = self._desk.checkpoint.last_planned()
@@ -332,7 +354,19 @@ class QueryController:
         ]
         for gap in trimmed:
             _LOG.warning("`%s` [%s]: records %d..%d were trimmed unread", gap.topic, gap.partition, gap.start, gap.end)
-        context.cluster.append([_as_record(context.topics, gap) for gap in trimmed])
+        streams = {relation.topic: relation for relation in self._streams()}
+        holes = [
+            Silence(streams[gap.topic].name, int(gap.partition), gap.end, NO_HORIZON, hole=True)
+            for gap in trimmed
+            if gap.topic in streams
+        ]
+        context.cluster.append(
+            [_as_record(context.topics, gap) for gap in trimmed] + [_said(context.topics, hole) for hole in holes]
+        )
+
+
+def _said(topics: Topics, silence: Silence) -> OutRecord:
+    return OutRecord(topics.registrations, 0, f"{silence.stream}/0".encode(), encode_control(silence))
 
 
 def _as_record(topics: Topics, gap: Trimmed) -> OutRecord:

@@ -165,6 +165,7 @@ class EpochOpening:
             record = EpochBegins(sidecar.epoch, catalog)
             self.cluster.append(to_every_edge(self.topics, self.partitions, EPOCH_KEY, record))
             sidecar.begun = True
+            sidecar.silences = self.cluster.end(self.topics.silences)
             sidecar.catch_up = {name: _as_offsets(self.cluster.ends(name)) for name in names}
             self.checkpoint.store(sidecar)
 

@@ -18,12 +18,13 @@ import pandas as pd
 from connectors.record import RawRecords
 from connectors.schemas.schema_registry import Registry, use_registry
 from connectors.topics import Topics
+from operators.silenced import Silenced
 from shard.bounds import Bounds
 from shard.group_spec import GroupSpec
 from shard.pipeline import GroupResult
 from shard.snapshot import DIGEST_KEY
 from streaming.query.batch_context import Catalogs, Placements, catalog_at, current_batch, placement_at
-from streaming.query.partition_count import Several, several_at
+from streaming.query.partition_count import Counts, Several, counts_at, several_at
 from streaming.query.shuffle_batch import unwrap
 from streaming.query.sink_rows import frames
 
@@ -63,7 +64,8 @@ class GroupFunction:
     ascending order, so that a batch that is replayed finds the catalog it was planned with, and `placements` says in
     the same way which members a group has; `flush_rows` is the
     session's `spark.sql.execution.arrow.maxRecordsPerBatch`; `several` says by batch which
-    topics have several partitions; `seeds` are what groups begin with whose members have no state yet; `registry` is
+    topics have several partitions, `counts` how many those of streams have; `silenced` is where silences of streams
+    have counted in earlier epochs; `seeds` are what groups begin with whose members have no state yet; `registry` is
     asked for schemas by tables that say so; `bounds` are what subscriptions may make a shard hold;
     `digest_key` is what rows are hashed under.
     """
@@ -77,6 +79,8 @@ class GroupFunction:
     partitions: int
     flush_rows: int
     several: Several = ()
+    counts: Counts = ()
+    silenced: Mapping[str, tuple[Silenced, ...]] = field(default_factory=dict)
     seeds: Mapping[str, Seed] = field(default_factory=dict)
     registry: Registry | None = None
     bounds: Bounds = field(default_factory=Bounds)
@@ -100,6 +104,8 @@ class GroupFunction:
             None if seed is None else seed.value,
             self.bounds,
             self.digest_key,
+            counts_at(self.counts, batch),
+            self.silenced,
         )
         before = bytes(state.get[0]) if state.exists else None
         result = self.process(spec, batch, before, records)

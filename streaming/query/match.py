@@ -26,12 +26,13 @@ from connectors.placement import Placement
 from connectors.schemas.schema_registry import Registry
 from connectors.topics import Topics
 from operators.control import Offsets
+from operators.silenced import Silenced
 from shard.bounds import Bounds
 from shard.snapshot import DIGEST_KEY
 from streaming.query import shuffle_batch
 from streaming.query.adapter import GroupFunction, Process, Seed
 from streaming.query.batch_context import Catalogs, Placements
-from streaming.query.partition_count import Several
+from streaming.query.partition_count import Counts, Several
 from streaming.query.sink_rows import COLUMNS, NO_PARTITION
 
 QUERY_NAME = "match"
@@ -50,7 +51,8 @@ class MatchConfig:
     reads: the topics to read from now on.  topics: tidewire's own.  partitions: how many virtual edges there are.
     kafka: the Java client's properties.  checkpoint: where it is.  max_offsets: how many records a batch has at most.
     relaxed: switches `failOnDataLoss` off for a run whose topics differ from the last committed offsets'.
-    several: by batch, which topics have several partitions.
+    several: by batch, which topics have several partitions.  counts: likewise, how many those of streams have.
+    silenced: where silences of streams have counted in earlier epochs, by stream.
     begin: where a new checkpoint begins, every partition of every topic; without it, at the beginning of all.
     seeds: the states of groups that have none yet.  registry: has the schemas of tables that say so.
     bounds: what subscriptions may make a shard hold.  digest_key: what rows are hashed under.
@@ -68,6 +70,8 @@ class MatchConfig:
     max_offsets: int = 100_000
     relaxed: bool = False
     several: Several = ()
+    counts: Counts = ()
+    silenced: Mapping[str, tuple[Silenced, ...]] = field(default_factory=dict)
     begin: Offsets = field(default_factory=dict)
     seeds: Mapping[str, bytes] = field(default_factory=dict)
     registry: Registry | None = None
@@ -153,6 +157,8 @@ def _function(spark: SparkSession, config: MatchConfig, seeds: Mapping[str, Seed
         topics=config.topics,
         partitions=config.partitions,
         several=config.several,
+        counts=config.counts,
+        silenced=config.silenced,
         seeds=seeds,
         registry=config.registry,
         bounds=config.bounds,

@@ -20,7 +20,7 @@ from pyspark.sql.streaming import StreamingQuery
 from operators.control import Offsets
 from streaming.query.failure import JVM_GONE, explain_failure, jvm_ended
 from streaming.query.match import MatchConfig, start_match
-from streaming.query.partition_count import Several, with_several
+from streaming.query.partition_count import Counts, Several, with_several
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Reading:
 
     `again` says that the run ends once the topics are as wanted, because topics are to be read from their
     beginning (they are left out of this run) or because it is relaxed. `several` says by batch which topics have
-    several partitions.
+    several partitions, `counts` how many those of streams have.
     """
 
     wanted: frozenset[str]
@@ -37,6 +37,7 @@ class Reading:
     relaxed: bool
     again: bool
     several: Several = ()
+    counts: Counts = ()
 
     @classmethod
     def plan(
@@ -46,17 +47,24 @@ class Reading:
         resets: Collection[str],
         last: Offsets,
         several: Several = (),
+        counts: Counts = (),
     ) -> Reading:
         """Compare what is `wanted`, less the topics to reset, with the `last` planned offsets ({}: none)."""
         names = frozenset(wanted) - frozenset(resets)
         there = names & frozenset(existing)
         relaxed = bool(last) and last.keys() != there
-        return cls(names, there, relaxed, relaxed or bool(resets), several)
+        return cls(names, there, relaxed, relaxed or bool(resets), several, counts)
 
     def outgrown(self, offsets: Offsets) -> bool:
-        """Whether a batch that ends at `offsets` has read several partitions of a topic taken for one with one."""
+        """Whether a batch that ends at `offsets` has read several partitions of a topic taken for one with one.
+
+        Or more of a stream's than were counted.
+        """
         known = self.several[-1][1] if self.several else frozenset()
-        return not with_several(offsets) & self.wanted <= known
+        counts = self.counts[-1][1] if self.counts else {}
+        return not with_several(offsets) & self.wanted <= known or any(
+            len(offsets.get(topic, ())) > count for topic, count in counts.items()
+        )
 
     def settled(self, offsets: Offsets) -> bool:
         """Whether a batch that ends at `offsets` has the topics wanted."""

@@ -19,7 +19,8 @@ import pytest
 
 from tests.stack.live_stack import LiveStack, eventually
 from tests.stack.stack_program import PROGRAM
-from tidewire.client.client import Client, NotAnswered
+from tidewire.client.client import Client
+from tidewire.client.failures import NotAnswered
 from tidewire.client.held_answer import HeldAnswer
 from tidewire.client.records import Delivery
 

@@ -12,6 +12,7 @@ Everything it does can be done with any Kafka client; the topics and their recor
 
 from __future__ import annotations
 
+import datetime as dt
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -20,7 +21,8 @@ import msgspec
 
 from catalog.schema.catalog import Catalog
 from catalog.schema.relation import Relation
-from catalog.types.column_type import JsonValue
+from catalog.types.column_type import ColumnType, JsonValue, Kind
+from catalog.types.value import code_of
 from connectors.json.writer import encode_key, encode_row
 from connectors.kafka.light import LightKafka, LightReader
 from connectors.kafka.partitioner import home_partition
@@ -29,23 +31,18 @@ from connectors.kafka.record import KafkaRecord
 from connectors.topics import Topics
 from operators.control import Progress as EngineProgress
 from operators.control import control_at
-from state.errors import TidewireError, UserError
+from state.errors import UserError
 from tidewire.client.catalog_log import CatalogLog
 from tidewire.client.delivery_stream import DeliveryStream
+from tidewire.client.failures import NotAnswered
 from tidewire.client.packed_deliveries import PACKED_KEY, unpack_deliveries
 from tidewire.client.records import Ack, Delivery, Refused, read_ack
+from tidewire.client.stream_silence import say_silence
 from tidewire.client.subscription_record import ending_key, record_key, record_value
 from tidewire.client.table_topic import partitions_of
 
 EMBEDDED_BROKER = "127.0.0.1:19092"
 _SHOWN_CHARACTERS = 80
-
-
-class NotAnswered(TidewireError):
-    """Nothing answered in time; the message says who should have."""
-
-    code = "timeout"
-    retry_helps = True
 
 
 class Client:
@@ -102,6 +99,15 @@ class Client:
         relation = self.relation(table)
         records = [(encode_key(relation, key_of(relation, key)), None) for key in keys]
         return len(self._kafka.send(relation.topic, records))
+
+    def silence(self, stream: str, upto: dt.datetime, timeout: float = 60.0) -> dict[int, int]:
+        """Say that no more rows of `stream` from before `upto`, a time without a zone, will come.
+
+        Windows close by it as by a row of that time. Returns by partition behind which offset. Raises NoStream, and
+        NotAnswered when no engine has taken all that the topic holds within `timeout` seconds: then nothing was said.
+        """
+        when = code_of(ColumnType(Kind.TIMESTAMP), upto)
+        return say_silence(self._kafka, self.topics, self.relation(stream), when, timeout)
 
     def subscribe(
         self,

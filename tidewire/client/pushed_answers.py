@@ -192,7 +192,7 @@ class PushedAnswers(Iterator[Delivery | Progress]):
             self._held = None
         if kind == "answer":
             return self._present(message)
-        if kind not in ("snapshot", "change", "resync", "ended"):
+        if kind not in ("snapshot", "change", "resync", "final", "ended"):
             return None
         return self._news(msgspec.convert(message, Delivery))
 

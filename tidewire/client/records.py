@@ -16,13 +16,17 @@ PROGRESS_KEY = b"@progress"
 
 
 class At(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A position: a batch of an epoch, and for a change the publication in it that caused the change."""
+    """A position: a batch of an epoch, and for a change the publication in it that caused the change.
+
+    `upto`, of a final answer about a stream, is when the last window that it is about ends.
+    """
 
     epoch: int
     batch: int
     topic: str | None = None
     partition: int | None = None
     offset: int | None = None
+    upto: str | None = None
 
 
 Row = tuple[JsonValue, ...]
@@ -40,19 +44,22 @@ class Delivery(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
     `n` counts the subscription's deliveries without gaps, from 1 at the snapshot of each `version` (the offset of
     the subscription's record). `kind` is `snapshot` (with the `sql`), `change`, `resync` (after the engine
-    began anew; `n` grows only if the answer differs) or `ended` (with the `reason`). A SELECT DISTINCT tells by
-    `added` and `removed` values, in place of `old` and `new`. `changes` is how many changes a delivery stands for
-    where the subscription asked for fewer (NOTIFY LATEST, MIN CHANGE).
+    began anew; `n` grows only if the answer differs), `final` (the answer stays as it is) or `ended` (with the
+    `reason`). A SELECT DISTINCT tells by `added` and `removed` values, in place of `old` and `new`. `changes` is how
+    many changes a delivery stands for where the subscription asked for fewer (NOTIFY LATEST, MIN CHANGE).
 
     Rows come and go likewise: `form` is `bag` or `list` in the first delivery of such an answer. A row is a tuple, and
     in a list one of (place, row). `snapshot` is "none" where the question said SNAPSHOT NONE. A resync is the `same`
     as what is held, or `whole`: what is held is void (and "look": the rows are to be looked up). `key` is where a row
     has its primary key, for rows that are told when they enter and leave only. `conflated`: it stands for several
     that a slow reader of an edge has missed. `HeldAnswer` puts all of this together.
+
+    A snapshot of an answer about a stream says its `certainty`, and at which event time it will be final
+    (docs/certainty.md).
     """
 
     id: str
-    kind: Literal["snapshot", "change", "resync", "ended"]
+    kind: Literal["snapshot", "change", "resync", "final", "ended"]
     version: int
     n: int
     at: At
@@ -69,20 +76,27 @@ class Delivery(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     whole: bool | str = False
     key: tuple[int, ...] | None = None
     conflated: bool = False
+    certainty: str | None = None
+    final_at: str | None = None
 
 
 class Progress(msgspec.Struct, frozen=True):
-    """All deliveries caused by batches up to this one stand before this record: silence means no change."""
+    """All deliveries caused by batches up to this one stand before this record: silence means no change.
+
+    `upto` says of views of streams before which event time nothing is missing.
+    """
 
     epoch: int
     batch: int
     time: str = ""
+    upto: dict[str, str] = {}
 
 
 class Ack(msgspec.Struct, frozen=True, omit_defaults=True):
     """What became of one version of a subscription; `at` is the position from which `live` answers hold.
 
-    `form` is `bag` or `list` where the answer is one of rows.
+    `form` is `bag` or `list` where the answer is one of rows. `certainty` is what may still become of an answer about
+    streams (`docs/certainty.md`), `final_at` when it becomes final.
     """
 
     id: str
@@ -97,6 +111,8 @@ class Ack(msgspec.Struct, frozen=True, omit_defaults=True):
     hint: str | None = None
     reason: str | None = None
     form: str | None = None
+    certainty: str | None = None
+    final_at: str | None = None
 
 
 class Refused(UserError):

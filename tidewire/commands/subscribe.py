@@ -19,8 +19,9 @@ from tidewire.bulk.bulk_progress import BulkProgress, lines_of, summary
 from tidewire.bulk.bulk_subscription import BulkSubscription
 from tidewire.bulk.resume_point import ResumePoint, source_of
 from tidewire.bulk.subscription_file import Defaults, SubscriptionFile
-from tidewire.client.client import Client, NotAnswered, subscription_value
+from tidewire.client.client import Client, subscription_value
 from tidewire.client.connection import find_stack, kafka_properties, open_client, reach, topics_of
+from tidewire.client.failures import NotAnswered
 from tidewire.client.pushed_answers import PushedAnswers, edge_addresses, is_pushed
 from tidewire.client.records import Ack, Answer, Delivery, Member, Progress, Refused
 from tidewire.client.subscription_record import record_key

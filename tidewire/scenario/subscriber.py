@@ -14,11 +14,12 @@ class Subscriber:
 
     `fault` tells the first delivery that did not fit: a gap in `n`, an `old` that is not held, a value or row that goes
     and was not there, a value that comes and was, a change of rows that changes none. `rows` are the whole answer, as a
-    query would give it; behind SNAPSHOT NONE those that have come since.
+    query would give it; behind SNAPSHOT NONE those that have come since. `final`: it was told that they stay so.
     """
 
     def __init__(self) -> None:
         self.answer: Json = None
+        self.final = False
         self.rows: list[Json] = []
         self.live = False
         self.notified = 0
@@ -33,10 +34,13 @@ class Subscriber:
         kind = delivery["kind"]
         if kind == "snapshot":
             self.notified, self._n, self._version, self.live = 0, 0, delivery["version"], True
+            self.final = False
             self.rows, self._form = [], delivery.get("form")
             self._all_known = "snapshot" not in delivery
         elif delivery["version"] != self._version:
             self._complain(f"a {kind} of version {delivery['version']}, the live one is {self._version}")
+        elif self.final and kind != "ended":
+            self._complain(f"a {kind} behind the final answer")
         if kind == "resync" and delivery["n"] == self._n:
             self._take_nothing(delivery)
             return
@@ -51,6 +55,7 @@ class Subscriber:
         else:
             self._take_answer(delivery["old"], delivery["new"], kind == "snapshot")
         self.live = kind != "ended"
+        self.final |= kind == "final"
 
     def counted(self) -> int:
         """Return the notifications since the last call, or since the subscription began."""
@@ -96,7 +101,9 @@ class Subscriber:
             self.rows += delivery["added"]
         if kind == "ended":
             self.rows = []
-        elif kind != "snapshot" and self._is_all_told(delivery) and self._are_the_same(before, self.rows):
+        elif (
+            kind not in ("snapshot", "final") and self._is_all_told(delivery) and self._are_the_same(before, self.rows)
+        ):
             self._complain(f"a {kind} that changes nothing: {delivery}")
 
     def _take_from_bag(self, removed: list[Json], key: Sequence[int] | None) -> None:

@@ -22,7 +22,7 @@ from operators.control import encode_control
 from state.errors import UserError
 from tests.conftest import TEST_VIRTUAL_EDGES
 from tidewire import Client, Delivery, Progress, Refused
-from tidewire.client.client import NotAnswered
+from tidewire.client.failures import NotAnswered
 
 pytestmark = pytest.mark.broker
 
