@@ -13,6 +13,7 @@ run side by side (`asyncio.gather`). A call that is cancelled may still have bee
 from __future__ import annotations
 
 import asyncio
+import datetime as dt
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -61,6 +62,10 @@ class AsyncClient:
     async def delete(self, table: str, keys: Iterable[object]) -> int:
         """See `Client.delete`."""
         return await self._run(self._client.delete, table, keys)
+
+    async def silence(self, stream: str, upto: dt.datetime, timeout: float = 60.0) -> dict[int, int]:
+        """See `Client.silence`."""
+        return await self._run(self._client.silence, stream, upto, timeout)
 
     async def subscribe(
         self,

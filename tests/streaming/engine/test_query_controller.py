@@ -170,7 +170,12 @@ def test_progress_is_told_and_repeated_while_nothing_comes(stage: Stage) -> None
     stage.create("s")
     run = stage.start()
     assert run.reading == Reading(
-        frozenset({"s", TOPICS.registrations}), run.reading.wanted, False, False, run.reading.several
+        frozenset({"s", TOPICS.registrations}),
+        run.reading.wanted,
+        False,
+        False,
+        run.reading.several,
+        run.reading.counts,
     )
     eventually(lambda: [p.batch for p in stage.progress()][:2] == [-1, -1])
     stage.commit(0, s=3)
