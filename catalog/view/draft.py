@@ -122,12 +122,14 @@ class Draft:
     def project(self, source: Relation, items: Sequence[Shown], where: Sequence[Condition] = ()) -> Relation:
         """Return a relation that shows just `items`, by position: `source` itself if it does, else a Map of it.
 
-        The last stage gets the names of the items; what is declared keeps its own.
+        The last stage gets the names of the items; what is declared keeps its own. Of a Fold there is always a Map:
+        it stands for itself, whoever asks the view or not.
         """
         last = self.stages[-1].relation if self.stages else None
+        folded = bool(self.stages) and isinstance(self.stages[-1].operator, Fold)
         names = [expression.name for _, expression, _ in items if isinstance(expression, ColumnOf)]
         whole = len(names) == len(items) and names == [column.name for column in source.columns]
-        if where or not whole:
+        if where or not whole or folded:
             return self.map(source, items, where)
         if last is None or source.name != last.name:
             return source
