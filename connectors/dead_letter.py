@@ -30,6 +30,9 @@ Stable codes, so that a program can act on them:
     malformed_protobuf not one message of the schema that wrote it
     unknown_message    a message that its schema does not have, or that is not the table's
     malformed_csv      not one line of fields, or more fields than columns
+    tombstone          a record without a value, for a stream
+    late               a row of a stream, before the horizon that its partition had reached
+    ahead              a row of a stream whose event time is too far after the time of its record
 """
 
 from __future__ import annotations

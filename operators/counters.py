@@ -42,12 +42,39 @@ class Counters(msgspec.Struct):
     named: int = 0
 
 
+class DomainCounters(msgspec.Struct, array_like=True):
+    """How far a partition of a stream is: the next offset, the greatest event time, and before which rows are late.
+
+    Times are in microseconds since 1970, None before there is one. hole: rows were lost, and its floor stands still.
+    """
+
+    next: int
+    reached: int | None
+    floor: int | None
+    hole: bool
+
+
+class StreamCounters(msgspec.Struct):
+    """What a stream counts besides: rows that were `late`, or too far `ahead`, and those of windows that had begun when
+    a view was created, which that has not taken (`unfolded`).
+
+    upto: before which event time no row counts any more, in microseconds since 1970, None where there is none.
+    """
+
+    late: int
+    ahead: int
+    unfolded: int
+    upto: int | None
+    partitions: list[DomainCounters]
+
+
 class ShardCounters(Counters, tag="counters", tag_field="kind", kw_only=True):
     """A shard's counters after a batch, with its size: rows, and bytes of their state.
 
     `held` says of each bound of a shard, by its setting, how much of it is reached and how much may be.
     `needed` are the columns whose values go to the edges with each change of a row, since some filter compares, shows
-    or sums them. `answer_rows` is how many rows may be told at once, 0 where a shard does not say.
+    or sums them. `answer_rows` is how many rows may be told at once, 0 where a shard does not say. Of a stream `stream`
+    says more.
     """
 
     epoch: int
@@ -58,6 +85,7 @@ class ShardCounters(Counters, tag="counters", tag_field="kind", kw_only=True):
     held: dict[str, tuple[int, int]] = {}
     needed: list[str] = []
     answer_rows: int = 0
+    stream: StreamCounters | msgspec.UnsetType = msgspec.UNSET
 
 
 _NO_SUMS = ("epoch", "batch", "answer_rows")

@@ -15,7 +15,7 @@ import numpy as np
 
 from connectors.record import OutRecord
 from operators.answer import apart, encoded_size
-from operators.operator import Answers
+from operators.operator import Answers, Messages
 from operators.packed import BYTES_PER_ANSWER, Header, pack_best, pack_images, pack_messages, pack_snapshot
 from operators.reply import reply_size, rows_apart
 from operators.timeline import Timeline
@@ -28,24 +28,33 @@ from shard.outgoing_images import OutgoingImages
 from shard.route import Route
 from shard.snapshot import Snapshot
 from state.byte_runs import RECORD_BYTES, byte_runs
+from state.causes import Causes
 from state.change_batch import I64
 
 _Part = Outgoing | OutgoingImages | OutgoingBest | TimelinePart
 _KINDS = {Outgoing: "messages", OutgoingImages: "images", OutgoingBest: "best"}
 Chunks = dict[int, list[_Part]]
 """By virtual edge, what it gets of a batch beside its snapshot, in order."""
+_EMPTY, _NONE = np.zeros(0, np.int64), np.zeros(0, np.int32)
+NOTHING = Outgoing(
+    Messages([], [], _NONE, _NONE, _NONE, *(_EMPTY, _EMPTY, _EMPTY > 0, _EMPTY, _EMPTY > 0), *[_EMPTY] * 4),
+    _EMPTY, Causes([], _NONE, _NONE, _EMPTY), None, _EMPTY > 0, _EMPTY > 0,
+)  # fmt: skip
+"""No messages: of a record that only its header says something."""
 _NOTHING = Snapshot(np.zeros(0, np.int64), Answers(np.zeros(0, np.int64), np.zeros(0, np.bool_), {}))
 
 
 class Encoder:
     """Packs what one shard sends in one batch; `header` carries epoch, shard and batch.
 
+    answers: the header of snapshots, where that is another: they hold before the batch.
     Cost: O(messages) for each distinct part of the route, plus the bytes written: each virtual edge gets its own copy.
     """
 
-    def __init__(self, topic: str, header: Header) -> None:
+    def __init__(self, topic: str, header: Header, answers: Header | None = None) -> None:
         self._topic = topic
         self._header = header
+        self._answers = header if answers is None else answers
 
     def encode(
         self, snapshots: Mapping[int, Snapshot], chunks: Chunks, hurt: Collection[int] = ()
@@ -64,7 +73,7 @@ class Encoder:
         of = len(answers) + len(chunks)
         key = self._header.shard.encode()
         for chunk, answer in enumerate(answers):
-            header = msgspec.structs.replace(self._header, kind="snapshot", chunk=chunk, of=of, lost=lost)
+            header = msgspec.structs.replace(self._answers, kind="snapshot", chunk=chunk, of=of, lost=lost)
             yield OutRecord(self._topic, ve, key, pack_snapshot(header, answer.version, answer.answers, answer.replies))
         for chunk, part in enumerate(chunks, len(answers)):
             identity = (id(part), chunk, of)
@@ -116,7 +125,9 @@ def _pack(header: Header, part: _Part, chunk: int, of: int) -> bytes:
     if isinstance(part, TimelinePart):
         return pack_timeline(msgspec.structs.replace(header, chunk=chunk, of=of), part)
     seq, kind = part.seq, _KINDS[type(part)]
-    whole = msgspec.structs.replace(header, kind=kind, chunk=chunk, of=of, first_seq=int(seq[0]), last_seq=int(seq[-1]))
+    whole = msgspec.structs.replace(header, kind=kind, chunk=chunk, of=of)
+    if len(seq):
+        whole.first_seq, whole.last_seq = int(seq[0]), int(seq[-1])
     if isinstance(part, Outgoing):
         return pack_messages(whole, part.messages, seq, part.causes, part.several)
     if isinstance(part, OutgoingBest):

@@ -8,18 +8,21 @@ A member that the batch has nothing for says nothing, as a group would that the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import msgspec
 
+from catalog.schema.stream import WINDOWS, Closing
 from connectors.decoded import Decoded
 from connectors.record import OutRecord, RawRecords
 from operators.counters import ShardCounters
 from operators.packed import Header
+from operators.record_error import HORIZON_FORMAT
+from operators.wire.header import NO_HORIZON
 from shard.bounds import held
 from shard.decode import decode, settle
-from shard.encode import Encoder, add_best, add_images, chunks_of
+from shard.encode import NOTHING, Encoder, add_best, add_images, chunks_of
 from shard.group_spec import GroupSpec
 from shard.moved import Moved
 from shard.order import Ordered
@@ -48,6 +51,24 @@ class Told:
     best_routed: Route = field(default_factory=Route)
 
 
+@dataclass(frozen=True, slots=True)
+class Horizons:
+    """How far the event time of a view was complete before a batch, and is after it; NO_HORIZON where it is nowhere.
+
+    crossed: whether a window of the view has ended in between.
+    """
+
+    before: int
+    after: int
+    crossed: bool
+
+    @classmethod
+    def of(cls, closing: Closing, before: int, after: int) -> Horizons:
+        """Return those of a view whose rows are final as `closing` says."""
+        unit = WINDOWS[closing.unit]
+        return cls(before, after, before // unit < after // unit)
+
+
 _NOTHING = Told()
 
 
@@ -61,6 +82,17 @@ class MemberBatch:
         self._snapshots: dict[int, Snapshot] = {}
         self._rows: tuple[Decoded, Resolved] | None = None
         self._told = _NOTHING
+        self._horizons: Horizons | None = None
+
+    @property
+    def viewers(self) -> list[int]:
+        """The virtual edges that listen to anything of the member."""
+        edges = {ve for each in self.member.listeners.values() for ve in each}
+        return sorted(ve for ve in edges if ve < self._spec.partitions)
+
+    def close(self, horizons: Horizons) -> None:
+        """Let the records say how far the event time of a view is complete."""
+        self._horizons = horizons
 
     def register(self, registrations: RawRecords | None) -> None:
         """Take registrations, which stand before the rows: a snapshot holds at the end of the batch before."""
@@ -97,7 +129,8 @@ class MemberBatch:
     def records(self) -> Iterator[OutRecord]:
         """Yield what each virtual edge gets, the dead letters, and the counters, which are brought up to date."""
         spec, member = self._spec, self.member
-        yield from encode(spec, self._batch, member, self._snapshots, self._told)
+        viewers = self.viewers if self._horizons is not None and self._horizons.crossed else ()
+        yield from encode(spec, self._batch, member, self._snapshots, self._told, self._horizons, viewers)
         if self._rows is not None:
             for letter in (*self._rows[0].dead, *self._rows[1].dead):
                 yield letter.record(spec.topics)
@@ -107,9 +140,13 @@ class MemberBatch:
 
     def _report(self) -> OutRecord:
         """Return the record that tells the member's counters."""
+        topic, shard = self._spec.topics.engines, self.member.shard.encode()
+        return OutRecord(topic, 0, shard, msgspec.json.encode(self._counters()))
+
+    def _counters(self) -> ShardCounters:
         spec, member = self._spec, self.member
         member.counters.moved_partitions = member.table.moved_partitions
-        told = ShardCounters(
+        return ShardCounters(
             epoch=spec.epoch,
             shard=member.shard,
             batch=self._batch,
@@ -120,7 +157,6 @@ class MemberBatch:
             answer_rows=spec.bounds.whole.rows,
             **msgspec.structs.asdict(member.counters),
         )
-        return OutRecord(spec.topics.engines, 0, member.shard.encode(), msgspec.json.encode(told))
 
 
 def outgoing_of(member: ShardState, moved: Moved) -> tuple[Outgoing, OutgoingImages | None, OutgoingBest | None]:
@@ -144,16 +180,33 @@ def outgoing_of(member: ShardState, moved: Moved) -> tuple[Outgoing, OutgoingIma
 
 
 def encode(
-    spec: GroupSpec, batch: int, member: ShardState, snapshots: Mapping[int, Snapshot], told: Told
+    spec: GroupSpec,
+    batch: int,
+    member: ShardState,
+    snapshots: Mapping[int, Snapshot],
+    told: Told,
+    horizons: Horizons | None = None,
+    viewers: Collection[int] = (),
 ) -> Iterator[OutRecord]:
-    """Yield what each virtual edge gets."""
-    encoder = Encoder(spec.topics.notifications, Header("messages", spec.epoch, member.shard, batch))
+    """Yield what each virtual edge gets; `viewers` get a record in any case."""
+    header = Header("messages", spec.epoch, member.shard, batch)
+    before, after = (NO_HORIZON, NO_HORIZON) if horizons is None else (horizons.before, horizons.after)
     chunks = {} if told.outgoing is None else chunks_of(told.outgoing, told.routed)
     if told.images is not None:
         add_images(chunks, told.images, told.viewers)
     if told.best is not None:
         add_best(chunks, told.best, told.best_routed)
+    for ve in viewers:
+        chunks.setdefault(ve, [NOTHING])
+    encoder = Encoder(spec.topics.notifications, said(header, after), said(header, before))
     return encoder.encode(snapshots, chunks, member.hurt)
+
+
+def said(header: Header, horizon: int) -> Header:
+    """Return a header that says how far event time is complete, if it is so far at all."""
+    if horizon == NO_HORIZON:
+        return header
+    return msgspec.structs.replace(header, horizon=horizon, format=HORIZON_FORMAT)
 
 
 def count_rows(member: ShardState, decoded: Decoded, resolved: Resolved) -> None:

@@ -2,6 +2,7 @@
 
     group              order
     each table         register -> decode -> resolve -> replay
+    or a stream        register -> decode -> judge by event time (stream_batch.py)
     stages of views    register, before that; then changes of what they read become changes of their own (views.py)
     each member        tell -> commit -> encode -> count (member_batch.py)
     or a cell          register -> decode, resolve each copy -> semijoins -> encode -> count, and the same for its views
@@ -35,6 +36,7 @@ from shard.group_spec import GroupSpec
 from shard.member_batch import MemberBatch
 from shard.order import Ordered, order
 from shard.state import ShardState
+from shard.stream_batch import StreamBatch
 from shard.view_batch import ViewBatch
 
 
@@ -80,11 +82,11 @@ def process_group(spec: GroupSpec, batch: int, state: bytes | None, records: Seq
 
 
 def begun(spec: GroupSpec, batch: int, member: ShardState, ordered: Ordered, staged: bool) -> MemberBatch:
-    """Begin the batch of a table, and take its registrations; `staged` says whether it may have views."""
+    """Begin the batch of a table or stream, and take its registrations; `staged`: whether it may have views."""
     member.begin()
     if not staged:
         member.table.order_by(())
-    one = MemberBatch(spec, batch, member)
+    one = MemberBatch(spec, batch, member) if member.relation.stream is None else StreamBatch(spec, batch, member)
     one.register(ordered.addressed(member.shard))
     return one
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from catalog.query.filter_shape import FilterShape
 from catalog.query.shape import Region
 from connectors.record import RawRecords
-from operators.control import Control, Withdraw, decode_control
+from operators.control import Control, Silence, Withdraw, decode_control
 from operators.counters import Counters
 from operators.packed import Packed, PackedRegistrations, PackedSummary, is_packed, unpack_sound
 from operators.record_error import RecordError
@@ -65,6 +65,8 @@ class Receiver(ABC):
                     self.counters.ignored_registrations += 1
                 else:
                     self._withdraw(record)
+            elif isinstance(record, Silence):
+                self._hear(record)
             else:
                 self.counters.ignored_registrations += 1
                 self.counters.unreadable_registrations += 1
@@ -82,6 +84,10 @@ class Receiver(ABC):
     @abstractmethod
     def _withdraw(self, record: Withdraw) -> None:
         """Forget what a virtual edge wants of channels."""
+
+    def _hear(self, _record: Silence) -> None:
+        """Take a silence of a stream; nothing else has any."""
+        self.counters.ignored_registrations += 1
 
     def _register(self, record: PackedRegistrations) -> None:
         ve = record.header.ve

@@ -8,6 +8,9 @@ A member is a pure function of a *base*, which is an earlier one written whole, 
 Where the base was written makes no difference, neither to what is sent from then on nor to a later base: what stands in
 neither base nor deltas has no say. A delta is the net changes of the rows, what is listened to, and all else whole.
 
+A stream has no rows, but a horizon (`shard/horizon.py`); a Fold has its rows for ever, and remembers from when on it
+takes those of the stream (`shard/folds.py`).
+
 A stage of a view has rows only while somebody needs them (`shard/views.py`): without, it is all but the table, base and
 delta alike. The delta of the batch in which it got them has the table whole.
 """
@@ -21,8 +24,10 @@ import msgspec
 from catalog.query.channel import Channel, ImageChannel, channel_from_key
 from catalog.schema.relation import Relation
 from catalog.schema.view import STAGE_PREFIX
+from operators.control import Silence
 from operators.counters import Counters
 from shard.deleted_rows import LIMIT, Graves, Image
+from shard.horizon import Horizon
 from shard.replayed_changes import Reached, Repeats
 from shard.state_fingerprint import Declared
 from shard.tables import Table
@@ -33,7 +38,7 @@ from state.errors import StateError
 from state.stored_columns import Sections
 
 UNKNOWN_NAMES_KEPT = 20
-_HEAD = ("declared", "memory", "plan")
+_HEAD = ("declared", "memory", "plan", "horizon", "begin")
 _TABLE = "listening"
 _WHOLE = "whole"
 """Sections: what every table has; and what stands in a delta that has it whole."""
@@ -59,6 +64,8 @@ class ShardState:
     virtual edge, the columns of which it needs images; `seq` is the number of the last message; `bytes` is what the
     table took before the batch, 0 for a new one. `hurt` is not kept: the virtual edges of which a record could not be
     read in this batch; nor is `beside`: the bytes of other members of its group, which count for its bounds.
+    `horizon` is a stream's, None where nothing was read of it yet; `heard` are the silences of a batch. `first_window`
+    is when the first window begins that a Fold takes, None where it takes all.
     `filled` says of a stage of a view whether it has its rows, and `plan` how these are made; a table has them always.
     Cost: `open` and `base` are O(bytes of the state); 2 MB is the design point; `delta` is O(changes).
     """
@@ -79,6 +86,9 @@ class ShardState:
         self.beside = 0
         self.filled = bool(relation.topic)
         self.plan = b""
+        self.horizon: Horizon | None = None
+        self.heard: list[Silence] = []
+        self.first_window: int | None = None
         self._fresh = False
         self._sized = True
 
@@ -106,7 +116,7 @@ class ShardState:
             return None
         if not declared.takes_over(bytes(base["declared"])):
             return None
-        state._remember(base["memory"])
+        state._remember(base)
         if _TABLE in base:
             state._read(base)
         for delta in deltas:
@@ -132,6 +142,7 @@ class ShardState:
         self._sized = False
         self._fresh = False
         self.hurt.clear()
+        self.heard.clear()
         self.table.begin()
 
     def fill(self, rows: ChangeBatch, plan: bytes) -> None:
@@ -148,7 +159,7 @@ class ShardState:
     def empty(self) -> None:
         """Forget the rows of a stage of a view."""
         self.table = Table(self.relation)
-        self.filled, self.plan = False, b""
+        self.filled, self.plan, self.first_window = False, b"", None
         self._fresh, self._sized = False, True
         self.bytes = 0
 
@@ -171,7 +182,7 @@ class ShardState:
                 f"the stored state of `{self.shard}` is damaged: what a batch changed is of a table that was dropped "
                 "since; start a new epoch on a fresh checkpoint"
             )
-        self._remember(delta["memory"])
+        self._remember(delta)
         if _TABLE not in delta:
             self.empty()
         elif _WHOLE in delta:
@@ -202,14 +213,19 @@ class ShardState:
             {ve: sorted(names) for ve, names in sorted(self.needed.items())},
         )  # fmt: skip
         head: Sections = {"declared": Declared.of(self.relation).fingerprint, "memory": msgspec.msgpack.encode(memory)}
-        return {**head, "plan": self.plan} if self.plan else head
+        head |= {"plan": self.plan} if self.plan else {}
+        if self.horizon is not None:
+            head["horizon"] = msgspec.msgpack.encode(self.horizon)
+        if self.first_window is not None:
+            head["begin"] = msgspec.msgpack.encode(self.first_window)
+        return head
 
     def _graves_of(self, stored: Iterable[tuple[bytes, Image]]) -> Graves:
         """Return the deleted rows; a copy of a table that is kept in buckets has those of all, and room for them."""
         return Graves(stored, LIMIT if self.shard in self.relation.shards else LIMIT * self.relation.buckets)
 
-    def _remember(self, stored: Section) -> None:
-        memory = msgspec.msgpack.decode(bytes(stored), type=_Memory)
+    def _remember(self, head: Mapping[str, Section]) -> None:
+        memory = msgspec.msgpack.decode(bytes(head["memory"]), type=_Memory)
         self.seq = memory.seq
         self.highest_partition = memory.highest_partition
         self.listeners = {
@@ -220,3 +236,7 @@ class ShardState:
         self.graves = self._graves_of(memory.graves)
         self.repeats = Repeats(memory.repeats)
         self.needed = {ve: set(names) for ve, names in memory.needed.items()}
+        if "horizon" in head:
+            self.horizon = msgspec.msgpack.decode(bytes(head["horizon"]), type=Horizon)
+        if "begin" in head:
+            self.first_window = msgspec.msgpack.decode(bytes(head["begin"]), type=int)

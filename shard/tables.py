@@ -182,6 +182,13 @@ class Table:
         """Return the view of `changes`, which `commit` makes so, and must. Cost: O(n + m)."""
         return self._view(self._rows.replay(changes))
 
+    def pass_by(self, changes: ChangeBatch) -> BatchView:
+        """Return the view of rows that come and are not kept, each with another key; the table is of no use then.
+
+        Cost: O(m).
+        """
+        return self._view(self._rows.pass_by(changes))
+
     def commit(self, view: BatchView) -> None:
         """Take over what `replay` made of a batch, which must not be looked at any more. Cost: O(n)."""
         self._net = self._rows.commit(view.replay)

@@ -14,7 +14,7 @@ from connectors.record import OutRecord
 from operators.channel_binding import KeptOrder
 from shard.group import Group
 from shard.group_spec import GroupSpec
-from shard.member_batch import MemberBatch
+from shard.member_batch import Horizons, MemberBatch
 from shard.moved import Moved
 from shard.order import Ordered
 from shard.views import Orderings, Views, no_others
@@ -61,12 +61,30 @@ class ViewBatch:
         self._views.advance(moved)
         for shard in moved.keys() - tables:
             if shard in self._members:
+                self._told.add(shard)
                 self._members[shard].tell(moved[shard].alone())
             else:
                 self._group[shard].table.commit(moved[shard].view)
 
     def records(self, rows: bool) -> Iterator[OutRecord]:
-        """Yield the records to write; `rows` says whether the batch had any."""
+        """Yield the records to write; `rows` says whether the batch had any.
+
+        A view of which a window has ended tells its virtual edges so.
+        """
         for stage in self._views.stages:
-            if stage.member in self._members and (stage.member in self._told or (rows and self._views.needs(stage))):
+            if stage.member not in self._members:
+                continue
+            horizons = self._horizons(stage)
+            met = rows or (horizons is not None and horizons.crossed)
+            if stage.member in self._told or (met and self._views.needs(stage)):
+                if horizons is not None:
+                    self._members[stage.member].close(horizons)
                 yield from self._members[stage.member].records()
+
+    def _horizons(self, stage: PlacedStage) -> Horizons | None:
+        """Return how far a view's event time is complete, None where nothing of it becomes final."""
+        folds, closing = self._views.folds, stage.relation.closing
+        stream = folds.stages.stream.get(stage.member)
+        if closing is None or stream is None:
+            return None
+        return Horizons.of(closing, folds.before[stream], folds.upto(stream))

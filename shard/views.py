@@ -6,7 +6,8 @@
 
 A stage is needed while somebody listens to it, or while one that is needed reads it. It has no rows otherwise, and
 costs nothing; they are made of what it reads when they are needed, be it that the view was created on a table that has
-rows, that its first subscription comes, or that it is computed in another way than the version of before did.
+rows, that its first subscription comes, or that it is computed in another way than the version of before did. But a
+Fold, over a stream, is always needed: its rows could not be made (`folds.py`).
 Cost: for each stage what its operator says; the rows of a stage that becomes needed O(n log n).
 """
 
@@ -21,6 +22,7 @@ from catalog.schema.placed_stage import PlacedStage
 from operators.channel_binding import KeptOrder
 from operators.views.operators import operator_of
 from operators.views.view_operator import Input, ViewOperator
+from shard.folds import Folds
 from shard.group import Group
 from shard.moved import Moved
 from shard.state import ShardState
@@ -50,6 +52,7 @@ class Views:
         self._others = others
         self._needed: set[str] = set()
         self._operators: dict[str, ViewOperator] = {}
+        self.folds = Folds(stages, group)
         self._plans = _plans(stages)
         self.wanted: Mapping[str, Set[KeptOrder]] = {}
         self.changed: set[str] = set()
@@ -59,9 +62,13 @@ class Views:
         """Begin the batch of each stage that is needed, `asked` ones (keys of registrations) too, and fill it."""
         self._need(asked)
         for stage in self._running():
+            if stage.member in self.folds.stages.passed:
+                continue
             member = self._group[stage.member]
             member.begin()
-            if not member.filled:
+            if not member.filled and stage.member in self.folds.stages.folds:
+                self.folds.begin(stage, self._operator(stage), self._plans[stage.member])
+            elif not member.filled:
                 inputs = [self._still(name) for name in stage.inputs]
                 member.fill(self._operator(stage).rows(inputs), self._plans[stage.member])
                 self.changed.add(stage.member)
@@ -83,6 +90,9 @@ class Views:
     def advance(self, moved: dict[str, Moved]) -> None:
         """Put the changes of stages, which are to be taken over by their tables, to those of tables in `moved`."""
         for stage in self._running():
+            if stage.member in self.folds.stages.passed | self.folds.stages.folds:
+                self._come(stage, moved)
+                continue
             given = [moved.get(name) for name in stage.inputs]
             first = next(filter(None, given), None)
             if first is None:
@@ -95,6 +105,15 @@ class Views:
             if len(changes):
                 view = self._group[stage.member].table.replay(changes)
                 moved[stage.member] = Moved(changes, view, changes.cause, first.causes)
+        for name in self.folds.stages.passed:
+            moved.pop(name, None)
+
+    def _come(self, stage: PlacedStage, moved: dict[str, Moved]) -> None:
+        """Let the rows of a stream pass a stage, or be folded."""
+        taken_by = self.folds.passed if stage.member in self.folds.stages.passed else self.folds.folded
+        made = taken_by(stage, self._operator(stage), moved)
+        if made is not None:
+            moved[stage.member] = made
 
     def arrange(self) -> None:
         """Let each table that stages read keep the orderings that the needed ones want, and no others.
@@ -120,6 +139,7 @@ class Views:
             for stage in self.stages
             if stage.served and (self._group[stage.member].listeners or stage.member.encode() in asked)
         }
+        needed |= self.folds.stages.folds
         for stage in reversed(self.stages):
             if stage.member in needed:
                 needed.update(stage.inputs)

@@ -173,9 +173,9 @@ class RowStore:
         """Return the primary keys of entries (`Replay`). Cost: 1 ns a byte."""
         return self._keys.strings.take(entries)
 
-    def find(self, keys: Sequence[bytes]) -> I32:
+    def find(self, keys: Sequence[bytes] | Strings) -> I32:
         """Return the row number of each primary key, -1 where there is none. Cost: O(n + keys)."""
-        return self._keys.look_up(Strings.of(keys))
+        return self._keys.look_up(keys if isinstance(keys, Strings) else Strings.of(keys))
 
     def image(self, row: int) -> list[int | str | None]:
         """Return the order codes and texts of a row, None for NULL. Cost: 0.5 us a column."""
@@ -241,6 +241,20 @@ class RowStore:
             source[changes.implied] = -1
         moved = _replay(codes, valid, kept, live, entry, rows, source, current, home, before, after)
         return Replay(rows, codes, valid, before, after, current, home, moved, changes.cause, entry)
+
+    def pass_by(self, changes: ChangeBatch) -> Replay:
+        """Return the replay of rows that come and are not kept, each with another key; the store, which is empty, is
+        of no use afterwards but for their keys and texts.
+
+        Cost: O(m), 10 ns a column, and 50 ns a text.
+        """
+        m = len(changes)
+        self._keys = ByteTable(Strings.of(changes.keys))
+        codes, valid = self._versions(changes)
+        every, home = np.arange(m), np.array(changes.partition, np.int32)
+        return Replay(
+            0, codes, valid, np.full(m, -1), every, every.copy(), home, 0, changes.cause, every.astype(np.int32)
+        )
 
     def replay_delta(self, delta: RowDelta) -> Replay:
         """Work out what `delta` does, as `replay` does: with its commit, the store is the one that `delta` is from.

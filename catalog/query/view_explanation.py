@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from catalog.schema.catalog import Catalog
-from catalog.schema.view import By, GroupBy, Joined, Map, Operator, TopK, Union, View
+from catalog.schema.view import By, Fold, GroupBy, Joined, Map, Operator, TopK, Union, View
 from catalog.sql.names import quoted
 
 
@@ -49,7 +49,7 @@ def made_of(operator: Operator) -> str:
     match operator:
         case Map():
             return f"{_number(len(operator.where), 'condition')} on rows of {operator.input}"
-        case GroupBy():
+        case GroupBy() | Fold():
             by = f" by {', '.join(operator.by)}" if operator.by else ", all rows one"
             kinds = [f"{each.kind} of {each.column or '*'}" for each in operator.aggregates]
             return "; ".join([f"groups of {operator.input}{by}", *kinds])

@@ -12,10 +12,9 @@ sqlglot takes these for nothing, so they are read from their tokens.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
 from catalog.schema.catalog import Catalog
@@ -69,12 +68,15 @@ class Cells:
 
         Where there is no room or name for a cell, a `new` statement is refused; of one that stands in the catalog the
         cell is, as the engine would, so that those who wait for it are told: an edge asks for one in any case.
-        Raises CatalogError: `unknown_table`, `conflict`.
+        Raises CatalogError: `unknown_table`, `conflict`, `unsupported`.
         """
         for table, span in statement.tables:
             if table not in tables:
                 hint = suggestion(table, tables, "table")
                 raise source.refusal("unknown_table", f"there is no table `{table}`", span, hint)
+            if tables[table].stream is not None:
+                hint = "Nobody stores the rows of a stream: declare a view that groups them, and ask about the view."
+                raise source.refusal("unsupported", f"a join with stream `{table}` is not supported", span, hint)
         cell = cell_name(statement.names)
         if statement.verb == "CREATE":
             self.refused.pop(cell, None)
@@ -112,31 +114,6 @@ class Cells:
     def _there_are(self) -> str:
         lists = [", ".join(map(quoted, cell.tables)) for _, cell in sorted(self.made.items())]
         return f"There are: {'; '.join(lists)}." if lists else "There is none yet."
-
-
-def parts_of(source: StatementText) -> Iterator[exp.Expr | CellStatement]:
-    """Yield the statements of a catalog text in its order. Raises CatalogError, `syntax`."""
-    others: list[Token] = []
-    for tokens in split_statements(source.tokens):
-        if is_about_cell(tokens):
-            yield from source.parsed(others)
-            others = []
-            yield read_cell_statement(tokens, source)
-        else:
-            others += tokens
-    yield from source.parsed(others)
-
-
-def split_statements(tokens: Sequence[Token]) -> Iterator[list[Token]]:
-    """Yield the tokens of each statement, with the semicolon at its end."""
-    statement: list[Token] = []
-    for token in tokens:
-        statement.append(token)
-        if token.token_type is TokenType.SEMICOLON:
-            yield statement
-            statement = []
-    if statement:
-        yield statement
 
 
 def is_about_cell(tokens: Sequence[Token]) -> bool:

@@ -1,4 +1,4 @@
-"""The catalog's language: a text of statements about tables, joins and views turns one catalog into the next.
+"""The catalog's language: a text of statements about tables, streams, joins and views turns one catalog into the next.
 
 The catalog at version v is the fold of `apply_ddl` over the records 0 to v of the catalog topic. A text is applied
 whole or not at all. What a CREATE TABLE does to a table that exists:
@@ -8,8 +8,9 @@ whole or not at all. What a CREATE TABLE does to a table that exists:
     anything else                                refused, with what differs and what to do
     CREATE TABLE IF NOT EXISTS                   nothing, as in SQL
 
-A table that was dropped and created again is another one: `born` is the version that created it. What CREATE JOIN and
-its like do is in `cell_ddl.py`, CREATE VIEW and DROP VIEW in `view_ddl.py`.
+A table that was dropped and created again is another one: `born` is the version that created it. CREATE STREAM and DROP
+STREAM do the same of streams. What CREATE JOIN and its like do is in `cell_ddl.py`, CREATE VIEW and DROP VIEW in
+`view_ddl.py`.
 
 A table on a topic of tidewire's own or of Kafka's is refused. Earlier versions took it, and a record of the catalog
 topic must go on meaning what it meant: in `fold_ddl` such a table is set aside, and all else of the text holds.
@@ -23,21 +24,28 @@ from types import MappingProxyType
 from sqlglot import exp
 
 from catalog.schema.catalog import Catalog
+from catalog.schema.catalog_text import parts_of
 from catalog.schema.cell import Cell
-from catalog.schema.cell_ddl import Cells, CellStatement, create_join, is_kept_name, parts_of
+from catalog.schema.cell_ddl import Cells, CellStatement, create_join, is_kept_name
 from catalog.schema.ddl_mistakes import SUPPORTED, explained_ddl
-from catalog.schema.declaration import Declaration, read_table, read_table_name
+from catalog.schema.declaration import Declaration, read_stream, read_table, read_table_name
 from catalog.schema.evolution import evolve
 from catalog.schema.internal_topics import owner_of
 from catalog.schema.relation import Column, Relation
 from catalog.schema.schema_columns import unreadable
+from catalog.schema.stream import HOUR, Stream
+from catalog.schema.stream_statement import STREAM
 from catalog.schema.view import View, create_view
 from catalog.schema.view_ddl import Views, is_view
 from catalog.sql.errors import CatalogError, suggestion
 from catalog.sql.names import quoted
 from catalog.sql.own_stack import on_own_stack
 from catalog.sql.statement_text import Span, StatementText
+from catalog.types.time_span import span_text
 from catalog.view.refusals import Refusals
+
+_FED = ("TABLE", STREAM)
+"""What topics feed."""
 
 
 def apply_ddl(catalog: Catalog, text: str, version: int) -> Catalog:
@@ -96,9 +104,9 @@ class _Folding:
         if isinstance(statement, CellStatement):
             self._views.check_cell(statement, self._source)
             self._serve(statement)
-        elif isinstance(statement, exp.Create) and statement.kind == "TABLE":
-            self._create_table(statement)
-        elif isinstance(statement, exp.Drop) and statement.kind == "TABLE":
+        elif isinstance(statement, exp.Create) and statement.kind in _FED:
+            self._create_fed(statement)
+        elif isinstance(statement, exp.Drop) and statement.kind in _FED:
             for name in _drop(self._relations, self._views, statement, self._source):
                 self._cells.forget(name)
         elif isinstance(statement, exp.Create) and is_view(statement):
@@ -123,8 +131,10 @@ class _Folding:
     def _serve(self, statement: CellStatement) -> None:
         self._cells.apply(statement, self._readable(), self._source, self._version, self._new)
 
-    def _create_table(self, statement: exp.Create) -> None:
-        declaration = read_table(statement, self._source, self._version)
+    def _create_fed(self, statement: exp.Create) -> None:
+        """Enter a table or stream."""
+        read = read_stream if statement.kind == STREAM else read_table
+        declaration = read(statement, self._source, self._version)
         name = declaration.relation.name
         if self._new:
             _refuse_internal_topic(declaration, self._source, self._prefix)
@@ -145,23 +155,33 @@ def _parted(relations: Mapping[str, Relation], prefix: str) -> tuple[dict[str, R
 
 
 def to_ddl(declared: Relation | Cell | View) -> str:
-    """Return the canonical statement for a table, a cell or a view: `apply_ddl` of it declares the same."""
+    """Return the canonical statement for what is declared: `apply_ddl` of it declares the same."""
     if isinstance(declared, View):
         return create_view(declared)
-    return create_join(declared.tables) if isinstance(declared, Cell) else _table_ddl(declared)
+    return create_join(declared.tables) if isinstance(declared, Cell) else _fed_ddl(declared)
 
 
-def _table_ddl(relation: Relation) -> str:
+def _fed_ddl(relation: Relation) -> str:
     lines = [_column_ddl(c, c.name in relation.key) for c in relation.columns]
-    lines.append(f"PRIMARY KEY ({', '.join(quoted(name) for name in relation.key)})")
+    if relation.stream is None:
+        lines.append(f"PRIMARY KEY ({', '.join(quoted(name) for name in relation.key)})")
     options = {"topic": relation.topic, "format": relation.format, "absent": relation.absent}
     options |= {name: value.replace("'", "''") for name, value in relation.options}
     if relation.bucket_by:
         by = ", ".join(quoted(name) for name in relation.bucket_by).replace("'", "''")
         options |= {"buckets": str(relation.buckets), "bucket.by": by}
+    options |= {} if relation.stream is None else _stream_options(relation.stream)
     shown = ", ".join(f"'{name}'='{value}'" for name, value in options.items())
     body = ",\n  ".join(lines)
-    return f"CREATE TABLE {quoted(relation.name)} (\n  {body}\n) WITH ({shown})"
+    return f"CREATE {relation.noun.upper()} {quoted(relation.name)} (\n  {body}\n) WITH ({shown})"
+
+
+def _stream_options(stream: Stream) -> dict[str, str]:
+    spans = {"lateness": stream.lateness, "ahead": stream.ahead, "idle": stream.idle, "keep": stream.keep}
+    if stream.ahead == HOUR:
+        del spans["ahead"]
+    given = {name: span_text(span) for name, span in spans.items() if span is not None}
+    return {"event_time": stream.event_time.replace("'", "''"), **given}
 
 
 def _column_ddl(column: Column, in_key: bool) -> str:
@@ -173,7 +193,7 @@ def _refuse_internal_topic(declaration: Declaration, source: StatementText, pref
     topic = declaration.relation.topic
     owner = owner_of(topic, prefix)
     if owner is not None:
-        what = f"topic `{topic}` is {owner}'s own, and no table can be read from it"
+        what = f"topic `{topic}` is {owner}'s own, and no {declaration.relation.noun} can be read from it"
         hint = "Name the topic that the rows are published to: WITH ('topic'='...')."
         raise source.refusal("conflict", what, declaration.topic_span, hint)
 
@@ -199,15 +219,19 @@ def _cell_of(view: View, place: Span | None) -> CellStatement:
 
 
 def _create(relations: dict[str, Relation], declaration: Declaration, spare: bool, source: StatementText) -> bool:
-    """Enter a declaration; with `spare`, only where there is no table of its name. Return whether it was entered."""
+    """Enter a declaration; with `spare`, only where there is nothing of its name. Return whether it was entered."""
     new = declaration.relation
     old = relations.get(new.name)
+    if old is not None and old.noun != new.noun:
+        hint = f"Choose another name, or DROP {old.noun.upper()} {quoted(new.name)} before it."
+        raise source.refusal("conflict", f"there is a {old.noun} `{new.name}`", declaration.name_span, hint)
     if old is not None and spare:
         return False
     for other in relations.values():
         if other.topic == new.topic and other.name != new.name:
-            what = f"topic `{new.topic}` already feeds table `{other.name}`"
-            hint = f"One topic feeds one table: give `{new.name}` another 'topic', or DROP TABLE {quoted(other.name)}."
+            what = f"topic `{new.topic}` already feeds {other.noun} `{other.name}`"
+            drop = f"DROP {other.noun.upper()} {quoted(other.name)}"
+            hint = f"One topic feeds one {other.noun}: give `{new.name}` another 'topic', or {drop}."
             raise source.refusal("conflict", what, declaration.topic_span, hint)
     relations[new.name] = new if old is None else evolve(old, declaration, source)
     return True
@@ -222,23 +246,27 @@ def _check_readable(declaration: Declaration, source: StatementText) -> None:
 
 
 def _drop(relations: dict[str, Relation], views: Views, statement: exp.Drop, source: StatementText) -> list[str]:
-    """Take out the tables of a DROP TABLE; return those that there were."""
+    """Take out the tables of a DROP TABLE, or the streams of a DROP STREAM; return those that there were."""
     dropped: dict[str, exp.Expr] = {}
+    kind = statement.args["kind"]
+    noun = kind.lower()
     for name, value in statement.args.items():
         if value and name not in ("exists", "tables", "this", "kind"):
             word = name.upper()
             place = source.keyword((word,)) or statement
-            raise source.refusal("unsupported", f"DROP TABLE ... {word} is not supported", place, SUPPORTED)
+            raise source.refusal("unsupported", f"DROP {kind} ... {word} is not supported", place, SUPPORTED)
     for table in statement.args.get("tables") or [statement.this]:
         name = read_table_name(table, source)
-        if name in relations:
+        known = "view" if name in views.made else relations[name].noun if name in relations else ""
+        if known == noun:
             dropped[name] = table
-        elif name in views.made:
-            hint = f"Write DROP VIEW {quoted(name)}."
-            raise source.refusal("unknown_table", f"`{name}` is a view", table, hint)
+        elif known:
+            hint = f"Write DROP {known.upper()} {quoted(name)}."
+            raise source.refusal("unknown_table", f"`{name}` is a {known}", table, hint)
         elif not statement.args.get("exists"):
-            hint = suggestion(name, relations, "table") + " DROP TABLE IF EXISTS drops nothing without complaint."
-            raise source.refusal("unknown_table", f"there is no table `{name}`", table, hint)
+            near = suggestion(name, [each for each, relation in relations.items() if relation.noun == noun], noun)
+            hint = f"{near} DROP {kind} IF EXISTS drops nothing without complaint."
+            raise source.refusal("unknown_table", f"there is no {noun} `{name}`", table, hint)
     views.check_readers(dropped, Refusals(source, statement))
     for name in dropped:
         del relations[name]

@@ -14,10 +14,10 @@ from catalog.types.declared_type import written_type
 from catalog.types.foreign_types import instead_of, is_foreign
 
 SUPPORTED = (
-    "Supported: CREATE TABLE [IF NOT EXISTS], DROP TABLE [IF EXISTS], CREATE VIEW, DROP VIEW, CREATE JOIN and DROP "
-    "JOIN, separated by `;`."
+    "Supported: CREATE TABLE [IF NOT EXISTS], DROP TABLE [IF EXISTS], CREATE STREAM, DROP STREAM, CREATE VIEW, DROP "
+    "VIEW, CREATE JOIN and DROP JOIN, separated by `;`."
 )
-_WORDS = ("CREATE", "DROP", "TABLE", "WITH", "PRIMARY", "KEY", "NOT", "NULL", "EXISTS")
+_WORDS = ("CREATE", "DROP", "TABLE", "STREAM", "WITH", "PRIMARY", "KEY", "NOT", "NULL", "EXISTS")
 _WORDS_OF_VIEWS = (
     "CREATE", "DROP", "VIEW", "NOT", "EXISTS", "AS", "SELECT", "FROM", "JOIN", "ON", "WHERE", "AND", "BETWEEN",
     "GROUP", "HAVING", "QUALIFY", "PARTITION", "ORDER", "UNION", "ALL",
@@ -32,7 +32,6 @@ _STATEMENTS = {
     "BEGIN": _WHOLE, "START": _WHOLE, "COMMIT": _WHOLE, "ROLLBACK": _WHOLE, "SELECT": "A question is a subscription.",
 }  # fmt: skip
 _OBJECTS = {
-    "STREAM": "Write CREATE TABLE: a table is fed by a topic, each record of which is a row by its key.",
     "SOURCE": "Write CREATE TABLE: a table is fed by a topic, each record of which is a row by its key.",
     "INDEX": "Leave it out: a subscription needs none.",
     "UNIQUE": "Leave it out: a subscription needs no index.",
@@ -80,7 +79,7 @@ def _statement(text: Words) -> Mistake | None:
 def _no_table(text: Words) -> Mistake | None:
     """CREATE and DROP without TABLE."""
     for at in _first_words(text):
-        named = text.is_name(at + 1) and text.word(at + 2) in ("(", "", ";")
+        named = text.is_name(at + 1) and text.word(at + 1) != "STREAM" and text.word(at + 2) in ("(", "", ";")
         if text.word(at) in ("CREATE", "DROP") and named:
             hint = f"Write {text.word(at)} TABLE {text.written(at + 1, at + 1)}."
             return Mistake("TABLE is missing", text.place(at, at + 1), hint)
@@ -180,7 +179,7 @@ def _options(text: Words) -> Mistake | None:
 
 def _watermark(text: Words) -> Mistake | None:
     for at in text.find("WATERMARK", "FOR"):
-        hint = "Leave it out: an answer waits for no late rows."
+        hint = "Leave it out. Of a CREATE STREAM options say it: WITH ('event_time'='ts', 'lateness'='10 s')."
         return Mistake("WATERMARK is not supported", text.place(at, at), hint)
     return None
 

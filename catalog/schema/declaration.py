@@ -1,13 +1,15 @@
-"""Reads one CREATE TABLE: its columns, its primary key, its options."""
+"""Reads one CREATE TABLE or CREATE STREAM: its columns, the primary key of a table, its options."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
 from catalog.schema.relation import Column, Relation
-from catalog.schema.table_options import TableOptions, read_options
+from catalog.schema.stream_options import read_stream_options
+from catalog.schema.table_options import read_options
 from catalog.sql.errors import suggestion
 from catalog.sql.names import folded
 from catalog.sql.statement_text import Span, StatementText
@@ -23,7 +25,7 @@ _KEY_HINT = "Write PRIMARY KEY after a column, or PRIMARY KEY (a, b) as a last l
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """A relation as one CREATE TABLE declares it, and where its parts stand in the text."""
+    """A table or stream as one statement declares it, and where its parts stand in the text."""
 
     relation: Relation
     name_span: Span | None
@@ -42,14 +44,8 @@ def read_table_name(table: exp.Expr, source: StatementText) -> str:
 def read_table(statement: exp.Create, source: StatementText, version: int) -> Declaration:
     """Read a CREATE TABLE; `version` becomes `born`. Raises CatalogError."""
     _refuse_other_forms(statement, source)
-    schema = statement.this
-    if not isinstance(schema, exp.Schema):
-        hint = "Write CREATE TABLE name (column TYPE, ..., PRIMARY KEY (column))."
-        raise source.refusal("syntax", "the table declares no columns", schema, hint)
-    name = read_table_name(schema.this, source)
-    reader = _ColumnReader(source)
-    for item in schema.expressions:
-        reader.read(item)
+    form = "CREATE TABLE name (column TYPE, ..., PRIMARY KEY (column))"
+    schema, name, reader = _read_columns(statement, source, form)
     key, columns = reader.finish(name, schema.this)
     options = read_options(statement, name, columns, key, source, schema.this)
     relation = Relation(
@@ -64,25 +60,62 @@ def read_table(statement: exp.Create, source: StatementText, version: int) -> De
         options.buckets,
         options.bucket_by,
     )
-    return _declaration(relation, reader, options, source.span(schema.this))
+    return _declaration(relation, reader, options.topic_span, source.span(schema.this))
+
+
+def read_stream(statement: exp.Create, source: StatementText, version: int) -> Declaration:
+    """Read a CREATE STREAM; `version` becomes `born`. Raises CatalogError."""
+    _refuse_other_forms(statement, source)
+    form = "CREATE STREAM name (column TYPE, ...) WITH ('event_time'='...', 'lateness'='10 s')"
+    schema, name, reader = _read_columns(statement, source, form)
+    columns = reader.without_key()
+    options = read_stream_options(statement, name, columns, source, schema.this)
+    timed = [replace(c, nullable=c.nullable and c.name != options.stream.event_time) for c in columns]
+    relation = Relation(
+        name,
+        tuple(timed),
+        (),
+        options.topic,
+        options.format,
+        options.absent,
+        version,
+        options.others,
+        stream=options.stream,
+    )
+    return _declaration(relation, reader, options.topic_span, source.span(schema.this))
+
+
+def _read_columns(statement: exp.Create, source: StatementText, form: str) -> tuple[exp.Schema, str, _ColumnReader]:
+    """Return what declares the columns, the name before it, and the reader that has read them."""
+    schema = statement.this
+    if not isinstance(schema, exp.Schema):
+        what = f"the {statement.kind.lower()} declares no columns"
+        raise source.refusal("syntax", what, schema, f"Write {form}.")
+    name = read_table_name(schema.this, source)
+    reader = _ColumnReader(source)
+    for item in schema.expressions:
+        reader.read(item)
+    return schema, name, reader
 
 
 def _declaration(
-    relation: Relation, reader: _ColumnReader, options: TableOptions, name_span: Span | None
+    relation: Relation, reader: _ColumnReader, topic_span: Span | None, name_span: Span | None
 ) -> Declaration:
-    return Declaration(relation, name_span, options.topic_span or name_span, reader.spans)
+    return Declaration(relation, name_span, topic_span or name_span, reader.spans)
 
 
 def _refuse_other_forms(statement: exp.Create, source: StatementText) -> None:
+    kind = statement.kind
     for name, value in statement.args.items():
         if value and name not in ("this", "kind", "exists", "properties", "expression"):
             word = name.upper()
             place = source.keyword((word, "OR REPLACE")) or statement.this
-            what = f"CREATE ... {word} TABLE is not supported"
-            raise source.refusal("unsupported", what, place, "Write CREATE TABLE; to begin anew, DROP TABLE before it.")
+            what = f"CREATE ... {word} {kind} is not supported"
+            hint = f"Write CREATE {kind}; to begin anew, DROP {kind} before it."
+            raise source.refusal("unsupported", what, place, hint)
     if statement.args.get("expression") is not None:
-        what = "CREATE TABLE AS is not supported"
-        hint = "Declare the columns; rows come from the table's topic."
+        what = f"CREATE {kind} AS is not supported"
+        hint = f"Declare the columns; rows come from the {kind.lower()}'s topic."
         raise source.refusal("unsupported", what, source.keyword(("AS",)) or statement.this, hint)
 
 
@@ -113,6 +146,7 @@ class _ColumnReader:
         self._source = source
         self._columns: list[Column] = []
         self._key: list[exp.Expr] | None = None
+        self._key_place: exp.Expr | None = None
         self.spans: dict[str, Span | None] = {}
 
     def read(self, item: exp.Expr) -> None:
@@ -148,12 +182,20 @@ class _ColumnReader:
         columns = tuple(Column(c.name, c.type, c.nullable and c.name not in key) for c in self._columns)
         return tuple(sorted(key, key=names.index)), columns
 
+    def without_key(self) -> Sequence[Column]:
+        """Return the columns of a stream."""
+        if self._key is not None:
+            what = "a stream has no primary key: each of its rows is one more, and none is changed or deleted"
+            hint = "Leave it out; or declare a table, whose rows are upserted and deleted by their key."
+            raise self._source.refusal("unsupported", what, self._key_place, hint)
+        return self._columns
+
     def _set_key(self, key: list[exp.Expr], place: exp.Expr) -> None:
         if self._key is not None:
             what = "the table has a primary key already"
             hint = "For a key of several columns write PRIMARY KEY (a, b) as a last line."
             raise self._source.refusal("conflict", what, place, hint)
-        self._key = key
+        self._key, self._key_place = key, place
 
     def _read_column(self, item: exp.ColumnDef) -> None:
         name = _checked(item.this, self._source)

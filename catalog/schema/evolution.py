@@ -1,4 +1,4 @@
-"""What a second CREATE TABLE may change of a table that exists: nothing, or append nullable columns."""
+"""What a second CREATE TABLE or CREATE STREAM may change of one that exists: nothing, or append nullable columns."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from catalog.schema.relation import Relation
 from catalog.sql.errors import SqlError
 from catalog.sql.names import quoted
 from catalog.sql.statement_text import Span, StatementText
+from catalog.types.time_span import span_text
 
 
 def evolve(old: Relation, declaration: Declaration, source: StatementText) -> Relation:
@@ -45,6 +46,7 @@ def _check_properties(old: Relation, declaration: Declaration, source: Statement
         ("number of buckets", str(old.buckets), str(new.buckets)),
         ("option bucket.by", f"({', '.join(old.bucket_by)})", f"({', '.join(new.bucket_by)})"),
     ]
+    properties += _of_streams(old, new)
     was, becomes = reading(old, old.columns), reading(new, old.columns)
     properties += [(name, was.get(name, "not given"), becomes.get(name, "not given")) for name in was | becomes]
     properties = [one for one in properties if not _more_schemas(*one)]
@@ -53,6 +55,19 @@ def _check_properties(old: Relation, declaration: Declaration, source: Statement
             what = f"the {name} of `{old.name}` is {before} and cannot become {after}"
             span = declaration.topic_span if name == "topic" else declaration.name_span
             raise _refused(old, what, span, source)
+
+
+def _of_streams(old: Relation, new: Relation) -> list[tuple[str, str, str]]:
+    """Return what the options of a stream are and become."""
+    if old.stream is None or new.stream is None:
+        return []
+    names = [field.name for field in dataclasses.fields(old.stream)]
+    pairs = [(getattr(old.stream, name), getattr(new.stream, name)) for name in names]
+    return [(f"option {name}", *map(_said, pair)) for name, pair in zip(names, pairs, strict=True)]
+
+
+def _said(value: str | int | None) -> str:
+    return "not given" if value is None else span_text(value) if isinstance(value, int) else value
 
 
 def _more_schemas(name: str, before: str, after: str) -> bool:
@@ -64,7 +79,7 @@ def _missing(old: Relation, declaration: Declaration, i: int, source: StatementT
     name, new = old.columns[i].name, declaration.relation
     if name not in declaration.column_spans:
         return _refused(
-            old, f"table `{old.name}` has a column `{name}`, which is left out", declaration.name_span, source
+            old, f"{old.noun} `{old.name}` has a column `{name}`, which is left out", declaration.name_span, source
         )
     first = new.columns[i].name
     what = f"column `{first}` stands before `{name}`; columns keep their order, and new ones come last"
@@ -78,6 +93,7 @@ def _null(nullable: bool) -> str:
 def _refused(
     old: Relation, what: str, span: Span | None, source: StatementText, instead: str | None = None
 ) -> SqlError:
-    hint = instead or "A table can only grow, by nullable columns at its end."
-    hint += f" To begin anew with an empty table, write DROP TABLE {quoted(old.name)} before the CREATE TABLE."
+    hint, kind = instead or f"A {old.noun} can only grow, by nullable columns at its end.", old.noun.upper()
+    anew = "with an empty table" if old.stream is None else "with rows from now on"
+    hint += f" To begin anew {anew}, write DROP {kind} {quoted(old.name)} before the CREATE {kind}."
     return source.refusal("conflict", what, span, hint)

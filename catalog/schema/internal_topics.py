@@ -9,7 +9,7 @@ from __future__ import annotations
 DEFAULT_PREFIX = "tw."
 NAMES = (
     "subscriptions", "catalog", "acks", "registrations", "notifications", "deliveries", "edge-state", "batches",
-    "engines", "dead-letters",
+    "engines", "dead-letters", "silences",
 )  # fmt: skip
 """Behind the prefix; `connectors.topics.Topics` says what is in each."""
 _OF_KAFKA = "__"

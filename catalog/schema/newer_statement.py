@@ -2,9 +2,10 @@
 
 A text that does not apply is skipped by everyone, so anybody may write nonsense to the catalog's topic. A statement of
 a newer version may not be skipped: whoever does not know it would answer by another catalog than all others do. So
-what later versions declare besides tables, joins and views begins with words that are kept for it, and is known by
-them alone; whatever follows is theirs. A statement about a join is of a newer version where it has a form that is not
-known (`cell_ddl.py`), and one about a view where it is refused for what this version does not support or cannot read.
+what later versions declare besides what is known here begins with words that are kept for it, and is known by them
+alone; whatever follows is theirs. A statement about a join is of a newer version where it has a form that is not
+known (`cell_ddl.py`), and one about a view or stream where it is refused for what this version does not support or
+cannot read.
 """
 
 from __future__ import annotations
@@ -14,12 +15,14 @@ from itertools import product
 
 from sqlglot.tokenizer_core import Token
 
-from catalog.schema.cell_ddl import is_about_cell, read_cell_statement, split_statements
+from catalog.schema.catalog_text import split_statements
+from catalog.schema.cell_ddl import is_about_cell, read_cell_statement
+from catalog.schema.stream_statement import is_mark
 from catalog.sql.errors import CatalogError, SqlError
 from catalog.sql.statement_text import StatementText
 
-_NEWER = frozenset(product(("ALTER", "CREATE", "DROP"), ("JOIN", "VIEW")))
-_OF_VIEWS = frozenset({("CREATE", "VIEW"), ("DROP", "VIEW")})
+_NEWER = frozenset(product(("ALTER", "CREATE", "DROP"), ("JOIN", "VIEW", "STREAM")))
+_KNOWN = frozenset(product(("CREATE", "DROP"), ("VIEW", "STREAM")))
 _UNKNOWN = frozenset({"syntax", "unsupported", "unsupported_type"})
 """Codes of what a later version may take."""
 
@@ -42,14 +45,14 @@ def newer_statement(text: str, fault: Exception | None = None) -> str:
         if is_about_cell(tokens):
             newer = not _is_known(tokens, source)
         else:
-            newer = words in _NEWER and not (words in _OF_VIEWS and _is_ours(tokens, fault))
+            newer = words in _NEWER and not is_mark(tokens) and not (words in _KNOWN and _is_ours(tokens, fault))
         if newer:
             return " ".join(words)
     return ""
 
 
 def _is_ours(tokens: Sequence[Token], fault: Exception | None) -> bool:
-    """Whether a statement about a view is of this version: what is wrong is elsewhere, or wrong in any version."""
+    """Whether a statement of a known kind is of this version: what is wrong is elsewhere, or wrong in any version."""
     if not isinstance(fault, SqlError):
         return False
     elsewhere = fault.line > 0 and not tokens[0].start <= fault.start <= tokens[-1].end

@@ -1,4 +1,4 @@
-"""Relations: what `CREATE TABLE` declares, as immutable values."""
+"""Relations: what `CREATE TABLE` and `CREATE STREAM` declare, as immutable values."""
 
 from __future__ import annotations
 
@@ -46,6 +46,11 @@ class Relation:
     home: str = ""
     stream: Stream | None = None
     closing: Closing | None = None
+
+    @property
+    def noun(self) -> str:
+        """What a user calls it, if it is no view."""
+        return "table" if self.stream is None else "stream"
 
     def column(self, name: str) -> Column:
         """Return the column called `name`. Raises KeyError."""

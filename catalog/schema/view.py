@@ -153,6 +153,24 @@ class GroupBy:
 
 
 @dataclass(frozen=True, slots=True)
+class Fold:
+    """As GroupBy, of the rows of a stream, which nobody stores: a row of it holds what the next event needs.
+
+    So an AVG has SUM and COUNT of the same column among the aggregates, which are exact, and a LATEST has MAX of its
+    `by`. `by` is never empty. What only serves others is left out by the Map behind it.
+    """
+
+    input: str
+    by: tuple[str, ...]
+    aggregates: tuple[Aggregate, ...]
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The relations that are read."""
+        return (self.input,)
+
+
+@dataclass(frozen=True, slots=True)
 class By:
     """A column of an ORDER BY."""
 
@@ -207,7 +225,7 @@ class Union:
     inputs: tuple[str, ...]
 
 
-Operator = Map | GroupBy | TopK | Joined | Union
+Operator = Map | GroupBy | Fold | TopK | Joined | Union
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ is computed in their cell: CREATE VIEW makes it, and it cannot be dropped while 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -68,14 +68,16 @@ class Views:
         self.made[name] = view
         return view
 
-    def drop(self, statement: exp.Drop, tables: Iterable[str], source: StatementText) -> None:
+    def drop(self, statement: exp.Drop, tables: Mapping[str, Relation], source: StatementText) -> None:
         """Take out the views of a DROP VIEW. Raises CatalogError: `unknown_table`, `conflict`, `unsupported`."""
         refuse, dropped = Refusals(source, statement), dict[str, exp.Expr]()
         refuse.extras(statement, ("exists", "tables", "this", "kind"))
         for node in statement.args.get("tables") or [statement.this]:
             name = read_table_name(node, source)
             if name in tables:
-                raise refuse.refusal("unknown_table", f"`{name}` is a table", node, f"Write DROP TABLE {quoted(name)}.")
+                noun = tables[name].noun
+                hint = f"Write DROP {noun.upper()} {quoted(name)}."
+                raise refuse.refusal("unknown_table", f"`{name}` is a {noun}", node, hint)
             if name in self.made:
                 dropped[name] = node
             elif not statement.args.get("exists"):
@@ -121,8 +123,9 @@ class Views:
             hint = "Choose another name; joins, stages of views and what serves them are called so."
             raise refuse.refusal("conflict", f"the name `{name[:60]}` is kept", statement.this, hint)
         if name in tables:
-            hint = f"Choose another name, or DROP TABLE {quoted(name)} before it."
-            raise refuse.refusal("conflict", f"there is a table `{name}`", statement.this, hint)
+            noun = tables[name].noun
+            hint = f"Choose another name, or DROP {noun.upper()} {quoted(name)} before it."
+            raise refuse.refusal("conflict", f"there is a {noun} `{name}`", statement.this, hint)
 
     def _above(self, name: str) -> list[str]:
         """Return the views that read a table or view, also through others, each after those that it reads."""

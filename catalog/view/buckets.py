@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from catalog.schema.relation import Relation
-from catalog.schema.view import ColumnOf, GroupBy, Joined, Map, Stage, TopK, Union, View
+from catalog.schema.view import ColumnOf, Fold, GroupBy, Joined, Map, Stage, TopK, Union, View
 from catalog.sql.names import quoted
 from catalog.view.refusals import Refusals
 
@@ -84,7 +84,7 @@ def _kept(stage: Stage, inputs: Sequence[Carried], relations: Sequence[Relation]
     match operator:
         case Map():
             return {name: _shown(operator, columns, name, held) for name, held in inputs[0].items()}
-        case GroupBy():
+        case GroupBy() | Fold():
             place = ("GROUP BY",) if operator.by else ("SELECT",)
             _check_in(operator, inputs[0], "its GROUP BY leaves that out", place)
             return {name: columns[operator.by.index(held)] for name, held in inputs[0].items()}
@@ -110,7 +110,7 @@ def _shown(operator: Map, columns: Sequence[str], name: str, held: str) -> str:
     return name if name in found else found[0]
 
 
-def _check_in(operator: GroupBy | TopK, carried: Carried, how: str, place: tuple[str, ...]) -> None:
+def _check_in(operator: GroupBy | Fold | TopK, carried: Carried, how: str, place: tuple[str, ...]) -> None:
     for name, held in carried.items():
         if held not in operator.by:
             raise _Lost(name, how, place)

@@ -16,6 +16,7 @@ from catalog.schema.view import (
     ColumnOf,
     Constant,
     Expression,
+    Fold,
     GroupBy,
     Joined,
     Map,
@@ -59,7 +60,7 @@ class ColumnBounds:
         match operator:
             case Map():
                 return tuple([self._computed(item, inputs[0], names[0]) for item in operator.items])
-            case GroupBy():
+            case GroupBy() | Fold():
                 by = [inputs[0][names[0][column]] for column in operator.by]
                 return (*by, *(_of_aggregate(a.kind, a.column, inputs[0], names[0]) for a in operator.aggregates))
             case TopK():

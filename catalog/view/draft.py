@@ -19,6 +19,7 @@ from catalog.schema.view import (
     ColumnOf,
     Condition,
     Expression,
+    Fold,
     GroupBy,
     Joined,
     Map,
@@ -62,9 +63,24 @@ class Draft:
         self, source: Relation, by: Sequence[tuple[str, str]], aggregates: Sequence[tuple[str, Aggregate, bool]]
     ) -> Relation:
         """Add a GroupBy: `by` are columns of the source and what they are called in the groups."""
+        return self._grouped(GroupBy, source, by, aggregates)
+
+    def fold(
+        self, source: Relation, by: Sequence[tuple[str, str]], aggregates: Sequence[tuple[str, Aggregate, bool]]
+    ) -> Relation:
+        """Add a Fold, as `group` does a GroupBy."""
+        return self._grouped(Fold, source, by, aggregates)
+
+    def _grouped(
+        self,
+        kind: type[GroupBy | Fold],
+        source: Relation,
+        by: Sequence[tuple[str, str]],
+        aggregates: Sequence[tuple[str, Aggregate, bool]],
+    ) -> Relation:
         columns = [replace(source.column(name), name=called) for name, called in by]
         columns += [Column(called, aggregate.type, nullable) for called, aggregate, nullable in aggregates]
-        operator = GroupBy(source.name, tuple([name for name, _ in by]), tuple([each for _, each, _ in aggregates]))
+        operator = kind(source.name, tuple([name for name, _ in by]), tuple([each for _, each, _ in aggregates]))
         return self._add(operator, columns, tuple([called for _, called in by]))
 
     def top(self, source: Relation, by: Sequence[str], order: Sequence[By], k: int, rank: str | None) -> Relation:
@@ -106,12 +122,14 @@ class Draft:
     def project(self, source: Relation, items: Sequence[Shown], where: Sequence[Condition] = ()) -> Relation:
         """Return a relation that shows just `items`, by position: `source` itself if it does, else a Map of it.
 
-        The last stage gets the names of the items; what is declared keeps its own.
+        The last stage gets the names of the items; what is declared keeps its own. Of a Fold there is always a Map:
+        it stands for itself, whoever asks the view or not.
         """
         last = self.stages[-1].relation if self.stages else None
+        folded = bool(self.stages) and isinstance(self.stages[-1].operator, Fold)
         names = [expression.name for _, expression, _ in items if isinstance(expression, ColumnOf)]
         whole = len(names) == len(items) and names == [column.name for column in source.columns]
-        if where or not whole:
+        if where or not whole or folded:
             return self.map(source, items, where)
         if last is None or source.name != last.name:
             return source

@@ -58,6 +58,8 @@ class FromPlan:
             raise self._refuse.unsupported(what, joins[MOST_SOURCES - 1], "Declare a view for a part of them.")
         scope = Scope(self._refuse, bool(joins))
         whole, called, text = self._table(source.this, scope)
+        if joins:
+            self._refuse_stream(whole, source.this)
         names = _stage_names(0, whole) if joins else [column.name for column in whole.columns]
         scope.sources.append(Source(called, whole, tuple([column.name for column in whole.columns])))
         for join in joins:
@@ -70,6 +72,7 @@ class FromPlan:
         """Add the stage of one JOIN; `names` are what the columns so far are called behind it."""
         outer = self._is_left(join)
         right, called, text = self._table(join.this, scope)
+        self._refuse_stream(right, join.this)
         number = len(scope.sources)
         added = _stage_names(number, right)
         scope.sources.append(Source(called, right, tuple([column.name for column in right.columns]), outer))
@@ -80,6 +83,11 @@ class FromPlan:
         self._renamed(scope, names)
         on = " AND ".join(f"{one.sql} = {other.sql}" for one, other in pairs)
         return made, f"{before} {'LEFT ' * outer}JOIN {text} ON {on}"
+
+    def _refuse_stream(self, relation: Relation, node: exp.Expr) -> None:
+        if relation.stream is not None:
+            hint = "Declare a view that groups the stream, and join views of that one stream with each other."
+            raise self._refuse.unsupported(f"a join with stream `{relation.name}`", node, hint)
 
     def _renamed(self, scope: Scope, names: list[str]) -> None:
         """Let the sources know what the stage that was added calls their columns."""

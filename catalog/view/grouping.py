@@ -85,7 +85,10 @@ class Grouping:
         return column_of(group.sql, group.type, group.sql, group.nullable, group.bound, node)
 
     def _aggregate(self, kind: str, node: exp.Expr) -> Typed:
-        argument, by = self._arguments(kind, node)
+        return self.add(kind, *self._arguments(kind, node), node)
+
+    def add(self, kind: str, argument: Typed | None, by: Typed | None, node: exp.Expr) -> Typed:
+        """Return the column of an aggregate, which is made once. Raises as reading its text does."""
         inner = "*" if argument is None else argument.sql if by is None else f"{argument.sql}, {by.sql}"
         sql = f"{kind}({inner})"
         found = self.aggregates.get(sql)

@@ -3,6 +3,7 @@
     FROM           joins, each a stage                                        from_plan.py
     WHERE          with what is computed for the next stage, a Map
     GROUP BY       a GroupBy, whose columns are called by their text          grouping.py
+                   of a stream a Fold                                         folding.py
     QUALIFY        a TopK, of what GROUP BY makes where there is one          top_plan.py
     items, HAVING  a Map, unless the last stage shows just these
 
@@ -23,6 +24,7 @@ from catalog.view.column_bounds import Bounds
 from catalog.view.conditions import ConditionReader, Read
 from catalog.view.draft import Draft, Shown
 from catalog.view.expressions import ExpressionReader, Known, column_of
+from catalog.view.folding import add_parts, check_select
 from catalog.view.from_plan import FromPlan
 from catalog.view.grouping import AggregateRead, Grouping, aggregate_kind, has_aggregate
 from catalog.view.literals import literal_of
@@ -105,6 +107,8 @@ class SelectReader:
         rows = self._rows(scope, relation, "WHERE")
         where = self._conditions(rows, tree.args.get("where"))
         grouping = self._grouping(tree, scope, relation)
+        if relation.stream is not None:
+            grouping = check_select(tree, relation, grouping, self._refuse)
         known: Known = grouping or self._rows(scope, relation, "an expression")
         top = TopReader(self._refuse, ExpressionReader(self._refuse, known)).read(tree)
         items = self._items(tree, scope, rows, grouping, top)
@@ -229,6 +233,8 @@ class SelectReader:
         key: Sequence[Typed],
     ) -> Relation:
         """Add the stages of WHERE and GROUP BY. LATEST needs the `key` of the rows, for those of the same time."""
+        if relation.stream is not None:
+            add_parts(grouping, self._refuse)
         aggregates = list(grouping.aggregates.values())
         groups = _in_order(grouping.groups, items)
         wanted = [each for a in aggregates for each in (a.argument, a.by) if each is not None]
@@ -237,7 +243,7 @@ class SelectReader:
         source, name_of = self._computed(relation, needed, where)
         by = [(name_of(group), group.sql) for group in groups]
         made = [(a.typed.sql, _aggregate(a, name_of), a.typed.nullable) for a in aggregates]
-        return self._draft.group(source, by, made)
+        return (self._draft.group if relation.stream is None else self._draft.fold)(source, by, made)
 
     def _computed(
         self, relation: Relation, needed: Sequence[Typed], where: Sequence[Read]

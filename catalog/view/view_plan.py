@@ -19,6 +19,7 @@ from catalog.schema.relation import Relation
 from catalog.schema.view import ColumnOf, Stage, View
 from catalog.sql.errors import suggestion
 from catalog.view.buckets import in_buckets
+from catalog.view.closing import ClosingColumns
 from catalog.view.column_bounds import ColumnBounds
 from catalog.view.draft import Draft, Shown
 from catalog.view.expressions import ExpressionReader, column_of
@@ -52,12 +53,14 @@ class ViewPlanner:
         selects = self._selects(query)
         reader = SelectReader(self.refuse, draft, self._relation)
         plans = [reader.read(select) for select in selects]
+        self._refuse_streams(selects)
         made = plans[0].relation if len(plans) == 1 else self._union(draft, plans, selects)
         names = [item.name for item in plans[0].items]
         if [column.name for column in made.columns] != names:
             made = draft.map(made, _renamed(made, names))
         tables = self._tables(query)
         stages = in_buckets(draft.close(made), self.tables, self.views, tables, self.refuse)
+        stages = ClosingColumns(self._declared, self.views.get).closed(stages)
         sql = " UNION ALL ".join(plan.sql for plan in plans)
         return View(self.name, sql, tuple(self.reads), tables, stages, self.born)
 
@@ -71,16 +74,31 @@ class ViewPlanner:
             hint = suggestion(name, [each for each in (*self.tables, *self.views) if each != self.name], "table")
             raise self.refuse.refusal("unknown_table", f"there is no table or view `{name}`", node, hint)
         self.reads[name] = None
+        self._check_streams(node)
         return relation
 
+    def _check_streams(self, node: exp.Expr) -> None:
+        """Refuse a stream beside anything else that has rows of its own."""
+        found = self._found()
+        streams = [table for table in found if self.tables[table].stream is not None]
+        if streams and len(found) > 1:
+            others = [f"{self.tables[table].noun} `{table}`" for table in found if table != streams[0]]
+            what = f"a view of stream `{streams[0]}` and of {' and '.join(others)}"
+            hint = "A view of a stream reads that alone, or views of it: how far they are complete has one horizon."
+            raise self.refuse.unsupported(what, node, hint)
+
     def _tables(self, query: exp.Expr) -> tuple[str, ...]:
-        found = {table for name in self.reads for table in (self.views[name].tables if name in self.views else (name,))}
-        tables = tuple(sorted(found))
+        tables = self._found()
         if len(tables) > MOST_TABLES:
             what = f"a view over {len(tables)} tables, where at most {MOST_TABLES} are taken,"
             hint = f"It reads {', '.join(f'`{table}`' for table in tables)}, also through views."
             raise self.refuse.unsupported(what, query, hint)
         return tables
+
+    def _found(self) -> tuple[str, ...]:
+        """Return the tables and streams that are read so far, also through views."""
+        found = {table for name in self.reads for table in (self.views[name].tables if name in self.views else (name,))}
+        return tuple(sorted(found))
 
     def _selects(self, query: exp.Expr) -> list[exp.Select]:
         pending, selects = [query], list[exp.Select]()
@@ -100,6 +118,12 @@ class ViewPlanner:
             what = f"a view of {len(selects)} SELECTs, where at most {MOST_SELECTS} are taken,"
             raise self.refuse.unsupported(what, selects[MOST_SELECTS], "Declare a view for a part of them.")
         return selects
+
+    def _refuse_streams(self, selects: Sequence[exp.Select]) -> None:
+        streams = [name for name in self.reads if name in self.tables and self.tables[name].stream is not None]
+        if streams and len(selects) > 1:
+            hint = "Declare a view that groups the stream for each SELECT, and UNION ALL these views in another one."
+            raise self.refuse.unsupported(f"UNION ALL of rows of stream `{streams[0]}`", ("UNION",), hint)
 
     def _no_select(self, node: exp.Expr) -> Exception:
         for kind, word in _SET_OPERATIONS.items():

@@ -23,17 +23,16 @@ import numpy as np
 
 from catalog.schema.relation import Relation
 from catalog.schema.view import Aggregate, GroupBy
-from catalog.types.column_type import ColumnType
 from operators.batch_view import BatchView
 from operators.channel_binding import KeptOrder
-from operators.exact_sums import Limbs, totals_of
-from operators.exact_units import double_of_units, units_of_one
+from operators.exact_sums import Limbs
 from operators.views.as_inserts import as_inserts
+from operators.views.group_sums import Summed, average_of, is_small, limbs_of, sum_of
 from operators.views.group_walk import Measures, Told, touched_groups, walk
 from operators.views.made_changes import MadeColumn, made_changes
 from operators.views.net_changes import NetChanges
 from operators.views.row_keys import group_keys
-from operators.views.row_values import EXACT_KINDS, RowValues, scaled
+from operators.views.row_values import RowValues
 from operators.views.view_operator import Input
 from state.change_batch import I64, ChangeBatch
 from state.distinct_numbers import distinct_numbers
@@ -41,10 +40,6 @@ from state.rank_order import RankKey
 
 _SUMS = ("SUM", "AVG")
 _LAST = {"MIN": False, "MAX": True, "LATEST": True}
-_ONE_LIMB = 2**32
-_LIMB_BITS = 32
-_SHARES = (2**62, 2**30)
-_EXACT_DOUBLE = 2**53
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,17 +50,6 @@ class _Extreme:
     ordered: int
     last: bool
     column: int
-
-
-@dataclass(frozen=True, slots=True)
-class _Summed:
-    """The sums of a column in an answer: its place among the counted ones, and its limbs [begin, end)."""
-
-    type: ColumnType
-    count: int
-    begin: int
-    end: int
-    lowest: int
 
 
 class GroupRows:
@@ -121,7 +105,7 @@ class GroupRows:
         told = walk(of, change, view.replay.rows, not self._by, number, least)
         return self._made(view, of, told, summed)
 
-    def _made(self, view: BatchView, of: Measures, told: Told, summed: dict[int, _Summed]) -> ChangeBatch:
+    def _made(self, view: BatchView, of: Measures, told: Told, summed: dict[int, Summed]) -> ChangeBatch:
         used, place = distinct_numbers(told.group)
         heads = view.ranks(self._orders[0]).version[of.spans[0][used]] if self._by else used
         keys = [RowValues.of_column(view, column, heads) for column in self._by]
@@ -132,7 +116,7 @@ class GroupRows:
         live = told.rows > 0 if self._by else np.ones(len(told.rows), np.bool_)
         return made_changes(told.cause, named.take(place), live, columns)
 
-    def _column(self, view: BatchView, of: Aggregate, told: Told, summed: dict[int, _Summed]) -> MadeColumn:
+    def _column(self, view: BatchView, of: Aggregate, told: Told, summed: dict[int, Summed]) -> MadeColumn:
         """Return the values of one aggregate in what is told."""
         if of.column is None:
             return MadeColumn(told.rows, np.ones(len(told.rows), np.bool_))
@@ -145,7 +129,7 @@ class GroupRows:
         sums = summed[column]
         counts = told.counts[sums.count]
         limbs = told.sums[sums.begin : sums.end]
-        values = _sum(sums, limbs, counts, of.type) if of.kind == "SUM" else _average(sums, limbs, counts, of.type)
+        values = (sum_of if of.kind == "SUM" else average_of)(sums.type, sums.lowest, limbs, counts, of.type)
         return values.made()
 
     def _extreme(self, of: Aggregate, column: int) -> _Extreme:
@@ -167,16 +151,16 @@ class GroupRows:
         slots = len(view.ranks(self._orders[0]).version) if self._orders else 0
         return np.zeros(view.replay.codes.shape[1], np.int64), np.array([[0], [slots]])
 
-    def _limbs(self, view: BatchView, group: I64) -> tuple[I64, I64, dict[int, _Summed]]:
+    def _limbs(self, view: BatchView, group: I64) -> tuple[I64, I64, dict[int, Summed]]:
         """Return a matrix of values, which of its rows are summed up, and where the sums of a column stand."""
-        codes, blocks, summed, end = view.replay.codes, list[I64](), dict[int, _Summed](), 0
-        small = all(_is_small(self._relation.columns[column].type) for column in self._summed)
+        codes, blocks, summed, end = view.replay.codes, list[I64](), dict[int, Summed](), 0
+        small = all(is_small(self._relation.columns[column].type) for column in self._summed)
         for column in self._summed:
             type_ = self._relation.columns[column].type
-            block = Limbs(codes[column : column + 1]) if _is_small(type_) else _limbs_of(view, column, group)
+            block = Limbs(codes[column : column + 1]) if is_small(type_) else limbs_of(view, column, group)
             begin, end = end, end + len(block.limbs)
             blocks.append(block.limbs)
-            summed[column] = _Summed(type_, self._counted.index(column), begin, end, block.lowest)
+            summed[column] = Summed(type_, self._counted.index(column), begin, end, block.lowest)
         if small:
             return codes, np.array(self._summed, np.int64), summed
         return np.concatenate(blocks), np.arange(end), summed
@@ -193,50 +177,3 @@ def _stacked(rows: Sequence[I64]) -> I64:
 
 def _columns(triples: Sequence[tuple[int, bool, int]]) -> I64:
     return np.ascontiguousarray(np.array(triples, np.int64).reshape(len(triples), 3).T)
-
-
-def _is_small(type_: ColumnType) -> bool:
-    """Whether 2**31 values fit into 64 bits."""
-    return type_.kind in EXACT_KINDS and type_.coded and max(-type_.reach[0], type_.reach[1]) <= _ONE_LIMB
-
-
-def _limbs_of(view: BatchView, column: int, group: I64) -> Limbs:
-    """Return the values of a column in the versions that have a group, 0 in the others: of few doubles, few limbs."""
-    type_, codes = view.relation.columns[column].type, view.replay.codes[column]
-    if type_.coded:
-        return Limbs.of(type_, np.where(group >= 0, codes, 0))
-    return Limbs.of_texts(type_, codes, view.replay.valid[column] & (group >= 0), view.rows, column)
-
-
-def _sum(of: _Summed, limbs: I64, counts: I64, type_: ColumnType) -> RowValues:
-    """Return totals as values of a type that holds them."""
-    there = counts > 0
-    if of.type.kind not in EXACT_KINDS:
-        one = units_of_one(of.type)
-        nearest = [double_of_units(one, total) for total in totals_of(limbs, of.lowest)]
-        return RowValues.of_doubles(type_, np.array(nearest, np.float64), there)
-    totals = _totals(limbs) if type_.coded or _fit(limbs) else np.array(totals_of(limbs, of.lowest), np.object_)
-    return RowValues.of_units(type_, scaled(totals, type_.scale - of.type.scale), there)
-
-
-def _average(of: _Summed, limbs: I64, counts: I64, type_: ColumnType) -> RowValues:
-    """Return the doubles nearest to the exact quotients."""
-    there, one = counts > 0, units_of_one(of.type)
-    counts = np.where(there, counts, 1)
-    if len(limbs) == 1 and max(np.abs(limbs[0]).max(initial=0), int(counts.max(initial=1)) * one) < _EXACT_DOUBLE:
-        return RowValues.of_doubles(type_, limbs[0] / (counts * one), there)
-    pairs = zip(totals_of(limbs, of.lowest), counts.tolist(), strict=True)
-    means = [double_of_units(one, total, count) for total, count in pairs]
-    return RowValues.of_doubles(type_, np.array(means, np.float64), there)
-
-
-def _fit(limbs: I64) -> bool:
-    """Whether totals surely fit into 64 bits: there are two limbs at most, each below its share of 2**63."""
-    pairs = zip(limbs, _SHARES, strict=False)
-    return len(limbs) <= len(_SHARES) and all(np.abs(limb).max(initial=0) < share for limb, share in pairs)
-
-
-def _totals(limbs: I64) -> I64:
-    """Return totals that fit into 64 bits, whatever their limbs were on the way."""
-    with np.errstate(over="ignore"):
-        return limbs[0] if len(limbs) == 1 else limbs[0] + (limbs[1] << _LIMB_BITS)

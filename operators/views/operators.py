@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from catalog.schema.relation import Relation
-from catalog.schema.view import GroupBy, Joined, Map, Stage, TopK, Union
+from catalog.schema.view import Fold, GroupBy, Joined, Map, Stage, TopK, Union
+from operators.views.fold import FoldRows
 from operators.views.group_by import GroupRows
 from operators.views.joined_pairs import JoinedPairs
 from operators.views.map_rows import MapRows
@@ -21,6 +22,8 @@ def operator_of(stage: Stage, inputs: Sequence[Relation]) -> ViewOperator:
             return MapRows(stage.operator)
         case GroupBy():
             return GroupRows(stage.operator, inputs[0])
+        case Fold():
+            return FoldRows(stage.operator, inputs[0])
         case TopK():
             return TopRows(stage.operator, inputs[0])
         case Joined():

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from catalog.schema.relation import Column, Relation
-from catalog.schema.view import Aggregate, By, ColumnOf, GroupBy, Joined, Map, Operator, Stage, TopK, Union
+from catalog.schema.view import Aggregate, By, ColumnOf, Fold, GroupBy, Joined, Map, Operator, Stage, TopK, Union
 from catalog.types.column_type import ColumnType, Kind
 from operators import exact_sums
 from operators.batch_view import BatchView
 from operators.channel_binding import orderings_of, ranks_of
-from operators.views import group_walk, joined_pairs, net_changes, row_keys, top_k
+from operators.views import fold_walk, group_walk, joined_pairs, net_changes, row_keys, top_k
 from operators.views.operators import operator_of
 from operators.views.view_operator import Input
 from state.change_batch import ChangeBatch
@@ -20,7 +21,7 @@ from state.ordering import Ordering
 from state.rank_order import RankOrder
 from state.row_store import RowStore
 
-KERNELS = (exact_sums, net_changes, row_keys, group_walk, top_k, joined_pairs)
+KERNELS = (exact_sums, net_changes, row_keys, group_walk, fold_walk, top_k, joined_pairs)
 """The modules that have kernels."""
 
 _NUMBER, _TEXT, _WIDE = ColumnType(Kind.BIGINT), ColumnType(Kind.VARCHAR), ColumnType(Kind.DECIMAL, 38)
@@ -32,6 +33,12 @@ _OPERATORS: tuple[Operator, ...] = (
     Joined("warm", "warm", (("g", "g"),), True, False),
     Union(("warm", "warm")),
 )
+_FOLDED = (
+    Aggregate("COUNT", None, _NUMBER),
+    Aggregate("SUM", "w", _WIDE),
+    Aggregate("LATEST", "id", _NUMBER, "id"),
+    Aggregate("MAX", "id", _NUMBER),
+)
 
 
 def warm() -> None:
@@ -39,6 +46,7 @@ def warm() -> None:
     relation = Relation("warm", (Column("id", _NUMBER, False), Column("g", _TEXT), Column("w", _WIDE)), ("id",), "")
     for operator in _OPERATORS:
         _run(relation, operator)
+    _fold(relation)
 
 
 def _run(relation: Relation, operator: Operator) -> None:
@@ -53,6 +61,15 @@ def _run(relation: Relation, operator: Operator) -> None:
         {key: RankOrder.of(key, still) for key in ranks_of(needed)},
     )
     made.changes([Input(view, view.replay.cause)] * len(operator.inputs))
+
+
+def _fold(relation: Relation) -> None:
+    made = Relation("fold", tuple(Column(name, each.type) for name, each in zip("abcd", _FOLDED, strict=True)), (), "")
+    made = replace(made, columns=(Column("g", _TEXT), *made.columns))
+    operator = operator_of(Stage(made, Fold("warm", ("g",), _FOLDED)), [relation])
+    come, own = RowStore(3, (1, 2)), RowStore(5, (0, 2))
+    view = BatchView(relation, come, {}, come.pass_by(_batch()))
+    operator.changes([Input(view, view.replay.cause), Input(BatchView(made, own, {}, own.still()), view.replay.cause)])
 
 
 def _batch() -> ChangeBatch:

@@ -21,6 +21,7 @@ import msgspec
 
 from catalog.schema.catalog import Catalog
 from catalog.schema.relation import Relation
+from catalog.schema.stream_statement import marked
 from catalog.types.column_type import ColumnType, JsonValue, Kind
 from catalog.types.value import code_of
 from connectors.json.writer import encode_key, encode_row
@@ -73,7 +74,7 @@ class Client:
                 if before.relations.get(relation.name) != relation:
                     self._kafka.create_topic(relation.topic, partitions or partitions_of(relation))
         same = replace(after, version=before.version) == before
-        version = before.version if same else self._catalog.append(ddl)
+        version = before.version if same else self._catalog.append(marked(ddl))
         if timeout > 0:
             self._await_version(version, timeout)
         return version

@@ -15,6 +15,7 @@ import msgspec
 
 from catalog.schema.catalog import Catalog
 from catalog.schema.ddl import fold_ddl, to_ddl
+from catalog.schema.stream_statement import marked
 from connectors.kafka.producer import Producer
 from connectors.kafka.properties import KafkaProperties
 from connectors.kafka.reader import Reader
@@ -138,5 +139,5 @@ class KafkaTarget:
         for ddl in statements:
             before, known = known, fold_ddl(known, ddl, known.version + 1)
             if (known.relations, known.cells, known.views) != (before.relations, before.cells, before.views):
-                self._producer.send(OutRecord(topics.catalog, 0, None, ddl.encode()))
+                self._producer.send(OutRecord(topics.catalog, 0, None, marked(ddl).encode()))
         self._producer.flush()

@@ -20,7 +20,8 @@ OLD: list[dict[str, Any]] = [json.loads(line) for line in LINES]
 def test_what_was_refused_is_refused(old: dict[str, Any]) -> None:
     with pytest.raises(CatalogError) as fault:
         fold_ddl(CATALOG, old["text"], 1)
-    assert fault.value.code == old["code"]
+    about_stream = old["text"].startswith("CREATE STREAM")  # which is read now, and refused since it has a primary key
+    assert fault.value.code == ("unsupported" if about_stream else old["code"])
 
 
 @pytest.mark.parametrize("old", [one for one in OLD if "code" not in one], ids=str)

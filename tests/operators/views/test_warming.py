@@ -10,6 +10,7 @@ from numba.core.dispatcher import Dispatcher
 from operators.views import warming
 from shard.tables import warm
 from tests.effort import examples
+from tests.operators.views import test_fold
 from tests.operators.views.stage_draws import draw_chain
 from tests.operators.views.view_draws import draw_batches, table
 from tests.operators.views.view_world import ViewWorld
@@ -31,6 +32,7 @@ def test_warm_leaves_one_specialisation_of_each_kernel() -> None:
     warm()
     for seed in range(examples(60)):
         play(seed)
+        test_fold.play(seed)
     kernels = [kernel for module in warming.KERNELS for kernel in module.ENTRIES if isinstance(kernel, Dispatcher)]
     assert len(kernels) == sum(len(module.ENTRIES) for module in warming.KERNELS)
     for kernel in kernels:
@@ -41,3 +43,4 @@ def test_warm_leaves_one_specialisation_of_each_kernel() -> None:
 def test_plain(seed: int) -> None:
     with plain_kernels(*warming.KERNELS):
         play(seed)
+        test_fold.play(seed)

@@ -45,7 +45,9 @@ _OPTIONS = {
     "buckets": re.compile("[0-9]{1,9}"),
     "bucket.by": re.compile(rf"\s*{_NAME}\s*(?:,\s*{_NAME}\s*)*"),
 }
-_INTERNAL = "dead-letters|acks|batches|catalog|deliveries|edge-state|engines|notifications|registrations|subscriptions"
+_INTERNAL = (
+    "dead-letters|acks|batches|catalog|deliveries|edge-state|engines|notifications|registrations|silences|subscriptions"
+)
 _DELIMITER = re.compile(r'[^"\r\n]')
 _LONGEST_NAME = 255
 _LISTED = "schema."

@@ -1,0 +1,164 @@
+"""The stages of views over a stream: those that its rows pass, and the folds, whose rows are all that is kept of them.
+
+    trade/0             a stream: rows that count, of one batch
+    stage/hourly/0/0    a Map, which they pass: it is made of a batch's rows alone, and keeps none
+    stage/hourly/1/0    a Fold: its rows cannot be made again, so it has them from the creation of its view on
+    hourly/0            what is behind it is made of its rows, as of a table's
+
+A fold that is created when rows were read takes whole windows alone: the first is one that begins behind the greatest
+event time so far. So does one that is made otherwise than before. Rows of windows before it are counted (`unfolded`).
+Rows whose window has ended `keep` ago are deleted, with the batch's last row as their cause.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from catalog.schema.placed_stage import PlacedStage
+from catalog.schema.stream import WINDOWS, Closing
+from catalog.schema.view import Fold
+from operators.batch_view import BatchView
+from operators.views.fold import FoldRows
+from operators.views.made_changes import with_deletes
+from operators.views.view_operator import Input, ViewOperator
+from operators.wire.header import NO_HORIZON
+from shard.group import Group
+from shard.horizon import Horizon
+from shard.moved import Moved
+from shard.state import ShardState
+from shard.tables import Table
+from state.byte_table import ByteTable, Strings
+from state.causes import Causes
+from state.change_batch import I64, ChangeBatch
+
+
+@dataclass(frozen=True, slots=True)
+class StreamStages:
+    """Which of a group's stages are over a stream. stream: by stage the member of its stream.
+
+    passed: the stages that rows pass.  folds: the folds behind them.
+    """
+
+    stream: Mapping[str, str]
+    passed: frozenset[str]
+    folds: frozenset[str]
+
+    @classmethod
+    def of(cls, stages: Sequence[PlacedStage]) -> StreamStages:
+        """Look through the stages of a group, each of which stands behind those that it reads."""
+        stream, passed, folds = dict[str, str](), set[str](), set[str]()
+        for stage in stages:
+            for relation, name in zip(stage.relations, stage.inputs, strict=True):
+                if relation.stream is not None or name in stream:
+                    stream[stage.member] = stream.get(name, name)
+                if isinstance(stage.stage.operator, Fold):
+                    folds.add(stage.member)
+                elif relation.stream is not None or name in passed:
+                    passed.add(stage.member)
+        return cls(stream, frozenset(passed), frozenset(folds))
+
+
+class Folds:
+    """The stages over streams of a group in one batch, which begins: `before` is by stream how far it is by then."""
+
+    def __init__(self, stages: Sequence[PlacedStage], group: Group) -> None:
+        self.stages = StreamStages.of(stages)
+        self._group = group
+        self.before = {name: self.upto(name) for name in sorted(set(self.stages.stream.values()))}
+
+    def upto(self, stream: str) -> int:
+        """Return how far the event time of a stream is complete."""
+        horizon = self._group[stream].horizon
+        return NO_HORIZON if horizon is None else horizon.upto
+
+    def begin(self, stage: PlacedStage, operator: ViewOperator, plan: bytes) -> None:
+        """Let a fold be there without rows, and say from which window on it takes those of its stream."""
+        member = self._group[stage.member]
+        nothing = [
+            Input(self._group[name].table.still(), np.zeros(0, np.int32)) for name in (*stage.inputs, stage.member)
+        ]
+        member.fill(operator.rows(nothing), plan)
+        horizon, closing = self._group[self.stages.stream[stage.member]].horizon, stage.relation.closing
+        if horizon is not None and horizon.furthest != NO_HORIZON and closing is not None:
+            unit = WINDOWS[closing.unit]
+            member.first_window = (horizon.furthest // unit + 1) * unit
+
+    def passed(self, stage: PlacedStage, operator: ViewOperator, moved: Mapping[str, Moved]) -> Moved | None:
+        """Return what becomes of the rows of a batch, None where there are none. Cost: as the operator."""
+        given = moved.get(stage.inputs[0])
+        if given is None:
+            return None
+        changes = operator.changes([Input(given.view, given.cause)])
+        return Moved(changes, Table(stage.relation).pass_by(changes), changes.cause, given.causes)
+
+    def folded(self, stage: PlacedStage, operator: ViewOperator, moved: Mapping[str, Moved]) -> Moved | None:
+        """Return what the rows of a batch, and the end of windows, do to a fold, None where that is nothing.
+
+        Cost: as `FoldRows.fold`; O(groups) where windows are deleted.
+        """
+        assert isinstance(operator, FoldRows)
+        stream = self.stages.stream[stage.member]
+        member, given = self._group[stage.member], moved.get(stage.inputs[0])
+        horizon, own = self._group[stream].horizon, member.table.still()
+        if horizon is None:
+            return None
+        causes, nothing = self._causes(stream, horizon, moved), Input(own, np.zeros(0, np.int32))
+        if given is not None:
+            changes = operator.fold(Input(given.view, given.cause), own, _taken(stage, member, given, horizon))
+        else:
+            changes = operator.rows([Input(self._group[stage.inputs[0]].table.still(), nothing.cause), nothing])
+        closing = stage.relation.closing
+        if closing is not None and self._ends(stream, closing):
+            limit = horizon.upto - self._keep(stream) - WINDOWS[closing.unit]
+            at = stage.relation.index(closing.column)
+            changes = with_deletes(changes, _ended(own, changes, at, limit), len(causes) - 1)
+        if not len(changes):
+            return None
+        return Moved(changes, member.table.replay(changes), changes.cause, causes)
+
+    def _keep(self, stream: str) -> int:
+        of = self._group[stream].relation.stream
+        assert of is not None and of.keep is not None
+        return of.keep
+
+    def _ends(self, stream: str, closing: Closing) -> bool:
+        """Whether the batch has brought windows to where they are kept no more."""
+        of, unit = self._group[stream].relation.stream, WINDOWS[closing.unit]
+        if of is None or of.keep is None:
+            return False
+        return (self.before[stream] - of.keep) // unit < (self.upto(stream) - of.keep) // unit
+
+    def _causes(self, stream: str, horizon: Horizon, moved: Mapping[str, Moved]) -> Causes:
+        """Return the causes of a batch's rows; where there are none, the last row of a partition, of the first one."""
+        if stream in moved:
+            return moved[stream].causes
+        last = np.array([horizon.domains[0].next - 1 if horizon.domains else 0])
+        nowhere = np.zeros(1, np.int32)
+        return Causes([self._group[stream].relation.topic], nowhere, nowhere, np.maximum(last, 0))
+
+
+def _taken(stage: PlacedStage, member: ShardState, given: Moved, horizon: Horizon) -> I64:
+    """Return the changes that a fold takes; the others are counted."""
+    replay, closing = given.view.replay, stage.relation.closing
+    taken = np.flatnonzero(replay.after >= 0)
+    if member.first_window is None or closing is None:
+        return taken
+    operator = stage.stage.operator
+    assert isinstance(operator, Fold)
+    column = given.view.relation.index(operator.by[stage.relation.index(closing.column)])
+    whole = replay.codes[column][replay.after[taken]] >= member.first_window
+    horizon.unfolded += int((~whole).sum())
+    return taken[whole]
+
+
+def _ended(own: BatchView, changes: ChangeBatch, at: int, limit: int) -> Strings:
+    """Return the keys of the rows, stored or new, whose window begins at `limit` or before."""
+    stored = np.flatnonzero(own.replay.codes[at] <= limit)
+    keys = Strings.of(changes.keys)
+    fresh = np.flatnonzero((changes.codes[at] <= limit) & (own.rows.find(keys) < 0))
+    table = ByteTable()
+    table.intern(keys.take(fresh))
+    return own.rows.keys_of(stored).then(table.strings)
