@@ -15,16 +15,19 @@ import datetime as dt
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 
+import msgspec
 import numpy as np
 
 from catalog.schema.catalog import Catalog
 from catalog.schema.cell_ddl import create_join
 from catalog.schema.ddl import apply_ddl
+from catalog.schema.relation import Relation
 from connectors.kafka.partitioner import home_partition
 from connectors.placement import Placement
 from connectors.record import OutRecord, RawRecords
 from connectors.topics import VIRTUAL_EDGES, Topics
-from operators.control import Control, EpochBegins, Offsets, Progress, RegisterAll, encode_control
+from operators.control import Control, EpochBegins, Offsets, Progress, RegisterAll, Silence, encode_control
+from operators.silenced import Silenced
 from overlay.index.join_index import JoinIndex
 from overlay.machine.virtual_edge import VirtualEdge
 from overlay.subscriptions.summaries import PATIENT, Patience
@@ -40,13 +43,15 @@ Place = tuple[str, int]
 Positions = dict[Place, int]
 Result = tuple[bytes | None, list[OutRecord]]
 _BOUNDS = Bounds()
+FIRST_STAMP = 4_000_000_000_000_000
+"""In the year 2096, in microseconds: no event of a stream that a test thinks of is ahead of its record."""
 
 
 class PurePipeline:
     """One engine, `virtual_edges` edges, and the logs between them.
 
     `logs[topic][partition]` is a list of (key, value); a record's offset is its place in the list, and its
-    timestamp the number of records appended before it anywhere. `clock` is the time that progress tells, in seconds
+    timestamp `FIRST_STAMP` and the number of records appended before it anywhere. `clock` is the time that progress tells, in seconds
     since 1970; whoever wants time to pass adds to it. `stamps` has the timestamps of `logs`, and `groups` the states of
     groups by name. `place` says which groups there are; as in the stack, each shard is alone in one, and each cell is
     one. (Cells begin with the states of groups that have the shard's name.) `bounds` are what subscriptions may make a
@@ -67,7 +72,8 @@ class PurePipeline:
         self.groups: dict[str, bytes | None] = {}
         self._seeds: dict[str, bytes] = {}
         self.stamps: dict[Place, list[int]] = defaultdict(list)
-        self._appended = 0
+        self._appended = FIRST_STAMP
+        self._silences = 0
         self._virtual_edges = virtual_edges
         self._patience = patience
         self._place = place
@@ -166,6 +172,13 @@ class PurePipeline:
         self.tell_progress()
         self.settle()
 
+    def silence(self, stream: str, upto: int) -> None:
+        """Say that no more rows of a stream from before `upto` will come (microseconds), as an engine does."""
+        relation = self.catalog.relations[stream]
+        for partition in self._partitions(relation.topic):
+            said = Silence(stream, partition, len(self.logs[relation.topic][partition]), upto)
+            self.append(self.topics.registrations, relation.shard.encode(), encode_control(said), 0)
+
     def restart(self) -> None:
         """Lose all that is in memory: edges come back from `edge-state`, groups from their bytes."""
         for number in range(self._virtual_edges):
@@ -232,6 +245,7 @@ class PurePipeline:
         self.epoch += 1
         self.groups, self._read, self._planned, self._batch = {}, defaultdict(int), None, -1
         self._seeds = {}
+        self._silences = len(self.logs[self.topics.silences][0])
         self._bounds = ({}, {})
         self._announce(EpochBegins(self.epoch, self.catalog.version))
         while self.run_batch():
@@ -275,9 +289,30 @@ class PurePipeline:
     ) -> Result:
         members = placement.members(group)
         named = (self.epoch, group, self.catalog, self.topics, self._virtual_edges, several, members)
-        spec = GroupSpec(*named, seed=self._seeds.get(group), bounds=self._held_to)
+        spec = GroupSpec(
+            *named,
+            seed=self._seeds.get(group),
+            bounds=self._held_to,
+            counts={relation.topic: len(self._partitions(relation.topic)) for relation in self._streams()},
+            silenced=self._silenced(),
+        )
         result = process_group(spec, self._batch + 1, self.groups.get(group), records)
         return result.state, result.out
+
+    def _streams(self) -> list[Relation]:
+        return [relation for relation in self.catalog.relations.values() if relation.stream is not None]
+
+    def _partitions(self, topic: str) -> range:
+        """Return the partitions that a topic has: all up to the last that anything was written to."""
+        return range(max(self.logs[topic], default=0) + 1)
+
+    def _silenced(self) -> dict[str, tuple[Silenced, ...]]:
+        """Return where silences have counted before the epoch began."""
+        found: dict[str, tuple[Silenced, ...]] = {}
+        for _, value in self.logs[self.topics.silences][0][: self._silences]:
+            one = msgspec.json.decode(value or b"", type=Silenced)
+            found[one.stream] = (*found.get(one.stream, ()), one)
+        return found
 
     def _seed_cells(self, catalog: Catalog) -> None:
         """Make what the new cells of `catalog` begin with, of their tables' states between two batches."""
