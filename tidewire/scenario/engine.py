@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -33,6 +34,10 @@ class ScenarioEngine(Protocol):
 
     def publish_raw(self, table: str, records: list[tuple[bytes | None, bytes | None]]) -> None:
         """Write records, as key and value, to a table's topic, in order."""
+        ...
+
+    def silence(self, stream: str, upto: dt.datetime) -> None:
+        """Say that no more rows of a stream from before a time will come, behind all that was published."""
         ...
 
     def subscribe(self, subscription: str, sql: str) -> Refusal | None:

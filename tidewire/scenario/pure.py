@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import datetime as dt
+
 import msgspec
 
 from catalog.schema.relation import Relation
+from catalog.types.column_type import ColumnType, Kind
+from catalog.types.value import code_of
 from connectors.json.writer import encode_key, encode_row
 from connectors.kafka.partitioner import home_partition
 from connectors.topics import VIRTUAL_EDGES
@@ -48,6 +52,11 @@ class PureEngine:
         relation = self._relation(table)
         for key, value in records:
             self._pipeline.append(relation.topic, key, value)
+        self._pipeline.settle()
+
+    def silence(self, stream: str, upto: dt.datetime) -> None:
+        """Say that a stream is silent."""
+        self._pipeline.silence(self._relation(stream).name, code_of(ColumnType(Kind.TIMESTAMP), upto))
         self._pipeline.settle()
 
     def subscribe(self, subscription: str, sql: str) -> Refusal | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -9,6 +10,8 @@ import msgspec
 
 from catalog.schema.catalog import Catalog
 from catalog.schema.ddl import apply_ddl
+from catalog.types.column_type import ColumnType, Kind
+from catalog.types.value import from_json
 from state.errors import TidewireError
 from tidewire.scenario.engine import ScenarioEngine
 from tidewire.scenario.same_answer import Same, columns_of, same_bag, same_list
@@ -114,6 +117,15 @@ def _expect(run: _Run, step: Step) -> _Wrong:
     if not holds or (step.notified is not None and step.notified != count):
         expected = {"rows": step.rows} | ({} if step.notified is None else {"notified": step.notified})
         return expected, {"rows": rows, "notified": count}
+    if step.final is not None and step.final != subscriber.final:
+        return {"final": step.final}, {"final": subscriber.final}
+    return None
+
+
+def _silence(run: _Run, step: Step) -> _Wrong:
+    upto = from_json(ColumnType(Kind.TIMESTAMP), step.upto)
+    assert isinstance(upto, dt.datetime), "a TIMESTAMP is read as a datetime"
+    run.engine.silence(step.silence or "", upto)
     return None
 
 
@@ -129,4 +141,5 @@ _VERBS = {
     "unsubscribe": _unsubscribe,
     "expect": _expect,
     "restart": _restart,
+    "silence": _silence,
 }

@@ -20,7 +20,7 @@ Json = Any
 SUPPORTED = frozenset(
     {
         *(f"range_{family}" for family in ("min", "max", "count", "sum", "avg", "distinct")),
-        *("filter", "filter_or", "bestk", "join", "join3", "view"),
+        *("filter", "filter_or", "bestk", "join", "join3", "view", "stream", "final"),
         *("raw", "debezium", "cdc"),
         *("group", "types", "nulls", "openrange", "move", "delete", "restart", "refuse", "buckets"),
     }
@@ -34,7 +34,7 @@ class ScenarioError(UserError):
 
 
 class Step(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
-    """One step; exactly one of the verbs `catalog`, `publish`, `subscribe`, `unsubscribe`, `expect`, `restart`."""
+    """One step; exactly one of the verbs `_VERBS`."""
 
     catalog: str | None = None
     publish: str | None = None
@@ -49,6 +49,9 @@ class Step(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     notified: int | None = None
     ordered: bool = False
     restart: bool = False
+    silence: str | None = None
+    upto: str | None = None
+    final: bool | None = None
 
     def check(self) -> None:
         """Raise ValueError if there is not exactly one verb, or a raw record cannot be read."""
@@ -65,7 +68,7 @@ class Step(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
         return named[0]
 
 
-_VERBS = ("catalog", "publish", "subscribe", "unsubscribe", "expect", "restart")
+_VERBS = ("catalog", "publish", "subscribe", "unsubscribe", "expect", "restart", "silence")
 
 
 class _Title(msgspec.Struct):

@@ -10,6 +10,7 @@ catalog.
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 import tempfile
 from collections.abc import Callable, Iterator
@@ -144,6 +145,13 @@ class StackEngine:
         """Write records to a table's topic, in order."""
         with self._publishing(table) as relation:
             self._watch.send(relation.topic, records)
+
+    def silence(self, stream: str, upto: dt.datetime) -> None:
+        """Say that a stream is silent, once what was published has been read."""
+        self._begin()
+        self._take_effect()
+        self._client.silence(stream, upto, PATIENCE)
+        self._written.add(self._client.topics.registrations)
 
     def subscribe(self, subscription: str, sql: str) -> Refusal | None:
         """Register or replace a subscription and wait until it is accepted or refused."""
