@@ -66,8 +66,6 @@ class Compiled:
     deliver: `records`, `packed` or `push`.  snapshot: `rows`, or `none` where a filter starts without its rows.
     final_at: when the last window that it asks about ends (order code of a TIMESTAMP), behind which the answer stays as
     it is; None where it never does.
-    certainty: of answers about streams, what may still become of them: `temporary`, `at_least` or `at_most`
-    (`catalog/view/certainty.py`); '' where nothing is said.
     pieces: `sql` cut at its literals, where compiling has done that already.
     """
 
@@ -81,7 +79,6 @@ class Compiled:
     pieces: Pieces | None = field(default=None, compare=False, repr=False)
     snapshot: str = ROWS
     final_at: int | None = None
-    certainty: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,13 +277,18 @@ def _fixed(question: Question) -> tuple[tuple[int, str], ...]:
 def check_policy(shape: AnyShape, columns: Sequence[ColumnType | None], notify: Notify) -> None:
     """Raise SubscriptionError, `unsupported`, where a policy is asked of an answer that it does not fit.
 
-    MIN CHANGE is for one number. TRANSITIONS and ENTER are for rows of a filter that are known by their key: a row that
+    MIN CHANGE and FINAL are for one number. TRANSITIONS and ENTER are for rows of a filter that are known by their key: a row that
     leaves is shown as it left, which is not always as it was told. Rows of a join have none that could be shown.
     """
     rows = isinstance(shape, FilterShape) and bool(shape.shown)
-    if notify.kind == "min_change" and not _is_number(shape, columns):
-        hint = "It takes one MIN, MAX, COUNT, SUM or AVG of numbers; for all others there is NOTIFY LATEST."
-        raise SubscriptionError("unsupported", "NOTIFY MIN CHANGE of an answer that is not one number", hint=hint)
+    if notify.kind in ("min_change", FINAL) and not _is_number(shape, columns):
+        word, others = (
+            ("FINAL", "EVERY CHANGE, which tells the final answer too")
+            if notify.kind == FINAL
+            else ("MIN CHANGE", "LATEST")
+        )
+        hint = f"It takes one MIN, MAX, COUNT, SUM or AVG of numbers; for all others there is NOTIFY {others}."
+        raise SubscriptionError("unsupported", f"NOTIFY {word} of an answer that is not one number", hint=hint)
     if notify.kind in ("transitions", "enter") and not (rows and isinstance(shape, FilterShape) and shape.keys):
         hint = "Add all columns of the primary key to the SELECT list, so that a row that leaves can be told by them."
         what = f"NOTIFY {notify.text} of rows without their primary key"

@@ -24,6 +24,7 @@ import numpy as np
 from catalog.query.compiler import Compiled
 from catalog.query.subscription_id import MAX_ID_BYTES
 from catalog.schema.relation import Relation
+from catalog.view.question_certainty import certainty_of
 from overlay.answers.shape_table import form_of
 from overlay.arena.key_kernels import homes
 from overlay.arena.text_arena import sizes_of
@@ -138,15 +139,24 @@ class Intake:
         accepted = AcceptedBatch([record.key for record in taken], [record.version for record in taken])
         for alike in judged.alike:
             which = np.searchsorted(chosen, judged.found.records[alike.rows])
-            accepted.put_alike(which, alike, self._relation(alike.example), judged.found.statements)
+            relation, certainty = self._relation(alike.example), self._certainty(alike.example)
+            accepted.put_alike(which, alike, relation, judged.found.statements, certainty)
         for i, compiled in alone.items():
-            accepted.put_one(bisect_left(chosen, i), compiled, self._relation(compiled))
+            accepted.put_one(bisect_left(chosen, i), compiled, self._relation(compiled), self._certainty(compiled))
         return accepted
 
     def _relation(self, compiled: Compiled) -> Relation:
         relation = self.admission.catalog.relation(compiled.region.shape.relation)
         assert relation is not None, "what was compiled is of a table or a join of the catalog"
         return relation
+
+    def _certainty(self, compiled: Compiled) -> str:
+        """Return what may still become of an answer about streams, '' of any other."""
+        catalog = self.admission.catalog
+        view = catalog.views.get(compiled.region.shape.relation)
+        if view is None or all(catalog.relations[table].stream is None for table in view.tables):
+            return ""
+        return str(certainty_of(catalog, compiled.region))
 
     def _refuse(self, key: bytes, version: int, refusal: ack.Refusal) -> None:
         self.counters.refused += 1

@@ -17,6 +17,7 @@ import numpy as np
 from catalog.bulk.bulk_compiler import Alike
 from catalog.bulk.cut_statements import CutStatements
 from catalog.query.compiler import Compiled
+from catalog.query.finality import NEVER
 from catalog.query.shape import AnyShape
 from catalog.schema.relation import Relation
 from catalog.types.column_type import ColumnType
@@ -68,10 +69,10 @@ class AcceptedBatch:
     def __len__(self) -> int:
         return len(self.keys)
 
-    def put_one(self, i: int, compiled: Compiled, relation: Relation) -> None:
-        """Say what subscription i is."""
+    def put_one(self, i: int, compiled: Compiled, relation: Relation, certainty: str = "") -> None:
+        """Say what subscription i is; `certainty` as `Terms` has it."""
         region = compiled.region
-        self._shared(i, compiled, relation)
+        self._shared(i, compiled, relation, certainty)
         self.group[i] = self._place(region.group, self.groups)
         if isinstance(region.lo, bytes) and isinstance(region.hi, bytes):
             self.bounds[i] = region.lo, region.hi
@@ -88,9 +89,11 @@ class AcceptedBatch:
         if compiled.final_at is not None:
             self.final_at[i] = compiled.final_at
 
-    def put_alike(self, which: I64, alike: Alike, relation: Relation, statements: CutStatements) -> None:
+    def put_alike(
+        self, which: I64, alike: Alike, relation: Relation, statements: CutStatements, certainty: str = ""
+    ) -> None:
         """Say what the subscriptions `which` are: those of `alike`, in order, cut from `statements`."""
-        self._shared(which, alike.example, relation)
+        self._shared(which, alike.example, relation, certainty)
         groups = [self._place(group, self.groups) for group in alike.groups]
         self.group[which] = np.array(groups, np.int64)[alike.group]
         self.lo[which], self.hi[which], self.empty[which] = alike.lo, alike.hi, alike.empty
@@ -101,13 +104,16 @@ class AcceptedBatch:
         literals = packed_all(statements, alike.rows, alike.literals)
         for i, text, sql in zip(which.tolist(), literals, json_names(statements.texts(alike.rows)), strict=True):
             self.literals[i], self.sql[i] = text, sql
+        if alike.final_at is not None:
+            final = alike.final_at != NEVER
+            self.final_at |= dict(zip(which[final].tolist(), alike.final_at[final].tolist(), strict=True))
         ends = alike.ttl > 0
         self.ttl |= dict(zip(which[ends].tolist(), alike.ttl[ends].tolist(), strict=True))
 
-    def _shared(self, i: int | I64, compiled: Compiled, relation: Relation) -> None:
+    def _shared(self, i: int | I64, compiled: Compiled, relation: Relation, certainty: str) -> None:
         asked = Asked(compiled.region.shape, relation, compiled.columns)
         self.shape[i] = self._place(asked.shape, self.shapes, asked)
-        terms = Terms(compiled.cost, compiled.notify, compiled.deliver, compiled.snapshot, compiled.certainty)
+        terms = Terms(compiled.cost, compiled.notify, compiled.deliver, compiled.snapshot, certainty)
         self.term[i] = self._place(terms, self.terms)
 
     def _place(self, key: Hashable, values: list[Any], value: object = None) -> int:
