@@ -36,6 +36,8 @@ from connectors.record_limits import MAX_RECORD_BYTES
 from state.arrow_strings import ArrowStrings
 from state.change_batch import I64, Bool, ChangeBatch
 
+_NO_KEY = b"{}"
+"""The key of all rows of a stream, whose records come here without one."""
 Part = TypeVar("Part", I64, Bool)
 
 
@@ -103,7 +105,10 @@ class JsonFormat:
         which = np.flatnonzero(live & small & (keyed | self.keyless))
         rows = read_columns(values, which, self._row_plan, self.relation.columns, as_keys=False)
         batch = self._place(records, live, which, rows)
-        self._settle_keys(batch, rows, which, keys, keyed, small)
+        if self._key_columns:
+            self._settle_keys(batch, rows, which, keys, keyed, small)
+        else:
+            batch.taken[which], batch.keys = rows.plain, [_NO_KEY] * len(records)
         self._settle_exactly(batch, records)
         return self._decoded(batch, records)
 

@@ -66,8 +66,8 @@ class FoldRows:
         self._relation = relation
 
     def needs(self) -> tuple[tuple[KeptOrder, ...], ...]:
-        """Return that no order is needed, neither of the input nor of the fold's own rows."""
-        return ((), ())
+        """Return that no order is needed."""
+        return ((),)
 
     def changes(self, inputs: Sequence[Input]) -> ChangeBatch:
         """Return what the rows of the stream, which are all inserts, do to the fold's own, the second input."""
