@@ -13,6 +13,7 @@ from dataclasses import replace
 from catalog.schema.catalog import Catalog
 from catalog.schema.cell import Cell
 from catalog.schema.ddl import apply_ddl, to_ddl
+from catalog.schema.relation import Relation
 from catalog.schema.view import View
 from catalog.sql.names import quoted
 
@@ -27,7 +28,7 @@ class OwnCatalog:
     @property
     def drops(self) -> list[str]:
         """Statements that drop all that the scenario has now."""
-        return [*_drop_views(self._catalog, self._catalog.views), *_drop_tables(self._catalog.relations)]
+        return [*_drop_views(self._catalog, self._catalog.views), *_drop_tables(self._catalog.relations.values())]
 
     @property
     def several(self) -> bool:
@@ -50,7 +51,7 @@ class OwnCatalog:
         return [
             *_drop_views(old, [name for name, one in views.items() if not _is_same(one, viewed.get(name))]),
             *(_drop_join(cell) for cell in parted if not set(gone) & set(cell.tables)),
-            *_drop_tables(gone),
+            *_drop_tables(before[name] for name in gone),
             *(to_ddl(replace(new, topic=self._topic_of(new.topic))) for new in changed),
             *map(to_ddl, joined),
             *(to_ddl(one) for name, one in viewed.items() if not _is_same(one, views.get(name))),
@@ -66,8 +67,9 @@ def _drop_views(catalog: Catalog, views: Collection[str]) -> list[str]:
     return [f"DROP VIEW {quoted(name)}" for name in reversed(list(catalog.views)) if name in views]
 
 
-def _drop_tables(tables: Iterable[str]) -> list[str]:
-    return [f"DROP TABLE {quoted(name)}" for name in tables]
+def _drop_tables(tables: Iterable[Relation]) -> list[str]:
+    """Return the statements that drop tables and streams."""
+    return [f"DROP {'TABLE' if one.stream is None else 'STREAM'} {quoted(one.name)}" for one in tables]
 
 
 def _drop_join(cell: Cell) -> str:
