@@ -93,15 +93,11 @@ def _joined(of: Joined, left: Growth, right: Growth) -> tuple[Moves, list[Column
     equal = _all(compared("=", one | other) for one, other in pairs)
     found = right.rows | equal
     beside = list(right.columns.values())
-    if of.lookup and any((one | other) & MOVES for one, other in pairs):
+    if of.lookup and any((one | other) & ~FILLS for one, other in pairs):
         beside = [replace(each, moves=ANY) for each in beside]  # another partner under the same key
     if not of.outer:
         return left.rows | found, [*left.columns.values(), *beside]
     if not of.lookup:
-        rows = left.rows | (MOVES if found else FIXED)
-        return rows, [*left.columns.values(), *(replace(each, nullable=True) for each in beside)]
+        return left.rows | (MOVES if found else FIXED), [*left.columns.values(), *beside]
     gained = (FILLS if RISES in found else FIXED) | (EMPTIES if FALLS in found else FIXED)
-    return left.rows, [
-        *left.columns.values(),
-        *(replace(each, moves=each.moves | gained, nullable=True) for each in beside),
-    ]
+    return left.rows, [*left.columns.values(), *(replace(each, moves=each.moves | gained) for each in beside)]

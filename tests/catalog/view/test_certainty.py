@@ -24,7 +24,7 @@ from catalog.view.moves import ANY, EMPTIES, FALLS, FILLS, FIXED, MOVES, RISES, 
 from state.order_code import INT64_MAX, INT64_MIN
 from tests.catalog.view.growing_world import GrowingWorld
 from tests.catalog.viewed import after
-from tests.effort import examples
+from tests.effort import deep_examples, examples
 from tests.operators.views.view_draws import VALUES
 from tests.oracle.naive_growth import answer, grew, shrank
 
@@ -32,7 +32,8 @@ SMALLINT = ColumnType(Kind.SMALLINT)
 BOUNDS = (-1, 0, 1, 2, 3)
 
 
-@settings(max_examples=examples(1200), deadline=None)
+@pytest.mark.deep
+@settings(max_examples=deep_examples(1200), deadline=None)
 @given(st.integers(0, 2**40))
 def test_nothing_is_claimed_that_is_not_so(seed: int) -> None:
     rng = Random(seed)

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from random import Random
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from catalog.view.moves import FIXED, Moves
 from tests.catalog.view.growing_world import GrowingWorld
-from tests.effort import examples
+from tests.effort import deep_examples
 from tests.oracle.naive_growth import seen_rows, seen_values, values_of
 
 
-@settings(max_examples=examples(1200), deadline=None)
+@pytest.mark.deep
+@settings(max_examples=deep_examples(1200), deadline=None)
 @given(st.integers(0, 2**40))
 def test_nothing_moves_otherwise_than_said(seed: int) -> None:
     rng = Random(seed)
