@@ -277,17 +277,15 @@ def _fixed(question: Question) -> tuple[tuple[int, str], ...]:
 def check_policy(shape: AnyShape, columns: Sequence[ColumnType | None], notify: Notify) -> None:
     """Raise SubscriptionError, `unsupported`, where a policy is asked of an answer that it does not fit.
 
-    MIN CHANGE and FINAL are for one number. TRANSITIONS and ENTER are for rows of a filter that are known by their key: a row that
-    leaves is shown as it left, which is not always as it was told. Rows of a join have none that could be shown.
+    MIN CHANGE and FINAL are for one number. TRANSITIONS and ENTER are for rows of a filter that are known by their key:
+    a row that leaves is shown as it left, which is not always as it was told. Rows of a join have none that could be
+    shown.
     """
     rows = isinstance(shape, FilterShape) and bool(shape.shown)
     if notify.kind in ("min_change", FINAL) and not _is_number(shape, columns):
-        word, others = (
-            ("FINAL", "EVERY CHANGE, which tells the final answer too")
-            if notify.kind == FINAL
-            else ("MIN CHANGE", "LATEST")
-        )
-        hint = f"It takes one MIN, MAX, COUNT, SUM or AVG of numbers; for all others there is NOTIFY {others}."
+        final = notify.kind == FINAL
+        word, other = ("FINAL", "EVERY CHANGE, which tells it too") if final else ("MIN CHANGE", "LATEST")
+        hint = f"It takes one MIN, MAX, COUNT, SUM or AVG of numbers; for all others there is NOTIFY {other}."
         raise SubscriptionError("unsupported", f"NOTIFY {word} of an answer that is not one number", hint=hint)
     if notify.kind in ("transitions", "enter") and not (rows and isinstance(shape, FilterShape) and shape.keys):
         hint = "Add all columns of the primary key to the SELECT list, so that a row that leaves can be told by them."

@@ -1,0 +1,276 @@
+"""Streams through the whole chain: whatever is cut, lost and begun anew, answers are right and finals are final.
+
+A history publishes events, early and late ones, to one partition and then to two, says silences, and asks questions;
+meanwhile batches are cut anywhere and broken off, edges are lost, and epochs begin. `Tide`, the twin, decides from the
+records alone what is late, what each question's answer is, and whether it is final.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from connectors.kafka.partitioner import home_partition
+from overlay.subscriptions.summaries import Patience
+from tests.effort import deep_examples
+from tidewire.pure_pipeline import PurePipeline
+from tidewire.scenario.subscriber import Subscriber
+
+EDGES = 2
+LATENESS = 3
+DDL = (
+    "CREATE STREAM s (g VARCHAR, x INTEGER, ts TIMESTAMP) WITH ('topic'='s', 'event_time'='ts', 'lateness'='3 min');"
+    "CREATE VIEW v AS SELECT g, DATE_TRUNC('hour', ts) AS hour, MIN(x) AS low, MAX(x) AS high, COUNT(*) AS n, "
+    "SUM(x) AS total FROM s WHERE x < 90 GROUP BY g, DATE_TRUNC('hour', ts);"
+    "CREATE VIEW w AS SELECT DATE_TRUNC('day', hour) AS day, SUM(n) AS n, MAX(high) AS high FROM v "
+    "GROUP BY DATE_TRUNC('day', hour)"
+)
+START = dt.datetime(2026, 3, 1, 22)
+Event = tuple[str | None, int, int]
+"""g, x, and the minutes since `START`."""
+
+
+def moment(minutes: int) -> str:
+    return (START + dt.timedelta(minutes=minutes)).isoformat()
+
+
+@dataclass(frozen=True)
+class Question:
+    """A statement; its answer of the events that count, as rows; and when it is final, in minutes, None for never."""
+
+    sql: str
+    answer: Callable[[list[Event]], list[list[object]]]
+    final: int | None
+
+
+def groups(hour: int, kept: Iterable[Event]) -> dict[str | None, list[int]]:
+    """Return the values of an hour by group, those that the view's WHERE passes."""
+    found: dict[str | None, list[int]] = {}
+    for g, x, at in kept:
+        if at // 60 == hour and x < 90:
+            found.setdefault(g, []).append(x)
+    return found
+
+
+def of(hour: int, kept: Iterable[Event]) -> list[int]:
+    return groups(hour, kept).get("a", [])
+
+
+def all_of(kept: Iterable[Event], *hours: int) -> list[int]:
+    return [x for hour in hours for values in groups(hour, kept).values() for x in values]
+
+
+def first(hour: int, kept: Iterable[Event]) -> list[list[object]]:
+    """Return the group with the greatest value; of equal ones the first, NULL being the last."""
+    tops = sorted((-max(values), g is None, g or "") for g, values in groups(hour, kept).items())
+    return [[None if nothing else g, -top] for top, nothing, g in tops[:1]]
+
+
+def of_an_hour(hour: int) -> list[Question]:
+    at, end = moment(60 * hour), 60 * hour + 60
+    where, whose = f"hour = TIMESTAMP '{at}'", "g = 'a' AND"
+    return [
+        Question(
+            f"SELECT MAX(high) FROM v WHERE {whose} {where}", lambda kept: [[max(of(hour, kept), default=None)]], end
+        ),
+        Question(
+            f"SELECT MIN(low) FROM v WHERE {whose} {where} NOTIFY FINAL",
+            lambda kept: [[min(of(hour, kept), default=None)]],
+            end,
+        ),
+        Question(
+            f"SELECT MAX(n) FROM v WHERE {whose} {where} NOTIFY LATEST",
+            lambda kept: [[len(of(hour, kept)) or None]],
+            end,
+        ),
+        Question(
+            f"SELECT g, total FROM v WHERE {where}",
+            lambda kept: [[g, sum(values)] for g, values in groups(hour, kept).items()],
+            end,
+        ),
+        Question(
+            f"SELECT g, high FROM v WHERE {where} ORDER BY high DESC, g, hour LIMIT 1",
+            lambda kept: first(hour, kept),
+            end,
+        ),
+    ]
+
+
+def of_several() -> list[Question]:
+    return [
+        Question(
+            f"SELECT SUM(n) FROM v WHERE hour <= TIMESTAMP '{moment(119)}'",
+            lambda kept: [[len(all_of(kept, 0, 1)) or None]],
+            120,
+        ),
+        Question(
+            "SELECT MAX(high) FROM w WHERE day = TIMESTAMP '2026-03-01 00:00:00'",
+            lambda kept: [[max(all_of(kept, 0, 1), default=None)]],
+            120,
+        ),
+        Question(
+            "SELECT COUNT(*) FROM v WHERE g = 'a'",
+            lambda kept: [[len({at // 60 for g, x, at in kept if g == "a" and x < 90})]],
+            None,
+        ),
+    ]
+
+
+QUESTIONS = [*(one for hour in range(4) for one in of_an_hour(hour)), *of_several()]
+
+
+@dataclass
+class Tide:
+    """What counts, and how far it is complete, by the documented rules. `reached` in minutes, by partition."""
+
+    reached: dict[int, int | None] = field(default_factory=lambda: {0: None})
+    kept: list[Event] = field(default_factory=list)
+    late: int = 0
+
+    @property
+    def upto(self) -> int | None:
+        found = [None if at is None else at - LATENESS for at in self.reached.values()]
+        return None if None in found else min(at for at in found if at is not None)
+
+    def publish(self, partition: int, event: Event) -> None:
+        if partition not in self.reached:
+            self.reached[partition] = None if self.upto is None else self.upto + LATENESS
+        reached = self.reached[partition]
+        if reached is not None and event[2] < reached - LATENESS:
+            self.late += 1
+            return
+        self.kept.append(event)
+        self.reached[partition] = event[2] if reached is None else max(reached, event[2])
+
+    def silence(self, upto: int) -> None:
+        for partition, reached in self.reached.items():
+            self.reached[partition] = upto if reached is None else max(reached, upto)
+
+
+class Chain:
+    """The chain and its subscribers."""
+
+    def __init__(self, draw: Random) -> None:
+        self.draw = draw
+        self.pipeline = PurePipeline(EDGES, Patience(floor=0, calm=0))
+        self.pipeline.apply(DDL)
+        self.tide = Tide()
+        self.asked: dict[str, Question] = {}
+        self.subscribers: dict[str, Subscriber] = {}
+        self.read = dict.fromkeys(range(EDGES), 0)
+        self.ended: set[str] = set()
+
+    def publish(self) -> None:
+        first = 1 not in self.tide.reached and self.draw.random() < 0.1
+        partition = 1 if first else self.draw.choice(list(self.tide.reached))
+        if first:
+            self.settle()
+        now = max((at for at in self.tide.reached.values() if at is not None), default=0)
+        event = (
+            self.draw.choice(["a", "b", None]),
+            self.draw.choice([1, 2, 2, 3, 99]),
+            max(0, now + self.draw.randint(-9, 14)),
+        )
+        row = {"g": event[0], "x": event[1], "ts": moment(event[2])}
+        self.pipeline.append("s", None, json.dumps(row).encode(), partition)
+        self.tide.publish(partition, event)
+        if first:
+            self.settle()
+
+    def silence(self) -> None:
+        self.settle()
+        now = max((at for at in self.tide.reached.values() if at is not None), default=0)
+        upto = now + self.draw.randint(-5, 20)
+        micros = int((START + dt.timedelta(minutes=upto) - dt.datetime(1970, 1, 1)).total_seconds()) * 1_000_000
+        self.pipeline.silence("s", micros)
+        self.tide.silence(upto)
+        self.settle()
+
+    def ask(self) -> None:
+        id = f"q{self.draw.randrange(6)}"
+        self.settle()
+        question = self.draw.choice(QUESTIONS)
+        self.asked[id] = question
+        self.subscribers.setdefault(id, Subscriber())
+        self.ended.discard(id)
+        value = json.dumps({"sql": question.sql}).encode()
+        self.pipeline.append(self.pipeline.topics.subscriptions, id.encode(), value)
+
+    def disturb(self) -> None:
+        number = self.draw.randrange(EDGES)
+        match self.draw.randrange(4):
+            case 0:
+                self.pipeline.run_edge(number)
+            case 1:
+                self.pipeline.run_batch()
+            case 2:
+                self.pipeline.break_off(self.draw.random())
+            case _:
+                self.pipeline.lose_edge(number, compact=self.draw.random() < 0.5)
+
+    def begin_epoch(self) -> None:
+        self.settle()
+        self.pipeline.begin_epoch()
+
+    def settle(self) -> None:
+        self.pipeline.settle()
+        self.hear()
+        self.check()
+
+    def hear(self) -> None:
+        for partition in range(EDGES):
+            log = self.pipeline.logs[self.pipeline.topics.deliveries][partition]
+            for key, value in log[self.read[partition] :]:
+                if key is not None and not key.startswith(b"@") and value is not None:
+                    told = json.loads(value)
+                    self.subscribers[told["id"]].take(told)
+                    if told["kind"] == "ended":
+                        assert told["reason"] == "final", told
+                        self.ended.add(told["id"])
+            self.read[partition] = len(log)
+
+    def check(self) -> None:
+        upto = self.tide.upto
+        for id, question in self.asked.items():
+            subscriber = self.subscribers[id]
+            assert subscriber.fault is None, (id, question.sql, subscriber.fault)
+            over = question.final is not None and upto is not None and upto >= question.final
+            assert subscriber.final == over, (id, question.sql, upto, question.final)
+            by_final = question.sql.endswith("FINAL")
+            assert (id in self.ended) == (over and by_final), (id, question.sql)
+            if by_final:
+                continue
+            expected = sorted(question.answer(self.tide.kept), key=repr)
+            assert sorted(subscriber.rows, key=repr) == expected, (id, question.sql, subscriber.rows, expected)
+        letters = [json.loads(value or b"") for _, value in self.pipeline.logs[self.pipeline.topics.dead_letters][0]]
+        assert {letter["code"] for letter in letters} <= {"late"}
+        assert len({(one["partition"], one["offset"]) for one in letters}) == self.tide.late
+        for edge in self.pipeline.edges:
+            edge.check()
+
+
+@pytest.mark.deep
+@settings(max_examples=deep_examples(200), deadline=None)
+@given(st.integers(0, 2**32))
+def test_answers_are_right_and_finals_final(seed: int) -> None:
+    draw = Random(seed)
+    chain = Chain(draw)
+    actions = [chain.publish] * 8 + [chain.disturb] * 5 + [chain.ask] * 3 + [chain.silence, chain.settle]
+    for _ in range(draw.randrange(10, 60)):
+        draw.choice(actions)()
+        if draw.random() < 0.02:
+            chain.begin_epoch()
+    chain.settle()
+    chain.begin_epoch()
+    chain.settle()
+
+
+def test_homes_are_spread() -> None:
+    assert {home_partition(f"q{i}".encode(), EDGES) for i in range(6)} == set(range(EDGES))
