@@ -21,6 +21,7 @@ from tidewire.status.edge_filters import called, filters_in
 from tidewire.status.overview import CellState, EdgeState, Observer, Overview, TableState, ViewState
 from tidewire.status.overview_warnings import warnings_of
 from tidewire.status.retention_headroom import in_words
+from tidewire.status.streams import sentence
 from tidewire.terminal import Terminal, table
 
 _TABLE = ("table", "topic", "rows", "decoded", "deletes", "dead", "ignored", "lag", "messages", "to edges", "state kB")
@@ -77,6 +78,8 @@ def _parts(overview: Overview) -> Iterator[RenderableType]:
     yield table(_TABLE, [_table_row(one) for one in overview.tables])
     if overview.views:
         yield table(_VIEW, [_view_row(one) for one in overview.views])
+    for stream in overview.streams:
+        yield Text(sentence(stream))
     if overview.cells:
         yield table(_CELL, [_cell_row(one) for one in overview.cells])
     yield table(_EDGE, [_edge_row(one) for one in overview.edges])

@@ -5,6 +5,7 @@ Nothing here needs to run on the machine of the stack. Where each fact comes fro
     engine      the newest record of `batches`; its epoch is the offset of the engine's claim in `engines`
     tables      the catalog's topic; counters that shards leave in `engines`; `batches` against the topics' ends (lag)
     views       the same counters
+    streams     the same, and what holds one back (streams.py)
     cells       the same of the cells of joins; who waits for one is told by the edges' `/health`
     edges       the consumer group's members and what each owns; `/health` of each for what it holds
     log         what its keeper leaves in `engines`
@@ -38,6 +39,7 @@ from tidewire.client.edge_connection import connect
 from tidewire.stack.process_state import ProcessState, processes_in
 from tidewire.status.edge_filters import cells_wanted_in
 from tidewire.status.retention_headroom import Headroom, HeadroomRuler
+from tidewire.status.streams import StreamState, streams_of
 
 _BLOCK = 5_000
 _HEALTH_SECONDS = 1.0
@@ -161,6 +163,7 @@ class Overview(msgspec.Struct):
     cells: list[CellState] = []
     wanted_cells: list[WantedCell] = []
     views: list[ViewState] = []
+    streams: list[StreamState] = []
 
 
 _RECORD = msgspec.json.Decoder(ShardCounters | Claim | Trimmed | LogState)
@@ -222,6 +225,7 @@ class Observer:
             cells=_cells(catalog, {record.offset: record.timestamp for record in records}, tables, counters),
             wanted_cells=wanted_of(edges),
             views=_views(catalog, counters),
+            streams=streams_of(catalog, counters),
         )
 
     def engine(self) -> EngineState:

@@ -15,6 +15,7 @@ from tidewire.stack.process_state import troubles
 from tidewire.status.edge_filters import called, filters_in, largest_bag_in
 from tidewire.status.overview import EdgeState, Overview, TableState
 from tidewire.status.retention_headroom import in_words
+from tidewire.status.streams import stream_warnings
 
 SILENT_SECONDS = 10.0
 BIG_SHARD_BYTES = 2_000_000
@@ -32,6 +33,7 @@ def warnings_of(overview: Overview, catalog: Catalog) -> list[str]:
     for view in overview.views:
         found += _bounds(f"view `{view.name}`", view.shards, view.counters) if view.counters is not None else ()
     found += _cells(overview)
+    found += stream_warnings(overview.streams)
     found += [
         f"table `{name}` is not read: `{relation.topic}` is a topic that no table may be declared on. "
         f"Write DROP TABLE {quoted(name)}."
