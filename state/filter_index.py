@@ -27,7 +27,8 @@ of one slot are a chain: the first of those that either image meets judges all o
 of a slot.
 
 The lines of many filters fit no cache, those of a segment do. So changes are taken together and judged segment by
-segment; their hits are sorted by change at the end, by counting.
+segment; their hits are sorted by change at the end, by counting. How many there will be nobody knows before: where they
+are too many at once, fewer changes are taken together.
 
 Everything is *laid anew*, lazily before rows go through, when a quarter of the boxes came or went since, when there is
 a sample of rows where there was none or a far larger one, or when rows meet more than 64 candidates for each hit (a row
@@ -53,7 +54,7 @@ zone maps. A k-d tree or counting needs a choice of access path a filter; here t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -76,7 +77,9 @@ LEFT, ENTERED, WITHIN = 1, 2, 3
 """Kinds of hits; WITHIN says that a column of interest may have changed."""
 
 SEGMENT = 512
-_FEWEST_HITS = 1_024
+HITS = 500_000
+"""About the most hits that are found at once."""
+_FEWER = 8
 _DUE_PART = 4
 _DUE_CANDIDATES = 64
 _DUE_CHANGES = 10_000
@@ -223,6 +226,14 @@ class FilterIndex:
         self._watched[:] = 0
 
     def match(
+        self, old: I64, old_valid: Bool, had: Bool, new: I64, new_valid: Bool, has: Bool, changed: U64 | None = None
+    ) -> Hits:
+        """Return what m changes mean to whom, in the order of changes: all that `matches` yields."""
+        pieces = [*self.matches(old, old_valid, had, new, new_valid, has, changed)] or [_room(0)]
+        change, slot, kind = (np.concatenate(column) for column in zip(*pieces, strict=True))
+        return Hits(change, slot, kind)
+
+    def matches(
         self,
         old: I64,
         old_valid: Bool,
@@ -231,16 +242,18 @@ class FilterIndex:
         new_valid: Bool,
         has: Bool,
         changed: U64 | None = None,
-    ) -> Hits:
-        """Return what m changes mean to whom, in the order of changes.
+        most: int = HITS,
+    ) -> Iterator[Hits]:
+        """Yield what m changes mean to whom, in the order of changes: the hits of some changes at a time, if any.
 
         old, new: int64[m, columns], the codes of the images; what is not valid is NULL. had, has: bool[m], whether
         there is an old and a new row. changed: uint64[m], bits c & 63 of columns that changed, whatever their codes
-        say; what codes say need not be in it. Cost: see the module's header.
+        say; what codes say need not be in it. most: hits at a time; where one change has more they are more, too.
+        Cost: see the module's header.
         """
         m = len(had)
         if not len(self) or not m:
-            return Hits(np.zeros(0, np.int32), np.zeros(0, np.int64), np.zeros(0, np.int8))
+            return
         if not self._columns:
             old = new = np.zeros((m, 1), np.int64)
             old_valid = new_valid = np.zeros((m, 1), np.bool_)
@@ -248,9 +261,7 @@ class FilterIndex:
         self._settle()
         told = np.zeros(m, np.uint64) if changed is None else changed
         rows: list[npt.NDArray[Any]] = [old, old_valid, had, new, new_valid, has, told]
-        hits, candidates = self._run([read_only(column) for column in rows])
-        self._watched += (m, len(hits.change), candidates)
-        return hits
+        yield from self._run([read_only(column) for column in rows], most)
 
     def check(self) -> None:
         """Check the invariants of the parts. Raises AssertionError. Cost: O(boxes * cells * columns)."""
@@ -314,8 +325,8 @@ class FilterIndex:
         )
         return places[lay_out(starts, columns, masks, cuts.share, self._bits.segment)]
 
-    def _run(self, rows: Sequence[npt.NDArray[Any]]) -> tuple[Hits, int]:
-        """Return all hits of changes, the columns of `filter_match.match`, and how many candidates were looked at."""
+    def _run(self, rows: Sequence[npt.NDArray[Any]], most: int) -> Iterator[Hits]:
+        """Yield the hits of changes, the columns of `filter_match.match`, about `most` at a time."""
         boxes, m, width = self._boxes, len(rows[0]), self._width
         cells = self._cuts.cells(rows[0], rows[1]), self._cuts.cells(rows[3], rows[4])
         kept = (boxes.rec, boxes.rest, boxes.bounds, boxes.first, boxes.following)
@@ -324,17 +335,22 @@ class FilterIndex:
             np.empty((64, TOGETHER), np.int32), np.empty(64, np.int64), np.empty(WORDS, np.uint64),
             np.empty(64 * WORDS, np.int64),
         )  # fmt: skip
-        pieces, candidates, start, room = list[Hits](), 0, 0, max(_FEWEST_HITS, 2 * m)
-        while start < m:
-            out, begin = _room(room), start
-            start, count, looked = filter_match.match(*rows, *cells, *self._bits.arrays, *kept, start, *out, *scratch)
-            pieces.append(_room(count))
+        out = _room(min(max(most, len(self)), m * len(self)))
+        begin, together = 0, TOGETHER
+        while begin < m:
+            end, count, looked = filter_match.match(
+                *rows, *cells, *self._bits.arrays, *kept, begin, together, *out, *scratch
+            )
+            if end == begin:
+                together = max(together // _FEWER, 1)
+                continue
+            hits = _room(count)
             found = [read_only(column[:count]) for column in out]
-            filter_match.in_order(*found, begin, np.zeros(start - begin, np.int64), *pieces[-1])
-            candidates += looked
-            room *= 2
-        change, slot, kind = zip(*pieces, strict=True)
-        return Hits(np.concatenate(change), np.concatenate(slot), np.concatenate(kind)), candidates
+            filter_match.in_order(*found, begin, np.zeros(end - begin, np.int64), *hits)
+            self._watched += (end - begin, count, looked)
+            begin = end
+            if count:
+                yield hits
 
 
 def _room(hits: int) -> Hits:

@@ -4,7 +4,7 @@ Arrays are those of `filter_kernels.py`, with the same letters for their sizes. 
 value, a *line*, which is a vector to LLVM: written out as words it keeps them in eight registers that it has not got,
 or reads one word of eight lines at a time, and either takes three times as long.
 
-Changes are taken together, `TOGETHER` at a time, so that each segment's bits are read once into the processor's cache:
+Changes are taken together, `TOGETHER` or fewer, so that each segment's bits are read once into the processor's cache:
 
     changes ──► what each is about: bits of interest, columns whose cells are apart
             ──► by 64 segments: which of them each change has to look at        gate, cares
@@ -366,17 +366,17 @@ def _judge(
 def match(
     old: I64, old_valid: Bool, had: Bool, new: I64, new_valid: Bool, has: Bool, changed: U64, cells_old: U8,
     cells_new: U8, shift: int, segments: int, gate: U64, cares: U64, lines: U64, block: I32, known: I32, many: I32,
-    alive: U64, heard: U64, rec: I64, rest: I64, bounds: I64, first: I32, following: I32, start: int, out_change: I32,
-    out_slot: I64, out_kind: I8, bits: U64, apart: I32, queue: I32, queued: I64, live: U64, near: I64,
+    alive: U64, heard: U64, rec: I64, rest: I64, bounds: I64, first: I32, following: I32, start: int, together: int,
+    out_change: I32, out_slot: I64, out_kind: I8, bits: U64, apart: I32, queue: I32, queued: I64, live: U64, near: I64,
 ) -> tuple[int, int, int]:  # fmt: skip
-    """Write the hits of changes from `start` on, those of `TOGETHER` changes by segments: `in_order` sorts them.
+    """Write the hits of changes from `start` on, those of `together` changes by segments: `in_order` sorts them.
 
-    Returns (next, count, candidates): where it stopped for want of room for all hits of the next `TOGETHER` changes,
+    Returns (next, count, candidates): where it stopped for want of room for all hits of the next `together` changes,
     how many hits of the changes before that there are, and how many boxes were looked at for them.
     """
     count, looked, interests = 0, 0, cares.shape[1]
-    for begin in range(start, len(had), TOGETHER):
-        end, before, seen = min(begin + TOGETHER, len(had)), count, looked
+    for begin in range(start, len(had), together):
+        end, before, seen = min(begin + together, len(had)), count, looked
         _prepare(
             begin, end, old, old_valid, had, new, new_valid, has, changed, cells_old, cells_new, interests, bits, apart
         )

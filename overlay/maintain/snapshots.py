@@ -57,12 +57,12 @@ class Snapshots:
         self._counters.stale_snapshots += int(np.count_nonzero(packed.version >= 0)) - len(rows)
         slots = slots[rows]
         self._modes.forget(slots)
+        modes = self._modes.of(slots)
         bags: dict[int, BagAnswer] = {}
         lists: dict[int, Answer] = {}
         if packed.replies:
             valued = self._reply(packed, rows.tolist(), slots.tolist(), bags, lists)
-            rows, slots = rows[valued], slots[valued]
-        modes = self._modes.of(slots)
+            rows, slots, modes = rows[valued], slots[valued], modes[valued]
         is_live = self._store.slots.n[slots] > 0
         for begun in (True, False):
             if bags:

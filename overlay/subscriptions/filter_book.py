@@ -48,14 +48,9 @@ from overlay.table.slot_table import SlotTable
 from state.change_batch import I64, Bool
 from state.errors import TidewireError
 from state.filter_columns import CodedBox, FilterColumns, interest_of
-from state.filter_index import FilterIndex
-from state.filter_match import TOGETHER
+from state.filter_index import HITS, FilterIndex
 
-_HITS_AT_ONCE = 500_000
-_FIRST_STEP, _GROWTH, _LARGEST_STEP = 64, 8, TOGETHER
-"""Changes that are asked about at once: how many hits they have is not known before, but many together are cheaper."""
-_FIRST_HITS = 4_000_000
-"""More changes are asked about at first where they cannot have more hits than that, though each met every filter."""
+_HITS_AT_ONCE = HITS
 Bound = int | bytes
 
 
@@ -318,21 +313,8 @@ class _TableFilters:
     def hits(self, packed: PackedImages) -> Iterator[Hits]:
         """Yield who is concerned, some changes at a time, in their order."""
         self.check_told(packed)
-        old, old_known, had, new, new_known, has, changed = self._rows(packed)
-        start, m = 0, len(packed)
-        step = min(max(_FIRST_HITS // len(self), _FIRST_STEP), _LARGEST_STEP)
-        while start < m:
-            part = slice(start, min(start + step, m))
-            change, slot, kind = self._index.match(
-                old[part], old_known[part], had[part], new[part], new_known[part], has[part], changed[part]
-            )
-            if len(change):
-                yield Hits(change.astype(np.int64) + start, slot, kind.astype(np.int64))
-            start = part.stop
-            if len(change) * _GROWTH < _HITS_AT_ONCE:
-                step = min(step * _GROWTH, _LARGEST_STEP)
-            elif len(change) * 2 > _HITS_AT_ONCE:
-                step = max(step // 2, 1)
+        for change, slot, kind in self._index.matches(*self._rows(packed), most=_HITS_AT_ONCE):
+            yield Hits(change.astype(np.int64), slot, kind.astype(np.int64))
 
     def _number(self, needed: dict[str, ColumnType]) -> None:
         """Number the columns that a shape needs."""

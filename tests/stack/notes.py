@@ -12,7 +12,7 @@ from typing import Any
 
 from connectors.record import OutRecord
 from connectors.topics import Topics
-from tests.stack.trades import SECTORS
+from tests.stack.trades import FIRST, SECTORS
 
 NOTE = """CREATE TABLE note (id INTEGER PRIMARY KEY, trade BIGINT, chief INTEGER, sector VARCHAR, mark DECIMAL(6,1))
   WITH ('format'='debezium-json', 'decimal'='string')"""
@@ -28,11 +28,6 @@ JOINED = [
     f"SELECT t.price, n.id, o.sector FROM {ABOUT} JOIN note o ON n.chief = o.id WHERE t.risk < {{high}}",
     f"SELECT * FROM {ABOUT} JOIN note o ON o.trade = t.id WHERE o.sector >= '{{sector}}' AND t.risk > {{low}}",
     f"SELECT t.price, n.id, m.stars FROM {ABOUT} JOIN memo m ON m.id = n.chief WHERE t.risk > {{low}}",
-]
-FIRST = [
-    "SELECT id, price FROM trade WHERE sector = '{sector}' ORDER BY price DESC, id LIMIT {count}",
-    "SELECT * FROM trade WHERE risk BETWEEN {low} AND {high} ORDER BY qty, id DESC LIMIT {count} NOTIFY LATEST",
-    "SELECT sector, volume FROM trade WHERE venue = 1 AND risk >= {low} ORDER BY volume, id LIMIT {count}",
 ]
 
 

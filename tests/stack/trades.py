@@ -23,6 +23,12 @@ KEYS = 800
 SECTORS = ["energy", "health", "tech", "café", "Ω", "food"]
 DESKS = ["a", "b", "c", "d"]
 REFUSED = ["SELECT MEDIAN(price) FROM trade", "SELECT MIN(x) FROM trade", "SELECT MIN(price FROM trade"]
+FIRST = [
+    "SELECT id, price FROM trade WHERE sector = '{sector}' ORDER BY price DESC, id LIMIT {count}",
+    "SELECT * FROM trade WHERE risk BETWEEN {low} AND {high} ORDER BY qty, id DESC LIMIT {count} NOTIFY LATEST",
+    "SELECT sector, volume FROM trade WHERE venue = 1 AND risk >= {low} ORDER BY volume, id LIMIT {count}",
+]
+"""Questions for the first trades of a range."""
 Row = dict[str, Any]
 Pair = tuple[bytes, bytes | None]
 
@@ -154,6 +160,13 @@ class Questions:
             return self._question("quote", self._items(["bid", "no"], ['"day"']), where, False)
         where = choose.choice([f"sector = '{choose.choice(SECTORS)}'", f"fee <= {choose.randrange(20)}"])
         return self._question("trade", self._items(["fee", "price"], ["sector"]), where, False)
+
+    def first(self) -> Row:
+        """Ask for the first trades of a range."""
+        choose = self._choose
+        low, sector = round(choose.uniform(-5, 95), 1), choose.choice(SECTORS)
+        high, count = round(low + choose.uniform(0, 20), 1), choose.randrange(1, 6)
+        return {"sql": choose.choice(FIRST).format(low=low, high=high, sector=sector, count=count)}
 
     def _any_condition(self) -> Row:
         """Ask for the rows that meet any condition, or for sums over them."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -59,6 +61,18 @@ def ask(index: FilterIndex, twin: NaiveFilters, changes: list, told: list[int] |
     assert found == twin.match(changes, told)
 
 
+def ask_in_pieces(index: FilterIndex, changes: list, most: int) -> None:
+    """Some hits at a time, each piece of whole changes, they are what they are at once."""
+    old, new = (images([change[side] for change in changes], index.columns, 7) for side in (0, 1))
+    hits, pieces = index.match(*old, *new), list(index.matches(*old, *new, most=most))
+    assert all(0 < len(piece.slot) <= max(most, len(index)) for piece in pieces)
+    found = [piece.change.tolist() for piece in pieces]
+    assert all(before[-1] < after[0] for before, after in pairwise(found))
+    told = [row for piece in pieces for row in zip(*(column.tolist() for column in piece), strict=True)]
+    assert sorted(told) == sorted(zip(*(column.tolist() for column in hits), strict=True))
+    assert [change for change, _, _ in told] == hits.change.tolist()
+
+
 class Filters(RuleBasedStateMachine):
     """Filters come and go, one by one and many at once; rows change; the index is laid anew at any time."""
 
@@ -108,6 +122,7 @@ class Filters(RuleBasedStateMachine):
         changes += [(new, new) for _, new in changes[:1]]
         told = data.draw(st.none() | st.just([0] * len(changes)) | st.just([1 << 63 | 1] * len(changes)))
         ask(self.index, self.twin, changes, told)
+        ask_in_pieces(self.index, changes, data.draw(st.integers(1, 9)))
 
     @rule(data=st.data())
     def lay_anew(self, data: st.DataObject) -> None:
@@ -174,7 +189,10 @@ def test_leaving_by_one_box_and_entering_by_another_is_staying() -> None:
 
 def test_more_hits_than_there_is_room_for() -> None:
     index, twin = filled(1, [(slot, [[], []], [0]) for slot in range(3_000)])
-    ask(index, twin, [((i,), (i + 1,)) for i in range(3)])
+    changes = [((i,), (i + 1,)) for i in range(3)]
+    ask(index, twin, changes)
+    for most in (1, 6_000, 8_999):
+        ask_in_pieces(index, changes, most)
 
 
 def test_more_changes_than_are_taken_together_and_more_segments_than_a_word_has_bits() -> None:
@@ -203,6 +221,10 @@ def test_more_changes_than_are_taken_together_and_more_segments_than_a_word_has_
         change, slot = kinds.nonzero()
         assert (hits.change[order].tolist(), hits.slot[order].tolist()) == (change.tolist(), slot.tolist())
         assert hits.kind[order].tolist() == kinds[change, slot].tolist()
+        pieces = list(index.matches(old, there, had, new, there, has, most=n))
+        assert len(pieces) > 10 and max(len(piece.slot) for piece in pieces) <= n
+        for column, whole in zip(zip(*pieces, strict=True), hits, strict=True):
+            assert np.concatenate(column)[order].tolist() == whole[order].tolist()
         index.relay((new, there))
     index.check()
 

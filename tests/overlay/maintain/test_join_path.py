@@ -159,8 +159,7 @@ def told_in_steps(seed: int, most: int) -> dict[str, list[dict]]:
     bench.take()
     records = [tuple(part() for _ in range(source.choice([1, 1, 2, 3]))) for _ in range(source.randint(1, 6))]
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("_FIRST_STEP", "_FIRST_HITS", "_LARGEST_STEP"):
-            patch.setattr(filter_book, name, most)
+        patch.setattr(filter_book, "_HITS_AT_ONCE", most)
         bench.records(2, *records, joins=QUESTIONS)
     found: dict[str, list[dict]] = {}
     for line in bench.told():
