@@ -25,7 +25,8 @@ class NotInstalled(Exception):
 class Contestant:
     """`module` is its worker; `says`: which answers it gives; `whole`: it is checked at the end, not after each batch.
 
-    `crate`: what it is in Rust, built by cargo; `package`: what pip installs for it.
+    `crate`: what it is in Rust, built by cargo; `package`: what pip installs for it. `holds`: it does not tell each
+    change, and what every question holds is compared, where others are compared by what they tell.
     """
 
     title: str
@@ -34,6 +35,7 @@ class Contestant:
     package: str | None = None
     whole: bool = False
     crate: str | None = None
+    holds: bool = False
 
 
 PEERS = (
@@ -62,6 +64,10 @@ JOIN_PEERS = (
     Contestant("tidewire, one process, no Kafka or Spark", "joins.tidewire_chain", "every change"),
     Contestant("NumPy, all joins for each change", "joins.numpy_each", "every change"),
     Contestant("DuckDB, one statement a publication", "joins.duckdb_each", "every change"),
+    Contestant("Pathway, join", "joins.pathway_join", "changes a batch", PATHWAY, holds=True),
+    Contestant("Pathway, join by buckets", "joins.pathway_buckets", "changes a batch", PATHWAY, holds=True),
+    Contestant("Flink SQL, join", "joins.flink_join", "changes, folded", FLINK, whole=True, holds=True),
+    Contestant("Flink SQL, join by buckets", "joins.flink_buckets", "changes, folded", FLINK, whole=True, holds=True),
 )
 
 VIEW_PEERS = (

@@ -39,10 +39,14 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What is right: a digest of all answers before the first and after every batch, and the last answers."""
+    """What is right: a digest of all answers before the first and after every batch, and the last answers.
+
+    Where answers are what is told of each change, `held` says the same of what every question holds then.
+    """
 
     digests: list[str]
     last: I64
+    held: Expected | None = None
 
     @classmethod
     def of(cls, workload: Workload) -> Expected:

@@ -7,7 +7,8 @@ patient.
 
 A query is stopped between two batches. Spark plans the next one milliseconds after it has committed one, and cannot be
 held: where it was faster than the stop, that batch is run once more, and alone. So nothing that is planned is left to
-whoever starts next, unless a batch takes longer than `STOP_SECONDS`. The same is done before cells come live, who need
+whoever starts next, unless a batch takes longer than `STOP_SECONDS` (and it gets more time the next time:
+`batch_wait.py`). The same is done before cells come live, who need
 such a gap (`cell_births.py`); where there is none the query goes on without them, until it is tried again.
 """
 
@@ -30,6 +31,7 @@ from connectors.topics import Topics
 from operators.control import Offsets, Silence, encode_control
 from operators.wire.header import NO_HORIZON
 from streaming.checkpoint.checkpoint import Checkpoint, Sidecar
+from streaming.engine.batch_wait import Patience, wait_of
 from streaming.engine.cell_births import CellBirths
 from streaming.engine.idle_partitions import IdlePartitions
 from streaming.epoch.catalog_versions import (
@@ -54,7 +56,7 @@ CATALOG_SECONDS = 0.25
 GRACE_SECONDS = 1.0
 PATIENCE_SECONDS = 120.0
 STOP_SECONDS = 10.0
-"""How long a query that is to be stopped may go on with what it has planned."""
+"""How long a query that is to be stopped may go on with what it has planned, the first time."""
 _GAP_POLLS = 10
 """So many times as often as for commits it looks for the gap between two batches."""
 _LOG = logging.getLogger("tidewire.engine")
@@ -108,9 +110,10 @@ class QueryController:
         self._idle = IdlePartitions(context.cluster)
         self._missing_since: float | None = None
         self._outage_since: float | None = None
+        self._patience = Patience()
 
     def run(self, stop: threading.Event) -> None:
-        """Work until `stop` is set, and then to the end of the batch, for `STOP_SECONDS` at most.
+        """Work until `stop` is set, and then to the end of the batch, for about `STOP_SECONDS` at most.
 
         Raises QueryFailedError, SupersededError, TopicRecreatedError, TopicDeletedError, or KafkaFailure once Kafka
         has been silent for `PATIENCE_SECONDS`.
@@ -119,15 +122,16 @@ class QueryController:
             run = self._start()
             try:
                 self._attend(run, stop)
-                deadline = time.monotonic() + STOP_SECONDS
-                self._await_gap(run, deadline)
+                left = self._wait(stop)
+                self._await_gap(run, left)
             finally:
                 run.stop()
             if stop.is_set():
-                self._finish(run, deadline)
+                self._finish(run, left)
             elif created_cells(self._catalog(), self._desk.catalogs.newest):
                 self._desk.births.attempted()
-                self._finish(run, time.monotonic() + STOP_SECONDS)
+                self._finish(run, self._wait(stop))
+            self._patience.stopped(self._is_between_batches())
             if not stop.is_set():
                 self._desk.writer.write_committed(self._desk.sidecar.announced, self._desk.version_of)
 
@@ -198,18 +202,23 @@ class QueryController:
         if not failure.retry_helps or now - self._outage_since > PATIENCE_SECONDS:
             raise failure
 
-    def _await_gap(self, run: QueryRun, deadline: float) -> None:
+    def _wait(self, stop: threading.Event) -> Callable[[], float]:
+        """Begin to wait for a batch; what is returned says how many seconds are left."""
+        return wait_of(self._patience.seconds(STOP_SECONDS), STOP_SECONDS, stop)
+
+    def _await_gap(self, run: QueryRun, left: Callable[[], float]) -> None:
         """Wait until no batch is under way, so that stopping the query interrupts none; not for ever."""
-        while not self._is_between_batches() and time.monotonic() < deadline:
+        while not self._is_between_batches() and left() > 0:
             run.check()
             time.sleep(self._desk.commit_seconds / _GAP_POLLS)
 
-    def _finish(self, run: QueryRun, deadline: float) -> None:
+    def _finish(self, run: QueryRun, left: Callable[[], float]) -> None:
         """Leave nothing planned behind a query that was stopped, if time allows."""
         if not self._is_between_batches():
-            run.finish(deadline - time.monotonic())
+            run.finish(left)
         if not self._is_between_batches():
-            _LOG.warning("a batch takes longer than %.0f s: it runs again at the next start", STOP_SECONDS)
+            seconds = self._patience.seconds(STOP_SECONDS)
+            _LOG.warning("a batch takes longer than %.0f s: it runs again at the next start", seconds)
 
     def _is_between_batches(self) -> bool:
         """Whether every batch that is planned is committed. *Cost*: one listing."""

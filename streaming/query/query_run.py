@@ -8,7 +8,7 @@ has exactly the topics wanted; the next one is strict again.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from py4j.protocol import Py4JError
@@ -90,16 +90,17 @@ class QueryRun:
         if failure is not None:
             raise failure
 
-    def finish(self, seconds: float) -> None:
-        """Run the batch that is planned and not committed, and no other, for so many seconds at most.
+    def finish(self, left: Callable[[], float]) -> None:
+        """Run the batch that is planned and not committed, and no other, while seconds are `left`.
 
         For a query that was stopped. *Cost*: its start and the batch.
         """
-        if seconds <= 0:
+        if left() <= 0:
             return
         with contextlib.suppress(PySparkException, Py4JError, EOFError, OSError):
             self._query = self._started(planned_only=True)
-            self._query.awaitTermination(max(1, round(seconds)))
+            while not self._query.awaitTermination(1) and left() > 0:
+                pass
         self.stop()
 
     def stop(self) -> None:

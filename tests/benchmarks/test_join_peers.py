@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from importlib import import_module
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from benchmarks.peers.joins.buckets import WIDTH, squares
+from benchmarks.peers.joins.held import Held, held_rows
 from benchmarks.peers.joins.numpy_each import expected
 from benchmarks.peers.joins.workload import JoinWorkload, hashed, summed
 from benchmarks.peers.worker import run
@@ -61,6 +64,38 @@ def test_what_is_expected_is_what_plain_python_finds(workload: JoinWorkload) -> 
     told, right = looked_up(workload), expected(workload)
     assert right.digests[1:] == [digest(each.ravel()) for each in told]
     assert sum(map(len, told)) > 60
+
+
+def test_what_is_held_is_what_plain_python_finds(workload: JoinWorkload) -> None:
+    x, v, digests = workload.x.copy(), workload.v.copy(), []
+    for changes in [None, *workload.batches()]:
+        for table, row, to_x, to_v in (
+            zip(changes.table, changes.row, changes.x, changes.v, strict=True) if changes else ()
+        ):
+            x[table, row], v[table, row] = to_x, to_v
+        rows = [[*of.elements()] for of in answers(workload, x, v)]
+        hashes = (hashed(*np.array(each, np.int64).reshape(-1, 4).T) for each in rows)
+        digests.append(digest(np.array([each.sum() for each in hashes])))
+    held = expected(workload).held
+    assert held is not None and held.digests == digests and len({*digests}) > 2
+
+
+def test_rows_that_came_and_went_add_up_to_what_is_held(workload: JoinWorkload) -> None:
+    held, first = Held(40), answers(workload, workload.x, workload.v)
+    for number, rows in enumerate(first):
+        held.take(True, number, (1, 2, 3, 4))
+        for row in rows.elements():
+            held.take(True, number, row)
+        held.take(False, number, (1, 2, 3, 4))
+    assert np.array_equal(held.sums(), held_rows(workload, workload.x, workload.v))
+    assert held.told == 80 + sum(of.total() for of in first)
+
+
+def test_a_pair_in_range_has_a_square_that_the_ranges_touch() -> None:
+    for bounds in ((-5, 10, 40_000, 60_000), (49_999, 50_000, 7, 7), (0, 149_999, 100_000, 100_001)):
+        for x, y in product((max(bounds[0], 0), bounds[1]), (max(bounds[2], 0), bounds[3])):
+            assert (x // WIDTH, y // WIDTH) in squares(*bounds)
+    assert squares(49_999, 50_000, 7, 7) == ((0, 0), (1, 0))
 
 
 @pytest.mark.parametrize("module", PEERS)

@@ -19,6 +19,7 @@ from operators.answer_quota import AnswerQuota
 from operators.control import Withdraw
 from operators.packed import Header, PackedSnapshot, pack_summary, unpack
 from operators.reply import Asked, Digest, Later, Refused, Rows, Same
+from operators.row_window import WindowBounds
 from shard import cell_answers
 from shard.bounds import Bounds
 from state.boxes import Boxes
@@ -232,3 +233,26 @@ def test_a_table_is_joined_with_itself_in_a_cell_of_its_own():
     stack = stack_of()
     stack.register(SELF.cell, 0, [1], [region(0, 9, FilterShape(SELF.name, ("0.id", "1.id"), (), ("0.x",), (), ()))])
     assert len(replies_of(stack, SELF.cell)[1].rows) == 4, "each with the row whose x is 1"
+
+
+def test_an_edge_that_has_lost_what_it_was_sent_is_sent_it_again_and_others_are_not():
+    stack = stack_of(bounds=Bounds(window=WindowBounds(8)))
+    for ve in (1, 2):
+        stack.register(GROUP, ve, [1], [region(0, 9)])
+    stack.run()
+
+    def told_of(id: int) -> tuple[int, int]:
+        """Add a row to b, which joins all rows of a; return how many rows are sent, and how many are only named."""
+        before = stack.cell(GROUP).counters
+        stack.append("b", b'{"id":%d}' % id, b'{"id":%d,"k":1,"x":0}' % id)
+        stack.run()
+        after = stack.cell(GROUP).counters
+        return after.shipped - before.shipped, after.named - before.named
+
+    assert told_of(10) == (2 * 5, 0)
+    assert told_of(11) == (2, 2 * 4)
+    stack.register(GROUP, 1, [2], [region(0, 8)], anew=True)
+    assert told_of(12) == (5 + 1, 4), "edge 1 is sent all, edge 2 what is new"
+    assert told_of(13) == (2, 2 * 4)
+    stack.register(GROUP, 1, [3], [region(0, 7)])
+    assert told_of(14) == (2, 2 * 4), "one that registers more has lost nothing"

@@ -4,7 +4,8 @@ Trades change, move and go; quotes are kept in three buckets. Nearly every quest
 publication changes about `AFFECTED` answers, however many questions there are; one in 500 is about a hundredth of the
 trades, and told at most once a batch. Families and policies are those of the crash test. As from applications, the same
 few SELECT lists are asked about ever new regions; so are rows, and sums, under conditions beyond one range; first rows,
-in few orders; and rows of joins of the trades with a few notes about them, of which each says who is above it.
+in few orders; and rows of joins of the trades with a few notes about them, of which each says who is above it. Some ask
+views of trades and notes.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import random
 from connectors.json.writer import encode_key, encode_row
 from connectors.record import OutRecord
 from connectors.topics import Topics
+from tests.stack.boards import Boards
 from tests.stack.notes import Notes
 from tests.stack.trades import QUOTE, SECTORS, Questions, Row, relation_of
 
@@ -109,6 +111,7 @@ class Asker(Questions):
     def __init__(self, seed: int, topics: Topics, count: int) -> None:
         super().__init__(seed, topics)
         self._part = AFFECTED / max(count, 1)
+        self._boards = Boards(seed, topics)
 
     def ask(self) -> Row:
         """Return what a record of `subscriptions` says; one in ten has a time to live."""
@@ -123,6 +126,8 @@ class Asker(Questions):
             return self._first_rows()
         if choose.random() < 0.05:
             return self._joined()
+        if choose.random() < 0.02:
+            return self._boards.ask(min(self._part * 10, 0.2))
         if choose.random() < 0.2:
             return self._question("quote", self._asked("quote"), self._about_quotes(), False)
         return self._question("trade", self._asked("trade"), self._about_trades(), False)

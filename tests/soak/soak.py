@@ -18,6 +18,7 @@ from tests.soak.market import QUOTE, TRADE, Asker, Market
 from tests.soak.population import Population
 from tests.soak.restarts import Restarts, logs_of_slow
 from tests.soak.retention import BROKER, apply_settings
+from tests.stack.boards import BOARDS
 from tests.stack.live_stack import LiveStack, eventually
 from tests.stack.notes import NOTE
 from tests.stack.ways import Ways
@@ -104,8 +105,9 @@ class Soak:
         self.stack.start()
         apply_settings(self.stack.kafka, self.stack.topics)
         with Client(self.stack.settings.address) as client:
-            client.apply(f"{TRADE}; {QUOTE}", timeout=120, partitions=PARTITIONS)
-            client.apply(NOTE, timeout=120, partitions=1)
+            client.apply(f"{TRADE}; {QUOTE}", timeout=PATIENCE, partitions=PARTITIONS)
+            client.apply(NOTE, timeout=PATIENCE, partitions=1)
+            client.apply(BOARDS, timeout=PATIENCE)
         began = time.monotonic()
         producer = Producer(self.stack.kafka, PATIENCE)
         for record in self.population.first(0.0):

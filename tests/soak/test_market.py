@@ -8,6 +8,7 @@ from catalog.schema.ddl import apply_ddl
 from connectors.topics import Topics
 from tests.soak.market import AFFECTED, QUOTE, TRADE, Asker, Market
 from tests.soak.population import ttl_of
+from tests.stack.boards import BOARDS
 from tests.stack.notes import NOTE
 
 
@@ -23,13 +24,14 @@ def test_questions_have_every_family_and_policy() -> None:
     asker = Asker(1, Topics(), 1000)
     asked = [json.dumps(asker.ask()) for _ in range(3000)]
     words = ["MIN(", "MAX(", "COUNT(", "SUM(", "AVG(", "DISTINCT", "LATEST", "MIN CHANGE", "EVERY CHANGE", "quote"]
-    for word in [*words, "SELECT *", "TRANSITIONS", "ENTER", "SNAPSHOT NONE", "JOIN", " OR ", "NOT (", "LIMIT"]:
+    words += ["SELECT *", "TRANSITIONS", "ENTER", "SNAPSHOT NONE", "JOIN", " OR ", "NOT (", "LIMIT", "FROM board"]
+    for word in words:
         assert any(word in text for text in asked), word
     assert any(ttl_of(json.loads(text)) for text in asked)
 
 
 def test_no_question_is_refused() -> None:
-    catalog = apply_ddl(Catalog(), f"{TRADE}; {QUOTE}; {NOTE}; CREATE JOIN trade, note; CREATE JOIN note", 0)
+    catalog = apply_ddl(Catalog(), f"{TRADE}; {QUOTE}; {NOTE}; CREATE JOIN trade, note; CREATE JOIN note; {BOARDS}", 0)
     asker, compiler = Asker(3, Topics(), 1000), Compiler(catalog)
     for _ in range(1000):
         compiler.compile(asker.ask()["sql"])

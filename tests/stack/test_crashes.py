@@ -4,7 +4,8 @@
 its JVM, its workers, the edges and the broker, at moments that a seed chooses, on all at once, and at two chosen
 points: after the sink and before the commit record, and after the commit and before the progress record. Before each
 kill questions are asked whose first answers take several records, and others over joins, whose cells come live on
-demand amid all this; and all the time somebody looks rows up.
+demand amid all this, and others over views, of one table and of two, of which one is dropped and made anew. All the
+time somebody looks rows up.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from pathlib import Path
 import pytest
 
 from connectors.record import OutRecord
+from tests.stack.boards import BOARDS, DEAREST, Boards
 from tests.stack.live_stack import PATIENCE, Checkpoint, LiveStack, eventually
 from tests.stack.looker import Looker
 from tests.stack.memos import MEMO, Memos
@@ -49,14 +51,15 @@ class Run(Ways):
         self.questions = Questions(SEED, stack.topics)
         self.memos = Memos(SEED, stack.topics)
         self.notes = Notes(SEED, stack.topics, most=200, trades=KEYS)
+        self.boards = Boards(SEED, stack.topics)
         self.looker = Looker(stack, SEED, [])
         self.lost_commits = 0
 
     def begin(self) -> None:
         asked = [*self.questions.new(AT_FIRST), *self.memos.questions(2)]
-        joined = [*self.notes.questions(20)]
+        joined = [*self.notes.questions(20), *self.boards.questions(20)]
         with Client(self.stack.settings.address) as client:
-            client.apply(f"{TRADE}; {MEMO}; {NOTE}", timeout=120)
+            client.apply(f"{TRADE}; {MEMO}; {NOTE}; {BOARDS}", timeout=120)
             client.subscribe_all({r.key.decode(): r.value for r in asked}, timeout=120)
         self.publisher = Publisher(self.stack.kafka, SEED)
         self.publisher.send(*self.memos.first(), *self.notes.changes(300), *joined)
@@ -136,7 +139,7 @@ class Run(Ways):
             self.publisher.await_sent(number * size + int(size * self.choose.uniform(0.1, 0.5)))
             self.ask(*self.questions.new((SUBSCRIPTIONS - LATER - AT_FIRST) // len(ways)))
             self.ask(*self.questions.changes(8), *self.memos.changes(20), *self.memos.questions(2))
-            self.publisher.send(*self.notes.changes(60), *self.notes.questions(6))
+            self.publisher.send(*self.notes.changes(60), *self.notes.questions(6), *self.boards.questions(6))
             self.publisher.allowed = (number + 1) * size
             began = time.monotonic()
             getattr(self, way)()
@@ -145,6 +148,8 @@ class Run(Ways):
             print(f"{way}: {time.monotonic() - began:.1f} s, {self.publisher.sent} sent", flush=True)
             if number == len(ways) // 2:
                 self.widen()
+            if number == len(ways) * 3 // 4:
+                self.declare_anew()
 
     def await_batch(self) -> None:
         """Wait until something more was published, read and committed."""
@@ -158,6 +163,12 @@ class Run(Ways):
             client.apply(f"{WIDER_TRADE}; {QUOTE}", timeout=120, partitions=2)
         self.ask(*self.questions.new(LATER, self.questions.later))
         self.publisher.trades.widen()
+
+    def declare_anew(self) -> None:
+        """Another view under the name of one that ends, while everything is under way."""
+        with Client(self.stack.settings.address) as client:
+            client.apply(f"DROP VIEW dearest; {DEAREST.format(3)}", timeout=120)
+        self.publisher.send(*self.boards.questions(10))
 
     def end(self) -> Report:
         """Publish what is left, and judge."""
@@ -199,7 +210,7 @@ def test_whatever_is_killed_every_delivery_is_right_and_there_once(run: Run) -> 
     report = run.end()
     assert report.clean, (report, report.faults)
     assert report.publications == PUBLICATIONS + run.memos.sent + run.notes.sent
-    assert report.subscriptions == SUBSCRIPTIONS + run.memos.asked + run.notes.asked
+    assert report.subscriptions == SUBSCRIPTIONS + run.memos.asked + run.notes.asked + run.boards.asked
     assert report.right > 5_000 and report.unjudged == 0 and report.epochs == 1
     assert report.batches > 20
     assert run.stack.kills >= 15 and run.lost_commits >= 2

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.peers.joins.held import held_rows
 from benchmarks.peers.joins.workload import PARTNERS, Changes, JoinWorkload, hashed, summed
 from benchmarks.peers.measured import Expected
 from benchmarks.peers.worker import main
@@ -52,6 +53,11 @@ class NumpyEach:
         hashes = sign * hashed(r, self._v[0, r], s, self._v[1, s])
         parts.append((np.full(len(at), change), met[at], hashes))
 
+    @property
+    def rows(self) -> tuple[I64, I64]:
+        """x and v of the rows of both tables."""
+        return self._x, self._v
+
     def answers(self) -> I64:
         return self._told.ravel()
 
@@ -60,13 +66,21 @@ class NumpyEach:
 
 
 def expected(workload: JoinWorkload) -> Expected:
-    """Return digests of what each batch must tell, with nothing before the first, and what the last one must."""
+    """Return digests of what each batch must tell, with nothing before the first, and what the last one must.
+
+    `held` is followed from what was held at first; at the end it is found from the rows as well.
+    """
     peer = NumpyEach(workload, Path())
-    digests = [digest(peer.answers())]
+    sums = held_rows(workload, workload.x, workload.v)
+    digests, held = [digest(peer.answers())], [digest(sums)]
     for changes in workload.batches():
         peer.take(changes)
+        _, number, fingerprint = peer.answers().reshape(-1, 3).T
+        np.add.at(sums, number, fingerprint)
         digests.append(digest(peer.answers()))
-    return Expected(digests, peer.answers())
+        held.append(digest(sums))
+    assert np.array_equal(sums, held_rows(workload, *peer.rows)), "the two ways with NumPy disagree"
+    return Expected(digests, peer.answers(), Expected(held, sums))
 
 
 if __name__ == "__main__":

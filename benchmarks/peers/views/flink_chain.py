@@ -1,7 +1,6 @@
 """Flink SQL by PyFlink: the chain as views of SQL, and a streaming join of questions and its last view.
 
-The local cluster inside one JVM, with the settings of `flink_sql.py`. Both tables are streams of changes in Debezium's
-JSON, each in a folder that the file source watches; answers go to the `print` connector, where this worker reads them.
+As `flink_job.py` says: both tables are streams of changes, all of which are given at once.
 
 A few extra flights, each with bookings of its own, change last of all in both tables, and extra questions ask for them;
 all changes are through when these have been told.
@@ -9,37 +8,24 @@ all changes are through when these have been told.
 
 from __future__ import annotations
 
-import json
-import os
-import re
 import time
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
-from pyflink.table import EnvironmentSettings, TableEnvironment, TableResult
+from pyflink.table import TableResult
 
-from benchmarks.peers.flink_sql import SETTINGS
+from benchmarks.peers.flink_job import FIXED, PRINTED, STREAM, Printed, busy, environment, event
 from benchmarks.peers.views.workload import AVAILABLE, BEST, TOTAL, Changes, ViewWorkload
 from benchmarks.peers.worker import main
 from benchmarks.peers.workload import I64, NONE
 
 SENTINELS = 16
-STILL_S = 0.5
 MANY = 10**6
-STREAM = (
-    "WITH ('connector' = 'filesystem', 'path' = '{}', 'format' = 'debezium-json', 'source.monitor-interval' = '50 ms')"
-)
 TABLES = {
     "flights": "flight BIGINT, dest BIGINT, fare BIGINT, seats BIGINT",
     "booked": "id BIGINT, flight BIGINT, n BIGINT",
 }
-ASKED = (
-    "CREATE TABLE asked (number BIGINT, dest BIGINT, lo BIGINT, hi BIGINT) "
-    "WITH ('connector' = 'filesystem', 'path' = '{}', 'format' = 'csv')"
-)
-ANSWER = "CREATE TABLE answer (number BIGINT, lowest BIGINT) WITH ('connector' = 'print')"
 CHEAPEST = (
     "SELECT flight, dest, fare, seats_left FROM (SELECT *, ROW_NUMBER() OVER "
     f"(PARTITION BY dest ORDER BY fare, flight) AS place FROM available) WHERE place <= {BEST}"
@@ -48,7 +34,6 @@ QUESTION = (
     "INSERT INTO answer SELECT q.number, MIN(c.fare) FROM asked q JOIN cheapest c "
     "ON c.dest = q.dest AND c.seats_left BETWEEN q.lo AND q.hi GROUP BY q.number"
 )
-_TOLD = re.compile(rb"([+-][IUD][AB]?)\[(\d+), (\d+)\]")
 Row = dict[str, int]
 Events = Iterable[tuple[Row | None, Row | None]]
 
@@ -62,9 +47,7 @@ class FlinkChain:
         self._workload, self._folder, self.told = workload, folder / "flink", 0
         for name in (*TABLES, "asked", "next"):
             (self._folder / name).mkdir(parents=True)
-        self._out = self._folder / "out"
-        os.dup2(os.open(self._out, os.O_CREAT | os.O_WRONLY | os.O_APPEND), 1)
-        self._read, self._rest, self._fare = 0, b"", workload.flights.fare.tolist()
+        self._printed, self._fare = Printed(self._folder / "out"), workload.flights.fare.tolist()
         self._count = len(workload.asked.dest)
         self._lowest = np.full(self._count + 2 * SENTINELS, NONE, np.int64)
         self._ask()
@@ -82,13 +65,12 @@ class FlinkChain:
             file.writelines(f"{number},{dest},{lo},{hi}\n" for number, (dest, lo, hi) in enumerate(asked))
 
     def _start(self) -> TableResult:
-        tables = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
-        for key, value in SETTINGS.items():
-            tables.get_config().set(key, value)
+        tables = environment()
         for name, columns in TABLES.items():
             tables.execute_sql(f"CREATE TABLE {name} ({columns}) {STREAM.format(self._folder / name)}")
-        tables.execute_sql(ASKED.format(self._folder / "asked"))
-        tables.execute_sql(ANSWER)
+        asked = "number BIGINT, dest BIGINT, lo BIGINT, hi BIGINT"
+        tables.execute_sql(f"CREATE TABLE asked ({asked}) {FIXED.format(self._folder / 'asked')}")
+        tables.execute_sql(f"CREATE TABLE answer (number BIGINT, lowest BIGINT) {PRINTED}")
         for name, query in (("total", TOTAL), ("available", AVAILABLE), ("cheapest", CHEAPEST)):
             tables.execute_sql(f"CREATE TEMPORARY VIEW {name} AS {query}")
         return tables.execute_sql(QUESTION)
@@ -110,7 +92,7 @@ class FlinkChain:
         seats: Events = [(None, {"id": known + i, "flight": first + i, "n": 1}) for i in extra]
         for name, events in (("flights", [*flights, *ends]), ("booked", [*bookings, *seats])):
             with (self._folder / "next" / f"{name}-{times}").open("w", encoding="utf-8") as file:
-                file.writelines(_event(before, after) for before, after in events)
+                file.writelines(event(before, after) for before, after in events)
         return times
 
     def prepare(self, changes: Changes) -> int:
@@ -132,49 +114,23 @@ class FlinkChain:
         first = self._count + prepared * SENTINELS
         while (self._lowest[first : first + SENTINELS] != prepared).any():
             time.sleep(0.02)
-            self._poll()
+            self._follow(self._printed.changes())
+
+    def _follow(self, changes: Iterable[tuple[bool, tuple[int, ...]]]) -> None:
+        for came, (number, lowest) in changes:
+            self._lowest[number] = lowest if came else NONE
+            self.told += came
 
     def busy(self) -> float:
-        """Return the processor seconds of all processes of this session: of the JVM, too."""
-        own, ticks = os.getsid(0), 0
-        for stat in Path("/proc").glob("[0-9]*/stat"):
-            with suppress(OSError):
-                fields = stat.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
-                ticks += sum(map(int, fields[11:13])) if int(fields[3]) == own else 0
-        return ticks / os.sysconf("SC_CLK_TCK")
-
-    def _poll(self) -> bool:
-        """Read what was printed since; return whether there was anything."""
-        with self._out.open("rb") as out:
-            out.seek(self._read)
-            new = out.read()
-        self._read += len(new)
-        text = self._rest + new
-        cut = text.rfind(b"\n") + 1
-        self._rest = text[cut:]
-        for kind, number, lowest in _TOLD.findall(text[:cut]):
-            if kind in (b"+I", b"+U", b"+UA"):
-                self._lowest[int(number)] = int(lowest)
-                self.told += 1
-            elif kind == b"-D":
-                self._lowest[int(number)] = NONE
-        return bool(new)
+        """Return the processor seconds of all processes, of the JVM, too."""
+        return busy()
 
     def answers(self) -> I64:
-        still = time.monotonic() + STILL_S
-        while time.monotonic() < still:
-            if self._poll():
-                still = time.monotonic() + STILL_S
-            time.sleep(0.02)
+        self._follow(self._printed.last_changes())
         return self._lowest[: self._count]
 
     def close(self) -> None:
         self._job.get_job_client().cancel().result()
-
-
-def _event(before: Mapping[str, int] | None, after: Mapping[str, int] | None) -> str:
-    op = "c" if before is None else "d" if after is None else "u"
-    return json.dumps({"before": before, "after": after, "op": op}) + "\n"
 
 
 if __name__ == "__main__":

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterator, Mapping
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -62,9 +63,9 @@ class Query:
         self.at_stop()
         self.stopped = True
 
-    def finish(self, seconds: float) -> None:
+    def finish(self, left: Callable[[], float]) -> None:
         assert self.stopped
-        self.finished.append(seconds)
+        self.finished.append(left())
         self.at_finish()
 
 
@@ -345,6 +346,39 @@ def test_where_there_is_no_gap_the_query_goes_on_without_the_cell(
     stage.births.seconds = 0.0
     assert PAIR in stage.run(3).seeds
     eventually(lambda: stage.announced() == 2)
+
+
+def test_a_batch_that_is_cut_off_gets_more_time_each_time_until_none_is(
+    stage: Stage, joined: Query, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(query_controller, "STOP_SECONDS", 0.1)
+    stage.births.seconds = 0.0
+    plan(stage.folder, 1, REGISTRATIONS | {"s": {"0": 2}, "u": {"0": 1}})
+    stage.declare("CREATE JOIN s, u")
+    fourth = stage.run(4)
+    given = [run.finished[0] for run in stage.runs[:3]]
+    assert given == pytest.approx([0.1, 0.2, 0.4], abs=0.05) and stage.announced() == 1
+    commit(stage.folder, 1)
+    assert PAIR in stage.run(5).seeds and not fourth.finished
+    stage.runs[4].at_stop = lambda: plan(stage.folder, 2, REGISTRATIONS | {"s": {"0": 3}, "u": {"0": 1}})
+    stage.declare("CREATE JOIN s")
+    stage.run(6)
+    assert stage.runs[4].finished == pytest.approx([0.1], abs=0.05)
+
+
+def test_an_engine_that_is_asked_to_stop_does_not_wait_for_what_a_cell_waits_for(
+    stage: Stage, joined: Query, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(query_controller, "STOP_SECONDS", 0.05)
+    stage.births.seconds = 0.0
+    plan(stage.folder, 1, REGISTRATIONS | {"s": {"0": 2}, "u": {"0": 1}})
+    stage.declare("CREATE JOIN s, u")
+    stage.run(5)
+    monkeypatch.setattr(query_controller, "STOP_SECONDS", 1.0)
+    threading.Event().wait(0.1)
+    began = time.monotonic()
+    stage.stop()
+    assert time.monotonic() - began < 3.0 and stage.error is None
 
 
 def test_an_engine_that_died_amid_a_batch_runs_it_before_a_cell_comes(

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from pyspark.sql import SparkSession
 from catalog.schema.catalog import Catalog
 from connectors.topics import Topics
 from shard.pipeline import process_group
+from streaming.engine.batch_wait import wait_of
 from streaming.query.failure import SparkFailedError
 from streaming.query.match import MatchConfig
 from streaming.query.query_run import QueryRun, Reading
@@ -93,5 +95,5 @@ def test_nothing_is_left_of_the_seeds_of_a_run_that_was_stopped(spark: SparkSess
     assert len({*files.iterdir()} - before) == 2
     run.stop()
     assert {*files.iterdir()} == before
-    run.finish(2.0)
+    run.finish(wait_of(2.0, 2.0, threading.Event()))
     assert {*files.iterdir()} == before
