@@ -5,6 +5,7 @@ register  engine -> every virtual edge    register every subscription again, sta
 progress  engine -> every virtual edge    the batch is committed; all its messages stand before this record
 progress  engine -> topic `batches`       the same with offset vectors, written last
 withdraw  edge -> shard                   this virtual edge has no use for these channels any more
+write     engine -> shard                 write the rows of this view to its topic, from now on
 """
 
 from __future__ import annotations
@@ -62,10 +63,23 @@ class Withdraw(msgspec.Struct, frozen=True, tag="withdraw", tag_field="kind"):
     format: int = FORMAT
 
 
-Control = EpochBegins | RegisterAll | Progress | Withdraw
+class Write(msgspec.Struct, frozen=True, tag="write", tag_field="kind", omit_defaults=True):
+    """The shard of a view writes what changes to the view's topic from now on (`shard/written_rows.py`).
+
+    With `rows` it writes all that there are first. `keys` has keys of records that stand in the topic, as text: those
+    that are no row's are deleted. `catalog` is the version that has the view.
+    """
+
+    epoch: Number
+    catalog: Number
+    rows: bool = False
+    keys: list[str] = []
+
+
+Control = EpochBegins | RegisterAll | Progress | Withdraw | Write
 
 _DECODER = msgspec.json.Decoder(Control)
-_KINDS = ("epoch", "register", "progress", "withdraw")
+_KINDS = ("epoch", "register", "progress", "withdraw", "write")
 
 
 class ControlError(RecordError):

@@ -33,10 +33,11 @@ from state.errors import StateError
 from state.stored_columns import Sections
 
 UNKNOWN_NAMES_KEPT = 20
-_HEAD = ("declared", "memory", "plan")
+_WRITING = "writing"
+_HEAD = ("declared", "memory", "plan", _WRITING)
 _TABLE = "listening"
 _WHOLE = "whole"
-"""Sections: what every table has; and what stands in a delta that has it whole."""
+"""Sections: of a view that is written out; what every table has; what stands in a delta that has it whole."""
 
 
 class _Memory(msgspec.Struct):
@@ -60,6 +61,8 @@ class ShardState:
     table took before the batch, 0 for a new one. `hurt` is not kept: the virtual edges of which a record could not be
     read in this batch; nor is `beside`: the bytes of other members of its group, which count for its bounds.
     `filled` says of a stage of a view whether it has its rows, and `plan` how these are made; a table has them always.
+    `writing` says of a view whether its rows are written to a topic. Not kept is `to_write`: whether all rows are to be
+    written in this batch, and keys that stand in the topic (`shard/written_rows.py`).
     Cost: `open` and `base` are O(bytes of the state); 2 MB is the design point; `delta` is O(changes).
     """
 
@@ -79,6 +82,8 @@ class ShardState:
         self.beside = 0
         self.filled = bool(relation.topic)
         self.plan = b""
+        self.writing = False
+        self.to_write: tuple[bool, list[str]] = (False, [])
         self._fresh = False
         self._sized = True
 
@@ -107,6 +112,7 @@ class ShardState:
         if not declared.takes_over(bytes(base["declared"])):
             return None
         state._remember(base["memory"])
+        state.writing = _WRITING in base
         if _TABLE in base:
             state._read(base)
         for delta in deltas:
@@ -152,6 +158,11 @@ class ShardState:
         self._fresh, self._sized = False, True
         self.bytes = 0
 
+    def rewrite(self, rows: bool, keys: Iterable[str]) -> None:
+        """Write all rows of a view in this batch, if `rows`, and deletions of `keys` that no row has."""
+        self.writing = True
+        self.to_write = (self.to_write[0] or rows, [*self.to_write[1], *keys])
+
     def delta(self) -> Sections:
         """Return what the batch has done, as named sections."""
         if not self.filled:
@@ -172,6 +183,7 @@ class ShardState:
                 "since; start a new epoch on a fresh checkpoint"
             )
         self._remember(delta["memory"])
+        self.writing = _WRITING in delta
         if _TABLE not in delta:
             self.empty()
         elif _WHOLE in delta:
@@ -202,7 +214,8 @@ class ShardState:
             {ve: sorted(names) for ve, names in sorted(self.needed.items())},
         )  # fmt: skip
         head: Sections = {"declared": Declared.of(self.relation).fingerprint, "memory": msgspec.msgpack.encode(memory)}
-        return {**head, "plan": self.plan} if self.plan else head
+        head |= {"plan": self.plan} if self.plan else {}
+        return {**head, _WRITING: b""} if self.writing else head
 
     def _graves_of(self, stored: Iterable[tuple[bytes, Image]]) -> Graves:
         """Return the deleted rows; a copy of a table that is kept in buckets has those of all, and room for them."""

@@ -30,7 +30,9 @@ from catalog.query.unsupported import SUPPORTED
 from catalog.schema.catalog import Catalog
 from catalog.schema.cell import cell_name
 from catalog.schema.join import is_join
+from catalog.schema.relation import Relation
 from catalog.sql.errors import CellMissing, SqlError, SubscriptionError
+from catalog.sql.names import quoted
 from catalog.sql.notify import EVERY_CHANGE, RECORDS, ROWS, Notify, OptionRefused, Options, read_options, read_tail
 from catalog.sql.statement_text import StatementText
 from catalog.types.column_type import ColumnType, Kind
@@ -260,9 +262,12 @@ def _fixed(question: Question) -> tuple[tuple[int, str], ...]:
     return tuple([(i, o.text) for i, o in enumerate(question.constants) if o.kind in kinds])
 
 
-def check_policy(shape: AnyShape, columns: Sequence[ColumnType | None], notify: Notify) -> None:
+def check_policy(
+    shape: AnyShape, columns: Sequence[ColumnType | None], notify: Notify, relation: Relation | None
+) -> None:
     """Raise SubscriptionError, `unsupported`, where a policy is asked of an answer that it does not fit.
 
+    `relation` is the one that is asked.
     MIN CHANGE is for one number. TRANSITIONS and ENTER are for rows of a filter that are known by their key: a row that
     leaves is shown as it left, which is not always as it was told. Rows of a join have none that could be shown.
     """
@@ -271,14 +276,26 @@ def check_policy(shape: AnyShape, columns: Sequence[ColumnType | None], notify: 
         hint = "It takes one MIN, MAX, COUNT, SUM or AVG of numbers; for all others there is NOTIFY LATEST."
         raise SubscriptionError("unsupported", "NOTIFY MIN CHANGE of an answer that is not one number", hint=hint)
     if notify.kind in ("transitions", "enter") and not (rows and isinstance(shape, FilterShape) and shape.keys):
-        hint = "Add all columns of the primary key to the SELECT list, so that a row that leaves can be told by them."
-        what = f"NOTIFY {notify.text} of rows without their primary key"
+        what, hint = f"NOTIFY {notify.text} of rows without their primary key", _show_key(relation)
         if not rows:
             what = f"NOTIFY {notify.text} of an answer that is not rows of a filter"
             hint = "It takes SELECT of columns, without ORDER BY; for all others there is NOTIFY LATEST."
         elif is_join(shape.relation):
             what, hint = f"NOTIFY {notify.text} of rows of a join", "A join takes NOTIFY EVERY CHANGE or LATEST."
         raise SubscriptionError("unsupported", what, hint=hint)
+
+
+def _show_key(relation: Relation | None) -> str:
+    """Return what to do where the SELECT list does not show the key of rows of a table or view."""
+    if relation is None or relation.topic:
+        return "Add all columns of the primary key to the SELECT list, so that a row that leaves can be told by them."
+    if relation.key:
+        names = ", ".join(quoted(name) for name in relation.key)
+        return f"Rows of view `{relation.name}` are known by {names}: show all of that, to tell by it what leaves."
+    return (
+        f"View `{relation.name}` does not show the key of its rows, by which what leaves would be told: "
+        "a view that shows it takes this, and any takes NOTIFY EVERY CHANGE or LATEST."
+    )
 
 
 def check_snapshot(shape: AnyShape) -> None:
@@ -300,7 +317,7 @@ def _compiled(
 ) -> Compiled:
     notify = options.notify or EVERY_CHANGE
     if notify is not EVERY_CHANGE:
-        check_policy(region.shape, plan.columns, notify)
+        check_policy(region.shape, plan.columns, notify, catalog.relation(region.shape.relation))
     if options.snapshot is not None:
         check_snapshot(region.shape)
     uncelled = (isinstance(plan, FilterPlan) and plan.uncelled) or catalog.uncelled(region.shape.relation)

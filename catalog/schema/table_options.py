@@ -66,7 +66,7 @@ def read_options(
     given = _given(statement, source)
     topic = given.get("topic")
     name = table if topic is None else topic.value
-    if not _TOPIC.fullmatch(name) or name in (".", ".."):
+    if not is_topic_name(name):
         what = f"{name[:60]!r} is no name of a Kafka topic (1 to 249 of A-Z a-z 0-9 . _ -)"
         hint = "Name one: WITH ('topic'='...')."
         raise source.refusal("malformed", what, place if topic is None else topic.value_span, hint)
@@ -81,6 +81,11 @@ def read_options(
         buckets=buckets,
         bucket_by=bucket_by,
     )
+
+
+def is_topic_name(name: str) -> bool:
+    """Whether Kafka takes it as the name of a topic."""
+    return bool(_TOPIC.fullmatch(name)) and name not in (".", "..")
 
 
 def _others(

@@ -52,6 +52,13 @@ class CellSeed(msgspec.Struct):
     touch: int | None = None
 
 
+class WrittenView(msgspec.Struct, frozen=True):
+    """The shards of a view, created by catalog version `born`, were told to write to the topic that has this id."""
+
+    born: int
+    topic: str
+
+
 class Sidecar(msgspec.Struct, kw_only=True):
     """What the engine remembers beside Spark's logs.
 
@@ -69,6 +76,7 @@ class Sidecar(msgspec.Struct, kw_only=True):
                 that is a single member of its name, the topic alone
     begin       where the first batch goes on in the topics of these
     cells       cells that begin with a state made from those of their tables (streaming/engine/cell_births.py)
+    written     views that are written to topics of their own in this epoch (streaming/engine/view_topics.py)
     """
 
     claim: str
@@ -85,6 +93,7 @@ class Sidecar(msgspec.Struct, kw_only=True):
     seeds: dict[str, str | dict[str, str]] = {}
     begin: Offsets = {}
     cells: dict[str, CellSeed] = {}
+    written: dict[str, WrittenView] = {}
 
 
 class Checkpoint:

@@ -29,6 +29,7 @@ from connectors.topics import Topics
 from operators.control import Offsets
 from streaming.checkpoint.checkpoint import Checkpoint, Sidecar
 from streaming.engine.cell_births import CellBirths
+from streaming.engine.view_topics import ViewTopics
 from streaming.epoch.catalog_versions import (
     CatalogTopic,
     changes_groups,
@@ -84,6 +85,7 @@ class EngineContext:
     watch: ClaimWatch
     opening: EpochOpening
     births: CellBirths
+    view_topics: ViewTopics
     commit_seconds: float
     checks: tuple[Callable[[], None], ...] = ()
 
@@ -132,6 +134,7 @@ class QueryController:
         context = self._desk
         self._enter_catalog()
         self._check_topics()
+        context.view_topics.look(self._catalog())
         wanted = topics_read(self._catalog(), context.topics)
         last = self._last_offsets()
         several = self._count_partitions(wanted, last)
@@ -276,6 +279,7 @@ class QueryController:
             names = topics_read(self._catalog(), context.topics)
             if context.opening.register(context.sidecar, context.sidecar.announced, names, reached):
                 _LOG.info("epoch %d has caught up; the edges register", context.sidecar.epoch)
+        context.view_topics.begin(self._catalog())
 
     def _settled(self, run: QueryRun) -> bool:
         """Whether a run that was to be strict again, or to read topics anew, has got there."""

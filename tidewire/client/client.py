@@ -26,7 +26,7 @@ from connectors.kafka.light import LightKafka, LightReader
 from connectors.kafka.partitioner import home_partition
 from connectors.kafka.properties import KafkaProperties
 from connectors.kafka.record import KafkaRecord
-from connectors.topics import Topics
+from connectors.topics import COMPACTED, VIEW_PARTITIONS, Topics
 from operators.control import Progress as EngineProgress
 from operators.control import control_at
 from state.errors import TidewireError, UserError
@@ -75,6 +75,9 @@ class Client:
             for relation in after.relations.values():
                 if before.relations.get(relation.name) != relation:
                     self._kafka.create_topic(relation.topic, partitions or partitions_of(relation))
+            for view in after.views.values():
+                if view.topic and before.views.get(view.name) != view:
+                    self._kafka.create_topic(view.topic, partitions or VIEW_PARTITIONS, COMPACTED)
         same = replace(after, version=before.version) == before
         version = before.version if same else self._catalog.append(ddl)
         if timeout > 0:
