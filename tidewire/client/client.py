@@ -63,10 +63,10 @@ class Client:
     ) -> int:
         """Declare or drop tables and joins; return the catalog's version once the engine has announced it.
 
-        The text is checked against the catalog in force before it is written. Missing topics of its tables are
-        created unless `create_topics` is False, with `partitions` partitions: 4 by default, and one where Debezium
-        writes (`client/table_topic.py`). With a `timeout` of 0 nobody is waited for. A text that changes nothing is
-        not written.
+        The text is checked against the catalog in force before it is written. Missing topics of its tables and views
+        are created unless `create_topics` is False, with `partitions` partitions: 4 by default, and one where Debezium
+        writes (`client/table_topic.py`); those of views are compacted. With a `timeout` of 0 nobody is waited for. A
+        text that changes nothing is not written.
 
         Raises CatalogError (nothing was written) and NotAnswered (written, but no engine has announced it).
         """
