@@ -10,6 +10,9 @@ import msgspec
 from state.arrow_strings import ArrowStrings
 from state.change_batch import I32, I64
 
+HEADER = "tidewire"
+"""What the header of a record is called that has one."""
+
 
 @dataclass(slots=True)
 class RawRecords:
@@ -43,6 +46,7 @@ class RawRecords:
 class OutRecord(msgspec.Struct, frozen=True, gc=False):
     """A record to write; `partition` None means the partition of the key (murmur2, as all Kafka clients do).
 
+    `header` is the value of its one header, `HEADER`; None where it has none.
     A struct that the garbage collector does not track: millions are alive for a moment, at 0.1 us each.
     """
 
@@ -50,3 +54,4 @@ class OutRecord(msgspec.Struct, frozen=True, gc=False):
     partition: int | None
     key: bytes | None
     value: bytes | None
+    header: bytes | None = None

@@ -8,8 +8,10 @@ from catalog.schema.internal_topics import DEFAULT_PREFIX
 
 VIRTUAL_EDGES = 16
 _DAY_MS = 86_400_000
-_COMPACT = {"cleanup.policy": "compact"}
-_COMPACT_SOON = _COMPACT | {"segment.ms": str(_DAY_MS // 24), "min.cleanable.dirty.ratio": "0.1"}
+VIEW_PARTITIONS = 4
+"""Of the topic of a view, where it is created here."""
+COMPACTED = {"cleanup.policy": "compact"}
+_COMPACT_SOON = COMPACTED | {"segment.ms": str(_DAY_MS // 24), "min.cleanable.dirty.ratio": "0.1"}
 """For topics that are read whole: a key's older records are gone within hours."""
 _DAYS = {"cleanup.policy": "delete", "retention.ms": str(7 * _DAY_MS)}
 _FOR_EVER = {"cleanup.policy": "delete", "retention.ms": "-1", "retention.bytes": "-1"}
@@ -89,15 +91,15 @@ class Topics:
         """Return what to create, in no order that matters."""
         thirty_days = {"delete.retention.ms": str(30 * _DAY_MS)}
         return [
-            TopicSpec(self.subscriptions, True, _COMPACT | thirty_days),
+            TopicSpec(self.subscriptions, True, COMPACTED | thirty_days),
             TopicSpec(self.catalog, False, _FOR_EVER),
-            TopicSpec(self.acks, True, _COMPACT | thirty_days),
+            TopicSpec(self.acks, True, COMPACTED | thirty_days),
             TopicSpec(self.registrations, True, _DAYS),
             TopicSpec(self.notifications, True, _DAYS),
             TopicSpec(self.deliveries, True, _DAYS),
             TopicSpec(self.edge_state, True, _FOR_EVER),
             TopicSpec(self.batches, False, _DAYS),
             TopicSpec(self.engines, False, _COMPACT_SOON),
-            TopicSpec(self.silences, False, _COMPACT),
+            TopicSpec(self.silences, False, COMPACTED),
             TopicSpec(self.dead_letters, False, _DAYS),
         ]

@@ -6,6 +6,7 @@ progress  engine -> every virtual edge    the batch is committed; all its messag
 progress  engine -> topic `batches`       the same with offset vectors, written last
 withdraw  edge -> shard                   this virtual edge has no use for these channels any more
 silence   engine -> shard of a stream     a partition has no more rows before a time
+write     engine -> shard                 write the rows of this view to its topic, from now on
 """
 
 from __future__ import annotations
@@ -79,10 +80,23 @@ class Silence(msgspec.Struct, frozen=True, tag="silence", tag_field="kind"):
     hole: bool = False
 
 
-Control = EpochBegins | RegisterAll | Progress | Withdraw | Silence
+class Write(msgspec.Struct, frozen=True, tag="write", tag_field="kind", omit_defaults=True):
+    """The shard of a view writes what changes to the view's topic from now on (`shard/written_rows.py`).
+
+    With `rows` it writes all that there are first. `keys` has keys of records that stand in the topic, as text: those
+    that are no row's are deleted. `catalog` is the version that has the view.
+    """
+
+    epoch: Number
+    catalog: Number
+    rows: bool = False
+    keys: list[str] = []
+
+
+Control = EpochBegins | RegisterAll | Progress | Withdraw | Write | Silence
 
 _DECODER = msgspec.json.Decoder(Control)
-_KINDS = ("epoch", "register", "progress", "withdraw", "silence")
+_KINDS = ("epoch", "register", "progress", "withdraw", "write", "silence")
 
 
 class ControlError(RecordError):

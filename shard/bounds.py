@@ -71,7 +71,7 @@ def held_by_cell(cell: CellState, bounds: Bounds) -> dict[str, tuple[int, int]]:
 
 
 class CellRoom:
-    """How much room a cell has left for joins; counts what was taken.
+    """How much room a cell has left for joins, beside what its views want of the copies; counts what was taken.
 
     Cost: O(joins of the cell) to make, which happens when a record asks for a new join; 3 us for each of those.
     """
@@ -79,21 +79,21 @@ class CellRoom:
     def __init__(self, cell: CellState, bounds: Bounds) -> None:
         self._cell = cell
         self._bounds = bounds
-        joins = cell.interests.joins()
-        self._joins = len(joins)
-        self._orderings = {found for join in joins for found in sought(join)}
+        self._joins = len(cell.interests.joins())
+        kept = {name: copy.table.besides | cell.orderings(copy.shard) for name, copy in cell.copies.items()}
+        self._orderings = {(table, each) for table, orderings in kept.items() for each in orderings}
         self._size = cell.size
 
     def take(self, join: Join) -> None:
         """Count what a new join needs, whatever the bounds are."""
-        orderings = {*sought(join)} - self._orderings
+        orderings = self._needed(join) - self._orderings
         self._joins += 1
         self._orderings |= orderings
         self._size += self._bytes(orderings)
 
     def why_not(self, join: Join) -> Refused | None:
         """Return why there is no room for a new join, None where there is."""
-        orderings = {*sought(join)} - self._orderings
+        orderings = self._needed(join) - self._orderings
         counts = (
             (self._joins, 1, self._bounds.channels, "joins", "shard_channels"),
             (len(self._orderings), len(orderings), self._bounds.orderings, "orderings", "shard_orderings"),
@@ -101,7 +101,14 @@ class CellRoom:
         )
         return _beyond(f"cell `{self._cell.cell.name}`", counts)
 
-    def _bytes(self, orderings: set[tuple[str, tuple[str, ...]]]) -> int:
+    def _needed(self, join: Join) -> set[tuple[str, _Kept]]:
+        relations = {name: copy.relation for name, copy in self._cell.copies.items()}
+        return {
+            (name, (tuple([relations[name].index(column) for column in columns]), None))
+            for name, columns in sought(join)
+        }
+
+    def _bytes(self, orderings: set[tuple[str, _Kept]]) -> int:
         return _BYTES_A_ROW * sum(self._cell.copies[table].table.rows for table, _ in orderings)
 
 

@@ -8,7 +8,7 @@ A member that the batch has nothing for says nothing, as a group would that the 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
@@ -34,6 +34,7 @@ from shard.resolve import Resolved
 from shard.route import Route, route, viewers_of
 from shard.snapshot import Snapshot
 from shard.state import UNKNOWN_NAMES_KEPT, ShardState
+from shard.written_rows import WrittenRows
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,16 +74,22 @@ _NOTHING = Told()
 
 
 class MemberBatch:
-    """What a batch does to `member`, whose state is brought up to date: `register` first, in the end `records`."""
+    """What a batch does to `member`, whose state is brought up to date: `register` first, in the end `records`.
 
-    def __init__(self, spec: GroupSpec, batch: int, member: ShardState) -> None:
+    inner: of a view, the members that have its inner stages, whose bytes are its own.
+    """
+
+    def __init__(self, spec: GroupSpec, batch: int, member: ShardState, inner: Sequence[ShardState] = ()) -> None:
         self.member = member
+        self._inner = inner
         self._spec = spec
         self._batch = batch
         self._snapshots: dict[int, Snapshot] = {}
         self._rows: tuple[Decoded, Resolved] | None = None
         self._told = _NOTHING
         self._horizons: Horizons | None = None
+        view = spec.catalog.views.get(member.relation.name)
+        self._written = WrittenRows(view.topic, spec.epoch, batch, member) if view is not None and view.topic else None
 
     @property
     def viewers(self) -> list[int]:
@@ -101,6 +108,11 @@ class MemberBatch:
             self.member, spec.epoch, registrations, spec.partitions, spec.bounds, spec.digest_key
         )
 
+    def write_rows(self) -> None:
+        """Write to a view's topic what was asked for by registrations, or because its rows are made anew."""
+        if self._written is not None:
+            self._written.take_rows()
+
     def take(self, ordered: Ordered) -> Moved | None:
         """Decode and resolve the rows of a table's topic; return what they change, which `tell` takes over."""
         member = self.member
@@ -116,6 +128,8 @@ class MemberBatch:
     def tell(self, moved: Moved) -> None:
         """Make messages of changes whose causes have no gaps, and let the table take them over."""
         member, partitions = self.member, self._spec.partitions
+        if self._written is not None and member.writing:
+            self._written.take_changes(moved)
         outgoing, images, best = outgoing_of(member, moved)
         self._told = Told(
             outgoing,
@@ -127,7 +141,7 @@ class MemberBatch:
         )
 
     def records(self) -> Iterator[OutRecord]:
-        """Yield what each virtual edge gets, the dead letters, and the counters, which are brought up to date."""
+        """Yield what each virtual edge gets, the dead letters, what goes to a view's topic, and the newest counters."""
         spec, member = self._spec, self.member
         viewers = self.viewers if self._horizons is not None and self._horizons.crossed else ()
         yield from encode(spec, self._batch, member, self._snapshots, self._told, self._horizons, viewers)
@@ -136,6 +150,7 @@ class MemberBatch:
                 yield letter.record(spec.topics)
             count_rows(member, *self._rows)
         count_messages(member, self._told)
+        yield from self._written.records if self._written is not None else ()
         yield self._report()
 
     def _report(self) -> OutRecord:
@@ -151,7 +166,7 @@ class MemberBatch:
             shard=member.shard,
             batch=self._batch,
             rows=member.table.rows,
-            bytes=member.bytes,
+            bytes=member.bytes + sum(stage.bytes for stage in self._inner),
             held=held(member, spec.bounds),
             needed=member.needed_columns,
             answer_rows=spec.bounds.whole.rows,

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from catalog.query.filter_shape import FilterShape
 from catalog.query.shape import Region
 from connectors.record import RawRecords
-from operators.control import Control, Silence, Withdraw, decode_control
+from operators.control import Control, Silence, Withdraw, Write, decode_control
 from operators.counters import Counters
 from operators.packed import Packed, PackedRegistrations, PackedSummary, is_packed, unpack_sound
 from operators.record_error import RecordError
@@ -60,6 +60,11 @@ class Receiver(ABC):
                     self._replace(record)
                 else:
                     self._register(record)
+            elif isinstance(record, Write):
+                if record.epoch != self.epoch or record.catalog < self.born:
+                    self.counters.ignored_registrations += 1
+                else:
+                    self._write(record)
             elif isinstance(record, Withdraw):
                 if record.epoch != self.epoch:
                     self.counters.ignored_registrations += 1
@@ -87,6 +92,10 @@ class Receiver(ABC):
 
     def _hear(self, _record: Silence) -> None:
         """Take a silence of a stream; nothing else has any."""
+        self.counters.ignored_registrations += 1
+
+    def _write(self, record: Write) -> None:
+        """Begin to write rows to a view's topic, or write them again: nothing, where there is no view."""
         self.counters.ignored_registrations += 1
 
     def _register(self, record: PackedRegistrations) -> None:

@@ -24,7 +24,7 @@ from catalog.query.channel import BestChannel, Channel, ImageChannel
 from catalog.query.filter_shape import FilterShape
 from catalog.query.shape import Region
 from connectors.record import RawRecords
-from operators.control import Silence, Withdraw
+from operators.control import Silence, Withdraw, Write
 from operators.first_rows import columns_of
 from operators.packed import PackedRegistrations, PackedSummary
 from operators.region_fit import RegionFit
@@ -115,6 +115,12 @@ class _Listeners(Receiver):
             super()._hear(record)
         else:
             self._state.heard.append(record)
+
+    def _write(self, record: Write) -> None:
+        if self._state.relation.topic:
+            super()._write(record)
+        else:
+            self._state.rewrite(record.rows, record.keys)
 
     def _need(self, ve: int, regions: Iterable[Region]) -> None:
         """Let a virtual edge hear of the columns of rows that `regions` need."""

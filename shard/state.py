@@ -38,10 +38,11 @@ from state.errors import StateError
 from state.stored_columns import Sections
 
 UNKNOWN_NAMES_KEPT = 20
-_HEAD = ("declared", "memory", "plan", "horizon", "begin")
+_WRITING = "writing"
+_HEAD = ("declared", "memory", "plan", "horizon", "begin", _WRITING)
 _TABLE = "listening"
 _WHOLE = "whole"
-"""Sections: what every table has; and what stands in a delta that has it whole."""
+"""Sections: of a view that is written out; what every table has; what stands in a delta that has it whole."""
 
 
 class _Memory(msgspec.Struct):
@@ -67,6 +68,8 @@ class ShardState:
     `horizon` is a stream's, None where nothing was read of it yet; `heard` are the silences of a batch. `first_window`
     is when the first window begins that a Fold takes, None where it takes all.
     `filled` says of a stage of a view whether it has its rows, and `plan` how these are made; a table has them always.
+    `writing` says of a view whether its rows are written to a topic. Not kept is `to_write`: whether all rows are to be
+    written in this batch, and keys that stand in the topic (`shard/written_rows.py`).
     Cost: `open` and `base` are O(bytes of the state); 2 MB is the design point; `delta` is O(changes).
     """
 
@@ -89,6 +92,8 @@ class ShardState:
         self.horizon: Horizon | None = None
         self.heard: list[Silence] = []
         self.first_window: int | None = None
+        self.writing = False
+        self.to_write: tuple[bool, list[str]] = (False, [])
         self._fresh = False
         self._sized = True
 
@@ -117,6 +122,7 @@ class ShardState:
         if not declared.takes_over(bytes(base["declared"])):
             return None
         state._remember(base)
+        state.writing = _WRITING in base
         if _TABLE in base:
             state._read(base)
         for delta in deltas:
@@ -163,6 +169,11 @@ class ShardState:
         self._fresh, self._sized = False, True
         self.bytes = 0
 
+    def rewrite(self, rows: bool, keys: Iterable[str]) -> None:
+        """Write all rows of a view in this batch, if `rows`, and deletions of `keys` that no row has."""
+        self.writing = True
+        self.to_write = (self.to_write[0] or rows, [*self.to_write[1], *keys])
+
     def delta(self) -> Sections:
         """Return what the batch has done, as named sections."""
         if not self.filled:
@@ -183,6 +194,7 @@ class ShardState:
                 "since; start a new epoch on a fresh checkpoint"
             )
         self._remember(delta)
+        self.writing = _WRITING in delta
         if _TABLE not in delta:
             self.empty()
         elif _WHOLE in delta:
@@ -218,7 +230,7 @@ class ShardState:
             head["horizon"] = msgspec.msgpack.encode(self.horizon)
         if self.first_window is not None:
             head["begin"] = msgspec.msgpack.encode(self.first_window)
-        return head
+        return {**head, _WRITING: b""} if self.writing else head
 
     def _graves_of(self, stored: Iterable[tuple[bytes, Image]]) -> Graves:
         """Return the deleted rows; a copy of a table that is kept in buckets has those of all, and room for them."""

@@ -43,9 +43,12 @@ class ViewBatch:
         if self._views.stages:
             self._views.prepare(ordered.named)
             self._group.weigh()
-            served = self._views.served()
-            self._members = {member.shard: MemberBatch(self._spec, self._batch, member) for member in served}
+            self._members = {stage.member: self._begun(stage) for stage in self._views.served()}
             self._told = {shard for shard in self._members if shard.encode() in ordered.named}
+
+    def _begun(self, stage: PlacedStage) -> MemberBatch:
+        inner = self._views.inner(stage)
+        return MemberBatch(self._spec, self._batch, self._group[stage.member], inner)
 
     def register(self, ordered: Ordered) -> None:
         """Take the registrations of views, and leave nothing that nobody needs."""
@@ -54,6 +57,8 @@ class ViewBatch:
         if self._views.stages:
             self._views.settle()
             self._told |= self._members.keys() & self._views.changed
+        for member in self._members.values():
+            member.write_rows()
 
     def advance(self, moved: dict[str, Moved]) -> None:
         """Let the changes of tables that have `moved` become those of views, told and taken over."""

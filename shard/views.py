@@ -4,10 +4,10 @@
     settle    behind them: what nobody needs any more loses its rows
     advance   changes of tables become changes of stages, one stage after the other, cause by cause
 
-A stage is needed while somebody listens to it, or while one that is needed reads it. It has no rows otherwise, and
-costs nothing; they are made of what it reads when they are needed, be it that the view was created on a table that has
-rows, that its first subscription comes, or that it is computed in another way than the version of before did. But a
-Fold, over a stream, is always needed: its rows could not be made (`folds.py`).
+A stage is needed while somebody listens to it, while it is written to a topic, or while one that is needed reads it. It
+has no rows otherwise, and costs nothing; they are made of what it reads when they are needed, be it that the view was
+created on a table that has rows, that its first subscription comes, or that it is computed in another way than the
+version of before did. But a Fold, over a stream, is always needed: its rows could not be made (`folds.py`).
 Cost: for each stage what its operator says; the rows of a stage that becomes needed O(n log n).
 """
 
@@ -19,6 +19,7 @@ from hashlib import blake2b
 import numpy as np
 
 from catalog.schema.placed_stage import PlacedStage
+from catalog.schema.view import STAGE_PREFIX
 from operators.channel_binding import KeptOrder
 from operators.views.operators import operator_of
 from operators.views.view_operator import Input, ViewOperator
@@ -26,6 +27,7 @@ from shard.folds import Folds
 from shard.group import Group
 from shard.moved import Moved
 from shard.state import ShardState
+from shard.written_rows import row_keys
 
 _PLAN_BYTES = 16
 _MADE = 1
@@ -77,11 +79,22 @@ class Views:
         """Let go of what registrations have left without need."""
         self._need(())
 
-    def served(self) -> Iterator[ShardState]:
-        """Yield the members that can be asked and have their rows, or have just lost them."""
+    def served(self) -> Iterator[PlacedStage]:
+        """Yield the stages that can be asked and have their rows, or have just lost them."""
         for stage in self.stages:
             if stage.served and (stage.member in self._needed or stage.member in self.changed):
-                yield self._group[stage.member]
+                yield stage
+
+    def inner(self, stage: PlacedStage) -> list[ShardState]:
+        """Return the members that have the inner stages of the view of which `stage` is the last."""
+        found, pending = list[ShardState](), list(stage.inputs)
+        inner = {each.member: each for each in self.stages if each.relation.name.startswith(STAGE_PREFIX)}
+        while pending:
+            one = inner.pop(pending.pop(), None)
+            if one is not None:
+                found.append(self._group[one.member])
+                pending += one.inputs
+        return found
 
     def needs(self, stage: PlacedStage) -> bool:
         """Whether a stage has its rows now."""
@@ -137,7 +150,7 @@ class Views:
         needed = {
             stage.member
             for stage in self.stages
-            if stage.served and (self._group[stage.member].listeners or stage.member.encode() in asked)
+            if stage.served and (_is_wanted(self._group[stage.member]) or stage.member.encode() in asked)
         }
         needed |= self.folds.stages.folds
         for stage in reversed(self.stages):
@@ -147,6 +160,8 @@ class Views:
         for stage in self.stages:
             member = self._group[stage.member]
             if member.filled and (stage.member not in needed or member.plan != self._plans[stage.member]):
+                if member.writing:
+                    member.rewrite(True, [key.decode() for key in row_keys(member.table.still())])
                 member.empty()
                 self.changed ^= {stage.member}
         self.arrange()
@@ -161,6 +176,11 @@ class Views:
 
     def _still(self, name: str) -> Input:
         return Input(self._group[name].table.still(), _NO_CAUSE)
+
+
+def _is_wanted(member: ShardState) -> bool:
+    """Whether somebody listens to a view, or reads its topic."""
+    return bool(member.listeners) or member.writing
 
 
 def _plans(stages: Sequence[PlacedStage]) -> dict[str, bytes]:

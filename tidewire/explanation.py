@@ -94,8 +94,9 @@ def lines_of(place: Place) -> list[tuple[str, Any]]:
         equal = " and ".join(" = ".join(each) for each in place.join.equal)
         rows[2:2] = [("joined where", equal), *((f"of `{one.table}`", _asked(one)) for one in place.join.tables)]
     if place.view is not None:
-        rows[1:1] = [("view", place.view.sql), ("computed in", ", ".join(place.view.groups))]
-        rows[3:3] = [
+        topic = [("written to", place.view.topic)] if place.view.topic else []
+        rows[1:1] = [("view", place.view.sql), *topic, ("computed in", ", ".join(place.view.groups))]
+        rows[3 + len(topic) : 3 + len(topic)] = [
             (f"`{one.name}`", f"{one.made}{' (computed again here)' * one.again}") for one in place.view.stages
         ]
     if place.limit is not None:

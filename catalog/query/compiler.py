@@ -31,7 +31,9 @@ from catalog.query.unsupported import SUPPORTED
 from catalog.schema.catalog import Catalog
 from catalog.schema.cell import cell_name
 from catalog.schema.join import is_join
+from catalog.schema.relation import Relation
 from catalog.sql.errors import CellMissing, SqlError, SubscriptionError
+from catalog.sql.names import quoted
 from catalog.sql.notify import (
     EVERY_CHANGE,
     FINAL,
@@ -274,9 +276,12 @@ def _fixed(question: Question) -> tuple[tuple[int, str], ...]:
     return tuple([(i, o.text) for i, o in enumerate(question.constants) if o.kind in kinds])
 
 
-def check_policy(shape: AnyShape, columns: Sequence[ColumnType | None], notify: Notify) -> None:
+def check_policy(
+    shape: AnyShape, columns: Sequence[ColumnType | None], notify: Notify, relation: Relation | None
+) -> None:
     """Raise SubscriptionError, `unsupported`, where a policy is asked of an answer that it does not fit.
 
+    `relation` is the one that is asked.
     MIN CHANGE and FINAL are for one number. TRANSITIONS and ENTER are for rows of a filter that are known by their key:
     a row that leaves is shown as it left, which is not always as it was told. Rows of a join have none that could be
     shown.
@@ -288,14 +293,26 @@ def check_policy(shape: AnyShape, columns: Sequence[ColumnType | None], notify: 
         hint = f"It takes one MIN, MAX, COUNT, SUM or AVG of numbers; for all others there is NOTIFY {other}."
         raise SubscriptionError("unsupported", f"NOTIFY {word} of an answer that is not one number", hint=hint)
     if notify.kind in ("transitions", "enter") and not (rows and isinstance(shape, FilterShape) and shape.keys):
-        hint = "Add all columns of the primary key to the SELECT list, so that a row that leaves can be told by them."
-        what = f"NOTIFY {notify.text} of rows without their primary key"
+        what, hint = f"NOTIFY {notify.text} of rows without their primary key", _show_key(relation)
         if not rows:
             what = f"NOTIFY {notify.text} of an answer that is not rows of a filter"
             hint = "It takes SELECT of columns, without ORDER BY; for all others there is NOTIFY LATEST."
         elif is_join(shape.relation):
             what, hint = f"NOTIFY {notify.text} of rows of a join", "A join takes NOTIFY EVERY CHANGE or LATEST."
         raise SubscriptionError("unsupported", what, hint=hint)
+
+
+def _show_key(relation: Relation | None) -> str:
+    """Return what to do where the SELECT list does not show the key of rows of a table or view."""
+    if relation is None or relation.topic:
+        return "Add all columns of the primary key to the SELECT list, so that a row that leaves can be told by them."
+    if relation.key:
+        names = ", ".join(quoted(name) for name in relation.key)
+        return f"Rows of view `{relation.name}` are known by {names}: show all of that, to tell by it what leaves."
+    return (
+        f"View `{relation.name}` does not show the key of its rows, by which what leaves would be told: "
+        "a view that shows it takes this, and any takes NOTIFY EVERY CHANGE or LATEST."
+    )
 
 
 def check_snapshot(shape: AnyShape) -> None:
@@ -320,7 +337,7 @@ def _compiled(
     closing = None if view is None else view.relation.closing
     end = None if closing is None else final_at(closing, region)
     if notify is not EVERY_CHANGE:
-        check_policy(region.shape, plan.columns, notify)
+        check_policy(region.shape, plan.columns, notify, catalog.relation(region.shape.relation))
     if notify.kind == FINAL:
         check_final(closing, region, end, options.snapshot is None)
     if options.snapshot is not None:

@@ -72,7 +72,8 @@ def column_of(relation: Relation, name: Name, text: StatementText) -> Column:
         return relation.column(name.text)
     except KeyError:
         hint = suggestion(name.text, [c.name for c in relation.columns], "column")
-        what = f"table `{relation.name}` has no column `{name.text}`"
+        kind = "table" if relation.topic else "join" if relation.home else "view"
+        what = f"{kind} `{relation.name}` has no column `{name.text}`"
         raise text.refusal("unknown_column", what, name.span, hint) from None
 
 

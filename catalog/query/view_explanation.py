@@ -22,11 +22,15 @@ class ExplainedStage(msgspec.Struct, frozen=True):
 
 
 class ViewExplanation(msgspec.Struct, frozen=True):
-    """The query of a view, the groups in which it is computed (a cell, or shards of its one table), and all steps."""
+    """The query of a view, the groups in which it is computed (a cell, or shards of its one table), and all steps.
+
+    topic: where its rows are written, None where nowhere.
+    """
 
     sql: str
     groups: list[str]
     stages: list[ExplainedStage]
+    topic: str | None = None
 
 
 def explain_view(catalog: Catalog, view: View) -> ViewExplanation:
@@ -37,7 +41,7 @@ def explain_view(catalog: Catalog, view: View) -> ViewExplanation:
         for each in catalog.views_below(view)
         for stage in each.stages
     ]
-    return ViewExplanation(view.sql, groups, stages)
+    return ViewExplanation(view.sql, groups, stages, view.topic or None)
 
 
 def made_of(operator: Operator) -> str:

@@ -37,6 +37,7 @@ from catalog.schema.stream import HOUR, Stream
 from catalog.schema.stream_statement import STREAM
 from catalog.schema.view import View, create_view
 from catalog.schema.view_ddl import Views, is_view
+from catalog.schema.view_topic import written_to
 from catalog.sql.errors import CatalogError, suggestion
 from catalog.sql.names import quoted
 from catalog.sql.own_stack import on_own_stack
@@ -110,7 +111,7 @@ class _Folding:
             for name in _drop(self._relations, self._views, statement, self._source):
                 self._cells.forget(name)
         elif isinstance(statement, exp.Create) and is_view(statement):
-            view = self._views.create(statement, self._readable(), self._source, self._version)
+            view = self._views.create(statement, self._readable(), self._source, self._version, self._prefix)
             if view is not None and view.cell:
                 self._serve(_cell_of(view, self._source.span(statement.this)))
         elif isinstance(statement, exp.Drop) and is_view(statement):
@@ -141,7 +142,8 @@ class _Folding:
             _refuse_kept_name(declaration, self._relations, self._source)
         _refuse_name_of_view(declaration, self._views.made, self._source)
         before = self._relations.get(name)
-        entered = _create(self._relations, declaration, bool(statement.args.get("exists")), self._source)
+        spare = bool(statement.args.get("exists"))
+        entered = _create(self._relations, declaration, spare, self._views.made, self._source)
         if entered and self._new:
             _check_readable(declaration, self._source)
         if before is not None and before != self._relations[name]:
@@ -218,7 +220,13 @@ def _cell_of(view: View, place: Span | None) -> CellStatement:
     return CellStatement("CREATE", tuple([(table, span) for table in view.tables]), "", span)
 
 
-def _create(relations: dict[str, Relation], declaration: Declaration, spare: bool, source: StatementText) -> bool:
+def _create(
+    relations: dict[str, Relation],
+    declaration: Declaration,
+    spare: bool,
+    views: Mapping[str, View],
+    source: StatementText,
+) -> bool:
     """Enter a declaration; with `spare`, only where there is nothing of its name. Return whether it was entered."""
     new = declaration.relation
     old = relations.get(new.name)
@@ -233,6 +241,11 @@ def _create(relations: dict[str, Relation], declaration: Declaration, spare: boo
             drop = f"DROP {other.noun.upper()} {quoted(other.name)}"
             hint = f"One topic feeds one {other.noun}: give `{new.name}` another 'topic', or {drop}."
             raise source.refusal("conflict", what, declaration.topic_span, hint)
+    view = written_to(new.topic, views)
+    if view is not None:
+        what = f"view `{view}` is written to topic `{new.topic}`, and a table of it would read what this catalog makes"
+        hint = f"Ask the view {quoted(view)} itself, or declare a view of it."
+        raise source.refusal("conflict", what, declaration.topic_span, hint)
     relations[new.name] = new if old is None else evolve(old, declaration, source)
     return True
 

@@ -66,7 +66,7 @@ class GivenOptions:
         """Return the topic, and where it is named; `default` if it is not. Raises CatalogError, `malformed`."""
         topic = self.get("topic")
         name = default if topic is None else topic.value
-        if not _TOPIC.fullmatch(name) or name in (".", ".."):
+        if not is_topic_name(name):
             what = f"{name[:60]!r} is no name of a Kafka topic (1 to 249 of A-Z a-z 0-9 . _ -)"
             hint = "Name one: WITH ('topic'='...')."
             raise self.source.refusal("malformed", what, self.place if topic is None else topic.value_span, hint)
@@ -108,6 +108,11 @@ class GivenOptions:
         """Return what an unknown option may have meant."""
         meant = near(name, tuple(known))
         return (f"Did you mean `{meant[0]}`? " if meant else "") + f"Known options: {', '.join(known)}."
+
+
+def is_topic_name(name: str) -> bool:
+    """Whether Kafka takes it as the name of a topic."""
+    return bool(_TOPIC.fullmatch(name)) and name not in (".", "..")
 
 
 def _option(item: exp.Expr, statement: exp.Create, source: StatementText, known: Sequence[str]) -> Option:

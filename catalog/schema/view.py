@@ -246,6 +246,7 @@ class View:
 
     sql: its query, canonical, as CREATE VIEW has it and DuckDB takes it.  reads: the tables and views that it names.
     tables: those that it reads through all views, sorted.  born: the catalog version that created it.
+    topic: where its rows are written (`view_topic.py`); '' where nowhere.
     """
 
     name: str
@@ -254,6 +255,7 @@ class View:
     tables: tuple[str, ...]
     stages: tuple[Stage, ...]
     born: int
+    topic: str = ""
 
     @property
     def relation(self) -> Relation:
@@ -268,7 +270,8 @@ class View:
 
 def create_view(view: View) -> str:
     """Return the statement that declares a view."""
-    return f"CREATE VIEW {quoted(view.name)} AS {view.sql}"
+    option = f" WITH ('topic'='{view.topic}')" if view.topic else ""
+    return f"CREATE VIEW {quoted(view.name)}{option} AS {view.sql}"
 
 
 def stage_name(view: str, number: int) -> str:

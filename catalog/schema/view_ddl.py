@@ -2,6 +2,7 @@
 
     CREATE VIEW v AS query                 v is a view; nothing where it is the same view already; else refused
     CREATE VIEW IF NOT EXISTS v AS query   nothing where there is any view v
+    CREATE VIEW v WITH ('topic'='...')     its rows are written there, too (view_topic.py); a topic cannot change either
     DROP VIEW v, w                         refused while a view that stays reads one of them, as DROP TABLE is
 
 Two views are the same if their canonical texts are. `*` stands for the columns that there are: a view keeps these
@@ -12,7 +13,7 @@ is computed in their cell: CREATE VIEW makes it, and it cannot be dropped while 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
@@ -22,6 +23,7 @@ from catalog.schema.cell_ddl import CellStatement, is_kept_name
 from catalog.schema.declaration import read_table_name
 from catalog.schema.relation import Relation
 from catalog.schema.view import View
+from catalog.schema.view_topic import check_view_topic, read_view_topic
 from catalog.sql.errors import CatalogError, SqlError, suggestion
 from catalog.sql.names import quoted
 from catalog.sql.statement_text import StatementText, tokens_of
@@ -46,9 +48,11 @@ class Views:
         return cls(dict(catalog.views))
 
     def create(
-        self, statement: exp.Create, tables: Mapping[str, Relation], source: StatementText, version: int
+        self, statement: exp.Create, tables: Mapping[str, Relation], source: StatementText, version: int, prefix: str
     ) -> View | None:
         """Enter the view of a CREATE VIEW and return it; None where it changes nothing. `tables`: what can be read.
+
+        prefix: that of tidewire's own topics.
 
         Raises CatalogError: what the planner of queries refuses, and `conflict`, `malformed`.
         """
@@ -60,9 +64,14 @@ class Views:
         self._check_name(name, statement, tables, refuse)
         others = {each: view for each, view in self.made.items() if each != name}
         view = ViewPlanner(refuse, name, version, tables, others).plan(statement.expression)
+        view = replace(view, topic=read_view_topic(statement, refuse))
+        if view.topic:
+            check_view_topic(view, tables, others, prefix, statement, refuse)
         old = self.made.get(name)
         if old is not None and old.sql != view.sql:
             raise _differs(old, view, statement, refuse)
+        if old is not None and old.topic != view.topic:
+            raise _written_otherwise(old, view, statement, refuse)
         if old is not None:
             return None
         self.made[name] = view
@@ -139,17 +148,11 @@ class Views:
 def _check_form(statement: exp.Create, refuse: Refusals) -> None:
     if statement.args.get("replace"):
         raise refuse.unsupported("CREATE OR REPLACE VIEW", ("OR", "REPLACE"), _FORM)
-    properties = statement.args.get("properties")
-    if properties is not None:
-        materialized = any(isinstance(each, exp.MaterializedProperty) for each in properties.expressions)
-        words = ("MATERIALIZED",) if materialized else ("WITH", "TEMPORARY", "TEMP")
-        what = "CREATE MATERIALIZED VIEW" if materialized else "an option of a view"
-        hint = "Write CREATE VIEW: every view is kept as its rows change." if materialized else "Leave it out."
-        raise refuse.unsupported(what, words, hint)
+    read_view_topic(statement, refuse)
     if isinstance(statement.this, exp.Schema):
         hint = "Name the columns in the SELECT list: SELECT a AS x."
         raise refuse.unsupported("a list of names after the view's name", statement.this.expressions[0], hint)
-    refuse.extras(statement, ("this", "kind", "exists", "expression"))
+    refuse.extras(statement, ("this", "kind", "exists", "expression", "properties"))
     if statement.expression is None or not isinstance(statement.this, exp.Table):
         raise refuse.refusal("syntax", "the view has no query", statement.this, _FORM)
 
@@ -164,6 +167,14 @@ def _differs(old: View, new: View, statement: exp.Create, refuse: Refusals) -> S
         for sql, tokens in ((old.sql, was), (new.sql, becomes))
     )
     what = f"view `{old.name}` exists and has another query: `{has}` where this one has `{gets}`"
+    hint = f"A view cannot change. To declare it anew, write DROP VIEW {quoted(old.name)} before the CREATE VIEW."
+    return refuse.refusal("conflict", what, statement.this, hint)
+
+
+def _written_otherwise(old: View, new: View, statement: exp.Create, refuse: Refusals) -> SqlError:
+    """Return the refusal of a view that exists and is written elsewhere, or nowhere."""
+    was, becomes = (f"written to topic `{each.topic}`" if each.topic else "not written out" for each in (old, new))
+    what = f"view `{old.name}` exists and is {was}, where this one is {becomes}"
     hint = f"A view cannot change. To declare it anew, write DROP VIEW {quoted(old.name)} before the CREATE VIEW."
     return refuse.refusal("conflict", what, statement.this, hint)
 

@@ -22,14 +22,17 @@ Carried = dict[str, str]
 """By column of the buckets: what a stage calls the column that has its values."""
 
 
-class _Lost(Exception):
-    """A stage does not keep a column of the buckets. `column`; `how` it is lost; `place`: words of the text."""
+_WHOLE = "For rows that are made across buckets, declare the table without 'buckets'."
 
-    def __init__(self, column: str, how: str, place: tuple[str, ...]) -> None:
-        self.column = column
+
+class _Lost(Exception):
+    """A stage does not keep a column of the buckets: `how` it is lost; `place`: words of the text; what `works`."""
+
+    def __init__(self, how: str, place: tuple[str, ...], works: str) -> None:
         self.how = how
         self.place = place
-        super().__init__(column)
+        self.works = works
+        super().__init__(how)
 
 
 def in_buckets(
@@ -59,11 +62,8 @@ def in_buckets(
     except _Lost as lost:
         by_names = " and ".join(f"`{name}`" for name in table.bucket_by)
         what = f"`{table.name}` is kept in {table.buckets} buckets by {by_names}, and {lost.how}"
-        hint = f"Show it as {quoted(lost.column)}"
-        if lost.place:
-            hint = f"Add {quoted(lost.column)} there, so that each row is made of rows of one bucket"
-        hint += "; or declare a table without 'buckets'."
-        raise refuse.refusal("unsupported", what, lost.place or ("SELECT",), hint) from None
+        hint = f"{lost.works}: each row of such a view is made of rows of one bucket. {_WHOLE}"
+        raise refuse.refusal("unsupported", what, lost.place, hint) from None
     return tuple(made)
 
 
@@ -85,17 +85,16 @@ def _kept(stage: Stage, inputs: Sequence[Carried], relations: Sequence[Relation]
         case Map():
             return {name: _shown(operator, columns, name, held) for name, held in inputs[0].items()}
         case GroupBy() | Fold():
-            place = ("GROUP BY",) if operator.by else ("SELECT",)
-            _check_in(operator, inputs[0], "its GROUP BY leaves that out", place)
+            _check_group(operator, inputs[0])
             return {name: columns[operator.by.index(held)] for name, held in inputs[0].items()}
         case TopK():
-            place = ("PARTITION BY",) if operator.by else ("QUALIFY",)
-            _check_in(operator, inputs[0], "its PARTITION BY leaves that out", place)
+            _check_top(operator, inputs[0])
             return {name: columns[relations[0].index(held)] for name, held in inputs[0].items()}
         case Joined():
             for name, held in inputs[0].items():
                 if (held, inputs[1][name]) not in operator.equal:
-                    raise _Lost(name, "its ON does not have that equal", ("ON",))
+                    works = f"Have {quoted(name)} of both sides equal in the ON, too"
+                    raise _Lost("its ON does not have that equal", ("ON",), works)
             return {name: columns[relations[0].index(held)] for name, held in inputs[0].items()}
         case Union():
             return _of_union(inputs, relations, columns)
@@ -106,14 +105,29 @@ def _shown(operator: Map, columns: Sequence[str], name: str, held: str) -> str:
         c for c, item in zip(columns, operator.items, strict=True) if isinstance(item, ColumnOf) and item.name == held
     ]
     if not found:
-        raise _Lost(name, f"`{name}` is not shown as it is", ("SELECT",))
+        works = f"Add {quoted(name)}, as it is, to the SELECT list"
+        raise _Lost(f"`{name}` is not shown as it is", ("SELECT",), works)
     return name if name in found else found[0]
 
 
-def _check_in(operator: GroupBy | Fold | TopK, carried: Carried, how: str, place: tuple[str, ...]) -> None:
-    for name, held in carried.items():
-        if held not in operator.by:
-            raise _Lost(name, how, place)
+def _check_group(operator: GroupBy | Fold, carried: Carried) -> None:
+    missing = [quoted(name) for name, held in carried.items() if held not in operator.by]
+    if missing:
+        names = ", ".join(missing)
+        if operator.by:
+            works = f"Add {names} to the GROUP BY, and to the SELECT list"
+            raise _Lost("its GROUP BY leaves that out", ("GROUP BY",), works)
+        works = f"Add GROUP BY {names}, and {names} to the SELECT list"
+        raise _Lost("its aggregates are of the rows of all buckets", ("SELECT",), works)
+
+
+def _check_top(operator: TopK, carried: Carried) -> None:
+    missing = [quoted(name) for name, held in carried.items() if held not in operator.by]
+    if missing:
+        names = ", ".join(missing)
+        if operator.by:
+            raise _Lost("its PARTITION BY leaves that out", ("PARTITION BY",), f"Add {names} to the PARTITION BY")
+        raise _Lost("it ranks the rows of all buckets", ("QUALIFY",), f"Add PARTITION BY {names}")
 
 
 def _of_union(inputs: Sequence[Carried], relations: Sequence[Relation], columns: Sequence[str]) -> Carried:
@@ -121,7 +135,8 @@ def _of_union(inputs: Sequence[Carried], relations: Sequence[Relation], columns:
     for name in inputs[0]:
         places = {relation.index(carried[name]) for carried, relation in zip(inputs, relations, strict=True)}
         if len(places) > 1:
-            raise _Lost(name, f"`{name}` is not the same column of each SELECT", ("UNION",))
+            works = f"Show {quoted(name)} in the same place of each SELECT"
+            raise _Lost(f"`{name}` is not the same column of each SELECT", ("UNION",), works)
         found[name] = columns[places.pop()]
     return found
 
@@ -129,4 +144,4 @@ def _of_union(inputs: Sequence[Carried], relations: Sequence[Relation], columns:
 def _check_names(stage: Stage, carried: Carried) -> None:
     for name, held in carried.items():
         if name != held:
-            raise _Lost(name, f"the view calls it `{held}`", ())
+            raise _Lost(f"the view calls it `{held}`", ("SELECT",), f"Show it as {quoted(name)}")

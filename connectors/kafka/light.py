@@ -182,14 +182,15 @@ class LightKafka:
             with contextlib.suppress(KafkaTimeoutError):
                 producer.close(timeout=1)
 
-    def create_topic(self, topic: str, partitions: int) -> bool:
+    def create_topic(self, topic: str, partitions: int, config: Mapping[str, str] | None = None) -> bool:
         """Create `topic` unless it is there; return whether it was created."""
+        new = NewTopic(topic, num_partitions=partitions, replication_factor=-1, topic_configs=dict(config or {}))
         with _named(f"creating the topic `{topic}`"):
             admin = KafkaAdminClient(**self._properties)
             try:
                 if topic in admin.list_topics():
                     return False
-                admin.create_topics([NewTopic(topic, num_partitions=partitions, replication_factor=-1)])
+                admin.create_topics([new])
             except TopicAlreadyExistsError:
                 return False
             finally:

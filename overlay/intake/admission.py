@@ -95,8 +95,10 @@ class Admission:
         if len(values) < FEW or self._compiler is None:
             return _one_by_one(values)
         try:
-            found = find_statements(values, self._compiler.sql_of)
-            alike = [part for one in compile_all(self._compiler, found.statements) for part in _beside(one, found)]
+            compiler = self._compiler
+            found = find_statements(values, compiler.sql_of)
+            compiled = compile_all(compiler, found.statements)
+            alike = [part for one in compiled for part in _beside(one, found, compiler.catalog)]
         except Exception:  # see _unforeseen: judged one by one, only the one that is to blame is refused
             return _one_by_one(values)
         left = np.ones(len(values), np.bool_)
@@ -161,24 +163,24 @@ def _one_by_one(values: Sequence[bytes]) -> Judged:
     return Judged([], _NONE_FOUND, list(range(len(values))), [], {})
 
 
-def _compiler_of(catalog: Catalog) -> Compiler:
-    compiler = _COMPILERS.get(id(catalog))
-    if compiler is None:
-        compiler = _COMPILERS[id(catalog)] = Compiler(catalog)
-    return compiler
-
-
-def _beside(alike: Alike, found: FoundStatements) -> Iterator[Alike]:
+def _beside(alike: Alike, found: FoundStatements, catalog: Catalog) -> Iterator[Alike]:
     """Part statements by the options that stand beside them; those that may not have theirs are left out."""
     beside, ttl, own = found.beside[alike.rows], found.ttl[alike.rows], alike.ttl
     agree = (ttl == 0) | (own == 0) | (ttl == own)
     for place in np.unique(beside).tolist():
         chosen = (agree & (beside == place)).nonzero()[0]
         try:
-            example = _with_options(alike.example, found.options[place])
+            example = _with_options(alike.example, found.options[place], catalog)
         except SubscriptionError:
             continue
         yield alike.only(chosen, example, np.maximum(ttl, own)[chosen])
+
+
+def _compiler_of(catalog: Catalog) -> Compiler:
+    compiler = _COMPILERS.get(id(catalog))
+    if compiler is None:
+        compiler = _COMPILERS[id(catalog)] = Compiler(catalog)
+    return compiler
 
 
 def _unforeseen(error: Exception) -> Refusal:
@@ -201,16 +203,17 @@ def _compile(compiler: Compiler, request: Request) -> Compiled:
         compiled = compiler.compile_template(request.template, request.params)
     if request.notify is None and request.ttl is None and request.deliver is None:
         return compiled
-    return _with_options(compiled, request)
+    return _with_options(compiled, request, compiler.catalog)
 
 
-def _with_options(compiled: Compiled, request: Request) -> Compiled:
+def _with_options(compiled: Compiled, request: Request, catalog: Catalog) -> Compiled:
     """Return `compiled` with what stands beside the SQL."""
     notify = None if request.notify is None else read_policy(request.notify)
     if notify is not None:
         if compiled.notify not in (EVERY_CHANGE, notify):
             raise _said_twice("NOTIFY", compiled.notify.text, notify.text)
-        check_policy(compiled.region.shape, compiled.columns, notify)
+        shape = compiled.region.shape
+        check_policy(shape, compiled.columns, notify, catalog.relation(shape.relation))
     if request.ttl is not None and compiled.ttl not in (None, request.ttl):
         raise _said_twice("TTL", compiled.ttl, request.ttl)
     deliver = request.deliver or compiled.deliver

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from operators.control import ControlError, EpochBegins, Progress, RegisterAll, Withdraw, decode_control
+from operators.control import ControlError, EpochBegins, Progress, RegisterAll, Silence, Withdraw, Write, decode_control
 from operators.packed import Packed, PackedError, PackedSnapshot, is_packed, unpack
 from operators.record_error import RecordError
 from overlay.maintain.batch_buffer import Chunk
@@ -59,6 +59,7 @@ def _read(value: bytes) -> Chunk | Control:
             return packed
         raise PackedError("it holds what edges write, expected messages, images or a snapshot")
     control = decode_control(value)
-    if isinstance(control, Withdraw):
-        raise ControlError("a `withdraw` stands there, expected epoch, register or progress")
+    if isinstance(control, Withdraw | Write | Silence):
+        what = str(control.__struct_config__.tag)
+        raise ControlError(f"a `{what}` stands there, expected epoch, register or progress")
     return control

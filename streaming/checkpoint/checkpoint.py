@@ -56,6 +56,13 @@ class CellSeed(msgspec.Struct):
     touch: int | None = None
 
 
+class WrittenView(msgspec.Struct, frozen=True):
+    """The shards of a view, created by catalog version `born`, were told to write to the topic that has this id."""
+
+    born: int
+    topic: str
+
+
 class Sidecar(msgspec.Struct, kw_only=True):
     """What the engine remembers beside Spark's logs.
 
@@ -74,6 +81,7 @@ class Sidecar(msgspec.Struct, kw_only=True):
     begin       where the first batch goes on in the topics of these
     silences    where the topic `silences` ended when the epoch began
     cells       cells that begin with a state made from those of their tables (streaming/engine/cell_births.py)
+    written     views that are written to topics of their own in this epoch (streaming/engine/view_topics.py)
     """
 
     claim: str
@@ -91,6 +99,7 @@ class Sidecar(msgspec.Struct, kw_only=True):
     begin: Offsets = {}
     cells: dict[str, CellSeed] = {}
     silences: int = 0
+    written: dict[str, WrittenView] = {}
 
 
 class Checkpoint:

@@ -38,6 +38,7 @@ from streaming.engine.cell_births import CELL_SECONDS, CellBirths
 from streaming.engine.query_controller import EngineContext, QueryController, Versions
 from streaming.engine.rebuild import NothingToRebuildError, prepare, read_seed, untouched
 from streaming.engine.stored_state import read_groups
+from streaming.engine.view_topics import ViewTopics
 from streaming.epoch.catalog_versions import CatalogTopic
 from streaming.epoch.claim import ClaimWatch, EpochOpening, LivenessProbe, claim
 from streaming.epoch.kafka_cluster import KafkaCluster
@@ -215,6 +216,7 @@ class Engine:
             births=CellBirths(
                 cluster, topics, checkpoint, sidecar, catalogs, read, seed_of_cell, self._config.cell_seconds
             ),
+            view_topics=ViewTopics(cluster, topics, checkpoint, sidecar),
             commit_seconds=commit_seconds(checkpoint.uri),
             checks=checks,
         )

@@ -34,6 +34,7 @@ from streaming.checkpoint.checkpoint import Checkpoint, Sidecar
 from streaming.engine.batch_wait import Patience, wait_of
 from streaming.engine.cell_births import CellBirths
 from streaming.engine.idle_partitions import IdlePartitions
+from streaming.engine.view_topics import ViewTopics
 from streaming.epoch.catalog_versions import (
     CatalogTopic,
     changes_groups,
@@ -89,6 +90,7 @@ class EngineContext:
     watch: ClaimWatch
     opening: EpochOpening
     births: CellBirths
+    view_topics: ViewTopics
     commit_seconds: float
     checks: tuple[Callable[[], None], ...] = ()
 
@@ -140,6 +142,7 @@ class QueryController:
         context = self._desk
         self._enter_catalog()
         self._check_topics()
+        context.view_topics.look(self._catalog())
         wanted = topics_read(self._catalog(), context.topics)
         last = self._last_offsets()
         partitions = self._count_partitions(wanted, last)
@@ -307,6 +310,7 @@ class QueryController:
             names = topics_read(self._catalog(), context.topics)
             if context.opening.register(context.sidecar, context.sidecar.announced, names, reached):
                 _LOG.info("epoch %d has caught up; the edges register", context.sidecar.epoch)
+        context.view_topics.begin(self._catalog())
 
     def _settled(self, run: QueryRun) -> bool:
         """Whether a run that was to be strict again, or to read topics anew, has got there."""

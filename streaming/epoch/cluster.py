@@ -32,6 +32,14 @@ class Cluster(Protocol):
         """Return the records of partition 0 with start <= offset < end that are still there."""
         ...
 
+    def live_keys(self, topic: str) -> set[bytes]:
+        """Return the keys whose newest record, in some partition, has a value. Cost: reading the whole topic."""
+        ...
+
+    def create_compacted(self, topic: str) -> None:
+        """Create a topic that keeps the newest record of each key, unless it is there."""
+        ...
+
     def ids(self, topics: Iterable[str]) -> dict[str, str]:
         """Return the id of each topic that exists."""
         ...

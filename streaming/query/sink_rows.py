@@ -16,13 +16,13 @@ import pandas as pd
 from connectors.record import OutRecord
 from state.byte_runs import byte_runs
 
-COLUMNS = "topic string, partitions array<int>, key binary, value binary"
+COLUMNS = "topic string, partitions array<int>, key binary, value binary, header binary"
 FLUSH_BYTES = 32_000_000
 NO_PARTITION = -1
 FILLER_TOPIC = ""
 
-Row = tuple[str, list[int], bytes | None, bytes | None]
-"""Topic, partitions, key, value."""
+Row = tuple[str, list[int], bytes | None, bytes | None, bytes | None]
+"""Topic, partitions, key, value, and the value of the header, None where there is none."""
 
 
 def frames(out: Sequence[OutRecord], flush_rows: int) -> Iterator[pd.DataFrame]:
@@ -32,32 +32,32 @@ def frames(out: Sequence[OutRecord], flush_rows: int) -> Iterator[pd.DataFrame]:
     Cost: O(records), and `flush_rows` filler rows (2 ms for 10,000) every `FLUSH_BYTES`.
     """
     rows = _rows(out)
-    sizes = (len(key or b"") + len(value or b"") for _, _, key, value in rows)
+    sizes = (len(key or b"") + len(value or b"") + len(header or b"") for _, _, key, value, header in rows)
     for run in byte_runs(sizes, FLUSH_BYTES):
         yield _frame(rows[run])
         if run.stop < len(rows):
-            yield _frame([(FILLER_TOPIC, [], None, None)] * (flush_rows + 1))
+            yield _frame([(FILLER_TOPIC, [], None, None, None)] * (flush_rows + 1))
 
 
 def _rows(out: Sequence[OutRecord]) -> list[Row]:
-    """Return one row for all records that have a topic, a key and the very same value in common."""
-    rows: dict[tuple[str, bytes | None, int], Row] = {}
+    """Return one row for all records that have a topic, a key, a header and the very same value in common."""
+    rows: dict[tuple[str, bytes | None, int, bytes | None], Row] = {}
     for number, record in enumerate(out):
         partition = NO_PARTITION if record.partition is None else record.partition
         identity = -1 - number if record.value is None else id(record.value)
-        rows.setdefault((record.topic, record.key, identity), (record.topic, [], record.key, record.value))[1].append(
-            partition
-        )
+        row: Row = (record.topic, [], record.key, record.value, record.header)
+        rows.setdefault((record.topic, record.key, identity, record.header), row)[1].append(partition)
     return list(rows.values())
 
 
 def _frame(rows: Sequence[Row]) -> pd.DataFrame:
-    topics, partitions, keys, values = zip(*rows, strict=True)
+    topics, partitions, keys, values, headers = zip(*rows, strict=True)
     return pd.DataFrame(
         {
             "topic": pd.Series(topics, dtype=object),
             "partitions": pd.Series(partitions, dtype=object),
             "key": pd.Series(keys, dtype=object),
             "value": pd.Series(values, dtype=object),
+            "header": pd.Series(headers, dtype=object),
         }
     )

@@ -16,7 +16,7 @@ from catalog.schema.catalog import Catalog
 from catalog.schema.ddl import apply_ddl
 from catalog.schema.join import Join
 from operators.answer_quota import AnswerQuota
-from operators.control import Withdraw
+from operators.control import Withdraw, Write, encode_control
 from operators.packed import Header, PackedSnapshot, pack_summary, unpack
 from operators.reply import Asked, Digest, Later, Refused, Rows, Same
 from operators.row_window import WindowBounds
@@ -192,6 +192,21 @@ def test_a_join_that_there_is_no_room_for_is_refused_but_for_a_subscription_that
     assert follows(stack, OTHER) == []
     stack.register(GROUP, 0, [4], [region(0, 9, other)], live=[True])
     assert isinstance(replies_of(stack)[4], Rows) and follows(stack, OTHER) == [0]
+
+
+def test_what_views_keep_of_the_copies_takes_room():
+    stack = stack_of()
+    view = "CREATE VIEW w WITH ('topic'='out') AS SELECT a.id, b.id AS other FROM a JOIN b ON a.x = b.x"
+    stack.declare(apply_ddl(CATALOG, view, 3))
+    stack.append(TOPICS.registrations, b"w/0", encode_control(Write(7, 3, True)), 0)
+    stack.run()
+    other = FilterShape(OTHER.name, ("0.id",), (), ("0.x",), (), ())
+    stack.bounds = Bounds(orderings=3)
+    stack.register(GROUP, 0, [1, 2], [region(0, 9), region(0, 9, other)])
+    replies = replies_of(stack)
+    assert isinstance(replies[1], Refused) and "has 2 orderings and may have 3" in replies[1].message
+    assert isinstance(replies[2], Rows), "one of its two orderings is a view's too"
+    assert follows(stack) == [] and follows(stack, OTHER) == [0]
 
 
 def test_room_is_counted_over_the_joins_of_a_record():

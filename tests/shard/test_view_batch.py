@@ -92,6 +92,19 @@ def test_the_first_registration_builds_the_rows_as_they_are_before_the_batch() -
     assert images.rows.tolist() == [-1] and images.seq.tolist() == [2]
 
 
+def test_its_bytes_are_those_of_its_stages() -> None:
+    first = process_group(SPEC, 1, LOADED.state, [asked("w", 11)])
+    then = process_group(SPEC, 2, first.state, [rows((4, 3, 50), first=4)])
+    members = {
+        shard: ShardState.open(CATALOG.relation_of(shard), shard, sections)
+        for shard, sections in stored(first).items()
+        if shard in ("v/0", "w/0")
+    }
+    told = counters(then)
+    assert told["v/0"]["bytes"] > members["v/0"].bytes > 0, "it has an inner stage"
+    assert told["w/0"]["bytes"] == members["w/0"].bytes, "it has none; what it reads is another view"
+
+
 def test_who_reads_a_view_lets_it_be_computed_and_it_says_nothing_itself() -> None:
     result = process_group(SPEC, 1, LOADED.state, [asked("w", 11)])
     assert answer(result, "w") == [[1, 1], [2, 1]] and sent(result, "v/0") == []

@@ -98,6 +98,10 @@ class Traffic:
         made = ((sector, max(low for low, _ in rows), sum(n for _, n in rows)) for sector, rows in groups.items())
         return Counter(made)
 
+    def below(self, x: int) -> int | None:
+        """How many rows of `trade` are below x, None where none is."""
+        return sum(row["x"] < x for row in self.trade.values()) or None
+
     def most(self) -> int | None:
         return max((low for low, n in self.lows().values() if n >= 2), default=None)
 
@@ -203,6 +207,36 @@ def test_a_view_of_a_view_and_a_table_in_a_cell(stack: LiveStack, client: Client
     check(client, traffic, JOINED | QUESTIONS, {"trade", "issuer"})
 
 
+@pytest.mark.parametrize("point", ["unseeded", "seeded", "entered", "touched"])
+def test_an_engine_that_dies_while_the_cell_of_a_view_comes_live(
+    stack: LiveStack, client: Client, traffic: Traffic, point: str
+) -> None:
+    client.apply("DROP VIEW sectors; DROP JOIN issuer, trade", timeout=LONG)
+    before = stack.child("engine")["pid"]
+    (stack.directory.path / f"die-{point}").touch()
+    client.apply(SECTORS, timeout=LONG)
+    assert (stack.directory.path / f"died-{point}").exists() and stack.child("engine")["pid"] != before
+    named = {f"{name}-{point}": question for name, question in JOINED.items()}
+    subscribe(client, named)
+    check(client, traffic, named | QUESTIONS, {"trade", "issuer"})
+
+
+def test_a_view_that_comes_and_goes_under_load(stack: LiveStack, client: Client, traffic: Traffic) -> None:
+    view = "CREATE VIEW passing AS SELECT g, MAX(x) AS low, COUNT(*) AS n FROM trade WHERE x < {} GROUP BY g"
+    for turn, below in enumerate([50, 70, 90]):
+        client.apply(view.format(below), timeout=LONG)
+        client.subscribe(f"passing-{turn}", "SELECT SUM(n) FROM passing", timeout=LONG)
+        if turn == 1:
+            stack.kill_session("engine")
+            stack.await_ready("engine")
+        question = {f"passing-{turn}": ("", lambda t, below=below: t.below(below))}
+        check(client, traffic, question, {"trade"})
+        client.apply("DROP VIEW passing", timeout=LONG)
+        ended = eventually(lambda name=f"passing-{turn}": deliveries(client, name)[-1].kind == "ended", "its end", LONG)
+        assert ended
+    check(client, traffic, QUESTIONS, {"trade"})
+
+
 def test_status_tells_of_views(stack: LiveStack, client: Client, traffic: Traffic) -> None:
     lows, sectors = stack.look().views
     assert (lows.name, lows.home, sectors.name, sectors.home) == ("lows", "trade/0", "sectors", "cell/issuer+trade/0")
@@ -211,8 +245,9 @@ def test_status_tells_of_views(stack: LiveStack, client: Client, traffic: Traffi
 
 
 def test_a_view_that_is_dropped_ends_its_subscriptions(stack: LiveStack, client: Client, traffic: Traffic) -> None:
+    client.subscribe("sectors-last", JOINED["sectors"][0], timeout=LONG)
     client.apply("DROP VIEW sectors", timeout=LONG)
-    for name in JOINED:
+    for name in (*JOINED, "sectors-last"):
         ended = eventually(
             lambda name=name: (told := deliveries(client, name)[-1]).kind == "ended" and told, name, LONG
         )

@@ -53,6 +53,13 @@ class MemoryCluster:
     def read(self, topic: str, start: int, end: int) -> list[KafkaRecord]:
         return self.logs[topic][0][start:end]
 
+    def live_keys(self, topic: str) -> set[bytes]:
+        newest = {(r.partition, r.key): r.value is not None for log in self.logs[topic] for r in log}
+        return {key for (_, key), there in newest.items() if there and key is not None}
+
+    def create_compacted(self, topic: str) -> None:
+        self.create(topic, 4)
+
     def ids(self, topics: Iterable[str]) -> dict[str, str]:
         return {topic: self._ids[topic] for topic in topics if topic in self._ids}
 

@@ -95,7 +95,8 @@ def test_a_view_says_how_and_where_its_rows_are_made() -> None:
         "CREATE TABLE buy (symbol VARCHAR PRIMARY KEY, analyst VARCHAR);"
         "CREATE VIEW low AS SELECT exchange, MIN(price) AS low FROM stock GROUP BY exchange;"
         "CREATE VIEW watched AS SELECT s.symbol, l.low FROM stock s JOIN buy b ON s.symbol = b.symbol"
-        " JOIN low l ON l.exchange = s.exchange",
+        " JOIN low l ON l.exchange = s.exchange;"
+        "CREATE VIEW lowest WITH ('topic'='out') AS SELECT exchange, low FROM low WHERE low < 5",
         1,
     )
 
@@ -108,6 +109,10 @@ def test_a_view_says_how_and_where_its_rows_are_made() -> None:
         ("`low`", "groups of stock by exchange; MIN of price"),
         ("shard", "low/0"),
     ]
+    assert [what for what, _ in facts("SELECT MAX(low) FROM lowest")][1:6] == [
+        "view", "written to", "computed in", "`low`", "`lowest`",
+    ]  # fmt: skip
+    assert dict(facts("SELECT MAX(low) FROM lowest"))["written to"] == "out"
     said = dict(facts("SELECT symbol, low FROM watched ORDER BY symbol LIMIT 2"))
     assert (said["computed in"], said["first"]) == ("cell/buy+stock/0", "2 by symbol")
     assert str(said["`low`"]).endswith("(computed again here)")

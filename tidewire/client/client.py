@@ -29,7 +29,7 @@ from connectors.kafka.light import LightKafka, LightReader
 from connectors.kafka.partitioner import home_partition
 from connectors.kafka.properties import KafkaProperties
 from connectors.kafka.record import KafkaRecord
-from connectors.topics import Topics
+from connectors.topics import COMPACTED, VIEW_PARTITIONS, Topics
 from operators.control import Progress as EngineProgress
 from operators.control import control_at
 from state.errors import UserError
@@ -61,10 +61,10 @@ class Client:
     ) -> int:
         """Declare or drop tables and joins; return the catalog's version once the engine has announced it.
 
-        The text is checked against the catalog in force before it is written. Missing topics of its tables are
-        created unless `create_topics` is False, with `partitions` partitions: 4 by default, and one where Debezium
-        writes (`client/table_topic.py`). With a `timeout` of 0 nobody is waited for. A text that changes nothing is
-        not written.
+        The text is checked against the catalog in force before it is written. Missing topics of its tables and views
+        are created unless `create_topics` is False, with `partitions` partitions: 4 by default, and one where Debezium
+        writes (`client/table_topic.py`); those of views are compacted. With a `timeout` of 0 nobody is waited for. A
+        text that changes nothing is not written.
 
         Raises CatalogError (nothing was written) and NotAnswered (written, but no engine has announced it).
         """
@@ -73,6 +73,9 @@ class Client:
             for relation in after.relations.values():
                 if before.relations.get(relation.name) != relation:
                     self._kafka.create_topic(relation.topic, partitions or partitions_of(relation))
+            for view in after.views.values():
+                if view.topic and before.views.get(view.name) != view:
+                    self._kafka.create_topic(view.topic, partitions or VIEW_PARTITIONS, COMPACTED)
         same = replace(after, version=before.version) == before
         version = before.version if same else self._catalog.append(marked(ddl))
         if timeout > 0:

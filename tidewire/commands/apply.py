@@ -26,7 +26,7 @@ def apply(
     partitions: Annotated[
         int | None, typer.Option(min=1, help="Of topics that have to be created: 4, and 1 for Debezium's, by default.")
     ] = None,
-    create_topics: Annotated[bool, typer.Option(help="Create missing topics of the tables.")] = True,
+    create_topics: Annotated[bool, typer.Option(help="Create missing topics of tables and views.")] = True,
     config: ConfigOption = None,
     data_dir: DataDirOption = None,
     bootstrap: BootstrapOption = None,

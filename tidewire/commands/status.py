@@ -26,7 +26,7 @@ from tidewire.terminal import Terminal, table
 
 _TABLE = ("table", "topic", "rows", "decoded", "deletes", "dead", "ignored", "lag", "messages", "to edges", "state kB")
 _CELL = ("joins of", "since", "rows", "state kB", "lag", "changes", "rows sent a change")
-_VIEW = ("view", "reads", "computed in", "rows", "state kB", "messages", "to edges")
+_VIEW = ("view", "reads", "computed in", "written to", "rows", "state kB", "messages", "to edges")
 _FILTERS = ("edge", "table", "filters", "MB", "candidates a hit")
 _PROCESS = ("process", "state", "restarts", "last restart", "why", "down", "ready after", "it said")
 _EDGE = ("edge", "state", "virtual edges", "live", "filters", "waiting", "deliveries", "messages", "unwanted")
@@ -144,9 +144,9 @@ def _view_row(one: ViewState) -> tuple[object, ...]:
     home = one.home if one.shards == 1 else f"{one.home} and the other {one.shards - 1} buckets"
     counters = one.counters
     if counters is None:
-        return one.name, ", ".join(one.reads), home, "not asked", "", "", ""
+        return one.name, ", ".join(one.reads), home, one.topic, "not asked", "", "", ""
     taken = counters.rows, round(counters.bytes / 1000), counters.messages, ", ".join(counters.needed)
-    return one.name, ", ".join(one.reads), home, *taken
+    return one.name, ", ".join(one.reads), home, one.topic, *taken
 
 
 def _edge_row(one: EdgeState) -> tuple[object, ...]:

@@ -54,7 +54,11 @@ class OwnCatalog:
             *_drop_tables(before[name] for name in gone),
             *(to_ddl(replace(new, topic=self._topic_of(new.topic))) for new in changed),
             *map(to_ddl, joined),
-            *(to_ddl(one) for name, one in viewed.items() if not _is_same(one, views.get(name))),
+            *(
+                to_ddl(replace(one, topic=one.topic and self._topic_of(one.topic)))
+                for name, one in viewed.items()
+                if not _is_same(one, views.get(name))
+            ),
         ]
 
 

@@ -19,11 +19,14 @@ from typing import Any
 
 import psutil
 
+from catalog.schema.view import View
 from connectors.kafka.admin import Admin
 from connectors.kafka.failure import TopicUnknown
 from connectors.kafka.properties import KafkaProperties
+from connectors.kafka.reader import Reader
 from connectors.topics import Topics
 from state.errors import TidewireError
+from tidewire.client.catalog_log import read_catalog
 from tidewire.option_name import option_of
 from tidewire.settings import Settings, unknown_variables
 from tidewire.stack.data_directory import DataDirectory, not_a_directory
@@ -75,7 +78,7 @@ def examine(settings: Settings, setup: bool = False, say: Callable[[str], None] 
     findings = [finding for check in checks for finding in check(settings)]
     findings += _jars(settings, setup, say)
     if not setup:
-        here: list[Check] = [_data_directory, _disk, _ports, _catalog_rights]
+        here: list[Check] = [_data_directory, _disk, _ports, _catalog_rights, _view_rights]
         findings += [finding for check in here for finding in check(settings)]
     return findings
 
@@ -246,6 +249,34 @@ def _catalog_rights(settings: Settings) -> Iterator[Finding]:
         verdict = Verdict.OK if allowed else Verdict.WARN
         found = f"edges {said} write CREATE JOIN to `{topic}`"
         yield Finding("catalog", verdict, found, "" if allowed else grant)
+
+
+def _view_rights(settings: Settings) -> Iterator[Finding]:
+    """Whether the engine may write views to their topics: on a Kafka cluster of one's own that is to be granted."""
+    if settings.embedded:
+        return
+    properties = KafkaProperties(settings.address, settings.kafka)
+    try:
+        catalog = read_catalog(Reader(properties, _KAFKA_SECONDS), Topics(settings.prefix))
+        for view in catalog.views.values():
+            if view.topic:
+                yield _may_write(Admin(properties, _KAFKA_SECONDS), view)
+    except TopicUnknown:
+        return
+    except TidewireError as error:
+        yield Finding("views", Verdict.WARN, *_split(error))
+
+
+def _may_write(admin: Admin, view: View) -> Finding:
+    try:
+        allowed = admin.may_write(view.topic)
+    except TopicUnknown:
+        found = f"`{view.topic}`, the topic of view `{view.name}`, is not there"
+        remedy = "The engine creates it when it starts, if it may; or create it with cleanup.policy=compact."
+        return Finding("views", Verdict.WARN, found, remedy)
+    found = f"the engine {'may' if allowed else 'may not'} write view `{view.name}` to `{view.topic}`"
+    grant = f"Grant READ and WRITE on `{view.topic}` to the engine."
+    return Finding("views", Verdict.OK if allowed else Verdict.FAIL, found, "" if allowed else grant)
 
 
 def _can_write(path: Path) -> bool:

@@ -118,7 +118,7 @@ class ViewState(msgspec.Struct):
     """A view: the group that computes it, and its counters: with rows while somebody asks it, else none.
 
     home: the shard of its table, of which there may be `shards`, or the cell of its tables.  catalog: the version that
-    created it.
+    created it.  topic: where its rows are written, '' if nowhere.
     """
 
     name: str
@@ -127,6 +127,7 @@ class ViewState(msgspec.Struct):
     catalog: int
     counters: ShardCounters | None = None
     shards: int = 1
+    topic: str = ""
 
 
 class WantedCell(msgspec.Struct):
@@ -356,7 +357,8 @@ def _views(catalog: Catalog, counters: Mapping[str, ShardCounters]) -> list[View
     for view in catalog.views.values():
         parts = [counters[shard] for shard in view.relation.shards if shard in counters]
         whole = summed(parts) if parts else None
-        views.append(ViewState(view.name, home_of(view), view.reads, view.born, whole, view.relation.buckets))
+        named = view.name, home_of(view), view.reads, view.born
+        views.append(ViewState(*named, whole, view.relation.buckets, view.topic))
     return views
 
 

@@ -264,6 +264,12 @@ def test_all_kinds_of_questions_about_views(sql: str, columns: list[str | None])
     assert [None if column is None else str(column) for column in compiled.columns] == columns
 
 
+def test_transitions_of_a_view_that_does_not_show_its_key_are_refused_with_what_works() -> None:
+    catalog = viewed.after("CREATE VIEW bare AS SELECT low FROM low")
+    with pytest.raises(SubscriptionError, match="View `bare` does not show the key of its rows"):
+        Compiler(catalog).compile("SELECT low FROM bare NOTIFY TRANSITIONS")
+
+
 def test_a_view_without_its_cell_is_waited_for() -> None:
     catalog = viewed.after(
         "CREATE VIEW both AS SELECT s.flight, t.paid FROM seat s JOIN taken t ON s.flight = t.flight",

@@ -40,7 +40,8 @@ def test_the_first_words_say_it(text: str, words: str) -> None:
     [
         ("CREATE VIEW v AS SELECT k FROM nowhere", ""),
         ("CREATE VIEW v AS SELECT flight FROM seat WHERE n = 1 OR n = 2", "CREATE VIEW"),
-        ("CREATE VIEW v WITH ('topic'='t') AS SELECT flight FROM seat", "CREATE VIEW"),
+        ("CREATE VIEW v WITH ('keep'='24 h') AS SELECT flight FROM seat", "CREATE VIEW"),
+        ("CREATE VIEW v WITH ('topic'='seat') AS SELECT flight FROM seat", ""),
         ("CREATE VIEW v AS SELECT flight FROM seat ~ MATCH_RECOGNIZE", "CREATE VIEW"),
         ("CREATE VIEW v AS SELECT id FROM trade", "CREATE VIEW"),
         ("DROP VIEW low CASCADE", "DROP VIEW"),

@@ -21,6 +21,7 @@ from streaming.engine import query_controller
 from streaming.engine.cell_births import CellBirths
 from streaming.engine.query_controller import EngineContext, QueryController, Versions
 from streaming.engine.stored_state import StoredGroup
+from streaming.engine.view_topics import ViewTopics
 from streaming.epoch.catalog_versions import CatalogTopic
 from streaming.epoch.claim import ClaimWatch, EpochOpening, SupersededError, claim
 from streaming.epoch.progress import ProgressWriter
@@ -102,6 +103,7 @@ class Stage:
             watch=ClaimWatch(self.cluster, TOPICS, sidecar),
             opening=EpochOpening(self.cluster, checkpoint, TOPICS, 2),
             births=births,
+            view_topics=ViewTopics(self.cluster, TOPICS, checkpoint, sidecar),
             commit_seconds=0.005,
         )
         context.writer.recover()

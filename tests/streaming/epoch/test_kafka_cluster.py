@@ -35,6 +35,12 @@ def check_contract(cluster: Cluster, topics: Topics) -> None:
     ids = cluster.ids([batches, edges, missing])
     assert ids.keys() == {batches, edges}
     assert ids[batches] != ids[edges]
+    view = topics.prefix + "view"
+    cluster.create_compacted(view)
+    assert len(cluster.ends(view)) == 4 and cluster.live_keys(view) == set()
+    lines = [(0, b"a", b"1"), (0, b"a", None), (1, b"b", None), (1, b"b", b"2"), (3, None, b"3"), (3, b"c", b"4")]
+    cluster.append([OutRecord(view, partition, key, value) for partition, key, value in lines])
+    assert cluster.live_keys(view) == {b"b", b"c"}
 
 
 def test_in_memory() -> None:

@@ -94,14 +94,14 @@ def test_what_serves_joins_is_shown_where_there_is_any() -> None:
 def test_views_are_shown_with_where_they_are_computed() -> None:
     counted = ShardCounters(epoch=0, shard="v/0", batch=1, rows=9, bytes=4_000, messages=4, needed=["n"])
     views = [
-        ViewState("v", "t/0", ("t",), 2, counted),
+        ViewState("v", "t/0", ("t",), 2, counted, topic="out"),
         ViewState("w", "t/0", ("v",), 3, counted, shards=3),
         ViewState("x", "cell/t+u/0", ("u", "v"), 4),
     ]
     overview = Overview("b:1", "tw.", 3, 0, EngineState(), [], [], 0, views=views)
     _, _, of_views, *_ = map(_text, _parts(overview))
     assert [line.split() for line in of_views[1:]] == [
-        ["v", "t", "t/0", "9", "4", "4", "n"],
+        ["v", "t", "t/0", "out", "9", "4", "4", "n"],
         ["w", "v", "t/0", "and", "the", "other", "2", "buckets", "9", "4", "4", "n"],
         ["x", "u,", "v", "cell/t+u/0", "not", "asked"],
     ]

@@ -48,6 +48,7 @@ def test_into_another_prefix_and_on_after_a_kill(
     producer = Producer(kafka)
     producer.send(OutRecord(topics.catalog, 0, None, DDL % topic.encode()))
     producer.send(OutRecord(topics.catalog, 0, None, b"CREATE JOIN stock"))
+    producer.send(OutRecord(topics.catalog, 0, None, b"CREATE VIEW v WITH ('topic'='out') AS SELECT id FROM stock"))
     producer.flush()
     given = options(kafka, topics, log, into)
     slow = subprocess.Popen([sys.executable, "-m", "tidewire", "replay", *given, "--speed", "0.05"])
@@ -64,7 +65,8 @@ def test_into_another_prefix_and_on_after_a_kill(
         found = list(reader.read_to_end(into + topic, [partition]))
         assert [(r.key, r.timestamp) for r in found] == [(b"%d" % i, i + 1) for i in range(150)]
         assert [r.offset for r in found if r.value is None] == [3]
-    declared, joined = reader.read_to_end(into + "catalog")
+    declared, joined, viewed = reader.read_to_end(into + "catalog")
+    assert viewed.value == f"CREATE VIEW v WITH ('topic'='{into}out') AS SELECT id FROM stock".encode()
     assert declared.value is not None and joined.value == b"CREATE JOIN stock"
     assert f"'topic'='{into}{topic}'".encode() in declared.value
 

@@ -49,6 +49,16 @@ def test_a_table_grows_and_keeps_its_topic_and_what_changes_nothing_says_nothing
     assert ([column.name for column in grown.columns], grown.topic, grown.born) == (["id", "y", "z"], "t-2", 1)
 
 
+def test_a_view_is_written_to_a_topic_of_the_scenarios_own() -> None:
+    stack = Stack()
+    view = "CREATE VIEW v WITH ('topic'='out') AS SELECT id FROM t"
+    for topic in ("out", "out-2"):
+        own = stack.scenario()
+        stack.apply(own.declare(f"{T}; {view}"))
+        assert stack.catalog.views["v"].topic == topic
+        stack.apply(own.drops)
+
+
 def test_a_table_that_is_dropped_and_made_again_is_another_one() -> None:
     stack = Stack()
     own = stack.scenario()

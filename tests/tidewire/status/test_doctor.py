@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from catalog.schema.catalog import Catalog
+from catalog.schema.ddl import apply_ddl
 from connectors.kafka.failure import KafkaFailure, TopicUnknown
 from connectors.topics import Topics
 from state.errors import TidewireError
@@ -177,11 +179,12 @@ def test_a_folder_that_cannot_be_looked_into_is_a_finding(
 class Rights:
     """An `Admin` of a cluster that grants so much."""
 
-    def __init__(self, may: bool | TidewireError) -> None:
+    def __init__(self, may: bool | TidewireError, about: str = "tw.catalog") -> None:
         self.may = may
+        self.about = about
 
     def may_write(self, topic: str) -> bool:
-        assert topic == "tw.catalog"
+        assert topic == self.about
         if isinstance(self.may, TidewireError):
             raise self.may
         return self.may
@@ -200,9 +203,30 @@ def test_who_may_not_ask_for_joins_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, may: bool | TidewireError, verdict: Verdict, said: str
 ) -> None:
     monkeypatch.setattr(doctor, "Admin", lambda *_: Rights(may))
+    monkeypatch.setattr(doctor, "read_catalog", lambda *_: Catalog())
     assert only(examine(settings(tmp_path, bootstrap="k:9092")), "catalog", verdict).found == said
     assert not found(examine(settings(tmp_path)), "catalog"), "the embedded broker grants everything"
     assert not found(examine(settings(tmp_path, bootstrap="k:9092", joins_on_demand=False)), "catalog")
+
+
+@pytest.mark.parametrize(
+    ("may", "verdict", "said"),
+    [
+        (True, Verdict.OK, "the engine may write view `v` to `out`"),
+        (False, Verdict.FAIL, "the engine may not write view `v` to `out`"),
+        (TopicUnknown("there is none"), Verdict.WARN, "`out`, the topic of view `v`, is not there"),
+    ],
+)
+def test_views_that_the_engine_may_not_write_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, may: bool | TidewireError, verdict: Verdict, said: str
+) -> None:
+    tables = "CREATE TABLE t (id BIGINT PRIMARY KEY); CREATE VIEW w AS SELECT id FROM t;"
+    catalog = apply_ddl(Catalog(), f"{tables} CREATE VIEW v WITH ('topic'='out') AS SELECT id FROM w", 0)
+    monkeypatch.setattr(doctor, "read_catalog", lambda *_: catalog)
+    monkeypatch.setattr(doctor, "Admin", lambda *_: Rights(may, "out"))
+    chosen = settings(tmp_path, bootstrap="k:9092", joins_on_demand=False)
+    assert only(examine(chosen), "views", verdict).found == said
+    assert not found(examine(settings(tmp_path)), "views")
 
 
 @pytest.mark.broker

@@ -250,12 +250,20 @@ def _apply(scratch: duckdb.DuckDBPyConnection, made: _Catalog, statement: str, i
     elif create:
         _declare(made, _create(scratch, statement, made.version), bool(create[1]))
     elif view := apply_to_views(made.views, statement, sources, scratch, made.version):
+        if isinstance(view, View):
+            _check_topic(view, tables, internal)
         if isinstance(view, View) and len(view.tables) > 1:
             create_cell(made.cells, view.tables, made.version)
     elif not apply_to_cells(made.cells, statement, tables, made.version):
         raise NotApplied(statement)
     elif any(len(view.tables) > 1 and view.tables not in made.cells for view in made.views.values()):
         raise NotApplied(f"{statement}: a view needs it")
+
+
+def _check_topic(view: View, tables: Tables, internal: re.Pattern[str]) -> None:
+    """Raise NotApplied if the topic that a view is written to is not free."""
+    if view.topic and (internal.fullmatch(view.topic) or any(view.topic == table.topic for table in tables.values())):
+        raise NotApplied(f"topic {view.topic} is not free")
 
 
 def _drop(made: _Catalog, names: str, if_exists: bool) -> None:
@@ -278,6 +286,8 @@ def _declare(made: _Catalog, table: Table, if_not_exists: bool) -> None:
         return
     if any(table.topic == other.topic and other.name != table.name for other in tables.values()):
         raise NotApplied(f"topic {table.topic} feeds another table")
+    if any(table.topic == view.topic for view in made.views.values()):
+        raise NotApplied(f"a view is written to topic {table.topic}")
     if existing is None:
         tables[name] = table
     elif table.extends(existing):

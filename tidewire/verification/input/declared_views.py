@@ -2,6 +2,8 @@
 
 CREATE VIEW low AS SELECT symbol, MIN(price) AS price FROM quote GROUP BY symbol
 CREATE VIEW IF NOT EXISTS low AS …      again and the same, too
+CREATE VIEW low WITH ('topic'='t') AS … is written to a topic, which is no table's and no other view's; so its rows are
+                                        known by what it shows
 DROP VIEW low                           refused while another view reads it, as DROP TABLE quote is while this one is
 """
 
@@ -15,10 +17,14 @@ import duckdb
 
 from tidewire.verification.input.column import Column
 from tidewire.verification.input.declared_cells import NAME, unquoted
-from tidewire.verification.input.view_plan import Select
+from tidewire.verification.input.view_plan import Named, Select
 from tidewire.verification.input.view_planner import NoView, Source, planned
 
-_CREATE = re.compile(rf"create\s+view\s+(if\s+not\s+exists\s+)?({NAME})\s+as\b(.*)$", re.IGNORECASE | re.DOTALL)
+_TOPIC = r"(?!\.{1,2}')[A-Za-z0-9._-]{1,249}"
+_WITH = rf"""with\s*\(\s*(?:'topic'|"topic"|topic)\s*=\s*'({_TOPIC})'\s*\)\s*"""
+_CREATE = re.compile(
+    rf"create\s+view\s+(if\s+not\s+exists\s+)?({NAME})\s+(?:{_WITH})?as\b(.*)$", re.IGNORECASE | re.DOTALL
+)
 _DROP = re.compile(rf"drop\s+view\s+(if\s+exists\s+)?({NAME}(?:\s*,\s*{NAME})*)\s*$", re.IGNORECASE)
 _KEPT = ("cell/", "stage/", '[["')
 """What names begin with that serve joins and views."""
@@ -30,7 +36,7 @@ class View:
 
     `key` are the columns that tell its rows apart, () where it does not show them. `reads` are the tables and views
     that it names, `tables` those that it reads through all views, sorted; all in lower case. `tree` is its query as
-    DuckDB reads it.
+    DuckDB reads it. `topic` is where it is written, '' if nowhere.
     """
 
     name: str
@@ -41,6 +47,7 @@ class View:
     tables: tuple[str, ...]
     tree: str
     born: int
+    topic: str = ""
 
 
 Views = dict[str, View]
@@ -57,7 +64,8 @@ def apply_to_views(
     """
     create, drop = _CREATE.match(statement), _DROP.match(statement)
     if create is not None:
-        return _create(views, unquoted(create[2]), create[3], bool(create[1]), tables, scratch, version)
+        placed = unquoted(create[2]), create[3] or ""
+        return _create(views, placed, create[4], bool(create[1]), tables, scratch, version)
     if drop is None:
         return False
     named = [unquoted(quoted).lower() for quoted in re.findall(NAME, drop[2])]
@@ -76,13 +84,14 @@ def readers_of(views: Views, names: Collection[str]) -> list[str]:
 
 def _create(
     views: Views,
-    name: str,
+    placed: tuple[str, str],
     query: str,
     if_not_exists: bool,
     tables: Mapping[str, Source],
     scratch: duckdb.DuckDBPyConnection,
     version: int,
 ) -> View | bool:
+    name, topic = placed
     existing = views.get(name.lower())
     if name.lower() in tables or name.startswith(_KEPT):
         raise NoView(f"{name} is a table, or no name for a view")
@@ -90,12 +99,31 @@ def _create(
         return True
     plan = planned(scratch, query, {**tables, **{known: Source(one.columns, one.key) for known, one in views.items()}})
     if existing is not None:
-        if plan.tree == existing.tree:
+        if plan.tree == existing.tree and topic == existing.topic:
             return True
         raise NoView(f"{name} is declared otherwise")
     below = {table for read in plan.reads for table in (views[read].tables if read in views else (read,))}
     made = View(
-        name, plan.columns, plan.key, plan.selects, plan.reads, tuple(sorted(below)), plan.tree, version
+        name, plan.columns, plan.key, plan.selects, plan.reads, tuple(sorted(below)), plan.tree, version, topic
     )  # fmt: skip
+    _check_topic(made, views)
     views[name.lower()] = made
     return made
+
+
+def _check_topic(view: View, views: Views) -> None:
+    """Raise NoView if another view is written to its topic, or its rows are not told apart in it."""
+    others = [other.topic for name, other in views.items() if name != view.name.lower()]
+    if view.topic and (view.topic in others or not (view.key or _is_one_row(view, views))):
+        raise NoView(f"{view.name} cannot be written to {view.topic}")
+
+
+def _is_one_row(view: View, views: Views) -> bool:
+    """Whether it has one row at most: aggregates without GROUP BY, or what is made of the rows of such a view."""
+    if len(view.selects) > 1:
+        return False
+    [select] = view.selects
+    if select.group is not None:
+        return not select.group.by
+    below = views.get(select.source.name) if isinstance(select.source, Named) else None
+    return below is not None and _is_one_row(below, views)

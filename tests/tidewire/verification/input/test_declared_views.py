@@ -48,6 +48,7 @@ def check_same(catalog: Catalog, ours: Declared, version: int) -> None:
     for name, view in catalog.views.items():
         mine = views[name]
         assert (mine.born, mine.tables, set(mine.reads)) == (view.born, view.tables, set(view.reads))
+        assert mine.topic == view.topic
         assert [column.name for column in mine.columns] == [column.name for column in view.relation.columns]
         for own, its in zip(mine.columns, view.relation.columns, strict=True):
             assert alike(own.type, type_name(its.type)), (view.sql, own, its)
@@ -56,17 +57,26 @@ def check_same(catalog: Catalog, ours: Declared, version: int) -> None:
     assert cells == {(cell.tables, cell.born) for cell in catalog.cells.values()}
 
 
+OPTIONS = (
+    "", "", "", " WITH ('topic'='out')", ' WITH ( "Topic" = \'out\' )', " with (topic='p')",
+    " WITH ('topic'='tw.acks')", " WITH ('topic'='a b')", " WITH ('topic'='..')", " WITH ('keep'='1')",
+)  # fmt: skip
+
+
 @settings(max_examples=examples(200), deadline=None)
 @given(st.integers(0, 10**9))
 def test_the_product_reads_the_same(seed: int) -> None:
     choose = random.Random(seed)
-    texts = [f"CREATE VIEW {name} AS {query}" for name, query in random_views(choose).items()]
+    texts = [f"CREATE VIEW {name}{choose.choice(OPTIONS)} AS {query}" for name, query in random_views(choose).items()]
     texts += choose.choices(
         ["DROP VIEW w", "DROP VIEW IF EXISTS u, v", "DROP TABLE q", "DROP JOIN p, q", "CREATE VIEW IF NOT EXISTS v AS "
          "SELECT g FROM p", "CREATE JOIN q, p", "CREATE VIEW q AS SELECT * FROM p", texts[0],
          "CREATE TABLE v (k INTEGER PRIMARY KEY)", "DROP VIEW v, w, u", "CREATE VIEW k AS SELECT g AS x FROM nobody",
-         TABLES["p"][:-1] + ", more INTEGER)", "CREATE VIEW all_p AS SELECT * FROM p"],
-        k=4,
+         TABLES["p"][:-1] + ", more INTEGER)", "CREATE VIEW all_p AS SELECT * FROM p",
+         texts[0].replace("'out'", "'else'"),
+         "CREATE TABLE z (k INTEGER PRIMARY KEY) WITH ('topic'='out')", "CREATE VIEW s WITH ('topic'='out') AS SELECT "
+         "COUNT(*) AS n, MAX(id) AS m FROM p", "CREATE VIEW t WITH ('topic'='two') AS SELECT n FROM s WHERE m > 1"],
+        k=6,
     )  # fmt: skip
     catalog, ours = fold_ddl(Catalog(), BOTH, 0), declared(*texts)
     for version, text in enumerate(texts, 1):
