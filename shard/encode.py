@@ -36,10 +36,15 @@ _KINDS = {Outgoing: "messages", OutgoingImages: "images", OutgoingBest: "best"}
 Chunks = dict[int, list[_Part]]
 """By virtual edge, what it gets of a batch beside its snapshot, in order."""
 _EMPTY, _NONE = np.zeros(0, np.int64), np.zeros(0, np.int32)
+_NEVER = np.zeros(0, np.bool_)
 NOTHING = Outgoing(
-    Messages([], [], _NONE, _NONE, _NONE, *(_EMPTY, _EMPTY, _EMPTY > 0, _EMPTY, _EMPTY > 0), *[_EMPTY] * 4),
-    _EMPTY, Causes([], _NONE, _NONE, _EMPTY), None, _EMPTY > 0, _EMPTY > 0,
-)  # fmt: skip
+    Messages([], [], _NONE, _NONE, _NONE, _EMPTY, _EMPTY, _NEVER, _EMPTY, _NEVER, _EMPTY, _EMPTY, _EMPTY, _EMPTY),
+    _EMPTY,
+    Causes([], _NONE, _NONE, _EMPTY),
+    None,
+    _NEVER,
+    _NEVER,
+)
 """No messages: of a record that only its header says something."""
 _NOTHING = Snapshot(np.zeros(0, np.int64), Answers(np.zeros(0, np.int64), np.zeros(0, np.bool_), {}))
 

@@ -22,7 +22,8 @@ class GroupSpec:
     `several` are the topics that are known to have several partitions. `members` are the shards that it holds; where
     none is named it is the shard of its name. `seed` has what members begin with that have no state yet
     (shard/group.py). `bounds` are what subscriptions may make each member hold; `digest_key` has the 16 bytes under
-    which rows are hashed.
+    which rows are hashed. Of streams: `counts` says how many partitions topics have, as far as is known; `silenced`, by
+    stream, where silences have counted before there was a state.
     """
 
     epoch: int

@@ -27,7 +27,8 @@ from shard.tables import Table
 from state.causes import Causes
 from state.change_batch import I32, I64
 
-_NO_ROWS = Come(*(np.zeros(0, type_) for type_ in (np.int32, np.int64, np.int64, np.int64)))
+_NOTHING = np.zeros(0, np.int64)
+_NO_ROWS = Come(_NOTHING.astype(np.int32), _NOTHING, _NOTHING, _NOTHING)
 
 
 class StreamBatch(MemberBatch):

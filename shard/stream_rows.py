@@ -11,6 +11,7 @@ Cost: that of the format, and 0.1 us a record; 10 us a dead letter.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -120,11 +121,12 @@ def _taken(changes: ChangeBatch, chosen: Bool) -> ChangeBatch:
     )
 
 
-def _keys(numbers: I64) -> ArrowStrings[bytes]:
+def _keys(numbers: I64) -> Sequence[bytes]:
     """Return a key for each number."""
     edges = np.arange(len(numbers) + 1, dtype=np.int64) * numbers.itemsize
     buffers = [None, pa.py_buffer(edges), pa.py_buffer(np.ascontiguousarray(numbers))]
-    return ArrowStrings(pa.Array.from_buffers(pa.large_binary(), len(numbers), buffers))
+    flat = ArrowStrings[bytes](pa.Array.from_buffers(pa.large_binary(), len(numbers), buffers))
+    return cast(Sequence[bytes], flat)
 
 
 def _as_it_came(letter: DeadLetter, records: RawRecords, place: int) -> DeadLetter:

@@ -136,16 +136,16 @@ class FoldRows:
         """Return the values of one aggregate after the rows `told`."""
         of = self._aggregates[at]
         source = self._find("SUM", of.column) if of.kind == "AVG" else at
-        values, there = walked[source].values[:, told], walked[source].there[told]
+        values, there = walked[source].at(told)
         if of.column is None or of.kind == "COUNT":
             return MadeColumn(values[0], there)
         type_ = self._relation.column(of.column).type
         if of.kind == "SUM":
             return sum_of(type_, 0, narrowed(values), there.astype(np.int64), of.type).made()
         if of.kind == "AVG":
-            counts = walked[self._find("COUNT", of.column)].values[0, told]
-            return average_of(type_, 0, narrowed(values), counts, of.type).made()
-        return RowValues(of.type, np.where(there, values[0], 0), there, measures[at][1]).made()
+            counts, _ = walked[self._find("COUNT", of.column)].at(told)
+            return average_of(type_, 0, narrowed(values), counts[0], of.type).made()
+        return RowValues(of.type, values[0], there, measures[at][1]).made()
 
     def _find(self, kind: str, column: str | None) -> int:
         """Return which aggregate is this one, which another one reads."""
@@ -157,11 +157,10 @@ def _in_limbs(met: _Met, column: int, values: RowValues, held: RowValues, place:
     """Return values and totals in limbs: one where the total has an order code."""
     type_ = values.type
     assert type_.kind in EXACT_KINDS and held.type.scale == type_.scale, f"SUM of {type_} as {held.type}"
-    codes = np.where(values.valid, values.codes, 0)
     if held.type.coded:
-        return Measure(codes[None], values.valid, held.codes[None], held.valid)
+        return Measure(values.codes[None], values.valid, held.codes[None], held.valid)
     if type_.coded:
-        given = Limbs.of(type_, codes).limbs
+        given = Limbs.of(type_, values.codes).limbs
         limbs = np.concatenate([given, np.zeros((_SUM_LIMBS - len(given), given.shape[1]), np.int64)])
     else:
         limbs = Limbs.of_texts(type_, values.codes, values.valid, met.given.rows, column).limbs
@@ -171,10 +170,9 @@ def _in_limbs(met: _Met, column: int, values: RowValues, held: RowValues, place:
 
 def _in_order(values: RowValues, held: RowValues) -> tuple[Measure, Strings | None]:
     """Return values and those of groups as numbers that are in order, and the texts of these."""
-    codes, cells = np.zeros(len(values), np.int64), np.zeros(len(held), np.int64)
     if values.strings is None or held.strings is None:
-        codes[values.valid], cells[held.valid] = values.codes[values.valid], held.codes[held.valid]
-        return Measure(codes[None], values.valid, cells[None], held.valid), None
+        return Measure(values.codes[None], values.valid, held.codes[None], held.valid), None
+    codes, cells = np.zeros(len(values), np.int64), np.zeros(len(held), np.int64)
     (given, place), (stood, stood_place) = _used(values), _used(held)
     table = ByteTable()
     number = table.intern(stood.then(given))

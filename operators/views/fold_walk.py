@@ -38,10 +38,16 @@ class Measure:
 
 @dataclass(frozen=True, slots=True)
 class Walked:
-    """What an aggregate is of its group after each row. values: int64[width, rows].  there: bool[rows]."""
+    """What an aggregate is of its group after each row. values: int64[width, rows], 0 where not there: bool[rows]."""
 
     values: I64
     there: Bool
+
+    def at(self, rows: I64) -> tuple[I64, Bool]:
+        """Return both after some rows, ascending; after all of them nothing is copied."""
+        if len(rows) == len(self.there):
+            return self.values, self.there
+        return self.values[:, rows], self.there[rows]
 
 
 @numba.njit(cache=True)
