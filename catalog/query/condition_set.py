@@ -142,7 +142,7 @@ class ConditionSet:
 @lru_cache(256)
 def _of_type(type_: ColumnType) -> tuple[ValueSet, ValueSet, tuple[int, int], Placing | None]:
     """Return all values of a type, these and NULL, its reach, and what places literals among its codes."""
-    text = type_.kind is Kind.VARCHAR
+    text = type_.is_text
     every = everything(type_)
     reach = (0, 0) if text else type_.reach
     return every, ValueSet(every.intervals, True), reach, None if text else placing(type_)

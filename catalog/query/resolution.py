@@ -8,8 +8,8 @@ from typing import Protocol
 
 from catalog.query.statement_names import Name, Star
 from catalog.schema.catalog import Catalog
-from catalog.schema.relation import Column, Relation
-from catalog.sql.errors import suggestion
+from catalog.schema.relation import Column, Relation, bound_of
+from catalog.sql.errors import SqlError, suggestion
 from catalog.sql.names import quoted
 from catalog.sql.statement_text import StatementText
 
@@ -41,7 +41,7 @@ class TableScope:
 
     def columns(self, star: Star) -> Sequence[Column]:
         """Return all columns."""
-        return self.relation.columns
+        return self.relation.declared
 
 
 def relation_of(catalog: Catalog, name: Name, text: StatementText) -> Relation:
@@ -56,11 +56,26 @@ def relation_of(catalog: Catalog, name: Name, text: StatementText) -> Relation:
 def column_of(relation: Relation, name: Name, text: StatementText) -> Column:
     """Return the column of this name. Raises the text's error, `unknown_column`."""
     try:
-        return relation.column(name.text)
+        column = relation.column(name.text)
+        if not column.is_end:
+            return column
     except KeyError:
-        hint = suggestion(name.text, [c.name for c in relation.columns], "column")
-        what = f"table `{relation.name}` has no column `{name.text}`"
-        raise text.refusal("unknown_column", what, name.span, hint) from None
+        pass
+    if bound := bound_of(name.text):
+        raise refuse_bound(relation, *bound, name, text)
+    hint = suggestion(name.text, [c.name for c in relation.declared], "column")
+    what = f"table `{relation.name}` has no column `{name.text}`"
+    raise text.refusal("unknown_column", what, name.span, hint)
+
+
+def refuse_bound(relation: Relation, function: str, of: str, name: Name, text: StatementText) -> SqlError:
+    """Return the refusal of lower() or upper() of what is no range of `relation`."""
+    column = next((column for column in relation.declared if column.name == of), None)
+    if column is None:
+        hint = suggestion(of, [c.name for c in relation.declared], "column")
+        return text.refusal("unknown_column", f"table `{relation.name}` has no column `{of}`", name.span, hint)
+    what = f"`{of}` is {column.type}, and {function.upper()}() of it is not supported"
+    return text.refusal("unsupported", what, name.span, "It is the bound of a range; other columns stand as they are.")
 
 
 def check_buckets(relation: Relation, table: Name, equal: set[str], text: StatementText) -> None:

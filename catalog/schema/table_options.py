@@ -3,6 +3,7 @@
 topic     the Kafka topic that feeds the table; by default the table's name
 format    how its records are written; `json` by default (a row as a JSON object, a tombstone deletes)
 absent    what a member that a row lacks means: `null` (default), `error` (a dead letter), `keep` (the stored value)
+null.range   what NULL in a range column means: `nothing` (default), as in SQL, or `everything`, no constraint
 buckets, bucket.by   into how many shards the table is parted, and by what (`catalog/schema/bucket_options.py`)
 
 and those of the format (`catalog/schema/format_options.py`).
@@ -25,7 +26,8 @@ from catalog.sql.repair import near_word
 from catalog.sql.statement_text import Span, StatementText
 
 ABSENT = ("null", "error", "keep")
-OPTIONS = ("topic", "format", "absent", "buckets", "bucket.by")
+NULL_RANGE = ("nothing", "everything")
+OPTIONS = ("topic", "format", "absent", "buckets", "bucket.by", "null.range")
 
 _TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
 
@@ -44,6 +46,7 @@ class TableOptions:
     topic_span: Span | None
     buckets: int
     bucket_by: tuple[str, ...]
+    null_range: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +83,15 @@ def read_options(
         topic_span=None if topic is None else topic.value_span,
         buckets=buckets,
         bucket_by=bucket_by,
+        null_range=_null_range(given.get("null.range"), table, columns, source),
     )
+
+
+def _null_range(option: _Option | None, table: str, columns: Sequence[Column], source: StatementText) -> str:
+    if option is not None and not any(column.type.is_range for column in columns):
+        what = f"option `null.range` is about range columns, and `{table}` has none"
+        raise source.refusal("unsupported", what, option.name_span, "Leave it out.")
+    return _one_of(option, NULL_RANGE, source)
 
 
 def _others(
