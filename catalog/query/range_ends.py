@@ -7,9 +7,9 @@
     NOT ...       any of the opposites; no end of a NULL meets either
 
 Ends are columns of their own, so a condition of a range is a box of two columns, for which index and shards need
-nothing new. In the plane of lower and upper ends it is the rectangle of all ranges that meet it (Subject spaces, section
-5.3, with the conditions set right: two ranges overlap iff neither ends before the other begins). `=`, IN and IS NULL are
-conditions of the range itself, whose equal values are equal texts.
+nothing new. In the plane of lower and upper ends it is the rectangle of all ranges that meet it (Subject spaces,
+section 5.3, with the conditions set right: two ranges overlap iff neither ends before the other begins). `=`, IN and
+IS NULL are conditions of the range itself, whose equal values are equal texts.
 """
 
 from __future__ import annotations

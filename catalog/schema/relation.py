@@ -9,7 +9,6 @@ from functools import lru_cache
 from catalog.types.column_type import ColumnType
 from catalog.types.range_value import ends_type
 
-
 LOWER_END, UPPER_END, LOWER, UPPER = "lower end", "upper end", "lower", "upper"
 """What a derived column is to its range: its ends as codes that compare (`range_value.py`), or SQL's lower(), upper().
 """

@@ -20,7 +20,7 @@ def order_key(type_: ColumnType, text: str) -> bytes:
     >>> order_key(ColumnType(Kind.DECIMAL, 20, 2), "-1.00") < order_key(ColumnType(Kind.DECIMAL, 20, 2), "0.50")
     True
     """
-    if type_.is_text:
+    if type_.kind is not Kind.DECIMAL:
         return text.encode()
     return key_of_unscaled(int(text.replace(".", "")))
 

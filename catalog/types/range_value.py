@@ -253,7 +253,7 @@ def _decimal_bound(type_: ColumnType, text: str) -> Bound:
     number = Decimal(text.strip())
     if not number:
         return 0
-    sign, digits, exponent = number.as_tuple()
+    sign, digits, _ = number.as_tuple()
     significant = "".join(map(str, digits)).strip("0")
     zeros = number.adjusted() + 1 - len(significant) + type_.scale
     if zeros < 0:
@@ -261,7 +261,7 @@ def _decimal_bound(type_: ColumnType, text: str) -> Bound:
     if len(significant) + zeros > type_.precision:
         before = type_.precision - type_.scale
         raise RangeRefused(type_, f"its bound {_cut_short(text)} has more than {before} digits before the point")
-    unscaled = int(significant) * 10**zeros
+    unscaled: int = int(significant) * 10**zeros
     return -unscaled if sign else unscaled
 
 
