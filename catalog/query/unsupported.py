@@ -18,7 +18,8 @@ from catalog.sql.statement_text import StatementText
 
 SUPPORTED = (
     "Supported: SELECT columns or *, or COUNT(*), COUNT(c), SUM(m), AVG(m) in any number, FROM t [WHERE condition], of "
-    "columns and constants with =, <>, <, <=, >, >=, BETWEEN, IN, LIKE 'prefix%', IS [NOT] NULL, AND, OR, NOT; "
+    "columns and constants with =, <>, <, <=, >, >=, BETWEEN, IN, LIKE 'prefix%', IS [NOT] NULL, AND, OR, NOT, and of "
+    "ranges with =, <>, &&, @>, <@, isempty(c), lower(c), upper(c); "
     "and SELECT MIN(m), MAX(m), COUNT(DISTINCT c), or DISTINCT c, FROM t [WHERE a = constant AND ... AND x BETWEEN low "
     "AND high], with ranges also by <, <=, >, >=, on one column, and under such a WHERE SELECT columns or *, with "
     "ORDER BY columns, ending in the primary key, and LIMIT k; and SELECT columns or * FROM a JOIN b ON a.k = b.k "
@@ -80,7 +81,11 @@ _BEYOND_RANGE: dict[type[exp.Expr], tuple[str, str | None]] = {
     exp.Like: ("LIKE", None),
     exp.Escape: ("LIKE", None),
     exp.StartsWith: ("starts_with", None),
+    exp.ArrayOverlaps: ("&&", "{one_bound}"),
+    exp.ArrayContainsAll: ("@>", "{one_bound}"),
+    exp.ArrayContainedBy: ("<@", "{one_bound}"),
 }
+_ONE_BOUND = "What overlaps is two ranges, of lower() and of upper(), and one may be asked: lower(c) <= constant."
 _ANY_WHERE = "COUNT, SUM, AVG and SELECT of columns, without ORDER BY, take any condition."
 """What is said beside a refusal of a condition that only some questions take."""
 
@@ -271,7 +276,7 @@ def refuse_beyond_range(text: StatementText, node: exp.Expr, functions: Set[str]
     for kind, (name, hint) in _BEYOND_RANGE.items():
         if isinstance(node, kind):
             better = _BETTER.get(next(iter(functions)), "") if len(functions) == 1 else ""
-            hint = hint.format(better=better) if hint else _range_hint(text, node)
+            hint = hint.format(better=better, one_bound=_ONE_BOUND) if hint else _range_hint(text, node)
             return unsupported(text, name, _placed(text, node, None), f"{hint}\n{_ANY_WHERE}" if hint else _ANY_WHERE)
     return unsupported(text, "a condition that is no range", _placed(text, node, None), _ANY_WHERE)
 

@@ -137,6 +137,33 @@ def between_end(type_: ColumnType, floor: int, ceiling: int) -> str:
     return _KNOWN + _key(type_, code) + (_AT if floor == ceiling else _BEHIND)
 
 
+def end_text(type_: ColumnType, end: Bound, lower: bool) -> str:
+    """Return an end for a person, as a bound with its bracket; one without a bound is called so.
+
+    >>> end_text(ColumnType(Kind.NUMRANGE, 4, 1), 21, True), end_text(ColumnType(Kind.INT4RANGE), 5, False)
+    ('(1.0', '5]')
+    """
+    if isinstance(end, str):
+        if end[:1] != _KNOWN:
+            return "empty" if end[:1] in ("", _BEYOND) else "no bound"
+        shown, mark = _shown(type_, _of_key(type_, end[1:-1])), end[-1]
+        closed = mark == _AT
+    elif not _LOWEST_END < end < _HIGHEST_END:
+        return "no bound" if end in (_LOWEST_END, _HIGHEST_END) else "empty"
+    else:
+        closed = type_.kind in _FOLLOWING or end % 2 == 0
+        value = end if type_.kind in _FOLLOWING else (end if closed else end - 1 if lower else end + 1) // 2
+        shown = _shown(type_, value)
+    return f"{'[' if closed else '('}{shown}" if lower else f"{shown}{']' if closed else ')'}"
+
+
+def _of_key(type_: ColumnType, key: str) -> Bound:
+    """Undo `_key`."""
+    if type_.kind is Kind.TEXTRANGE:
+        return key.removesuffix("\0").replace("\0" + _NUL, "\0")
+    return int(key, 16) + INT64_MIN if type_.kind is Kind.FLOAT8RANGE else int(key) - 10**38
+
+
 def _of_following(type_: ColumnType, low: Bound | None, high: Bound | None, parts: _Parts) -> Range:
     """Return a range of whole numbers or days, from `low` up to before `high`."""
     first = None if low is None else _near(type_, int(low) + (not parts.from_lower))
