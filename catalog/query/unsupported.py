@@ -18,8 +18,7 @@ from catalog.sql.statement_text import StatementText
 
 SUPPORTED = (
     "Supported: SELECT columns or *, or COUNT(*), COUNT(c), SUM(m), AVG(m) in any number, FROM t [WHERE condition], of "
-    "columns and constants with =, <>, <, <=, >, >=, BETWEEN, IN, LIKE 'prefix%', IS [NOT] NULL, AND, OR, NOT, and of "
-    "ranges with =, <>, &&, @>, <@, isempty(c), lower(c), upper(c); "
+    "columns and constants with =, <>, <, <=, >, >=, BETWEEN, IN, LIKE 'prefix%', IS [NOT] NULL, AND, OR, NOT; "
     "and SELECT MIN(m), MAX(m), COUNT(DISTINCT c), or DISTINCT c, FROM t [WHERE a = constant AND ... AND x BETWEEN low "
     "AND high], with ranges also by <, <=, >, >=, on one column, and under such a WHERE SELECT columns or *, with "
     "ORDER BY columns, ending in the primary key, and LIMIT k; and SELECT columns or * FROM a JOIN b ON a.k = b.k "
@@ -290,6 +289,9 @@ def refuse_side(text: StatementText, side: exp.Expr, comparison: exp.Expr) -> Sq
         return refuse_parameter(text, place)
     if side.find(*_CLOCKS) is not None or (isinstance(side, exp.Anonymous) and side.name.upper() in ("NOW", "TODAY")):
         return unsupported(text, "a clock", place, _NO_CLOCK)
+    if side.find(exp.ArrayOverlaps) is not None:
+        hint = "Did you mean AND? Whether two ranges overlap is a condition of its own: c && '[1,5)'."
+        return unsupported(text, "&& within a comparison", text.keyword(("&&",)) or place, hint)
     if isinstance(side, exp.Column):
         hint = f"If `{side.name[:60]}` is a string, write it in single quotes: {string(side.name)}."
         return unsupported(text, "a column in the place of a constant", place, hint)
