@@ -15,7 +15,7 @@ def stored_rows(relation: Relation, *stores: RowStore) -> Iterator[dict[str, Jso
 
     A relation that is kept in buckets has a store for each. Cost: O(n log n), about 1 us a value.
     """
-    names = [column.name for column in relation.columns]
+    names = [column.name for column in relation.declared]
     held = [(store.key(row), values) for store in stores for row, values in enumerate(_values(relation, store))]
     for _key, values in sorted(held, key=lambda pair: pair[0]):
         yield dict(zip(names, values, strict=True))
@@ -25,6 +25,8 @@ def _values(relation: Relation, store: RowStore) -> Iterator[tuple[JsonValue, ..
     replay = store.still()
     columns: list[list[JsonValue]] = []
     for number, column in enumerate(relation.columns):
+        if column.of:
+            continue
         codes, known = replay.codes[number], replay.valid[number]
         if column.type.coded:
             found: Iterator[JsonValue] = (json_of_code(column.type, code) for code in codes[known].tolist())

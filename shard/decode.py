@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from catalog.schema.relation import as_declared
 from connectors.formats.record_format import Decoded, format_of
 from connectors.record import RawRecords
+from shard.derived_columns import with_derived
 from shard.resolve import Resolved, resolve
 from shard.state import ShardState
 
@@ -17,7 +19,8 @@ def decode(member: ShardState, rows: RawRecords, several: frozenset[str]) -> Dec
     member.highest_partition = max(member.highest_partition, int(rows.partition.max()))
     single = member.highest_partition == 0 and member.relation.topic not in several
     keyless = single and not member.relation.bucket_by
-    return format_of(member.relation, keyless=keyless).decode(rows)
+    decoded = format_of(as_declared(member.relation), keyless=keyless).decode(rows)
+    return with_derived(member.relation, decoded)
 
 
 def settle(member: ShardState, decoded: Decoded, rows: RawRecords) -> Resolved:

@@ -4,7 +4,8 @@
     truncate                       a delete of every row that there is then
     a row came under another key   a delete of the one, then the other
     members that are kept          the value of the row as it is then; where there is no such row, a dead letter if
-                                   the value is unknown (a placeholder), NULL if it was left out (`absent` = `keep`)
+                                   the value is unknown (a placeholder), else as the change has it: NULL if it was left
+                                   out (`absent` = `keep`)
 
 "Then" is after the changes before it in the batch. A create that stands for a change of key takes what it keeps from
 the row that was deleted in the same moment of the source's log, before it (`deleted_rows.py`) or behind it in the
@@ -184,7 +185,9 @@ class _Walk:
         for c in np.flatnonzero(self._kept[:, i]).tolist():
             if image is None and self._settling.unchanged[c, i]:
                 raise _unavailable(self._relation.columns[c].name)
-            value = image[c] if image is not None and c < len(image) else None  # buried rows lack newer columns
+            if image is None:
+                continue
+            value = image[c] if c < len(image) else None  # buried rows lack newer columns
             self._changes.valid[c, i] = value is not None
             if c in self._texts:
                 self._texts[c][i] = value if isinstance(value, str) else None

@@ -24,7 +24,8 @@ class ChangeBatch:
     keys: m canonical primary keys (the row's identity, exact bytes).
     live: bool[m].  codes: int64[columns, m].  valid: bool[columns, m].  texts: column -> m strings or None.
     partition, offset: int32[m], int64[m]: where each change came from; they travel with the messages it causes.
-    kept: None, or bool[columns, m]: members that were absent and keep the stored value (NULL in a new row).
+    kept: None, or bool[columns, m]: members that were absent and keep the stored value. In a new row they have what
+        stands here: NULL, or what a range means that nobody constrains.
     implied: None, or bool[m]: deletes that follow from a record of no or another row (a truncate, a change of key), so
         that its partition says nothing of where the row's own records stand.
     cause: int32[m], the number of each change's cause (state/causes.py), from 0 and ascending: those of one record

@@ -50,11 +50,13 @@ from state.stored_columns import Sections, narrow, read_images, read_strings, wr
 
 @numba.njit(cache=True)
 def _fill_kept(codes: I64, valid: Bool, kept: Bool, i: int, old: int, new: int) -> None:
-    """Give the kept members of change i the values of version `old`, or NULL where there is none."""
+    """Give the kept members of change i the values of version `old`; without one they are as the change says."""
+    if old < 0:
+        return
     for c in range(kept.shape[0]):
         if kept[c, i]:
-            codes[c, new] = codes[c, old] if old >= 0 else 0
-            valid[c, new] = old >= 0 and valid[c, old]
+            codes[c, new] = codes[c, old]
+            valid[c, new] = valid[c, old]
 
 
 @numba.njit(cache=True)
@@ -352,8 +354,6 @@ class RowStore:
         valid = np.empty(codes.shape, np.bool_)
         codes[:, :rows], valid[:, :rows] = self._codes, self._valid
         np.logical_and(changes.valid, changes.live, out=valid[:, rows:])
-        if changes.kept is not None:
-            valid[:, rows:] &= ~changes.kept
         np.multiply(changes.codes, valid[:, rows:], out=codes[:, rows:])
         for column, dictionary in self._dictionaries.items():
             codes[column, rows:] = 0

@@ -96,6 +96,11 @@ def _order(relation: Relation, question: Question, text: StatementText) -> tuple
     found: dict[str, Order] = {}
     for each in question.order:
         column = column_of(relation, each.column, text)
+        if column.type.is_range:
+            what = f"`{column.name}` is {column.type}, and ORDER BY of it is not supported"
+            said = quoted(column.name)
+            hint = f"Order by lower({said}), or by upper({said}) too."
+            raise text.refusal("unsupported_type", what, each.column.span, hint)
         nulls_first = each.nulls_first if column.nullable else each.descending
         found.setdefault(column.name, Order(column.name, each.descending, nulls_first))
     if not relation.key:

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from catalog.query.condition_set import ConditionSet
 from catalog.query.condition_tree import Condition, Or, Tree
 from catalog.query.filter_terms import MAX_BOXES, MAX_COLUMNS, MAX_INTERVALS, Box
+from catalog.query.range_ends import EndSet
 from catalog.query.value_set import ValueSet
 from catalog.types.literal import ConstantRefused, LiteralKind
 
@@ -49,7 +50,9 @@ class _Joined:
         return first
 
 
-_Values = ConditionSet | _Joined
+AnySet = ConditionSet | EndSet
+"""What one condition holds, of a column or of an end of a range."""
+_Values = AnySet | _Joined
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +90,7 @@ class BoxForm:
     all: dict[int, ValueSet]
 
     @classmethod
-    def of(cls, tree: Tree | None, placed: Callable[[Condition], tuple[int, ConditionSet]]) -> BoxForm:
+    def of(cls, tree: Tree | None, placed: Callable[[Condition], tuple[int, AnySet]]) -> BoxForm:
         """Gather the conditions of each column; `placed` gives the place of a condition's column, and what it holds."""
         all_: dict[int, ValueSet] = {}
         return cls(None if tree is None else _gather(tree, placed, all_), all_)
@@ -102,7 +105,7 @@ class BoxForm:
         return boxes
 
     @property
-    def conjunction(self) -> dict[int, list[ConditionSet]] | None:
+    def conjunction(self) -> dict[int, list[AnySet]] | None:
         """The conditions of each column by its place, where all of them are to be met; None where there is an OR."""
         if self.tree is None or isinstance(self.tree, Sum):
             return None
@@ -185,7 +188,7 @@ def _key(box: Box) -> _Key:
     return tuple(sorted(box.items()))
 
 
-def _gather(tree: Tree, placed: Callable[[Condition], tuple[int, ConditionSet]], all_: dict[int, ValueSet]) -> BoxTree:
+def _gather(tree: Tree, placed: Callable[[Condition], tuple[int, AnySet]], all_: dict[int, ValueSet]) -> BoxTree:
     if isinstance(tree, Condition):
         place, holds = placed(tree)
         all_[place] = holds.anything
@@ -219,9 +222,9 @@ def _sides(sides: Iterable[BoxTree], union: bool) -> Iterator[BoxTree]:
             yield side
 
 
-def _all_of(values: _Values) -> list[ConditionSet] | None:
+def _all_of(values: _Values) -> list[AnySet] | None:
     """Return the conditions that are to be met, None where some of them are joined by OR."""
-    if isinstance(values, ConditionSet):
+    if isinstance(values, ConditionSet | EndSet):
         return [values]
     sides = [_all_of(side) for side in values.sides]
     sound = [side for side in sides if side is not None]

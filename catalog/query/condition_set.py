@@ -20,7 +20,7 @@ from catalog.query.condition_tree import PLAIN
 from catalog.query.like_pattern import beyond_prefix, read_pattern
 from catalog.query.shape import BEYOND_KEYS, LOWEST_KEY
 from catalog.query.value_set import NOTHING, ONLY_NULL, Interval, ValueSet, everything
-from catalog.types.column_type import ColumnType, Kind
+from catalog.types.column_type import ColumnType
 from catalog.types.literal import ConstantRefused, LiteralKind, Place, Placing, placing, text_of
 from catalog.types.order_key import after, key_of_unscaled
 from state.order_code import INT64_MAX, INT64_MIN
@@ -142,7 +142,7 @@ class ConditionSet:
 @lru_cache(256)
 def _of_type(type_: ColumnType) -> tuple[ValueSet, ValueSet, tuple[int, int], Placing | None]:
     """Return all values of a type, these and NULL, its reach, and what places literals among its codes."""
-    text = type_.kind is Kind.VARCHAR
+    text = type_.is_text
     every = everything(type_)
     reach = (0, 0) if text else type_.reach
     return every, ValueSet(every.intervals, True), reach, None if text else placing(type_)

@@ -39,7 +39,10 @@ COMPARISONS: dict[type[exp.Expr], str] = {
     exp.EQ: "=", exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">="
 }  # fmt: skip
 _MIRRORED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
-_OPPOSITES = {"=": "<>", "<": ">=", ">": "<=", "in": "not in", "like": "not like", "prefix": "not prefix"}
+_OPPOSITES = {
+    "=": "<>", "<": ">=", ">": "<=", "in": "not in", "like": "not like", "prefix": "not prefix", "&&": "not &&",
+    "@>": "not @>", "<@": "not <@", "empty": "not empty",
+}  # fmt: skip
 OPPOSITES = {**_OPPOSITES, **{other: one for one, other in _OPPOSITES.items()}, "null": "not null", "not null": "null"}
 """Each operator of a condition, and that of its opposite."""
 _FOREIGN = (
@@ -49,6 +52,12 @@ _FOREIGN = (
     (("STARTSWITH", "("), "the function STARTSWITH", "starts_with(column, 'abc')"),
 )
 """What the parser takes and other databases do not: its words, what it is called, and what to write."""
+OF_RANGES = frozenset([f"{no}{one}" for one in ("&&", "@>", "<@", "empty") for no in ("", "not ")])
+"""Operators of range columns alone. `empty` is the function isempty()."""
+_RANGES: dict[type[exp.Expr], tuple[str, str]] = {
+    exp.ArrayOverlaps: ("&&", "&&"), exp.ArrayContainsAll: ("@>", "<@"), exp.ArrayContainedBy: ("<@", "@>")
+}  # fmt: skip
+"""What an operator of ranges is called, and the same with its sides exchanged."""
 PLAIN = frozenset({"=", "<", "<=", ">", ">="})
 """Operators of which one leaves a point or a range."""
 
@@ -57,7 +66,8 @@ PLAIN = frozenset({"=", "<", "<=", ">", ">="})
 class Condition:
     """`column operator operands`, the last by their numbers; `operator` is one of `OPPOSITES`.
 
-    LIKE has a pattern, and may have an escape character. BETWEEN is two conditions.
+    LIKE has a pattern, and may have an escape character. BETWEEN is two conditions, and so are operators of ranges once
+    the column is known: then `end` says of which end (`catalog/query/range_ends.py`).
     `node` is what was written, for refusals.
     """
 
@@ -65,6 +75,7 @@ class Condition:
     operator: str
     operands: tuple[int, ...]
     node: exp.Expr = field(compare=False, repr=False)
+    end: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +165,22 @@ class ConditionReader:
                 return Condition(self._names.column(node), "=", (self._number(truth),), written)
         if type(node) in COMPARISONS:
             return self._comparison(node, negated, written)
+        if type(node) in _RANGES:
+            return self._of_ranges(node, negated, written)
+        if isinstance(node, exp.Anonymous) and node.name.upper() == "ISEMPTY" and len(node.expressions) == 1:
+            return self._made(self._column(node.expressions[0], node), "empty", (), negated, written)
         raise refuse_predicate(self._text, node)
+
+    def _of_ranges(self, node: exp.Expr, negated: bool, written: exp.Expr) -> Condition:
+        """Read an operator of ranges, of a column and a constant on either side."""
+        left, right, (operator, mirrored) = node.this.unnest(), node.expression.unnest(), _RANGES[type(node)]
+        if isinstance(left, exp.Column) and isinstance(right, exp.Column):
+            raise (refuse_compared if self._names.joined else refuse_columns)(self._text, node)
+        if isinstance(right, exp.Column):
+            left, right, operator = right, left, mirrored
+        if not isinstance(left, exp.Column):
+            raise refuse_side(self._text, right if is_constant(left) else left, node)
+        return self._made(self._names.column(left), operator, (self._constant(right, node),), negated, written)
 
     def _comparison(self, node: exp.Expr, negated: bool, written: exp.Expr) -> Condition:
         left, right, operator = node.this.unnest(), node.expression.unnest(), COMPARISONS[type(node)]

@@ -10,12 +10,14 @@ from catalog.query.filter_shape import FilterShape
 from catalog.query.filter_terms import decode_terms
 from catalog.query.finality import final_at
 from catalog.query.join_explanation import JoinExplanation, column_said, explain_join
+from catalog.query.range_text import held_ends
 from catalog.query.shape import BEYOND_KEYS, LOWEST_KEY, Output, Region, Shape
+from catalog.query.value_set import ValueSet
 from catalog.query.value_text import held, shown, text
 from catalog.query.view_explanation import ViewExplanation, explain_view
 from catalog.schema.catalog import Catalog
 from catalog.schema.join import Join, join_of_name, place_of
-from catalog.schema.relation import Relation
+from catalog.schema.relation import LOWER_END, Column, Relation
 from catalog.sql.names import quoted
 from catalog.types.column_type import ColumnType, JsonValue, Kind
 from catalog.view.question_certainty import certainty_of
@@ -101,8 +103,18 @@ def _columns(shape: FilterShape | BestShape) -> list[str | None]:
 
 def _where(relation: Relation, join: Join | None, tested: tuple[str, ...], terms: bytes) -> list[dict[str, str]]:
     said = [name if join is None else column_said(join, place_of(name)) for name in tested]
-    types = [relation.column(name).type for name in tested]
-    return [{said[i]: held(types[i], values) for i, values in sorted(box.items())} for box in decode_terms(terms)]
+    columns = [relation.column(name) for name in tested]
+    return [
+        {said[i]: _held(relation, columns[i], values) for i, values in sorted(box.items())}
+        for box in decode_terms(terms)
+    ]
+
+
+def _held(relation: Relation, column: Column, values: ValueSet) -> str:
+    """Return what a value set holds; of the ends of a range as bounds, which belong to it or do not."""
+    if not column.is_end:
+        return held(column.type, values)
+    return held_ends(relation.column(column.of).type, column.role == LOWER_END, values)
 
 
 def _named(join: Join | None, column: str) -> str:

@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from catalog.query.boxes_of import BoxForm
+from catalog.query.boxes_of import AnySet, BoxForm
 from catalog.query.condition_set import ConditionSet
 from catalog.query.condition_tree import And, Condition, Tree, conditions_of
 from catalog.query.filter_shape import FilterShape
 from catalog.query.filter_terms import MAX_COLUMNS, box_of_intervals, encode_terms
 from catalog.query.question import Question
+from catalog.query.range_ends import EndSet, check_operator, with_ends
 from catalog.query.range_plan import ColumnTests, measures, outputs_of
 from catalog.query.refusal import explained_name
 from catalog.query.resolution import Scope, check_buckets
@@ -36,7 +37,7 @@ _NOTHING = encode_terms([])
 _OF_TEXTS = {"like": "LIKE", "not like": "LIKE", "prefix": "starts_with", "not prefix": "starts_with"}
 
 
-Ranges = tuple[tuple[int, tuple[ConditionSet, ...]], ...]
+Ranges = tuple[tuple[int, tuple[AnySet, ...]], ...]
 """Columns by their places, in the order of the text, with the conditions of each: all are to be met, by codes."""
 
 
@@ -99,23 +100,35 @@ def make_filter_plan(scope: Scope, question: Question, text: StatementText) -> F
     conditions = list(conditions_of(question.condition))
     found = {id(c): scope.column(c.column) for c in conditions}
     for condition in conditions:
+        check_operator(condition, found[id(condition)], text)
         _check_texts(condition, found[id(condition)], text)
-    compared = {column.name for column in found.values()}
+    tree = None if question.condition is None else with_ends(question.condition)
+    leaves = {id(leaf): tested_column(scope, leaf) for leaf in conditions_of(tree)}
+    compared = {column.name for column in leaves.values()}
     tested = tuple([column.name for column in relation.columns if column.name in compared])
     place = {name: i for i, name in enumerate(tested)}
 
-    def placed(condition: Condition) -> tuple[int, ConditionSet]:
-        column = found[id(condition)]
+    def placed(condition: Condition) -> tuple[int, AnySet]:
+        column = leaves[id(condition)]
         operands = tuple([(i, question.operands[i].negative) for i in condition.operands])
-        made = ConditionSet.of(condition.column.said, column.type, condition.operator, operands)
-        return place[column.name], made
+        said = condition.column.said
+        if column.is_end:
+            of = relation.column(column.of).type
+            return place[column.name], EndSet(said, of, condition.operator, column.role, operands)
+        return place[column.name], ConditionSet.of(said, column.type, condition.operator, operands)
 
     names = tuple([column.name for column in shown])
     shape = FilterShape(
         relation.name, names, outputs_of(question.items), tested, relation.bucket_by, keys_in(relation, names)
     )
     bucket = _bucket(relation, question, text)
-    return FilterPlan(shape, columns, bucket, BoxForm.of(question.condition, placed))
+    return FilterPlan(shape, columns, bucket, BoxForm.of(tree, placed))
+
+
+def tested_column(scope: Scope, condition: Condition) -> Column:
+    """Return the column that a condition compares: for one of an end of a range, that end."""
+    column = scope.column(condition.column)
+    return scope.relation.derived(column.name, condition.end) if condition.end else column
 
 
 def shown_columns(scope: Scope, question: Question, text: StatementText) -> tuple[Column, ...]:
@@ -154,7 +167,7 @@ def _check_texts(condition: Condition, column: Column, text: StatementText) -> N
         raise text.refusal("type_mismatch", what, condition.column.span, hint)
 
 
-def _ranges(columns: dict[int, list[ConditionSet]] | None) -> Ranges | None:
+def _ranges(columns: dict[int, list[AnySet]] | None) -> Ranges | None:
     """Return the conditions of columns as ranges, None where some are none or they are too many."""
     if columns is None or len(columns) > MAX_COLUMNS or not all(one.ranged for its in columns.values() for one in its):
         return None

@@ -25,7 +25,7 @@ from catalog.query.filter_plan import FilterPlan, make_filter_plan
 from catalog.query.from_clause import KeyEquality, Source
 from catalog.query.question import Question
 from catalog.query.range_plan import is_number_type
-from catalog.query.resolution import column_of, relation_of
+from catalog.query.resolution import column_of, refuse_bound, relation_of
 from catalog.query.statement_names import Name, Star
 from catalog.query.unsupported_joins import (
     refuse_joined_view,
@@ -37,7 +37,7 @@ from catalog.query.unsupported_joins import (
 from catalog.schema.catalog import Catalog
 from catalog.schema.cell import Cell
 from catalog.schema.join import Join, Place, column_name, relation_of_join
-from catalog.schema.relation import Column, Relation
+from catalog.schema.relation import Column, Relation, bound_of
 from catalog.sql.errors import SqlError, suggestion
 from catalog.sql.mistakes import string
 from catalog.sql.names import quoted
@@ -60,16 +60,25 @@ class SourceNames:
         if name.of:
             at = [source.called for source in self.sources].index(name.of)
             return at, column_of(self.tables[at], name, self.text).name
-        having = [i for i, table in enumerate(self.tables) if any(c.name == name.text for c in table.columns)]
+        having = [
+            i for i, table in enumerate(self.tables) if any(c.name == name.text and not c.is_end for c in table.columns)
+        ]
         if len(having) == 1:
             return having[0], name.text
         if having:
             choices = [f"{quoted(self.sources[i].called)}.{quoted(name.text)}" for i in having]
             what = f"`{name.text}` is a column of {len(having)} of the tables"
             raise self.text.refusal("unknown_column", what, name.span, f"Write {' or '.join(choices)}.")
-        known = dict.fromkeys(column.name for table in self.tables for column in table.columns)
+        if bound := bound_of(name.text):
+            return self._bound(name, *bound)
+        known = dict.fromkeys(column.name for table in self.tables for column in table.declared)
         hint = suggestion(name.text, known, "column")
         raise self.text.refusal("unknown_column", f"no table here has a column `{name.text}`", name.span, hint)
+
+    def _bound(self, name: Name, function: str, of: str) -> Place:
+        """Raise the refusal of lower() or upper() of what is no range, where no table has a column called so."""
+        at, _ = self.place(replace(name, text=of))
+        raise refuse_bound(self.tables[at], function, of, name, self.text)
 
     def column(self, place: Place) -> Column:
         """Return a column as its table declares it."""
@@ -81,7 +90,7 @@ class SourceNames:
             (i, column.name)
             for i, (source, table) in enumerate(zip(self.sources, self.tables, strict=True))
             if star.of in ("", source.called)
-            for column in table.columns
+            for column in table.declared
         ]
 
 

@@ -15,12 +15,14 @@ from catalog.query.best_shape import BestShape
 from catalog.query.condition_tree import conditions_of
 from catalog.query.output import Output
 from catalog.query.question import Item, Question
+from catalog.query.range_ends import check_operator
 from catalog.query.resolution import check_buckets, column_of
 from catalog.query.shape import BEYOND_KEYS, LOWEST_KEY, NO_GROUP, Region, Shape, group_key
 from catalog.query.statement_names import Name
 from catalog.query.unsupported import unsupported
 from catalog.schema.relation import Column, Relation
 from catalog.sql.errors import SqlError
+from catalog.sql.names import quoted
 from catalog.sql.statement_text import StatementText
 from catalog.types.column_type import ColumnType, Kind
 from catalog.types.literal import ConstantRefused, LiteralKind, Placing, placing, text_of
@@ -64,7 +66,7 @@ class ColumnTests:
     def of(cls, column: Column, tests: list[Test]) -> ColumnTests:
         """Return the tests of `column`."""
         type_ = column.type
-        if type_.kind is Kind.VARCHAR:
+        if type_.is_text:
             return cls(column.name, type_, tuple(tests), (0, 0), None)
         return cls(column.name, type_, tuple(tests), type_.reach, placing(type_))
 
@@ -227,7 +229,12 @@ def _measure(relation: Relation, item: Item, text: StatementText) -> ColumnType 
     column = column_of(relation, item.column, text)
     if item.function in ("sum", "avg") and not is_number_type(column.type):
         what = f"`{column.name}` is {column.type}, and {item.function.upper()} of it is not supported"
-        hint = "SUM and AVG take numbers; COUNT, MIN, MAX and DISTINCT take every type."
+        hint = "SUM and AVG take numbers; COUNT and DISTINCT take every type, MIN and MAX all but ranges."
+        raise text.refusal("unsupported_type", what, item.column.span, hint)
+    if item.function in ("min", "max") and column.type.is_range:
+        what = f"`{column.name}` is {column.type}, and {item.function.upper()} of it is not supported"
+        said = quoted(column.name)
+        hint = f"Ask for {item.function.upper()}(lower({said})) or {item.function.upper()}(upper({said}))."
         raise text.refusal("unsupported_type", what, item.column.span, hint)
     return column.type
 
@@ -243,6 +250,7 @@ def roles(
     compared = set()
     for condition in conditions_of(question.condition):
         column = column_of(relation, condition.column, text)
+        check_operator(condition, column, text)
         (i,) = condition.operands
         by_column.setdefault(column.name, []).append((condition.operator, i, question.operands[i].negative))
         if condition.operator == "=":

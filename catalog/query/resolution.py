@@ -8,7 +8,7 @@ from typing import Protocol
 
 from catalog.query.statement_names import Name, Star
 from catalog.schema.catalog import Catalog
-from catalog.schema.relation import Column, Relation
+from catalog.schema.relation import Column, Relation, bound_of
 from catalog.schema.stream import Stream
 from catalog.sql.errors import SqlError, suggestion
 from catalog.sql.names import quoted
@@ -42,7 +42,7 @@ class TableScope:
 
     def columns(self, star: Star) -> Sequence[Column]:
         """Return all columns."""
-        return self.relation.columns
+        return self.relation.declared
 
 
 def relation_of(catalog: Catalog, name: Name, text: StatementText) -> Relation:
@@ -69,12 +69,31 @@ def _of_stream(catalog: Catalog, relation: Relation, stream: Stream, name: Name,
 def column_of(relation: Relation, name: Name, text: StatementText) -> Column:
     """Return the column of this name. Raises the text's error, `unknown_column`."""
     try:
-        return relation.column(name.text)
+        column = relation.column(name.text)
+        if not column.is_end:
+            return column
     except KeyError:
-        hint = suggestion(name.text, [c.name for c in relation.columns], "column")
-        kind = "table" if relation.topic else "join" if relation.home else "view"
-        what = f"{kind} `{relation.name}` has no column `{name.text}`"
-        raise text.refusal("unknown_column", what, name.span, hint) from None
+        pass
+    if bound := bound_of(name.text):
+        raise refuse_bound(relation, *bound, name, text)
+    hint = suggestion(name.text, [c.name for c in relation.declared], "column")
+    what = f"{_kind(relation)} `{relation.name}` has no column `{name.text}`"
+    raise text.refusal("unknown_column", what, name.span, hint)
+
+
+def _kind(relation: Relation) -> str:
+    return relation.noun if relation.topic else "join" if relation.home else "view"
+
+
+def refuse_bound(relation: Relation, function: str, of: str, name: Name, text: StatementText) -> SqlError:
+    """Return the refusal of lower() or upper() of what is no range of `relation`."""
+    column = next((column for column in relation.declared if column.name == of), None)
+    if column is None:
+        hint = suggestion(of, [c.name for c in relation.declared], "column")
+        what = f"{_kind(relation)} `{relation.name}` has no column `{of}`"
+        return text.refusal("unknown_column", what, name.span, hint)
+    what = f"`{of}` is {column.type}, and {function.upper()}() of it is not supported"
+    return text.refusal("unsupported", what, name.span, "It is the bound of a range; other columns stand as they are.")
 
 
 def check_buckets(relation: Relation, table: Name, equal: set[str], text: StatementText) -> None:

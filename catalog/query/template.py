@@ -10,7 +10,7 @@ would have given; a statement to which one does not apply is parsed each time.
    A number counts only if neither a word character nor a dot touches it.
 2. *Guard*, once a template: the parts hold nothing that could make the split wrong: a quote of any kind left over
    (double quotes may stand in pairs within a part), a backslash, a comment, a digit outside a name, a word
-   character that touches a literal, or a character with a meaning of its own in some SQL.
+   character that touches a literal, or a character with a meaning of its own in some SQL (`@` but in `@>` and `<@`).
 3. *Proof*, once a template: the statement is parsed a second time with a marker in place of each literal; with the
    markers replaced by the literals again the two trees must be equal, each marker found once. And the literals
    must be, in order, exactly the constants of the condition, and the limit.
@@ -28,7 +28,7 @@ from catalog.sql.statement_text import StatementText
 from catalog.types.literal import LiteralKind
 
 _LITERAL = re.compile(r"('(?:[^']|'')*'|(?<![\w.])[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?(?![\w.]))")
-_UNSAFE = re.compile(r"['`\[\]{}:$#?@\\]|--|/\*|(?<!\w)\d")
+_UNSAFE = re.compile(r"['`\[\]{}:$#?\\]|(?<!<)@(?!>)|--|/\*|(?<!\w)\d")
 _FIXED = (LiteralKind.BOOLEAN, LiteralKind.NULL)
 
 Key = tuple[tuple[str, ...], tuple[bool, ...]]

@@ -50,7 +50,7 @@ _CONSTANT = f"(?:(?:-{_BS})?{_NUMBER}|{_STRING}|(?:DATE|TIMESTAMP){_B}+{_STRING}
 _COLUMN = f"(?:{_NAME}\\.)?{_NAME}"
 _HALF_FORM = f"{_COLUMN}{_B}+(?:NOT{_B}+)?BETWEEN{_B}+{_CONSTANT}"
 _FORMS = (
-    f"{_COLUMN}{_BS}(?:=|<>|!=|<=|>=|<|>){_BS}{_CONSTANT}",
+    f"{_COLUMN}{_BS}(?:=|<>|!=|<=|>=|<|>|&&|@>|<@){_BS}{_CONSTANT}",
     f"{_HALF_FORM} AND {_CONSTANT}",
     f"{_COLUMN}{_B}+(?:NOT{_B}+)?IN{_BS}\\({_BS}{_CONSTANT}(?:{_BS},{_BS}{_CONSTANT})*{_BS}\\)",
     f"{_COLUMN}{_B}+(?:NOT{_B}+)?LIKE{_B}+{_STRING}",

@@ -80,7 +80,11 @@ _BEYOND_RANGE: dict[type[exp.Expr], tuple[str, str | None]] = {
     exp.Like: ("LIKE", None),
     exp.Escape: ("LIKE", None),
     exp.StartsWith: ("starts_with", None),
+    exp.ArrayOverlaps: ("&&", "{one_bound}"),
+    exp.ArrayContainsAll: ("@>", "{one_bound}"),
+    exp.ArrayContainedBy: ("<@", "{one_bound}"),
 }
+_ONE_BOUND = "What overlaps is two ranges, of lower() and of upper(), and one may be asked: lower(c) <= constant."
 _ANY_WHERE = "COUNT, SUM, AVG and SELECT of columns, without ORDER BY, take any condition."
 """What is said beside a refusal of a condition that only some questions take."""
 
@@ -271,7 +275,7 @@ def refuse_beyond_range(text: StatementText, node: exp.Expr, functions: Set[str]
     for kind, (name, hint) in _BEYOND_RANGE.items():
         if isinstance(node, kind):
             better = _BETTER.get(next(iter(functions)), "") if len(functions) == 1 else ""
-            hint = hint.format(better=better) if hint else _range_hint(text, node)
+            hint = hint.format(better=better, one_bound=_ONE_BOUND) if hint else _range_hint(text, node)
             return unsupported(text, name, _placed(text, node, None), f"{hint}\n{_ANY_WHERE}" if hint else _ANY_WHERE)
     return unsupported(text, "a condition that is no range", _placed(text, node, None), _ANY_WHERE)
 
@@ -285,6 +289,9 @@ def refuse_side(text: StatementText, side: exp.Expr, comparison: exp.Expr) -> Sq
         return refuse_parameter(text, place)
     if side.find(*_CLOCKS) is not None or (isinstance(side, exp.Anonymous) and side.name.upper() in ("NOW", "TODAY")):
         return unsupported(text, "a clock", place, _NO_CLOCK)
+    if side.find(exp.ArrayOverlaps) is not None:
+        hint = "Did you mean AND? Whether two ranges overlap is a condition of its own: c && '[1,5)'."
+        return unsupported(text, "&& within a comparison", text.keyword(("&&",)) or place, hint)
     if isinstance(side, exp.Column):
         hint = f"If `{side.name[:60]}` is a string, write it in single quotes: {string(side.name)}."
         return unsupported(text, "a column in the place of a constant", place, hint)

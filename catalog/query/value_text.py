@@ -6,7 +6,7 @@ import msgspec
 
 from catalog.query.shape import BEYOND_KEYS, LOWEST_KEY
 from catalog.query.value_set import ValueSet
-from catalog.types.column_type import ColumnType, JsonValue, Kind
+from catalog.types.column_type import ColumnType, JsonValue
 from catalog.types.order_key import after, text_of_key
 from catalog.types.value import to_json, value_of
 
@@ -31,7 +31,7 @@ def is_point(type_: ColumnType, lo: int | bytes, hi: int | bytes) -> bool:
     """Whether an interval of a value set holds one value."""
     if isinstance(lo, int) or isinstance(hi, int):
         return lo == hi
-    return hi == after(lo) if type_.kind is Kind.VARCHAR else int.from_bytes(hi) == int.from_bytes(lo) + 1
+    return hi == after(lo) if type_.is_text else int.from_bytes(hi) == int.from_bytes(lo) + 1
 
 
 def _interval(type_: ColumnType, lo: int | bytes, hi: int | bytes) -> str:
@@ -60,11 +60,11 @@ def _json(value: JsonValue) -> str:
 
 def text(type_: ColumnType, key: bytes) -> str:
     """Return the value of a type without order codes that has an order key."""
-    return key.decode() if type_.kind is Kind.VARCHAR else text_of_key(type_, key)
+    return key.decode() if type_.is_text else text_of_key(type_, key)
 
 
 def shown(type_: ColumnType, code: int | str) -> JsonValue:
     """Return the value that a group has for a column, as JSON."""
-    if isinstance(code, str) or type_.kind is Kind.VARCHAR:
+    if isinstance(code, str) or type_.is_text:
         return str(code)
     return to_json(type_, value_of(type_, code))

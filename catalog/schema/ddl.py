@@ -164,10 +164,12 @@ def to_ddl(declared: Relation | Cell | View) -> str:
 
 
 def _fed_ddl(relation: Relation) -> str:
-    lines = [_column_ddl(c, c.name in relation.key) for c in relation.columns]
+    lines = [_column_ddl(c, c.name in relation.key) for c in relation.declared]
     if relation.stream is None:
         lines.append(f"PRIMARY KEY ({', '.join(quoted(name) for name in relation.key)})")
     options = {"topic": relation.topic, "format": relation.format, "absent": relation.absent}
+    if relation.null_range != "nothing":
+        options["null.range"] = relation.null_range
     options |= {name: value.replace("'", "''") for name, value in relation.options}
     if relation.bucket_by:
         by = ", ".join(quoted(name) for name in relation.bucket_by).replace("'", "''")

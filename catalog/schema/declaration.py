@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from catalog.schema.relation import Column, Relation
+from catalog.schema.relation import Column, Relation, derived, with_ranges
 from catalog.schema.stream_options import read_stream_options
 from catalog.schema.table_options import read_options
 from catalog.sql.errors import suggestion
@@ -50,7 +50,7 @@ def read_table(statement: exp.Create, source: StatementText, version: int) -> De
     options = read_options(statement, name, columns, key, source, schema.this)
     relation = Relation(
         name,
-        columns,
+        with_ranges(columns),
         key,
         options.topic,
         options.format,
@@ -59,6 +59,7 @@ def read_table(statement: exp.Create, source: StatementText, version: int) -> De
         options.others,
         options.buckets,
         options.bucket_by,
+        null_range=options.null_range,
     )
     return _declaration(relation, reader, options.topic_span, source.span(schema.this))
 
@@ -180,6 +181,7 @@ class _ColumnReader:
                 raise self._source.refusal("conflict", what, identifier, "Name it once.")
             key.append(name)
         columns = tuple(Column(c.name, c.type, c.nullable and c.name not in key) for c in self._columns)
+        self._check_ranges(key)
         return tuple(sorted(key, key=names.index)), columns
 
     def without_key(self) -> Sequence[Column]:
@@ -188,7 +190,25 @@ class _ColumnReader:
             what = "a stream has no primary key: each of its rows is one more, and none is changed or deleted"
             hint = "Leave it out; or declare a table, whose rows are upserted and deleted by their key."
             raise self._source.refusal("unsupported", what, self._key_place, hint)
+        for column in self._columns:
+            if column.type.is_range:
+                what = f"`{column.name}` is {column.type}, and a stream takes no ranges"
+                hint = "Give it the two ends as columns; a table takes ranges."
+                raise self._source.refusal("unsupported", what, self.spans[column.name], hint)
         return self._columns
+
+    def _check_ranges(self, key: list[str]) -> None:
+        """Refuse a range in the key, and a name that stands for what is kept of a range."""
+        kept = {each.name: column.name for column in self._columns for each in derived(column)}
+        for column in self._columns:
+            if column.type.is_range and column.name in key:
+                what = f"`{column.name}` is {column.type}, and no range can be in a primary key"
+                raise self._source.refusal(
+                    "unsupported", what, self.spans[column.name], "Take a value that names a row."
+                )
+            if column.name in kept:
+                what = f"`{column.name}` is what a part of the range `{kept[column.name]}` is called"
+                raise self._source.refusal("conflict", what, self.spans[column.name], "Choose another name.")
 
     def _set_key(self, key: list[exp.Expr], place: exp.Expr) -> None:
         if self._key is not None:

@@ -106,11 +106,16 @@ def relation_of_join(join: Join, cell: Cell, table: Callable[[str], Relation]) -
     key: list[str] = []
     for position, name in enumerate(join.tables):
         relation = table(name)
-        columns += [replace(column, name=column_name((position, column.name))) for column in relation.columns]
+        columns += [_joined(position, column) for column in relation.columns]
         key += [column_name((position, column)) for column in relation.key]
     for place in (place for each in join.classes for place in each):
         table(join.tables[place[0]]).column(place[1])
     return Relation(join.name, tuple(columns), tuple(key), topic="", born=cell.born, home=cell.name)
+
+
+def _joined(position: int, column: Column) -> Column:
+    of = column_name((position, column.of)) if column.of else ""
+    return replace(column, name=column_name((position, column.name)), of=of)
 
 
 def _classes(equal: Iterable[tuple[Place, Place]]) -> list[set[Place]]:

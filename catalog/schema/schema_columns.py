@@ -75,7 +75,7 @@ def _messages(schema: ProtoSchema, message: str, framed: bool) -> Iterator[Proto
 
 
 def _fields_fault(relation: Relation, label: str, fields: Mapping[str, Any]) -> Unreadable | None:
-    for column in relation.columns:
+    for column in relation.declared:
         if column.name not in fields and _is_needed(relation, column):
             return _missing(column, label, fields)
     return None

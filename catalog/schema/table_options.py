@@ -3,6 +3,7 @@
 topic     the Kafka topic that feeds the table; by default the table's name
 format    how its records are written; `json` by default (a row as a JSON object, a tombstone deletes)
 absent    what a member that a row lacks means: `null` (default), `error` (a dead letter), `keep` (the stored value)
+null.range   what NULL in a range column means: `nothing` (default), as in SQL, or `everything`, no constraint
 buckets, bucket.by   into how many shards the table is parted, and by what (`catalog/schema/bucket_options.py`)
 
 and those of the format (`catalog/schema/format_options.py`).
@@ -22,7 +23,8 @@ from catalog.schema.relation import Column
 from catalog.sql.statement_text import Span, StatementText
 
 ABSENT = ("null", "error", "keep")
-OPTIONS = ("topic", "format", "absent", "buckets", "bucket.by")
+NULL_RANGE = ("nothing", "everything")
+OPTIONS = ("topic", "format", "absent", "buckets", "bucket.by", "null.range")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,7 @@ class TableOptions:
     topic_span: Span | None
     buckets: int
     bucket_by: tuple[str, ...]
+    null_range: str
 
 
 def read_options(
@@ -62,7 +65,16 @@ def read_options(
         topic_span=topic_span,
         buckets=buckets,
         bucket_by=bucket_by,
+        null_range=_null_range(given, table, columns),
     )
+
+
+def _null_range(given: GivenOptions, table: str, columns: Sequence[Column]) -> str:
+    option = given.get("null.range")
+    if option is not None and not any(column.type.is_range for column in columns):
+        what = f"option `null.range` is about range columns, and `{table}` has none"
+        raise given.source.refusal("unsupported", what, option.name_span, "Leave it out.")
+    return given.one_of("null.range", NULL_RANGE)
 
 
 def _buckets(given: GivenOptions, format: str, key: tuple[str, ...]) -> tuple[int, tuple[str, ...]]:

@@ -16,11 +16,13 @@ from typing import ClassVar, TypeVar
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import ParseError, TokenError
-from sqlglot.parser import Parser
+from sqlglot.parser import Parser, binary_range_parser
 from sqlglot.tokenizer_core import Token, TokenType
+from sqlglot.tokens import Tokenizer
 
 from catalog.sql.errors import SqlError
 from catalog.sql.mistakes import double_quote
+from catalog.sql.names import folded
 from catalog.sql.own_stack import on_own_stack
 
 Span = tuple[int, int]
@@ -70,7 +72,22 @@ class _Parser(Parser):
             arguments += self._parse_csv(self._parse_assignment)
         return self.expression(exp.Anonymous(this="LATEST", expressions=arguments))
 
-    FUNCTION_PARSERS: ClassVar = {**Parser.FUNCTION_PARSERS, "LATEST": _parse_latest}
+    def _parse_bound(self) -> exp.Expr:
+        """LOWER(c) or UPPER(c) of a column, which is a column itself: that of the bounds of a range."""
+        function = self._tokens[self._index - 2]
+        argument = self._parse_assignment()
+        if not isinstance(argument, exp.Column) or not isinstance(argument.this, exp.Identifier):
+            return self.expression(exp.Anonymous(this=function.text, expressions=[argument] if argument else []))
+        name = exp.to_identifier(f"{function.text.lower()}({folded(argument.this)})", quoted=True)
+        end = self._curr.end if self._curr else argument.this.meta.get("end", function.end)
+        name.meta.update(start=function.start, end=end, line=function.line, col=function.col)
+        argument.set("this", name)
+        return argument
+
+    FUNCTION_PARSERS: ClassVar = {
+        **Parser.FUNCTION_PARSERS, "LATEST": _parse_latest, "LOWER": _parse_bound, "UPPER": _parse_bound
+    }  # fmt: skip
+    RANGE_PARSERS: ClassVar = {**Parser.RANGE_PARSERS, TokenType.DAMP: binary_range_parser(exp.ArrayOverlaps)}
 
     def _parse_as_command(self, start: Token) -> exp.Command:
         if start.token_type in (TokenType.CREATE, TokenType.DROP):
@@ -81,9 +98,16 @@ class _Parser(Parser):
         """Stay silent: whoever reads the tree refuses a `Command`."""
 
 
+class _Tokenizer(Tokenizer):
+    """sqlglot's tokens, and PostgreSQL's operators of ranges: `&&` it knows, and `<@` is never `<`."""
+
+    KEYWORDS: ClassVar = {**Tokenizer.KEYWORDS, "@>": TokenType.AT_GT, "<@": TokenType.LT_AT}
+
+
 class _Sql(Dialect):
     """The SQL of catalogs and subscriptions. NULL stands behind all values in an order, as in PostgreSQL."""
 
+    Tokenizer = _Tokenizer
     Parser = _Parser
     NULL_ORDERING = "nulls_are_large"
 

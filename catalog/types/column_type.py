@@ -20,7 +20,7 @@ _DAY_US = 86_400_000_000
 
 
 class Kind(Enum):
-    """The ten column types of the catalog. Each is one object, whose identity is hashed faster than its name is."""
+    """The column types of the catalog. Each is one object, whose identity is hashed faster than its name is."""
 
     __hash__ = object.__hash__
 
@@ -34,7 +34,27 @@ class Kind(Enum):
     DATE = "DATE"
     TIMESTAMP = "TIMESTAMP"
     VARCHAR = "VARCHAR"
+    INT4RANGE = "INT4RANGE"
+    INT8RANGE = "INT8RANGE"
+    NUMRANGE = "NUMRANGE"
+    DATERANGE = "DATERANGE"
+    TSRANGE = "TSRANGE"
+    FLOAT8RANGE = "FLOAT8RANGE"
+    TEXTRANGE = "TEXTRANGE"
 
+
+RANGES: dict[Kind, Kind] = {
+    Kind.INT4RANGE: Kind.INTEGER,
+    Kind.INT8RANGE: Kind.BIGINT,
+    Kind.NUMRANGE: Kind.DECIMAL,
+    Kind.DATERANGE: Kind.DATE,
+    Kind.TSRANGE: Kind.TIMESTAMP,
+    Kind.FLOAT8RANGE: Kind.DOUBLE,
+    Kind.TEXTRANGE: Kind.VARCHAR,
+}
+"""Types whose values are ranges, and the type of the values that each is a range of."""
+_SCALED = frozenset({Kind.DECIMAL, Kind.NUMRANGE})
+_TEXTS = frozenset({Kind.VARCHAR, *RANGES})
 
 _FIRST_DAY = dt.date.min.toordinal() - dt.date(1970, 1, 1).toordinal()
 _LAST_DAY = dt.date.max.toordinal() - dt.date(1970, 1, 1).toordinal()
@@ -53,7 +73,7 @@ _REACH: dict[Kind, tuple[int, int]] = {
 
 @dataclass(frozen=True, slots=True)
 class ColumnType:
-    """A column's type; `precision` and `scale` are for DECIMAL only.
+    """A column's type; `precision` and `scale` are for DECIMAL and NUMRANGE only.
 
     whole: of a DECIMAL without digits after the point, which holds integers that no BIGINT does, such as a view's sums
     of integers: it is written as an integer is, in JSON without quotes. None can be declared.
@@ -65,17 +85,30 @@ class ColumnType:
     whole: bool = False
 
     def __str__(self) -> str:
-        if self.kind is Kind.DECIMAL:
-            return f"DECIMAL({self.precision},{self.scale})"
         word: str = self.kind.value
-        return word
+        return f"{word}({self.precision},{self.scale})" if self.kind in _SCALED else word
 
     @property
     def coded(self) -> bool:
-        """Whether every value has an exact, order-preserving int64 code (all but VARCHAR and wide DECIMAL)."""
+        """Whether every value has an exact, order-preserving int64 code (all but texts and wide DECIMAL)."""
         if self.kind is Kind.DECIMAL:
             return self.precision <= MAX_CODED_PRECISION
-        return self.kind is not Kind.VARCHAR
+        return self.kind not in _TEXTS
+
+    @property
+    def is_text(self) -> bool:
+        """Whether values are texts: of a VARCHAR any, of a range its one canonical form."""
+        return self.kind in _TEXTS
+
+    @property
+    def is_range(self) -> bool:
+        """Whether values are ranges."""
+        return self.kind in RANGES
+
+    @property
+    def element(self) -> ColumnType:
+        """The type of the values that a range is of. Only for ranges."""
+        return ColumnType(RANGES[self.kind], self.precision, self.scale)
 
     @property
     def reach(self) -> tuple[int, int]:

@@ -2,6 +2,7 @@
 
     BOOLEAN BOOL · SMALLINT · INTEGER INT · BIGINT · REAL · DOUBLE [PRECISION] · DECIMAL(p[,s]) NUMERIC DEC
     DATE · TIMESTAMP · VARCHAR TEXT
+    INT4RANGE · INT8RANGE · NUMRANGE(p[,s]) · DATERANGE · TSRANGE · FLOAT8RANGE · TEXTRANGE
 
 A length (`VARCHAR(10)`), a precision (`TIMESTAMP(3)`) and a display width (`INT(11)`) are refused, since nothing
 would enforce them; FLOAT is refused, since some databases give it 32 bits and others 64.
@@ -36,9 +37,17 @@ _WORDS: dict[str, tuple[Kind, exp.DType]] = {
     "TIMESTAMP": (Kind.TIMESTAMP, exp.DType.TIMESTAMP),
     "VARCHAR": (Kind.VARCHAR, exp.DType.VARCHAR),
     "TEXT": (Kind.VARCHAR, exp.DType.TEXT),
+    "INT4RANGE": (Kind.INT4RANGE, exp.DType.INT4RANGE),
+    "INT8RANGE": (Kind.INT8RANGE, exp.DType.INT8RANGE),
+    "NUMRANGE": (Kind.NUMRANGE, exp.DType.NUMRANGE),
+    "DATERANGE": (Kind.DATERANGE, exp.DType.DATERANGE),
+    "TSRANGE": (Kind.TSRANGE, exp.DType.TSRANGE),
+    "FLOAT8RANGE": (Kind.FLOAT8RANGE, exp.DType.USERDEFINED),
+    "TEXTRANGE": (Kind.TEXTRANGE, exp.DType.USERDEFINED),
 }
+_SCALED = (Kind.DECIMAL, Kind.NUMRANGE)
 
-_KNOWN = "Known types: " + ", ".join(k.value + ("(p,s)" if k is Kind.DECIMAL else "") for k in Kind) + "."
+_KNOWN = "Known types: " + ", ".join(k.value + ("(p,s)" if k in _SCALED else "") for k in Kind) + "."
 DECIMAL_DIGITS = f"a DECIMAL has 1 to {MAX_PRECISION} digits, of which 0 to all stand after the point"
 _SAID_OF_COLUMNS = frozenset({
     "NOT", "NULL", "PRIMARY KEY", "PRIMARY", "KEY", "DEFAULT", "UNIQUE", "CHECK", "REFERENCES", "GENERATED", "COLLATE",
@@ -59,8 +68,8 @@ def read_type(item: exp.ColumnDef, name: str, source: StatementText) -> ColumnTy
     known = _WORDS.get(word)
     if known is None or kind.this is not known[1] or kind.args.get("nested") or kind.args.get("values"):
         raise refused_type(written_type(source.tokens, token, source.sql), token, source)
-    if known[0] is Kind.DECIMAL:
-        return _decimal(kind, name, token, source)
+    if known[0] in _SCALED:
+        return _scaled(known[0], kind, name, token, source)
     if kind.expressions:
         what = f"{word} takes nothing in parentheses here: nothing would enforce it"
         place = kind if source.span(kind) else token
@@ -90,21 +99,21 @@ def written_type(tokens: Sequence[Token], first: Token, sql: str) -> str:
     return sql[first.start : end]
 
 
-def _decimal(kind: exp.DataType, name: str, token: Token, source: StatementText) -> ColumnType:
+def _scaled(of: Kind, kind: exp.DataType, name: str, token: Token, source: StatementText) -> ColumnType:
     numbers = [p.this for p in kind.expressions]
     if not numbers:
         what = f"the {token.text.upper()} of column `{name}` needs its number of digits"
         raise source.refusal(
-            "unsupported_type", what, token, f"Write {name} DECIMAL(12,2): 12 digits, 2 after the point."
+            "unsupported_type", what, token, f"Write {name} {of.value}(12,2): 12 digits, 2 after the point."
         )
     if len(numbers) > 2:
         what = f"a {token.text.upper()} takes two numbers: how many digits, and how many of them after the point"
         place = kind if source.span(kind) else token
-        raise source.refusal("unsupported_type", what, place, f"Write {name} DECIMAL(12,2), for example.")
+        raise source.refusal("unsupported_type", what, place, f"Write {name} {of.value}(12,2), for example.")
     digits = [int(n.name) if isinstance(n, exp.Literal) and n.is_int and len(n.name) < 5 else -1 for n in numbers]
     precision, scale = digits[0], digits[1] if len(digits) > 1 else 0
     if not (1 <= precision <= MAX_PRECISION and 0 <= scale <= precision):
         what = DECIMAL_DIGITS
         place = kind if source.span(kind) else token
-        raise source.refusal("unsupported_type", what, place, f"Write {name} DECIMAL(12,2), for example.")
-    return ColumnType(Kind.DECIMAL, precision, scale)
+        raise source.refusal("unsupported_type", what, place, f"Write {name} {of.value}(12,2), for example.")
+    return ColumnType(of, precision, scale)

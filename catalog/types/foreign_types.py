@@ -54,8 +54,13 @@ _WORDS: dict[str, tuple[str, ...]] = {
         "BINARY LARGE OBJECT",
     ),
     _NESTED: (
-        "ARRAY", "LIST", "MAP", "STRUCT", "ROW", "TUPLE", "NESTED", "RECORD", "MULTISET", "SET", "VECTOR", "RANGE",
-        "INT4RANGE", "TSRANGE", "TSVECTOR", "UNION",
+        "ARRAY", "LIST", "MAP", "STRUCT", "ROW", "TUPLE", "NESTED", "RECORD", "MULTISET", "SET", "VECTOR",
+        "TSVECTOR", "UNION",
+    ),
+    "Write INT4RANGE, INT8RANGE, NUMRANGE(12,2), DATERANGE, TSRANGE, FLOAT8RANGE or TEXTRANGE.": ("RANGE",),
+    "Write TSRANGE, and publish times of one zone, such as UTC.": ("TSTZRANGE",),
+    "A column holds one range: declare a column for each that is asked for.": (
+        "INT4MULTIRANGE", "INT8MULTIRANGE", "NUMMULTIRANGE", "DATEMULTIRANGE", "TSMULTIRANGE", "TSTZMULTIRANGE",
     ),
     _PLACE: ("POINT", "GEOMETRY", "GEOGRAPHY", "LINESTRING", "POLYGON", "BOX", "CIRCLE"),
 }  # fmt: skip

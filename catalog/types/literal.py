@@ -27,6 +27,7 @@ from enum import Enum
 from typing import Self
 
 from catalog.types.column_type import ColumnType, Kind
+from catalog.types.range_value import Range, RangeRefused, read_range
 from state.errors import UserError
 from state.nearest_float import nearest_double, nearest_real
 from state.order_code import code_of_double
@@ -112,12 +113,28 @@ def is_number(text: str) -> bool:
 
 
 def text_of(type_: ColumnType, kind: LiteralKind, text: str, negative: bool = False) -> str | None:
-    """Return the string that a VARCHAR column is compared with, or None for NULL. Raises LiteralMismatch."""
+    """Return the text that a VARCHAR or range column is compared with, or None for NULL. Raises LiteralMismatch."""
+    if type_.is_range:
+        found = range_of(type_, kind, text, negative)
+        return None if found is None else found.text
     if kind in (LiteralKind.STRING, LiteralKind.DIGITS) and not negative:
         return text
     if kind is LiteralKind.NULL:
         return None
     raise _mismatch(type_, kind, "Compare it with a string, such as 'abc'.")
+
+
+def range_of(type_: ColumnType, kind: LiteralKind, text: str, negative: bool = False) -> Range | None:
+    """Return the range that a range column is compared with, or None for NULL. Raises LiteralMismatch."""
+    if kind is LiteralKind.NULL:
+        return None
+    if kind not in (LiteralKind.STRING, LiteralKind.DIGITS) or negative:
+        raise _mismatch(type_, kind, "Compare it with a range, such as '[1,5)'; @> asks for one value.")
+    try:
+        return read_range(type_, text)
+    except RangeRefused as refused:
+        what = f"is {type_}, and {text[:40]!r} is none: {refused.why}"
+        raise LiteralMismatch(what, "Write a range as '[lower,upper)', '(,upper]' or 'empty'.") from None
 
 
 def _mismatch(type_: ColumnType, kind: LiteralKind, hint: str) -> LiteralMismatch:

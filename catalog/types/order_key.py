@@ -1,6 +1,6 @@
 """Order keys: what has no exact 64-bit order code has bytes instead, whose order is that of the values.
 
-    VARCHAR            the UTF-8 bytes, whose order is that of the code points
+    VARCHAR, ranges    the UTF-8 bytes, whose order is that of the code points
     DECIMAL(p > 18)    unscaled value + 2**127, 16 bytes, big-endian
 
 `key + b"\\0"` is the least key above `key`, so every range is lo <= key < hi (query/shape.py, `Region`). All keys lie
@@ -20,7 +20,7 @@ def order_key(type_: ColumnType, text: str) -> bytes:
     >>> order_key(ColumnType(Kind.DECIMAL, 20, 2), "-1.00") < order_key(ColumnType(Kind.DECIMAL, 20, 2), "0.50")
     True
     """
-    if type_.kind is Kind.VARCHAR:
+    if type_.kind is not Kind.DECIMAL:
         return text.encode()
     return key_of_unscaled(int(text.replace(".", "")))
 

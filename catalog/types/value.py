@@ -10,6 +10,7 @@
     DATE          date           "2026-03-01", years 0001-9999       days since 1970-01-01
     TIMESTAMP     datetime       "2026-03-01T23:59:59.999990"        microseconds since 1970
     VARCHAR       str            string                              none
+    ranges        str            string, PostgreSQL's form           none; of their ends (range_value.py)
 
 A TIMESTAMP has no zone and is read with `T` or one blank, with at most 6 digits of fraction; it is written with
 `T`, and with a fraction of 6 digits only where that is not zero. A REAL is written as the double that it equals.
@@ -25,7 +26,8 @@ from decimal import Decimal
 
 import msgspec
 
-from catalog.types.column_type import ColumnType, JsonValue, Kind, Value
+from catalog.types.column_type import RANGES, ColumnType, JsonValue, Kind, Value
+from catalog.types.range_value import RangeRefused, read_range
 from state.errors import UserError
 from state.nearest_float import nearest_double, nearest_real
 from state.order_code import code_of_double, double_of_code
@@ -262,6 +264,15 @@ def _text(type_: ColumnType, json: object) -> Value:
     return json
 
 
+def _range(type_: ColumnType, json: object) -> Value:
+    if not isinstance(json, str):
+        raise ValueRefused(type_, json, 'expected a range such as "[lower,upper)"')
+    try:
+        return read_range(type_, json).text
+    except RangeRefused as refused:
+        raise ValueRefused(type_, json, refused.why) from None
+
+
 _FROM_JSON: dict[Kind, Callable[[ColumnType, object], Value]] = {
     Kind.BOOLEAN: _boolean,
     Kind.SMALLINT: _integer,
@@ -273,6 +284,7 @@ _FROM_JSON: dict[Kind, Callable[[ColumnType, object], Value]] = {
     Kind.DATE: _date,
     Kind.TIMESTAMP: _timestamp,
     Kind.VARCHAR: _text,
+    **dict.fromkeys(RANGES, _range),
 }
 
 _FROM_CODE: dict[Kind, Callable[[ColumnType, int], Value]] = {

@@ -38,6 +38,9 @@ _CLAUSES: dict[str, tuple[tuple[str, ...], str, str | None]] = {
 }
 _LATER = "Declare a view that computes it, and read that view here."
 _EXPRESSIONS: dict[type[exp.Expr], tuple[str, str | None]] = {
+    exp.ArrayOverlaps: ("&&", "Ask the table itself: a view takes no ranges."),
+    exp.ArrayContainsAll: ("@>", "Ask the table itself: a view takes no ranges."),
+    exp.ArrayContainedBy: ("<@", "Ask the table itself: a view takes no ranges."),
     exp.Div: ("division", "Multiply instead, such as by 0.5; AVG divides a sum by a count."),
     exp.IntDiv: ("division", "Multiply instead, such as by 0.5; AVG divides a sum by a count."),
     exp.Mod: ("%", None),

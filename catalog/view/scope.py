@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
-from catalog.schema.relation import Column, Relation
+from catalog.schema.relation import Column, Relation, bound_of
 from catalog.sql.errors import suggestion
 from catalog.sql.names import folded, quoted_for_all
 from catalog.view.refusals import Refusals
@@ -34,7 +34,7 @@ class Source:
         """Return one of its columns; `alone`: it is the only source."""
         column = self.relation.columns[number]
         sql = quoted_for_all(column.name) if alone else f"{quoted_for_all(self.called)}.{quoted_for_all(column.name)}"
-        return Place(self.stages[number], Column(column.name, column.type, column.nullable or self.outer), sql)
+        return Place(self.stages[number], replace(column, nullable=column.nullable or self.outer), sql)
 
 
 @dataclass(slots=True)
@@ -53,12 +53,14 @@ class Scope:
         sources = self.sources if qualifier is None else [self.source(qualifier)]
         found = [place for source in sources for place in self._of(source) if place.column.name == name]
         if len(found) == 1:
-            return found[0]
+            return self._no_range(found[0], node)
         if found:
             hint = f"Write {' or '.join(place.sql for place in found)}."
             what = f"`{name}` is a column of {len(found)} of the tables"
             raise self.refuse.refusal("unknown_column", what, node, hint)
-        known = dict.fromkeys(column.name for source in sources for column in source.relation.columns)
+        if (bound := bound_of(name)) and bound[1] in [c.name for s in sources for c in s.relation.declared]:
+            raise self.refuse.unsupported(f"{bound[0].upper()}() of `{bound[1]}`", node, "Leave it out.")
+        known = dict.fromkeys(column.name for source in sources for column in source.relation.declared)
         who = f"`{sources[0].relation.name}` has no" if len(sources) == 1 else "no table here has a"
         raise self.refuse.refusal(
             "unknown_column", f"{who} column `{name}`", node.this, suggestion(name, known, "column")
@@ -77,7 +79,18 @@ class Scope:
     def all(self, qualifier: exp.Expr | None = None) -> list[Place]:
         """Return the columns that `*` stands for, or `called.*`."""
         sources = self.sources if qualifier is None else [self.source(qualifier)]
-        return [place for source in sources for place in self._of(source)]
+        return [place for source in sources for place in self._of(source) if not place.column.of]
+
+    def shown(self, star: exp.Expr, qualifier: exp.Expr | None) -> list[Place]:
+        """Return the same, of a SELECT list. Raises the text's error, `unsupported`, for a range."""
+        return [self._no_range(place, star) for place in self.all(qualifier)]
+
+    def _no_range(self, place: Place, node: exp.Expr) -> Place:
+        """Refuse a range, and what is derived from one: a view is asked by the columns that it computes."""
+        if place.column.type.is_range or place.column.of:
+            hint = "Ask the table itself; rows of a join of tables, too, are found by their ranges."
+            raise self.refuse.unsupported(f"the range `{place.column.of or place.column.name}` in a view", node, hint)
+        return place
 
     def of(self, number: int) -> list[Place]:
         """Return the columns of one source."""

@@ -204,7 +204,7 @@ class SelectReader:
             raise self._refuse.unsupported("* with anything behind it", node, "Name the columns.")
         if grouping is not None:
             raise self._refuse.unsupported("* in a grouped SELECT", node, "Name the columns that are grouped by.")
-        places = scope.all(star.args.get("table") if isinstance(star, exp.Column) else None)
+        places = scope.shown(star, star.args.get("table") if isinstance(star, exp.Column) else None)
         return [Item(place.column.name, rows.typed(place, _column_node(place))) for place in places]
 
     def _rank(self, window: exp.Window, top: Top | None, reader: ExpressionReader) -> Typed:

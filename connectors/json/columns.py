@@ -59,6 +59,8 @@ def _finish(read: JsonColumns, c: int, column: Column, layout: ByteLayout, out: 
     spans = out[STATE, c] == SPAN
     if kind is JsonKind.TEXT:
         read.texts[c] = ByteLayout.unescaped(layout.data, starts, np.where(spans, stops, starts))
+        if column.type.is_range:
+            read.texts[c] = _ranges(read.plain, spans, column.type, read.texts[c])
     elif kind is JsonKind.WIDE:
         read.texts[c] = _wide_decimals(read.plain, spans, column.type, layout, starts, stops)
     elif kind in (JsonKind.DOUBLE, JsonKind.REAL):
@@ -94,6 +96,20 @@ def _round_to_reals(doubles: F64, layout: ByteLayout, starts: I64, stops: I64) -
     for i in np.flatnonzero(doubtful & (stops > starts)).tolist():
         reals[i] = nearest_real(layout.data[starts[i] : stops[i]].tobytes().decode())
     doubles[:] = reals
+
+
+def _ranges(plain: Bool, spans: Bool, column_type: ColumnType, layout: ByteLayout) -> ByteLayout:
+    """Return ranges in the one form that equal ones share; what is none is left to the exact decoder."""
+    made: dict[str | None, str | None] = {None: ""}
+    texts = layout.texts(spans)
+    for text in set(texts) - {None}:
+        try:
+            made[text] = str(read_scalar(column_type, text))
+        except RecordFault:
+            made[text] = None
+    for i in [i for i, text in enumerate(texts) if made[text] is None]:
+        plain[i] = False
+    return ByteLayout.of([made[text] or "" for text in texts], text=True)
 
 
 def _wide_decimals(

@@ -10,7 +10,7 @@ from enum import IntEnum
 import numpy as np
 
 from catalog.schema.relation import Column, Relation
-from catalog.types.column_type import MAX_CODED_PRECISION, Kind
+from catalog.types.column_type import MAX_CODED_PRECISION, RANGES, Kind
 from connectors.json.scalar import INTEGER_BOUNDS
 from connectors.json.scan import U8
 from state.change_batch import I64
@@ -42,6 +42,7 @@ _KINDS = {
     Kind.DATE: JsonKind.DATE,
     Kind.TIMESTAMP: JsonKind.TIMESTAMP,
     Kind.VARCHAR: JsonKind.TEXT,
+    **dict.fromkeys(RANGES, JsonKind.TEXT),
 }
 
 

@@ -9,6 +9,7 @@
     DATE                    string YYYY-MM-DD, years 0001 to 9999           days since 1970-01-01
     TIMESTAMP               string YYYY-MM-DD(T or blank)hh:mm:ss[.f{1,6}]  microseconds since 1970-01-01
     VARCHAR                 string                                          text
+    ranges                  string of PostgreSQL's form, or of one value    text of the one form of equal ranges
 
 Rounding to a float is that of `state/nearest_float.py`: from the decimal text in one step.
 """
@@ -22,7 +23,8 @@ import re
 from collections.abc import Callable
 from typing import NoReturn
 
-from catalog.types.column_type import ColumnType, Kind
+from catalog.types.column_type import RANGES, ColumnType, Kind
+from catalog.types.range_value import RangeRefused, read_range
 from connectors.dead_letter import RecordFault
 from connectors.json.document import Number, shown
 from state.nearest_float import nearest_double, nearest_real
@@ -48,6 +50,7 @@ _EXPECTED = {
     Kind.DATE: 'a string "YYYY-MM-DD"',
     Kind.TIMESTAMP: 'a string "YYYY-MM-DDThh:mm:ss[.ffffff]" without a zone',
     Kind.VARCHAR: "a string",
+    **dict.fromkeys(RANGES, 'a string such as "[lower,upper)"'),
 }
 
 
@@ -187,6 +190,15 @@ def _varchar(column_type: ColumnType, value: object) -> str:
     return str(value)
 
 
+def _range(column_type: ColumnType, value: object) -> str:
+    if not isinstance(value, str) or isinstance(value, Number):
+        _refuse("wrong_type", column_type, value)
+    try:
+        return read_range(column_type, value).text
+    except RangeRefused as refused:
+        _refuse("malformed_value", column_type, value, f": {refused.why}")
+
+
 def _decimal_digits(column_type: ColumnType, unscaled: int) -> str:
     digits = str(abs(unscaled)).rjust(column_type.scale + 1, "0")
     cut = len(digits) - column_type.scale
@@ -210,6 +222,7 @@ _READERS: dict[Kind, Callable[[ColumnType, object], Coded]] = {
     Kind.DATE: _date,
     Kind.TIMESTAMP: _timestamp,
     Kind.VARCHAR: _varchar,
+    **dict.fromkeys(RANGES, _range),
 }
 _WRITERS: dict[Kind, Callable[[ColumnType, int], str]] = {
     Kind.BOOLEAN: lambda _, code: "true" if code else "false",

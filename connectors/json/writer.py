@@ -48,8 +48,8 @@ class RowEncoder:
                 "let its own producer write them, or send records as they are with `tidewire publish --raw`"
             )
         self.relation = relation
-        self._columns = [(_Member(relation, column), column.name in relation.key) for column in relation.columns]
-        self._names = frozenset(column.name for column in relation.columns)
+        self._columns = [(_Member(relation, column), column.name in relation.key) for column in relation.declared]
+        self._names = frozenset(column.name for column in relation.declared)
 
     def record(self, row: Mapping[str, object]) -> tuple[bytes, bytes]:
         """Return key and value of a row: columns in DDL order, no blanks, decimals as strings at the column's scale.

@@ -222,7 +222,7 @@ def _key(relation: Relation, members: Mapping[str, object]) -> bytes:
     try:
         return encode_key(relation, members)
     except ValueError:
-        columns = [column.name for column in relation.columns]
+        columns = [column.name for column in relation.declared]
         unknown = next((name for name in members if name not in columns), None)
         if unknown is None:
             raise

@@ -70,7 +70,7 @@ def rows(
         for row in found:
             terminal.answer(row)
         return
-    names = [column.name for column in declared.columns]
+    names = [column.name for column in declared.declared]
     terminal.answer({}, table(names, ([_shown(row[name]) for name in names] for row in found)))
     terminal.say(f"{sum(state.table.rows for state in states):,} rows of `{declared.name}` {when}")
 

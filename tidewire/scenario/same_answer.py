@@ -7,6 +7,7 @@
     AVG                                             within 1e-12 of it, relatively
     columns of rows                                 as their types, each
     BOOLEAN, VARCHAR, DATE, TIMESTAMP               the same JSON value: "7.00" is not "007", true is not 1
+    ranges                                          the same values, in whatever form they are expected
 
 What is expected has been read exactly, numbers with a point or an exponent as Decimal. Where the types are not known
 (the question was not compiled here), text that looks like a DECIMAL is compared as one.
@@ -18,6 +19,7 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from decimal import Decimal
+from functools import partial
 
 from catalog.query.compiler import Compiler
 from catalog.query.shape import COUNTS
@@ -26,6 +28,7 @@ from catalog.schema.cell_ddl import create_join
 from catalog.schema.ddl import apply_ddl
 from catalog.sql.errors import CellMissing
 from catalog.types.column_type import ColumnType, Kind
+from catalog.types.range_value import RangeRefused, read_range
 from state.errors import UserError
 from state.nearest_float import nearest_real
 from tidewire.scenario.script import Json
@@ -91,7 +94,19 @@ def _rule(function: str, type_: ColumnType | None) -> Same:
         return _same_double
     if type_.kind in _INTEGERS:
         return _same_number
+    if type_.is_range:
+        return partial(_same_range, type_)
     return _same_decimal if type_.kind is Kind.DECIMAL else _same_json
+
+
+def _same_range(type_: ColumnType, got: Json, expected: Json) -> bool:
+    """Compare ranges by what is in them: a scenario may write them in any form."""
+    if not isinstance(got, str) or not isinstance(expected, str):
+        return _same_json(got, expected)
+    try:
+        return got == read_range(type_, expected).text
+    except RangeRefused:
+        return False
 
 
 def _is_number(value: Json) -> bool:

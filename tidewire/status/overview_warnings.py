@@ -199,7 +199,7 @@ def _columns(table: str, relation: Relation, counters: ShardCounters) -> Iterato
     upserts = counters.decoded - counters.deletes
     if not counters.seen or not upserts:
         return
-    for column in relation.columns:
+    for column in relation.declared:
         if counters.seen.get(column.name):
             continue
         folded = {name.casefold(): name for name in counters.unknown_members}

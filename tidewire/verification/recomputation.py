@@ -27,6 +27,7 @@ from tidewire.verification.recompute.history import (
     versions_in,
 )
 from tidewire.verification.recompute.joined_answers import joined_answers
+from tidewire.verification.recompute.range_bounds import beside_ranges
 from tidewire.verification.recompute.version import Version
 from tidewire.verification.recompute.view_versions import versions_of
 from tidewire.verification.records.batches import Batches, Position
@@ -249,7 +250,7 @@ class Recomputation:
             measures = set(self._measures[tables])
             if tables in self._starred:
                 every = (its.table for its in sequence.tables.values())
-                measures |= {column.name.lower() for table in every for column in table.columns}
+                measures |= {column.name.lower() for table in every for column in beside_ranges(table.columns)}
             self._cell_histories[key] = build_cell(self._database, sequence, self._rows, measures)
         return self._cell_histories[key]
 
@@ -277,9 +278,9 @@ class Recomputation:
 
 
 def _answered(question: Question, subject: Table | View, history: History) -> Answers:
-    types = {column.name.lower(): column.type for column in subject.columns}
+    types = {column.name.lower(): column.type for column in beside_ranges(subject.columns)}
     return answers_to(question, history, types, [name.lower() for name in subject.key])
 
 
 def _names(subject: Table | View) -> list[str]:
-    return [column.name.lower() for column in subject.columns]
+    return [column.name.lower() for column in beside_ranges(subject.columns)]

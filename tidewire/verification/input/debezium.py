@@ -16,6 +16,7 @@ from tidewire.verification.input.column import Column
 from tidewire.verification.input.debezium_units import PLACEHOLDER, UNITS, kind_of
 from tidewire.verification.input.declared import Table
 from tidewire.verification.input.decoding import MAX_BYTES, Bad, Number, parse_text, scalar
+from tidewire.verification.records.ranges import is_range
 
 MAX_ENVELOPE = 1 << 20
 _LONGEST_BASE64 = 2_000
@@ -145,7 +146,7 @@ def _is_place(text: Any) -> bool:
 
 def _is_text(column: Column) -> bool:
     digits = column.type.removeprefix("DECIMAL(").partition(",")[0]
-    return column.type == "VARCHAR" or (column.type.startswith("DECIMAL") and int(digits) > 18)
+    return column.type == "VARCHAR" or is_range(column.type) or (column.type.startswith("DECIMAL") and int(digits) > 18)
 
 
 def _column(table: Table, column: Column, row: dict[str, Any], fields: dict[str, Any]) -> str | None:

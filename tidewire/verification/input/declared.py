@@ -31,18 +31,26 @@ from tidewire.verification.input.declared_views import View, Views, apply_to_vie
 from tidewire.verification.input.view_planner import NoView, Source
 from tidewire.verification.records.journal import Record
 from tidewire.verification.records.lexer import is_word, lexemes, quote_names
+from tidewire.verification.records.ranges import NAMES, is_range
 from tidewire.verification.schemas.listed_schemas import check_schemas
 from tidewire.verification.schemas.schema_fault import NoSchema
 
 _OPTION = re.compile(r"""\s*(?:'((?:[^']|'')*)'|"([^"]*)"|([\w.]+))\s*=\s*'((?:[^']|'')*)'\s*""")
 _DROP = re.compile(rf"drop\s+table\s+(if\s+exists\s+)?({_NAME}(?:\s*,\s*{_NAME})*)\s*$", re.IGNORECASE)
 _CREATE = re.compile(r"create\s+table\s+(if\s+not\s+exists\s+)?", re.IGNORECASE)
-_TYPES = re.compile(r"BOOLEAN|SMALLINT|INTEGER|BIGINT|FLOAT|DOUBLE|DECIMAL\(\d+,\d+\)|DATE|TIMESTAMP|VARCHAR")
+_TYPES = re.compile(
+    r"BOOLEAN|SMALLINT|INTEGER|BIGINT|FLOAT|DOUBLE|DECIMAL\(\d+,\d+\)|DATE|TIMESTAMP|VARCHAR|"
+    r"(?!NUM)[A-Z0-9]+RANGE|NUMRANGE\(\d+,\d+\)"
+)
+_RANGE = re.compile(rf"(?:{NAMES})", re.IGNORECASE)
+_DIGITS = re.compile(r"\s*\(\s*([0-9]{1,2})\s*(?:,\s*([0-9]{1,2})\s*)?\)")
+_STANDS_FOR = re.compile(r"ENUM\('(.*)'\)")
 _OPTIONS = {
     "topic": re.compile(r"(?!\.{1,2}$)[A-Za-z0-9._-]{1,249}"),
     "format": re.compile("json|debezium-json|avro|protobuf|csv", re.IGNORECASE),
     "absent": re.compile("null|error|keep", re.IGNORECASE),
     "buckets": re.compile("[0-9]{1,9}"),
+    "null.range": re.compile("nothing|everything", re.IGNORECASE),
     "bucket.by": re.compile(rf"\s*{_NAME}\s*(?:,\s*{_NAME}\s*)*"),
 }
 _INTERNAL = (
@@ -78,6 +86,7 @@ class Table:
     options: tuple[tuple[str, str], ...] = ()
     buckets: int = 1
     bucket_by: tuple[str, ...] = ()
+    null_range: str = "nothing"
 
     def option(self, name: str) -> str | None:
         """Return an option of the format."""
@@ -111,6 +120,9 @@ class Table:
         appended = all(column.nullable for column in self.columns[width:])
         same = self._reading(other) == other._reading(other)
         same = same and (self.buckets, self.bucket_by) == (other.buckets, other.bucket_by)
+        had, more = _has_ranges(other.columns), _has_ranges(self.columns[width:])
+        same = same and (not had or self.null_range == other.null_range)
+        same = same and not (more and self.null_range == "everything")
         same = same and self.asks >= other.asks and other._listed() <= self._listed()
         return same and appended and self.columns[:width] == other.columns
 
@@ -298,7 +310,8 @@ def _declare(made: _Catalog, table: Table, if_not_exists: bool) -> None:
 
 def _create(scratch: duckdb.DuckDBPyConnection, statement: str, version: int) -> Table:
     body, options = _split_options(statement)
-    columns, constraints = _run(scratch, quote_names(body, _column_names(body)))
+    columns, constraints = _run(scratch, quote_names(_without_ranges(body), _column_names(body)))
+    columns = [(table, c, _range_of(type), nullable, default) for table, c, type, nullable, default in columns]
     kinds = {kind for kind, _ in constraints}
     if not kinds <= _CONSTRAINTS or "PRIMARY KEY" not in kinds:
         raise NotApplied(f"constraints {kinds}")
@@ -308,6 +321,7 @@ def _create(scratch: duckdb.DuckDBPyConnection, statement: str, version: int) ->
             raise NotApplied(f"{column} {type} {default}")
     key = tuple(column for _, column, *_ in columns if column in named)
     declared = tuple(Column(c, type, nullable and c not in key) for _, c, type, nullable, _ in columns)
+    _check_ranges(declared, key, options)
     name = columns[0][0]
     topic = options.get("topic", name)
     if not name.isprintable() or len(name) > _LONGEST_NAME or not _OPTIONS["topic"].fullmatch(topic):
@@ -315,10 +329,57 @@ def _create(scratch: duckdb.DuckDBPyConnection, statement: str, version: int) ->
     format, others = options.get("format", "json"), {n: v for n, v in options.items() if n not in _OPTIONS}
     table = Table(
         name, declared, key, topic, options.get("absent", "null"), version, format,
-        tuple(sorted(others.items())), *_buckets(options, format, key),
+        tuple(sorted(others.items())), *_buckets(options, format, key), options.get("null.range", "nothing"),
     )  # fmt: skip
     _check_options(table)
     return table
+
+
+def _has_ranges(columns: Sequence[Column]) -> bool:
+    return any(is_range(column.type) for column in columns)
+
+
+def _check_ranges(columns: Sequence[Column], key: Sequence[str], options: dict[str, str]) -> None:
+    """Refuse ranges in a primary key, names that parts of a range have, and the option where there is no range."""
+    ranges = [column.name for column in columns if is_range(column.type)]
+    kept = {made for name in ranges for made in (f"{name}.lower", f"{name}.upper", f"lower({name})", f"upper({name})")}
+    if {*ranges} & {*key} or kept & {column.name for column in columns} or ("null.range" in options and not ranges):
+        raise NotApplied(f"ranges {ranges}")
+
+
+def _without_ranges(create: str) -> str:
+    """Return a CREATE TABLE in which an enum that says its name stands for each range type, which DuckDB has not."""
+    parts, depth, words, at = list[str](), 0, 0, 0
+    for lexeme in lexemes(create):
+        text = lexeme[0]
+        if lexeme.start() < at or text.isspace():
+            parts.append("" if lexeme.start() < at else text)
+            continue
+        depth += {"(": 1, ")": -1}.get(text, 0)
+        words = 0 if (text == "," and depth == 1) or (text == "(" and depth == 1) else words + 1
+        if depth == 1 and words == 2 and _RANGE.fullmatch(text):
+            digits = _DIGITS.match(create, lexeme.end()) if text.lower() == "numrange" else None
+            if digits is not None:
+                text, at = f"{text}({digits[1]},{digits[2] or 0})", digits.end()
+            text = f"ENUM('{text}')"
+        parts.append(text)
+    return "".join(parts)
+
+
+def _range_of(type: str) -> str:
+    """Return the range type that an enum stands for, any other type as it is."""
+    found = _STANDS_FOR.fullmatch(type)
+    if found is None:
+        return type
+    made = found[1].upper()
+    if made.startswith("NUMRANGE"):
+        digits = _DIGITS.fullmatch(made.removeprefix("NUMRANGE"))
+        if digits is None or not (1 <= int(digits[1]) <= 38 and int(digits[2] or 0) <= int(digits[1])):
+            raise NotApplied(made)
+        return f"NUMRANGE({int(digits[1])},{int(digits[2] or 0)})"
+    if not is_range(made):
+        raise NotApplied(type)
+    return made
 
 
 def _check_options(table: Table) -> None:

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from tidewire.verification.input.column import Column
 from tidewire.verification.input.declared import Table
+from tidewire.verification.records.ranges import NoRange, canonical, is_range
 from tidewire.verification.records.rounding import nearest_real, number_of
 
 MAX_BYTES = 65_536
@@ -191,6 +192,8 @@ def scalar(type: str, value: object) -> str:
     """Return one text for each value: equal values of a type give equal texts."""
     if type.startswith("DECIMAL"):
         return _decimal(type, value)
+    if is_range(type):
+        return _range(type, value)
     if type not in _SCALARS:
         raise Bad(f"no rule for {type}")
     return _SCALARS[type](type, value)
@@ -268,6 +271,15 @@ def _varchar(_: str, value: object) -> str:
     if not isinstance(value, str) or isinstance(value, Number):
         raise Bad("no text")
     return value
+
+
+def _range(type: str, value: object) -> str:
+    if not isinstance(value, str) or isinstance(value, Number):
+        raise Bad("no text of a range")
+    try:
+        return canonical(type, value)
+    except NoRange as why:
+        raise Bad(str(why)) from None
 
 
 _SCALARS: dict[str, Callable[[str, object], str]] = {

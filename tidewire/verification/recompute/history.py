@@ -26,8 +26,10 @@ from tidewire.verification.input.column import Column
 from tidewire.verification.input.declared import Table
 from tidewire.verification.input.ordering import Sequence
 from tidewire.verification.input.rows import WALKED, Rows, Step
+from tidewire.verification.recompute.range_bounds import beside_ranges, stored_as, with_bounds
 from tidewire.verification.recompute.ranked_column import Measure
 from tidewire.verification.recompute.version import Version
+from tidewire.verification.records.ranges import EVERYTHING, is_range
 from tidewire.verification.records.wide_decimals import key_column, key_expression, wide_digits
 
 FOREVER = 2**63 - 1
@@ -72,7 +74,8 @@ def build_cell(
     for name, its in sequence.tables.items():
         seqs = sequence.seqs[name]
         steps = (step._replace(seq=seqs[step.seq - 1]) for step in rows.steps(its))
-        made[name] = _load(database, its.table, steps, measures & {column.name.lower() for column in its.table.columns})
+        known = {column.name.lower() for column in beside_ranges(its.table.columns)}
+        made[name] = _load(database, its.table, steps, measures & known)
     return made
 
 
@@ -91,7 +94,7 @@ def build_view(
     made["__from"] = pa.array([version.start for version in versions], pa.int64())
     made["__to"] = pa.array([version.end for version in versions], pa.int64())
     database.register("__versions", pa.table(made))
-    chosen = [f"CAST(v{i} AS {column.type}) AS {quoted(column.name)}" for i, column in enumerate(columns)]
+    chosen = [f"CAST(v{i} AS {stored_as(column.type)}) AS {quoted(column.name)}" for i, column in enumerate(columns)]
     return _store(database, name, columns, f"SELECT {', '.join(chosen)}, __from, __to FROM __versions", measures)
 
 
@@ -116,7 +119,7 @@ def _text(value: Any) -> str:
 def _load(database: duckdb.DuckDBPyConnection, table: Table, steps: Iterable[Step], measures: Iterable[str]) -> History:
     database.register("__events", _events(table, steps))
     value = _stored if table.absent == "keep" and table.format != WALKED else _sent
-    columns = [f"CAST({value(i)} AS {column.type}) AS {quoted(column.name)}" for i, column in enumerate(table.columns)]
+    columns = [f"{_cast(table, column, value(i))} AS {quoted(column.name)}" for i, column in enumerate(table.columns)]
     versions = (
         f"SELECT {', '.join(columns)}, seq AS __from, "
         f"coalesce(lead(seq) OVER (PARTITION BY pk ORDER BY seq), {FOREVER}) AS __to, live AS __live FROM {_rounds()}"
@@ -124,10 +127,18 @@ def _load(database: duckdb.DuckDBPyConnection, table: Table, steps: Iterable[Ste
     return _store(database, table.name, table.columns, f"SELECT * FROM ({versions}) WHERE __live", measures)
 
 
+def _cast(table: Table, column: Column, value: str) -> str:
+    """Return the value of a column as SQL: NULL of a range may mean everything."""
+    if is_range(column.type) and table.null_range == "everything":
+        value = f"coalesce({value}, '{EVERYTHING}')"
+    return f"CAST({value} AS {stored_as(column.type)})"
+
+
 def _store(
     database: duckdb.DuckDBPyConnection, name: str, columns: Many[Column], versions: str, measures: Iterable[str]
 ) -> History:
-    """Make the table of what the SELECT `versions` has: `columns`, __from and __to."""
+    """Make the table of what the SELECT `versions` has: `columns`, __from and __to; bounds stand beside ranges."""
+    versions, columns = with_bounds(database, versions, columns)
     ranked = rank_columns(measures)
     beside = [f"{_rank(quoted(measure))} AS {rank}" for measure, rank in ranked.items()]
     for column in columns:

@@ -24,12 +24,15 @@ from fractions import Fraction
 import duckdb
 import pyarrow as pa
 
+from tidewire.verification.input.column import Column
 from tidewire.verification.input.declared import Table
 from tidewire.verification.recompute.bag_answers import BagAnswers
 from tidewire.verification.recompute.history import History, quoted
+from tidewire.verification.recompute.range_bounds import beside_ranges
 from tidewire.verification.records.join_question import JoinQuestion, Named, Node, Place, columns_in, flat
 from tidewire.verification.records.literals import all_of, make_exact
 from tidewire.verification.records.question import Unreadable
+from tidewire.verification.records.range_conditions import RangeConditions, derived_name
 from tidewire.verification.records.wide_decimals import key_column, wide_digits
 
 _FROM, _TO = "__from", "__to"
@@ -66,7 +69,8 @@ class _Statement:
         self._question = question
         self._named = named
         self._histories = histories
-        self._types = [{column.name.lower(): column.type for column in table.columns} for table in tables]
+        every = [beside_ranges(table.columns) for table in tables]
+        self._types = [{column.name.lower(): column.type for column in columns} for columns in every]
         self._flat_types = {
             flat((i, name)): type for i, types in enumerate(self._types) for name, type in types.items()
         }
@@ -103,12 +107,17 @@ class _Statement:
         for node in columns_in(list(self._named.conditions)):
             source, _, name = node["column_names"][0].partition(".")
             if int(source) == i:
-                columns[name] = quoted(name)
+                columns |= {each: quoted(each) for each in self._with_parts(i, name)}
         chosen = [f"{expression} AS {quoted(flat((i, name)))}" for name, expression in columns.items()]
         wide = [name for name in columns if wide_digits(self._types[i].get(name, "")) is not None]
         chosen += [f"{key_column(name)} AS {quoted(key_column(flat((i, name))))}" for name in wide]
         chosen += [f"{name}.number AS {name}" for name in (quoted(_numbered(place)) for place in self._mixed_of(i))]
         return f"SELECT {', '.join(chosen)} FROM {quoted(self._histories[table].name)}{self._numbers(i)}"
+
+    def _with_parts(self, i: int, name: str) -> list[str]:
+        """Return a column and, of a range, those that stand beside it."""
+        column = Column(name, self._types[i].get(name, ""), True)
+        return [each.name for each in beside_ranges([column])]
 
     def _mixed_of(self, i: int) -> list[Place]:
         return sorted({place for pair in self._mixed for place in pair if place[0] == i})
@@ -125,7 +134,9 @@ class _Statement:
     def _selection(self, database: duckdb.DuckDBPyConnection, relation: str, conditions: list[Node]) -> str:
         if not conditions:
             return f"SELECT * FROM {relation}"
-        exact = [make_exact(condition, self._flat_types, self._question.params) for condition in conditions]
+        params = self._question.params
+        ranges = RangeConditions(database, self._flat_types, params, _part_of)
+        exact = [make_exact(ranges.rewritten(condition), self._flat_types, params) for condition in conditions]
         [(text,)] = database.execute("SELECT json_serialize_sql(?)", [f"SELECT * FROM {relation}"]).fetchall()
         tree = json.loads(text)
         tree["statements"][0]["node"]["where_clause"] = all_of(exact)
@@ -147,6 +158,12 @@ class _Statement:
         for pair in self._named.equalities:
             if max(place[0] for place in pair) == i:
                 yield " = ".join(quoted(_numbered(place) if pair in self._mixed else flat(place)) for place in pair)
+
+
+def _part_of(part: str, column: str) -> str:
+    """Return the name of what stands beside a range column of a join."""
+    source, dot, name = column.partition(".")
+    return source + dot + derived_name(part, name)
 
 
 def _numbered(place: Place) -> str:

@@ -13,6 +13,7 @@ then called `0.price`, in every condition.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -167,11 +168,17 @@ class _Names:
         found = [
             (i, column)
             for i, source in enumerate(self._sources)
-            if qualifier in (None, source.name) and column in self._columns[i]
+            if qualifier in (None, source.name) and {column, _of_bound(column)} & {*self._columns[i]}
         ]
         if len(found) != 1:
             raise NoSuchName(f"{len(found)} columns `{column}`")
         return found[0]
+
+
+def _of_bound(column: str) -> str | None:
+    """Return the range of which a column is the lower or the upper bound."""
+    found = re.fullmatch(r"(?:lower|upper)\((.*)\)", column, re.DOTALL)
+    return found[1] if found else None
 
 
 def _walk(node: Node, sources: list[Source], conditions: list[Node]) -> None:

@@ -25,6 +25,7 @@ from tidewire.verification.records.join_question import ALL, JoinQuestion, join_
 from tidewire.verification.records.lexer import quote_names
 from tidewire.verification.records.literals import make_exact
 from tidewire.verification.records.policy import EVERY_CHANGE, Policy, cut_options, with_record
+from tidewire.verification.records.range_conditions import RangeConditions, with_bound_columns
 
 
 class Unreadable(Exception):
@@ -123,7 +124,8 @@ class Question:
         node["select_list"] = [_column(name) for name in ("__from", "__to", *ranks)]
         node["modifiers"] = []
         if node["where_clause"] is not None:
-            node["where_clause"] = make_exact(node["where_clause"], types, self.params)
+            where = RangeConditions(database, types, self.params).rewritten(node["where_clause"])
+            node["where_clause"] = make_exact(where, types, self.params)
         made = database.execute("SELECT json_deserialize_sql(?)", [json.dumps(tree)]).fetchone()
         assert made is not None
         return str(made[0])
@@ -151,10 +153,10 @@ def parse(database: duckdb.DuckDBPyConnection, query: Query, names: set[str]) ->
         raise Unreadable(str(error)) from None
     assert made is not None
     try:
-        tree = json.loads(made[0])
+        tree = with_bound_columns(json.loads(made[0]))
         if tree["error"]:
             raise Unreadable(tree["error_message"])
-        return _question(tree, made[0], query, with_record(policy, query.notify, query.ttl, query.deliver))
+        return _question(tree, json.dumps(tree), query, with_record(policy, query.notify, query.ttl, query.deliver))
     except (KeyError, IndexError, TypeError, ValueError, RecursionError) as error:
         raise Unreadable(f"not a question of a range: {error}") from None
 
