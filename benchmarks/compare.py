@@ -4,7 +4,9 @@
 
 The commit is checked out into a temporary worktree. Each side runs once with small sizes, uncounted, which compiles its
 kernels; then, in each round, the commit (A) and this tree (B) run the same parts, with this interpreter and its
-packages, and of the benchmarks' own code each its own. Told are the medians, the least and the largest of A, and B over
+packages, and of the benchmarks' own code each its own. Bytecode is kept whatever PYTHONDONTWRITEBYTECODE says, as where
+tidewire is installed: otherwise every start would compile the sources again, and the tree with more of them be slower.
+Told are the medians, the least and the largest of A, and B over
 A. A figure is *worse* if B's median is more than 5 % worse than A's and beyond the worst that A had itself. Exit code 1 if
 any is, 2 if a side could not run. Ctrl-C leaves neither worktree nor process.
 
@@ -119,7 +121,8 @@ def measured(tree: Path, parts: Sequence[str], small: bool) -> Figures:
     with tempfile.TemporaryDirectory(prefix="tidewire-compare-") as folder:
         target = Path(folder) / "figures.json"
         command = [sys.executable, "-c", RUNNER, str(target), "small" if small else "whole", *parts]
-        environment = os.environ | {"PYTHONPATH": str(tree)}
+        kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+        environment = kept | {"PYTHONPATH": str(tree)}
         with _running(subprocess.Popen(command, cwd=tree, env=environment, start_new_session=True)) as process:
             code = process.wait()
         if code or not target.exists():

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from functools import cache
+from typing import TYPE_CHECKING
 
-from sqlglot import exp
-from sqlglot.tokens import Tokenizer
+if TYPE_CHECKING:
+    from sqlglot import exp
 
 _PLAIN = re.compile(r"[a-z_][a-z0-9_]*")
 _ELSEWHERE = frozenset({
@@ -15,12 +17,20 @@ _ELSEWHERE = frozenset({
     "unpack", "positional",
 })  # fmt: skip
 """Words that DuckDB reserves and the parser does not: the query of a view is read by both."""
-_RESERVED = frozenset(word for keyword in Tokenizer.KEYWORDS for word in keyword.lower().split())
+
+
+@cache
+def _reserved() -> frozenset[str]:
+    """Return the words that are no names; the parser is loaded for it, which shards have no other need of."""
+    from sqlglot.tokens import Tokenizer
+
+    return frozenset(word for keyword in Tokenizer.KEYWORDS for word in keyword.lower().split())
 
 
 def folded(identifier: exp.Expr) -> str:
     """Return the name that an identifier stands for.
 
+    >>> from sqlglot import exp
     >>> folded(exp.to_identifier("Risk")), folded(exp.to_identifier("Risk", quoted=True))
     ('risk', 'Risk')
     """
@@ -34,7 +44,7 @@ def quoted(name: str) -> str:
     >>> quoted("risk"), quoted("Risk"), quoted("order")
     ('risk', '"Risk"', '"order"')
     """
-    if _PLAIN.fullmatch(name) and name not in _RESERVED:
+    if _PLAIN.fullmatch(name) and name not in _reserved():
         return name
     return '"' + name.replace('"', '""') + '"'
 

@@ -6,7 +6,8 @@ numba and loads the kernels (1.5-2.5 s, measured). What has threads at the fork 
 allocator register fork handlers, and OpenBLAS is held to one thread by Spark's OMP_NUM_THREADS.
 
 PySpark's workers collect garbage after every task, which takes 57 ms with 160,000 objects of modules in the way; what
-is there before the fork is therefore frozen, out of the collector's sight.
+is there before the fork is therefore frozen, out of the collector's sight. It is set to look rarely before the modules
+come: what they bring stays, and looking through it again and again was an eighth of loading them.
 
 Compiling the kernels, which an executor without a warm cache does, takes 7 s of a core. Should the JVM die in
 that time nobody would end this process: `parent_watched` does.
@@ -69,9 +70,9 @@ def parent_watched() -> Iterator[None]:
 
 
 if __name__ == "__main__":
+    gc.set_threshold(_NEW_OBJECTS)
     with parent_watched():
         for message in preload():
             print(message, file=sys.stderr)
     gc.freeze()
-    gc.set_threshold(_NEW_OBJECTS)
     manager()

@@ -70,6 +70,12 @@ def test_what_costs_more_is_named_and_exits_with_1(root: Path, capsys: pytest.Ca
     assert "worse" not in told["rows_per_s.match"]
 
 
+def test_bytecode_is_kept_as_where_tidewire_is_installed(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    assert compared(root, "--only", "edge") == 0
+    assert list((root / "benchmarks").rglob("*.pyc"))
+
+
 def test_a_figure_of_the_million_is_told_alone(root: Path) -> None:
     write(root, cost=9)
     assert compared(root, "--only", "restart") == 0

@@ -12,6 +12,7 @@ from connectors.topics import Topics
 from tidewire.client.connection import find_stack
 from tidewire.options import BootstrapOption, ConfigOption, DataDirOption, JsonOption, PrefixOption
 from tidewire.stack.data_directory import DataDirectory
+from tidewire.stack.loading import loading
 from tidewire.stack.port import require_free
 from tidewire.stack.process_state import told_beside
 from tidewire.stack.service import configure_logs, run_service
@@ -36,8 +37,9 @@ def edge(
     configure_logs(settings.log_level, json)
     if settings.http_port:
         require_free(settings.http_port, "the edge's HTTP", "http_port", settings.http_host)
-    from overlay.process.edge_config import EdgeConfig
-    from overlay.process.edge_process import EdgeProcess
+    with loading():
+        from overlay.process.edge_config import EdgeConfig
+        from overlay.process.edge_process import EdgeProcess
 
     directory = DataDirectory(settings.data_dir)
     made = EdgeConfig(

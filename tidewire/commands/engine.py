@@ -12,6 +12,7 @@ from tidewire.options import BootstrapOption, ConfigOption, DataDirOption, JsonO
 from tidewire.settings import load_settings
 from tidewire.stack.jars import jar_directories, read_jar_sets, require_jars
 from tidewire.stack.java import find_java
+from tidewire.stack.loading import loading
 from tidewire.stack.service import configure_logs, run_service
 from tidewire.stack.user import require_named_user
 from tidewire.stack.working_folder import working_folder
@@ -50,8 +51,9 @@ def engine(
     jars = require_jars(
         read_jar_sets()["spark"], directories, progress=Terminal(json).say, ivy_settings=settings.ivy_settings
     )
-    from streaming.engine.engine import Engine, EngineConfig
-    from streaming.log.keeper import LogConfig
+    with loading():
+        from streaming.engine.engine import Engine, EngineConfig
+        from streaming.log.keeper import LogConfig
 
     folder = working_folder(settings.data_dir)
     log = LogConfig(

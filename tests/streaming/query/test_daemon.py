@@ -15,6 +15,16 @@ def test_what_is_preloaded_can_be() -> None:
     assert all(name in sys.modules for name in MODULES)
 
 
+def test_a_worker_loads_neither_a_parser_nor_a_planner_nor_a_table_format() -> None:
+    """Each start pays for what is loaded: of what is needed elsewhere only, a worker loads nothing."""
+    code = "import sys; from streaming.query.daemon import preload; preload(kernels=()); print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, timeout=300, check=True)
+    names = set(loaded.stdout.split())
+    assert "streaming.query.adapter" in names
+    elsewhere = {"sqlglot", "duckdb", "deltalake", "confluent_kafka", "kafka", "starlette", "structlog", "overlay"}
+    assert names.isdisjoint(elsewhere | {"catalog.schema.ddl", "catalog.query.compiler", "catalog.view"})
+
+
 def test_what_cannot_be_loaded_is_said_and_ends_nothing() -> None:
     said = preload(["no_such_module"], ["json"])
     assert [message.split(":")[1].strip() for message in said] == [
