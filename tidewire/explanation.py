@@ -32,6 +32,7 @@ TOLD = {
     "latest": "once a batch: the rows that came and those that went",
     "transitions": "rows that come and rows that go, which are known by their key",
     "enter": "rows that come",
+    "final": "once: the rows that came and those that went until then",
 }
 """Of a bag of rows, by the kind of policy."""
 
@@ -99,6 +100,9 @@ def lines_of(place: Place) -> list[tuple[str, Any]]:
         ]
     if place.limit is not None:
         rows.insert(-5, ("first", f"{place.limit} by {', '.join(place.order)}"))
+    if place.certainty != "temporary" or place.final_at is not None:
+        final = f"final at {place.final_at}" if place.final_at is not None else "never final"
+        rows.append(("certainty", f"{place.certainty}, {final}"))
     if place.snapshot == "none":
         rows.append(("snapshot", "none: rows that are in the answer already are not told"))
     if place.ttl is not None:

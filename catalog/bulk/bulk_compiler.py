@@ -26,12 +26,14 @@ from catalog.query.best_plan import BestPlan
 from catalog.query.best_shape import BestShape
 from catalog.query.compiler import MAX_CHARACTERS, Compiled, Compiler, Shortcut
 from catalog.query.filter_plan import FilterPlan, Ranges
+from catalog.query.filter_shape import FilterShape
 from catalog.query.filter_terms import box_of_intervals, encode_terms
+from catalog.query.finality import NEVER, end_of, end_of_group, end_of_terms
 from catalog.query.range_plan import ColumnTests, RangePlan
 from catalog.query.shape import NO_GROUP, Region
 from catalog.query.template import split
 from catalog.sql.errors import SubscriptionError
-from catalog.sql.notify import OptionRefused, read_options
+from catalog.sql.notify import FINAL, OptionRefused, read_options
 from catalog.types.column_type import ColumnType, Kind
 from catalog.types.literal import ConstantRefused, LiteralKind
 from state.change_batch import I64, Bool
@@ -55,6 +57,7 @@ class Alike:
     example: one of them: all have its shape, columns, cost, notify and deliver.  parts: as in its `pieces`.
     rows: their numbers.  literals: how many literals lie between the parts.  ttl: seconds to live, 0 without end.
     Statement rows[i] has the region (groups[group[i]], lo[i], hi[i], empty[i], terms[term[i]]).
+    final_at: when each becomes final, NEVER where it does not; None where none of them ever does.
     """
 
     example: Compiled
@@ -69,11 +72,13 @@ class Alike:
     ttl: I64
     terms: list[bytes]
     term: I64
+    final_at: I64 | None = None
 
     def only(self, chosen: I64, example: Compiled, ttl: I64) -> Alike:
         """Return the statements rows[chosen], with what `example` and `ttl` say instead."""
         columns = {name: getattr(self, name)[chosen] for name in ("rows", "group", "lo", "hi", "empty", "term")}
-        return replace(self, example=example, ttl=ttl, **columns)
+        final = None if self.final_at is None else self.final_at[chosen]
+        return replace(self, example=example, ttl=ttl, final_at=final, **columns)
 
 
 def compile_all(compiler: Compiler, statements: CutStatements) -> list[Alike]:
@@ -141,6 +146,9 @@ def _alike(compiler: Compiler, statements: CutStatements, rows: I64) -> Alike | 
         regions.fill(plan)
     if isinstance(example.region.shape, BestShape) and example.region.shape.limit == 0:
         regions.empty[:] = True
+    final = _final_at(compiler, example, regions)
+    if final is not None and example.notify.kind == FINAL:
+        regions.group[final == NEVER] = -1
     taken = (regions.group >= 0).nonzero()[0]
     return Alike(
         example,
@@ -155,7 +163,37 @@ def _alike(compiler: Compiler, statements: CutStatements, rows: I64) -> Alike | 
         np.full(len(taken), example.ttl or 0, np.int64),
         regions.terms,
         regions.term[taken],
+        None if final is None else final[taken],
     )
+
+
+def _final_at(compiler: Compiler, example: Compiled, regions: _Regions) -> I64 | None:
+    """Return when each statement's answer becomes final, NEVER where it does not, as `query/finality.py` has it.
+
+    None where no answer about the relation ever does.
+    """
+    shape = example.region.shape
+    view = compiler.catalog.views.get(shape.relation)
+    closing = None if view is None else view.relation.closing
+    if closing is None:
+        return None
+    if isinstance(shape, FilterShape):
+        ends = [end_of_terms(closing, shape, terms) if terms else None for terms in regions.terms]
+        final = _numbers(ends)[regions.term]
+    elif closing.column in shape.equal:
+        ends = [end_of_group(closing, shape, group) for group in regions.groups]
+        final = _numbers([*ends, None])[regions.group]  # the last is for those that are left alone
+    elif shape.range == closing.column:
+        last, number = np.unique(regions.bounds[:, 1], return_inverse=True)
+        final = _numbers([end_of(closing, each) for each in last.tolist()])[number]
+    else:
+        final = np.full(len(regions.group), NEVER, np.int64)
+    final[regions.empty] = NEVER
+    return final
+
+
+def _numbers(ends: Sequence[int | None]) -> I64:
+    return np.array([NEVER if end is None else end for end in ends], np.int64)
 
 
 class _Regions:

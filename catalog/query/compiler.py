@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from catalog.query.best_plan import LimitRefused
 from catalog.query.filter_plan import FilterPlan
 from catalog.query.filter_shape import FilterShape
+from catalog.query.finality import check_final, final_at
 from catalog.query.operand import Operand
 from catalog.query.plan import Plan, compared_types, make_plan
 from catalog.query.prepared import Prepared
@@ -31,7 +32,17 @@ from catalog.schema.catalog import Catalog
 from catalog.schema.cell import cell_name
 from catalog.schema.join import is_join
 from catalog.sql.errors import CellMissing, SqlError, SubscriptionError
-from catalog.sql.notify import EVERY_CHANGE, RECORDS, ROWS, Notify, OptionRefused, Options, read_options, read_tail
+from catalog.sql.notify import (
+    EVERY_CHANGE,
+    FINAL,
+    RECORDS,
+    ROWS,
+    Notify,
+    OptionRefused,
+    Options,
+    read_options,
+    read_tail,
+)
 from catalog.sql.statement_text import StatementText
 from catalog.types.column_type import ColumnType, Kind
 from catalog.types.literal import ConstantRefused, LiteralKind
@@ -302,8 +313,13 @@ def _compiled(
     catalog: Catalog, plan: Plan, region: Region, sql: str, options: Options, pieces: Pieces | None = None
 ) -> Compiled:
     notify = options.notify or EVERY_CHANGE
+    view = catalog.views.get(region.shape.relation)
+    closing = None if view is None else view.relation.closing
+    end = None if closing is None else final_at(closing, region)
     if notify is not EVERY_CHANGE:
         check_policy(region.shape, plan.columns, notify)
+    if notify.kind == FINAL:
+        check_final(closing, region, end, options.snapshot is None)
     if options.snapshot is not None:
         check_snapshot(region.shape)
     uncelled = (isinstance(plan, FilterPlan) and plan.uncelled) or catalog.uncelled(region.shape.relation)
@@ -311,7 +327,7 @@ def _compiled(
         raise CellMissing(uncelled, catalog.unserved.get(cell_name(uncelled), ""))
     deliver = options.deliver or RECORDS
     snapshot = options.snapshot or ROWS
-    return Compiled(region, plan.columns, plan.cost, sql, notify, options.ttl, deliver, pieces, snapshot)
+    return Compiled(region, plan.columns, plan.cost, sql, notify, options.ttl, deliver, pieces, snapshot, end)
 
 
 def _options(sql: str) -> Options:

@@ -8,6 +8,7 @@ from catalog.query.best_shape import BestShape
 from catalog.query.channel import Order
 from catalog.query.filter_shape import FilterShape
 from catalog.query.filter_terms import decode_terms
+from catalog.query.finality import final_at
 from catalog.query.join_explanation import JoinExplanation, column_said, explain_join
 from catalog.query.shape import BEYOND_KEYS, LOWEST_KEY, Output, Region, Shape
 from catalog.query.value_text import held, shown, text
@@ -16,7 +17,10 @@ from catalog.schema.catalog import Catalog
 from catalog.schema.join import Join, join_of_name, place_of
 from catalog.schema.relation import Relation
 from catalog.sql.names import quoted
-from catalog.types.column_type import JsonValue
+from catalog.types.column_type import ColumnType, JsonValue, Kind
+from catalog.view.question_certainty import certainty_of
+
+_MOMENT = ColumnType(Kind.TIMESTAMP)
 
 
 class Explanation(msgspec.Struct, frozen=True):
@@ -32,6 +36,8 @@ class Explanation(msgspec.Struct, frozen=True):
     order: of first rows, the columns of the order; limit: how many rows.
     join: of rows of a join, its cell and what each table is asked; `relation` is its name then.
     view: of a view, how and where it is computed.
+    certainty: `temporary`, `at_least` or `at_most` (docs/certainty.md), until it is final.
+    final_at: when the last window ends that it asks about; None where the answer never becomes final.
     """
 
     relation: str
@@ -49,6 +55,8 @@ class Explanation(msgspec.Struct, frozen=True):
     limit: int | None
     join: JoinExplanation | None
     view: ViewExplanation | None
+    certainty: str
+    final_at: JsonValue
 
 
 def explain(catalog: Catalog, region: Region, cost: str) -> Explanation:
@@ -65,6 +73,7 @@ def explain(catalog: Catalog, region: Region, cost: str) -> Explanation:
     low, high = _bounds(relation, region)
     columns = [output.column for output in shape.outputs] if isinstance(shape, Shape) else _columns(shape)
     best = shape if isinstance(shape, BestShape) else None
+    final = final_at(relation.closing, region)
     return Explanation(
         relation=shape.relation,
         outputs=[written(output) for output in shape.outputs] or [_named(join, name) for name in columns if name],
@@ -81,6 +90,8 @@ def explain(catalog: Catalog, region: Region, cost: str) -> Explanation:
         limit=None if best is None else best.limit,
         join=None if join is None else _joined(join, relation, region),
         view=None if view is None else explain_view(catalog, view),
+        certainty=certainty_of(catalog, region),
+        final_at=None if final is None else shown(_MOMENT, final),
     )
 
 

@@ -125,8 +125,10 @@ def join_scope(catalog: Catalog, question: Question, text: StatementText) -> tup
     """
     tables = tuple([relation_of(catalog, source.table, text) for source in question.joined])
     for source in question.joined:
-        if source.table.text in catalog.views:
-            raise refuse_joined_view(text, source.table.text, source.table.span)
+        view = catalog.views.get(source.table.text)
+        if view is not None:
+            of_stream = any(catalog.relations[table].stream is not None for table in view.tables)
+            raise refuse_joined_view(text, view.name, of_stream, source.table.span)
     names = SourceNames(question.joined, tables, text)
     equal = [_checked(each, names) for each in question.equal]
     _check_connected(names, equal)

@@ -9,7 +9,8 @@ from typing import Protocol
 from catalog.query.statement_names import Name, Star
 from catalog.schema.catalog import Catalog
 from catalog.schema.relation import Column, Relation
-from catalog.sql.errors import suggestion
+from catalog.schema.stream import Stream
+from catalog.sql.errors import SqlError, suggestion
 from catalog.sql.names import quoted
 from catalog.sql.statement_text import StatementText
 
@@ -45,12 +46,24 @@ class TableScope:
 
 
 def relation_of(catalog: Catalog, name: Name, text: StatementText) -> Relation:
-    """Return the table or view of this name. Raises the text's error, `unknown_table`."""
+    """Return the table or view of this name. Raises the text's error: `unknown_table`, `unsupported` for a stream."""
     relation = catalog.named(name.text)
     if relation is None:
         hint = suggestion(name.text, catalog.names, "table")
         raise text.refusal("unknown_table", f"there is no table `{name.text}`", name.span, hint)
+    if relation.stream is not None:
+        raise _of_stream(catalog, relation, relation.stream, name, text)
     return relation
+
+
+def _of_stream(catalog: Catalog, relation: Relation, stream: Stream, name: Name, text: StatementText) -> SqlError:
+    views = [view.name for view in catalog.views.values() if view.tables == (relation.name,)]
+    group = f"GROUP BY DATE_TRUNC('hour', {quoted(stream.event_time)})"
+    hint = f"Declare a view: CREATE VIEW v AS SELECT ... FROM {quoted(relation.name)} {group}, and ask that."
+    if views:
+        hint = f"Ask a view of it: {', '.join(f'`{view}`' for view in views)}. Or declare another."
+    what = f"a question about stream `{relation.name}`, whose rows nobody stores, is not supported"
+    return text.refusal("unsupported", what, name.span, hint)
 
 
 def column_of(relation: Relation, name: Name, text: StatementText) -> Column:

@@ -106,9 +106,11 @@ def refuse_same_table(text: StatementText, node: exp.Expr) -> SqlError:
     return unsupported(text, "an equality of two columns of one table", node, _COMPARED)
 
 
-def refuse_joined_view(text: StatementText, name: str, place: object) -> SqlError:
-    """Return the refusal of a join with a view."""
+def refuse_joined_view(text: StatementText, name: str, of_stream: bool, place: object) -> SqlError:
+    """Return the refusal of a join with a view, which may be one of a stream."""
     hint = f"Declare a view: CREATE VIEW v AS SELECT ... FROM {quoted(name)} JOIN ..., and ask that."
+    if of_stream:
+        hint = "It is a view of a stream: a view may join it with other views of that stream, and with no table."
     return unsupported(text, f"a join with the view `{name}` in a question", place, hint)
 
 

@@ -89,7 +89,7 @@ def _read_columns(statement: exp.Create, source: StatementText, form: str) -> tu
     """Return what declares the columns, the name before it, and the reader that has read them."""
     schema = statement.this
     if not isinstance(schema, exp.Schema):
-        what = f"the {statement.kind.lower()} declares no columns"
+        what = f"the {statement.args['kind'].lower()} declares no columns"
         raise source.refusal("syntax", what, schema, f"Write {form}.")
     name = read_table_name(schema.this, source)
     reader = _ColumnReader(source)
@@ -105,7 +105,7 @@ def _declaration(
 
 
 def _refuse_other_forms(statement: exp.Create, source: StatementText) -> None:
-    kind = statement.kind
+    kind: str = statement.args["kind"]
     for name, value in statement.args.items():
         if value and name not in ("this", "kind", "exists", "properties", "expression"):
             word = name.upper()

@@ -62,8 +62,7 @@ def _of_streams(old: Relation, new: Relation) -> list[tuple[str, str, str]]:
     if old.stream is None or new.stream is None:
         return []
     names = [field.name for field in dataclasses.fields(old.stream)]
-    pairs = [(getattr(old.stream, name), getattr(new.stream, name)) for name in names]
-    return [(f"option {name}", *map(_said, pair)) for name, pair in zip(names, pairs, strict=True)]
+    return [(f"option {name}", _said(getattr(old.stream, name)), _said(getattr(new.stream, name))) for name in names]
 
 
 def _said(value: str | int | None) -> str:

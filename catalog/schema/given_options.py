@@ -80,7 +80,7 @@ class GivenOptions:
         value = option.value.lower()
         if value not in known:
             what = f"{option.name} {option.value[:60]!r} is not known"
-            meant = near_word(value, known)
+            meant = near_word(value, tuple(known))
             hint = (f"Did you mean {meant}? " if meant else "") + f"Known: {', '.join(known)}."
             raise self.source.refusal("unsupported", what, option.value_span, hint)
         return value
@@ -119,7 +119,7 @@ def _option(item: exp.Expr, statement: exp.Create, source: StatementText, known:
     else:
         place = _stray(statement, source) or item
         hint = f"Leave it out. Known options: WITH ({', '.join(repr(o) + '=...' for o in known)})."
-        what = f"a {statement.kind.lower()} takes nothing but options in WITH (...)"
+        what = f"a {statement.args['kind'].lower()} takes nothing but options in WITH (...)"
         raise source.refusal("unsupported", what, place, hint)
     if not (isinstance(value, exp.Literal) and value.is_string):
         what = f"the value of option `{name}` is no string"

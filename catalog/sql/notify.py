@@ -6,6 +6,7 @@
     NOTIFY MIN CHANGE 5 %        the same, as a share of the one told last
     NOTIFY TRANSITIONS           of rows: when one comes into the answer or leaves it, not when it changes within it
     NOTIFY ENTER                 of rows: when one comes into the answer
+    NOTIFY FINAL                 once, when the answer has become final; then the subscription ends
     TTL 3600                     the subscription ends after so many seconds (or: 90 SECONDS, MINUTES, HOURS, DAYS)
     DELIVER RECORDS              a record for each delivery (the default)
     DELIVER PACKED               many deliveries in one record (`overlay/delivery/packed_deliveries.py`)
@@ -35,7 +36,7 @@ OPTION_WORDS = ("NOTIFY", "TTL", "DELIVER", "SNAPSHOT")
 """The words that begin an option."""
 GRAMMAR = (
     "Behind the statement, as its end and in any order: NOTIFY EVERY CHANGE, NOTIFY LATEST, NOTIFY MIN CHANGE 0.5, "
-    "NOTIFY MIN CHANGE 5 %, NOTIFY TRANSITIONS or NOTIFY ENTER; TTL 90, or TTL 2 MINUTES, HOURS or DAYS; "
+    "NOTIFY MIN CHANGE 5 %, NOTIFY TRANSITIONS, NOTIFY ENTER or NOTIFY FINAL; TTL 90, or TTL 2 MINUTES, HOURS or DAYS; "
     "DELIVER RECORDS, DELIVER PACKED or DELIVER PUSH; SNAPSHOT NONE."
 )
 _SECONDS = {"SECOND": 1, "MINUTE": 60, "HOUR": 3_600, "DAY": 86_400}
@@ -46,7 +47,10 @@ _NO_END = frozenset({TokenType.DOT, TokenType.ALIAS})
 
 
 class Notify(msgspec.Struct, frozen=True):
-    """A policy. `kind` is `every`, `latest`, `transitions`, `enter` or, with `amount` and `percent`, `min_change`."""
+    """A policy.
+
+    `kind` is `every`, `latest`, `transitions`, `enter`, `final` or, with `amount` and `percent`, `min_change`.
+    """
 
     kind: str = "every"
     amount: Decimal = Decimal(0)
@@ -69,7 +73,9 @@ RECORDS, PACKED, PUSH = FORMS = ("records", "packed", "push")
 """How deliveries are written."""
 ROWS, NONE = "rows", "none"
 """What an answer of rows begins with."""
-_POLICIES = {word: Notify(word.lower()) for word in ("LATEST", "TRANSITIONS", "ENTER")}
+FINAL = "final"
+"""The kind of the policy that waits for the last answer."""
+_POLICIES = {word: Notify(word.lower()) for word in ("LATEST", "TRANSITIONS", "ENTER", "FINAL")}
 """Policies of one word."""
 
 
@@ -248,7 +254,7 @@ def _notify(text: _Tokens, at: int) -> tuple[Notify, int]:
             raise text.wrong(at + 1, "CHANGE")
         return EVERY_CHANGE, at + 2
     if text.word(at) != "MIN":
-        raise text.wrong(at, "a policy: EVERY CHANGE, LATEST, MIN CHANGE, TRANSITIONS or ENTER")
+        raise text.wrong(at, "a policy: EVERY CHANGE, LATEST, MIN CHANGE, TRANSITIONS, ENTER or FINAL")
     if text.word(at + 1) != "CHANGE":
         raise text.wrong(at + 1, "CHANGE")
     amount = text.written(at + 2)

@@ -16,7 +16,7 @@ from functools import reduce
 from operator import or_
 
 from catalog.schema.relation import Relation
-from catalog.schema.view import Aggregate, GroupBy, Joined, Map, Stage, TopK, Union
+from catalog.schema.view import Aggregate, Fold, GroupBy, Joined, Map, Stage, TopK, Union
 from catalog.view.aggregate_growth import aggregate_moves
 from catalog.view.expression_growth import FLOATS, compared, condition_moves, expression_growth, where_holds
 from catalog.view.growth import POSITIVE, ColumnGrowth, Growth
@@ -29,7 +29,7 @@ def stage_growth(stage: Stage, growth_of: Callable[[str], Growth]) -> Growth:
     match stage.operator:
         case Map() as of:
             rows, columns = _mapped(of, inputs[0])
-        case GroupBy() as of:
+        case GroupBy() | Fold() as of:
             rows, columns = _grouped(of, inputs[0])
         case TopK() as of:
             rows, columns = _first_rows(of, inputs[0])
@@ -64,7 +64,7 @@ def _mapped(of: Map, growth: Growth) -> tuple[Moves, list[ColumnGrowth]]:
     return rows, [expression_growth(item, held) for item in of.items]
 
 
-def _grouped(of: GroupBy, growth: Growth) -> tuple[Moves, list[ColumnGrowth]]:
+def _grouped(of: GroupBy | Fold, growth: Growth) -> tuple[Moves, list[ColumnGrowth]]:
     moved = _all(growth.columns[name].moves for name in of.by)
     rows = growth.rows | (MOVES if moved else FIXED)
     groups = [replace(growth.columns[name], moves=FIXED) for name in of.by]

@@ -13,7 +13,7 @@ from pathlib import Path
 from catalog.query.compiler import Compiler
 from catalog.schema.ddl import apply_ddl
 from catalog.sql.errors import SqlError
-from tests.catalog import joined, viewed
+from tests.catalog import joined, streamed, viewed
 from tests.catalog.sample import CATALOG, compiler
 
 HERE = Path(__file__).parent
@@ -42,11 +42,19 @@ def refuse_view(text: str) -> SqlError | None:
     return _caught(lambda: apply_ddl(viewed.CATALOG, text, 1))
 
 
+def refuse_stream(text: str) -> SqlError | None:
+    """What the catalog says against `text` where there are streams, or against a question over their views, or None."""
+    if text.startswith("SELECT"):
+        return _caught(lambda: Compiler(streamed.CATALOG).compile(text))
+    return _caught(lambda: apply_ddl(streamed.CATALOG, text, 1))
+
+
 FILES: dict[str, Callable[[str], SqlError | None]] = {
     "refusals_subscription.txt": refuse_subscription,
     "refusals_join.txt": refuse_join,
     "refusals_catalog.txt": refuse_catalog,
     "refusals_view.txt": refuse_view,
+    "refusals_stream.txt": refuse_stream,
 }
 
 

@@ -31,6 +31,8 @@ def test_values_instead_of_codes() -> None:
         "limit": None,
         "join": None,
         "view": None,
+        "certainty": "temporary",
+        "final_at": None,
     }
 
 
