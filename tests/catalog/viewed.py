@@ -18,6 +18,7 @@ from catalog.schema.view import (
     Condition,
     Constant,
     Expression,
+    Fold,
     GroupBy,
     IsNull,
     Joined,
@@ -27,6 +28,7 @@ from catalog.schema.view import (
     Union,
     View,
 )
+from catalog.types.column_type import Kind
 
 DDL = """
 CREATE TABLE seat (flight VARCHAR PRIMARY KEY, dest VARCHAR, fare DECIMAL(8,2), tax DECIMAL(6,2) NOT NULL, n INTEGER,
@@ -211,7 +213,7 @@ def _check_columns(operator: object, made: Relation, inputs: list[Relation]) -> 
                 assert column.nullable or not _may_be_null(item, first)
             for condition in operator.where:
                 _check_condition(condition, first)
-        case GroupBy():
+        case GroupBy() | Fold():
             taken = [first[name].type for name in operator.by]
             assert types == [*taken, *(each.type for each in operator.aggregates)]
             for each in operator.aggregates:
@@ -219,6 +221,8 @@ def _check_columns(operator: object, made: Relation, inputs: list[Relation]) -> 
                 assert (each.by is not None) is (each.kind == "LATEST")
                 assert {each.column, each.by} - {None} <= first.keys()
             assert made.key == tuple(column.name for column in made.columns[: len(operator.by)])
+            if isinstance(operator, Fold):
+                _check_fold(operator)
         case TopK():
             assert types[: len(first)] == [column.type for column in inputs[0].columns]
             assert len(types) == len(first) + operator.ranked
@@ -233,6 +237,20 @@ def _check_columns(operator: object, made: Relation, inputs: list[Relation]) -> 
             assert operator.lookup is (bool(inputs[1].key) and set(inputs[1].key) <= {r for _, r in operator.equal})
         case Union():
             assert all([column.type for column in relation.columns] == types for relation in inputs)
+
+
+def _check_fold(operator: Fold) -> None:
+    """Check that each group has what it is told on by."""
+    kept = {(each.kind, each.column) for each in operator.aggregates}
+    assert operator.by and len(set(operator.aggregates)) == len(operator.aggregates)
+    for each in operator.aggregates:
+        if each.kind == "AVG":
+            assert {("SUM", each.column), ("COUNT", each.column)} <= kept
+        if each.kind == "LATEST":
+            assert ("MAX", each.by) in kept
+        if each.kind in ("SUM", "AVG"):
+            sums = [one.type.kind for one in operator.aggregates if (one.kind, one.column) == ("SUM", each.column)]
+            assert sums and Kind.DOUBLE not in sums
 
 
 def check_expression(one: Expression, columns: dict[str, Column]) -> None:

@@ -3,6 +3,7 @@
 from catalog.query.compiler import Compiler
 from catalog.schema.catalog import Catalog
 from catalog.schema.ddl import apply_ddl
+from tests.catalog import streamed
 from tidewire.explanation import explain, lines_of
 
 CATALOG = apply_ddl(
@@ -112,3 +113,11 @@ def test_a_view_says_how_and_where_its_rows_are_made() -> None:
     assert (said["computed in"], said["first"]) == ("cell/buy+stock/0", "2 by symbol")
     assert str(said["`low`"]).endswith("(computed again here)")
     assert said["`stage/watched/0`"] == "pairs of stock and buy where symbol = symbol"
+
+
+def test_what_an_answer_about_a_view_of_a_stream_is_worth() -> None:
+    at = "SELECT MAX(high) FROM hourly WHERE symbol = 'A' AND hour = TIMESTAMP '2026-03-02 10:00:00'"
+    facts = dict(lines_of(explain(streamed.compiled(f"{at} NOTIFY FINAL"), streamed.CATALOG, None, 16)))
+    assert (facts["certainty"], facts["notify"]) == ("at_least, final at 2026-03-02T11:00:00", "FINAL")
+    rows = dict(lines_of(explain(streamed.compiled("SELECT * FROM symbols WHERE n > 3"), streamed.CATALOG, None, 16)))
+    assert "certainty" not in rows and "certainty" not in said("")

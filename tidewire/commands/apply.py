@@ -1,4 +1,4 @@
-"""`tidewire apply`: declare and drop tables, and say which are joined, while everything runs."""
+"""`tidewire apply`: declare and drop tables, streams and views, and say which are joined, while everything runs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tidewire.text_input import read_text
 def apply(
     file: Annotated[
         Path,
-        typer.Argument(help="A file of CREATE and DROP statements for tables and joins; - for standard input."),
+        typer.Argument(help="A file of CREATE and DROP statements; - for standard input."),
     ],
     timeout: Annotated[float, typer.Option(help="Seconds to wait for the engine to announce it; 0: do not wait.")] = 60,
     partitions: Annotated[
@@ -41,18 +41,21 @@ def apply(
         catalog = client.catalog()
     topics = Admin(kafka_properties(settings)).topics()
     found = (uncertain_order(relation, topics.get(relation.topic, 0)) for relation in catalog.relations.values())
-    tables, warnings = sorted(catalog.relations), [warning for warning in found if warning is not None]
+    tables = sorted(name for name, relation in catalog.relations.items() if relation.stream is None)
+    streams = sorted(catalog.relations.keys() - tables)
+    warnings = [warning for warning in found if warning is not None]
     warnings += [f"joins of {_listed(name)} are not served: {why}." for name, why in sorted(catalog.unserved.items())]
     joins = [cell.tables for _, cell in sorted(catalog.cells.items())]
     state = "announced" if timeout > 0 else "written"
     human = f"catalog version {version} is {state}; tables: {', '.join(tables) or 'none'}"
+    human += f"; streams: {', '.join(streams)}" if streams else ""
     human += f"; views: {', '.join(catalog.views)}" if catalog.views else ""
     human += f"; joins of {'; of '.join(', '.join(one) for one in joins)}" if joins else ""
     terminal = Terminal(json)
     for warning in warnings:
         terminal.say(f"warning: {warning}")
     record: dict[str, object] = {"version": version, "state": state, "tables": tables, "joins": joins}
-    record |= {"views": list(catalog.views), "warnings": warnings}
+    record |= {"streams": streams, "views": list(catalog.views), "warnings": warnings}
     terminal.answer(record, human)
 
 

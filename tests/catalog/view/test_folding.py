@@ -1,11 +1,23 @@
 import pytest
+from hypothesis import given, settings
 
+from catalog.schema.catalog import Catalog
+from catalog.schema.ddl import apply_ddl, fold_ddl, to_ddl
 from catalog.schema.view import Aggregate, Fold, GroupBy, Map
 from catalog.sql.errors import SqlError
 from catalog.types.column_type import ColumnType, Kind
+from tests.catalog import viewed
 from tests.catalog.streamed import CATALOG, STREAM, after, declared
+from tests.effort import deep_examples
 
-PRICE = ColumnType(Kind.DECIMAL, 12, 2)
+SEATS = apply_ddl(
+    Catalog(),
+    viewed.DDL.replace("CREATE TABLE seat", "CREATE STREAM seat")
+    .replace("flight VARCHAR PRIMARY KEY, dest", "flight VARCHAR, dest")
+    .replace("wide DECIMAL(38,10))", "wide DECIMAL(38,10)) WITH ('event_time'='at', 'lateness'='1 s')"),
+    0,
+)
+"""The catalog of other tests of views, with its widest table as a stream."""
 
 
 def test_a_fold_stands_between_maps() -> None:
@@ -77,3 +89,24 @@ def test_what_is_refused(query: str) -> None:
     with pytest.raises(SqlError) as refused:
         declared(query)
     assert refused.value.code in ("unsupported", "unsupported_type") and refused.value.hint
+
+
+@pytest.mark.deep
+@settings(max_examples=deep_examples(1_000), deadline=None)
+@given(viewed.queries())
+def test_a_plan_fits_and_its_text_says_the_same(query: str) -> None:
+    """Whatever is taken over a table is refused over a stream, or has a fold behind all that reads it."""
+    try:
+        catalog = apply_ddl(SEATS, f"CREATE VIEW v AS {query}", 5)
+    except SqlError as refused:
+        assert refused.hint
+        return
+    view = catalog.views["v"]
+    viewed.check_plan(view, catalog)
+    assert fold_ddl(SEATS, to_ddl(view), 5) == catalog
+    if "seat" in view.reads:
+        kinds = [type(stage.operator) for stage in view.stages]
+        assert kinds.count(Fold) == 1 and kinds[: kinds.index(Fold)] in ([], [Map]) and kinds[-1] is not Fold
+        assert view.tables == ("seat",) and GroupBy not in kinds
+    else:
+        assert all(stage.relation.closing is None for stage in view.stages) or "low" in view.reads
