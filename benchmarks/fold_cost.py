@@ -82,7 +82,8 @@ def fold(m: int) -> Cost:
         held.commit(held.replay(made))
         spent.append((passed - begin, folded - passed, time.process_time() - folded))
     size = sum(len(part) if isinstance(part, bytes) else part.nbytes for part in held.sections().values())
-    return Cost(*(np.median(spent, axis=0) / m * 1e6).round(3).tolist(), round(size / held.rows, 1))
+    passing, folding, holding = (np.median(spent, axis=0) / m * 1e6).round(3).tolist()
+    return Cost(passing, folding, holding, round(size / held.rows, 1))
 
 
 def measure() -> dict[str, object]:

@@ -88,7 +88,7 @@ class Judged:
 class Horizon(msgspec.Struct):
     """The event time of a stream. upto: up to where it is complete.
 
-    given: by partition that is not there yet, what silences of before count in it.
+    given: by partition that is not there yet, what will count in it.
     late, ahead: rows that did not count, ever.  unfolded: rows of windows that had begun before a view was there.
     """
 
@@ -123,7 +123,7 @@ class Horizon(msgspec.Struct):
         partitions: how many there are, as far as is known.
         """
         batch = _Batch(self, relation, rows)
-        batch.grow(max([partitions, *(p + 1 for p in read), *(each.partition + 1 for each in silences)]))
+        batch.grow(max([partitions, *(p + 1 for p in read)]))
         for silence in silences:
             batch.hear(silence)
         for partition, ahead in enumerate(self.domains):
@@ -158,15 +158,18 @@ class _Batch:
         for partition in range(len(domains), partitions):
             waiting = self._horizon.given.pop(partition, [])
             domains.append(Domain(waiting=waiting))
-            if begun and not any(quiet.after == 0 and not quiet.hole for quiet in waiting):
+            if begun and not any(quiet.told and quiet.after == 0 and not quiet.hole for quiet in waiting):
                 _enter(waiting, Quiet(0, upto + self.stream.lateness, False, False))
 
     def hear(self, silence: Silence) -> None:
-        """Let a silence count where the partition is, or further on."""
-        if silence.partition >= 0:
-            domain = self._horizon.domains[silence.partition]
-            quiet = Quiet(max(silence.after, domain.next), silence.upto, silence.hole, False)
-            _enter(domain.waiting, quiet)
+        """Let a silence count where the partition is, or further on; or once there is such a partition."""
+        horizon, partition = self._horizon, silence.partition
+        if 0 <= partition < len(horizon.domains):
+            domain = horizon.domains[partition]
+            waiting, place = domain.waiting, max(silence.after, domain.next)
+        else:
+            waiting, place = horizon.given.setdefault(partition, []), max(silence.after, 0)
+        _enter(waiting, Quiet(place, silence.upto, silence.hole, False))
 
     def go(self, partition: int, upto: int) -> None:
         """Take the rows of a partition up to an offset, and the silences before it."""

@@ -89,6 +89,15 @@ def test_a_partition_that_comes_later_begins_as_far_as_the_others_are() -> None:
     assert why(take(again, [(1, 0, 7, 10), (1, 1, 8, 10)], partitions=2)) == ["late", ""]
 
 
+def test_a_silence_of_a_partition_that_is_not_there_waits_for_it() -> None:
+    horizon = Horizon()
+    take(horizon, [(0, 0, 10, 10)], silences=[Silence("s", 1, 0, 12)], partitions=1)
+    assert len(horizon.domains) == 1 and horizon.upto == 8
+    judged = take(horizon, [(1, 0, 11, 11), (1, 1, 9, 11)], partitions=2)
+    assert why(judged) == ["", "late"]
+    assert [one.upto for one in judged.silenced] == [12]
+
+
 @given(st.integers(0, 2**32))
 @settings(max_examples=examples(800), deadline=None)
 def test_drawn(seed: int) -> None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
+import msgspec
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -27,8 +28,9 @@ from operators.wire.header import NO_HORIZON
 from shard.group import Group, StoredGroup
 from shard.group_spec import GroupSpec
 from shard.pipeline import GroupResult, process_group
+from shard.view_rows import view_rows
 from tests.effort import examples
-from tests.shard.test_pipeline import TOPICS, records
+from tests.shard.test_pipeline import TOPICS, records, rows
 
 SECOND, MINUTE = 1_000_000, 60_000_000
 S = (
@@ -89,8 +91,6 @@ def dead(result: GroupResult) -> list[tuple[str, int]]:
 
 
 def silenced(result: GroupResult) -> list[Silenced]:
-    import msgspec
-
     told = [record for record in result.out if record.topic == TOPICS.silences]
     found = [msgspec.json.decode(record.value or b"", type=Silenced) for record in told]
     assert [record.key for record in told] == [one.key for one in found]
@@ -209,6 +209,19 @@ def test_a_fold_that_is_made_otherwise_begins_anew() -> None:
     first = process_group(SPEC, 0, None, [events(("a", 5, 30))])
     result = process_group(replace(SPEC, catalog=other), 1, first.state, [events(("a", 4, 40), ("a", 4, 60), first=1)])
     assert folded(result.state) == {("a", 1): [4, 4, 1]}
+
+
+def test_rows_of_a_view_are_made_of_what_the_fold_has() -> None:
+    result = process_group(SPEC, 0, None, [events(("a", 5, 0), ("b", 7, 61))])
+    (shard,) = view_rows(CATALOG.views["v"], CATALOG, {"s/0": result.state})
+    assert sorted(shard.table.stored.image(row)[2] or 0 for row in range(shard.table.rows)) == [5, 7]
+
+
+def test_a_group_that_knows_no_stream_has_the_bytes_of_before() -> None:
+    catalog = apply_ddl(Catalog(), "CREATE TABLE t (id INTEGER PRIMARY KEY, x INTEGER, y INTEGER)", 0)
+    result = process_group(GroupSpec(7, "t/0", catalog, TOPICS, 4), 0, None, [rows((1, 2, 3))])
+    assert {*StoredGroup.read("t/0", result.state).members["t/0"]}.isdisjoint({"horizon", "begin"})
+    assert all(b"stream" not in (record.value or b"") for record in result.out)
 
 
 @settings(max_examples=examples(120), deadline=None)
