@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from catalog.schema.relation import Column, Relation
-from catalog.types.column_type import ColumnType, Kind
+from catalog.types.column_type import RANGES, ColumnType, Kind
+from tests.oracle.naive_ranges import random_range
+from tidewire.verification.records.ranges import NoRange, canonical
 
 NUMBERS = (
     "0",
@@ -252,8 +255,18 @@ class Publisher:
             return self.string(self.rng.choice(DATES[:3]))
         if kind is Kind.TIMESTAMP:
             return self.string(self.rng.choice(DATES[:3]) + self.rng.choice("T ") + self.rng.choice(TIMES[:4]))
+        if column_type.is_range:
+            return self.string(self.range(str(column_type)))
         number = self.number(column_type)
         return self.string(number) if kind is Kind.DECIMAL and self.rng.random() < 0.5 else number
+
+    def range(self, type_: str) -> str:
+        """Return a text that is a range of a type, of one of `ELEMENTS`."""
+        while True:
+            text = random_range(self.rng, type_)
+            with suppress(NoRange):
+                canonical(type_, text)
+                return text
 
     def number(self, column_type: ColumnType) -> str:
         if column_type.kind is Kind.DECIMAL:
@@ -304,13 +317,16 @@ class Publisher:
 
 def relation_of(rng: random.Random) -> Relation:
     """A table of some columns of any type, one to three of them its key."""
-    kinds = [rng.choice(list(Kind)) for _ in range(rng.randrange(1, 7))]
-    sizes = ((12, 2), (18, 0), (18, 18), (1, 0), (38, 4))
+    scalars = [kind for kind in Kind if kind not in RANGES]
+    kinds = [rng.choice(scalars), *(rng.choice(list(Kind)) for _ in range(rng.randrange(6)))]
+    rng.shuffle(kinds)
+    sizes = {Kind.DECIMAL: ((12, 2), (18, 0), (18, 18), (1, 0), (38, 4)), Kind.NUMRANGE: ((6, 2), (38, 2))}
     columns = []
     for c, kind in enumerate(kinds):
-        precision, scale = rng.choice(sizes) if kind is Kind.DECIMAL else (0, 0)
+        precision, scale = rng.choice(sizes.get(kind, ((0, 0),)))
         name = rng.choice(("", "é", '"', " ")) + f"c{c}"
         columns.append(Column(name, ColumnType(kind, precision, scale), rng.random() < 0.7))
-    key = tuple(column.name for column in rng.sample(columns, rng.randrange(1, min(3, len(columns)) + 1)))
+    may = [column for column in columns if not column.type.is_range]
+    key = tuple(column.name for column in rng.sample(may, rng.randrange(1, min(3, len(may)) + 1)))
     columns = [replace(column, nullable=column.nullable and column.name not in key) for column in columns]
     return Relation("t", tuple(columns), key, "t", absent=rng.choice(("null", "null", "error", "keep")))

@@ -16,6 +16,8 @@ from fractions import Fraction
 
 from catalog.schema.relation import Column, Relation
 from catalog.types.column_type import ColumnType, Kind
+from tidewire.verification.records.ranges import NoRange
+from tidewire.verification.records.ranges import canonical as one_form
 
 MAX_DEPTH = 64
 MAX_BYTES = 65_536
@@ -255,6 +257,11 @@ def scalar(column_type: ColumnType, value: object) -> object:
         raise DeadError
     if kind is Kind.VARCHAR:
         return value
+    if column_type.is_range:
+        try:
+            return one_form(str(column_type), value)
+        except NoRange:
+            raise DeadError from None
     if kind is Kind.DECIMAL and re.fullmatch(r"-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?", value):
         return decimal(column_type, value)
     if kind is Kind.DATE and re.fullmatch("[0-9]{4}-[0-9]{2}-[0-9]{2}", value):
