@@ -64,13 +64,15 @@ class Withdraw(msgspec.Struct, frozen=True, tag="withdraw", tag_field="kind"):
     format: int = FORMAT
 
 
-class Silence(msgspec.Struct, frozen=True, tag="silence", tag_field="kind"):
+class Silence(msgspec.Struct, frozen=True, tag="silence", tag_field="kind", omit_defaults=True):
     """Partition `partition` of the topic of `stream` is silent: behind offset `after` - 1 no row comes before `upto`.
 
-    It counts as a row with event time `upto` (microseconds since 1970) between the rows `after` - 1 and `after`, or
-    where the shard that reads it is by then, if that is further; the shard tells where it counted (`Silenced`).
+    It counts as a row with event time `upto` (microseconds since 1970) where the shard is that reads it, which tells
+    where that was (`Silenced`). Where `epoch` says in which one a committed batch had reached `after`, the shard has
+    read all before that by then, and in another epoch it counts for nothing; else it counts no sooner than at `after`.
     A `hole` says that rows before `after` were lost: the horizon of the partition stands still from there on, until a
-    silence accepts the loss.
+    silence accepts the loss; one that is `idle`, which an engine says by itself, does not.
+    born: the catalog version that created the stream; -1: whichever it is.
     """
 
     stream: str
@@ -78,19 +80,9 @@ class Silence(msgspec.Struct, frozen=True, tag="silence", tag_field="kind"):
     after: Number
     upto: Number
     hole: bool = False
-
-
-class Write(msgspec.Struct, frozen=True, tag="write", tag_field="kind", omit_defaults=True):
-    """The shard of a view writes what changes to the view's topic from now on (`shard/written_rows.py`).
-
-    With `rows` it writes all that there are first. `keys` has keys of records that stand in the topic, as text: those
-    that are no row's are deleted. `catalog` is the version that has the view.
-    """
-
-    epoch: Number
-    catalog: Number
-    rows: bool = False
-    keys: list[str] = []
+    epoch: Number = -1
+    born: Number = -1
+    idle: bool = False
 
 
 Control = EpochBegins | RegisterAll | Progress | Withdraw | Write | Silence

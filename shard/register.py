@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+import msgspec
 import numpy as np
 
 from catalog.query.best_shape import BestShape
@@ -111,10 +112,17 @@ class _Listeners(Receiver):
             self._state.needed.pop(record.ve, None)
 
     def _hear(self, record: Silence) -> None:
-        if self._state.relation.stream is None or record.stream != self._state.relation.name:
+        state, relation = self._state, self._state.relation
+        if (
+            relation.stream is None
+            or record.stream != relation.name
+            or record.born not in (-1, relation.born)
+            or record.epoch not in (-1, self.epoch)
+            or (record.idle and _in_hole(state, record.partition))
+        ):
             super()._hear(record)
         else:
-            self._state.heard.append(record)
+            state.heard.append(record if record.epoch == -1 else msgspec.structs.replace(record, after=0))
 
     def _write(self, record: Write) -> None:
         if self._state.relation.topic:
@@ -180,6 +188,12 @@ def _of_rows(state: ShardState, ve: int) -> set[Channel]:
     """Return the channels that tell a virtual edge of rows, and hence of the columns that it needs."""
     kinds = ImageChannel | BestChannel
     return {channel for channel, edges in state.listeners.items() if ve in edges and isinstance(channel, kinds)}
+
+
+def _in_hole(state: ShardState, partition: int) -> bool:
+    """Whether rows of a partition of a stream were lost, and nobody has accepted that."""
+    domains = [] if state.horizon is None else state.horizon.domains
+    return 0 <= partition < len(domains) and domains[partition].held is not None
 
 
 def _forget_unheard(state: ShardState) -> None:

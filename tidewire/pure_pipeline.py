@@ -176,7 +176,8 @@ class PurePipeline:
         """Say that no more rows of a stream from before `upto` will come (microseconds), as an engine does."""
         relation = self.catalog.relations[stream]
         for partition in self._partitions(relation.topic):
-            said = Silence(stream, partition, len(self.logs[relation.topic][partition]), upto)
+            end = len(self.logs[relation.topic][partition])
+            said = Silence(stream, partition, end, upto, epoch=self.epoch, born=relation.born)
             self.append(self.topics.registrations, relation.shard.encode(), encode_control(said), 0)
 
     def restart(self) -> None:

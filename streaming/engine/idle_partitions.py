@@ -42,13 +42,13 @@ class IdlePartitions:
         self._now = now
         self._seen: dict[tuple[str, int, int], _Seen] = {}
 
-    def silent(self, streams: Iterable[Relation], reached: Offsets) -> Iterator[Silence]:
-        """Yield what is to be said now; `reached` is where the last committed batch ended."""
+    def silent(self, streams: Iterable[Relation], reached: Offsets, epoch: int) -> Iterator[Silence]:
+        """Yield what is to be said now; `reached` is where the last committed batch of `epoch` ended."""
         for relation in streams:
             if relation.stream is not None and relation.stream.idle is not None:
-                yield from self._silent(relation, relation.stream.idle, reached.get(relation.topic, {}))
+                yield from self._silent(relation, relation.stream.idle, reached.get(relation.topic, {}), epoch)
 
-    def _silent(self, relation: Relation, idle: int, reached: dict[str, int]) -> Iterator[Silence]:
+    def _silent(self, relation: Relation, idle: int, reached: dict[str, int], epoch: int) -> Iterator[Silence]:
         for partition, end in sorted(self._cluster.ends(relation.topic).items()):
             time, place = self._clock(), (relation.topic, relation.born, partition)
             seen = self._seen.get(place)
@@ -56,7 +56,8 @@ class IdlePartitions:
                 self._seen[place] = _Seen(end, time)
             elif reached.get(str(partition), 0) >= end and _is_due(seen, time, idle / SECOND):
                 seen.said = time
-                yield Silence(relation.name, partition, end, int(self._now() * SECOND) - idle)
+                upto = int(self._now() * SECOND) - idle
+                yield Silence(relation.name, partition, end, upto, epoch=epoch, born=relation.born, idle=True)
 
 
 def _is_due(seen: _Seen, time: float, idle: float) -> bool:

@@ -293,7 +293,9 @@ class QueryController:
         streams = self._streams()
         if streams and context.writer.last >= 0:
             reached = context.checkpoint.end_offsets(context.writer.last)
-            context.cluster.append([_said(context.topics, one) for one in self._idle.silent(streams, reached)])
+            context.cluster.append(
+                [_said(context.topics, one) for one in self._idle.silent(streams, reached, context.sidecar.epoch)]
+            )
 
     def _last_offsets(self) -> Offsets:
         planned = self._desk.checkpoint.last_planned()
@@ -369,7 +371,15 @@ class QueryController:
             _LOG.warning("`%s` [%s]: records %d..%d were trimmed unread", gap.topic, gap.partition, gap.start, gap.end)
         streams = {relation.topic: relation for relation in self._streams()}
         holes = [
-            Silence(streams[gap.topic].name, int(gap.partition), gap.end, NO_HORIZON, hole=True)
+            Silence(
+                streams[gap.topic].name,
+                int(gap.partition),
+                gap.end,
+                NO_HORIZON,
+                hole=True,
+                epoch=gap.epoch,
+                born=streams[gap.topic].born,
+            )
             for gap in trimmed
             if gap.topic in streams
         ]

@@ -40,20 +40,26 @@ def say_silence(kafka: LightKafka, topics: Topics, relation: Relation, upto: int
     with closing(kafka.reader()) as reader:
         reader.assign(relation.topic)
         ends = {partition: end for (_, partition), end in reader.end_offsets().items()}
-    _await_reached(kafka, topics, relation.topic, ends, timeout)
-    said = [Silence(relation.name, partition, end, upto) for partition, end in sorted(ends.items())]
+    epoch = _await_reached(kafka, topics, relation.topic, ends, timeout)
+    said = [
+        Silence(relation.name, partition, end, upto, epoch=epoch, born=relation.born)
+        for partition, end in sorted(ends.items())
+    ]
     kafka.send(topics.registrations, [(relation.shard.encode(), encode_control(one)) for one in said])
     return ends
 
 
-def _await_reached(kafka: LightKafka, topics: Topics, topic: str, ends: Mapping[int, int], timeout: float) -> None:
-    """Wait until a committed batch has reached `ends`."""
+def _await_reached(kafka: LightKafka, topics: Topics, topic: str, ends: Mapping[int, int], timeout: float) -> int:
+    """Wait until a committed batch has reached `ends`; return its epoch."""
     until = time.monotonic() + timeout
     with closing(kafka.reader()) as reader:
         reader.assign(topics.batches)
         newest = reader.newest(lambda record: _reached(record, topic) is not None)
         records = [] if newest is None else [newest]
-        while not any(_passed(ends, _reached(record, topic)) for record in records):
+        while True:
+            for told in map(_told, records):
+                if told is not None and _passed(ends, told.end.get(topic)):
+                    return told.epoch
             if time.monotonic() >= until:
                 raise NotAnswered(
                     f"no engine has taken all that `{topic}` holds within {timeout:g} s, so nothing was said. "
@@ -62,10 +68,15 @@ def _await_reached(kafka: LightKafka, topics: Topics, topic: str, ends: Mapping[
             records = reader.poll()
 
 
+def _told(record: KafkaRecord) -> Progress | None:
+    progress = control_at(record.topic, record.partition, record.offset, record.value)
+    return progress if isinstance(progress, Progress) else None
+
+
 def _reached(record: KafkaRecord, topic: str) -> Mapping[str, int] | None:
     """Return where a batch ended in `topic`; None where it has not read it, or the record tells of no batch."""
-    progress = control_at(record.topic, record.partition, record.offset, record.value)
-    return progress.end.get(topic) if isinstance(progress, Progress) else None
+    told = _told(record)
+    return None if told is None else told.end.get(topic)
 
 
 def _passed(ends: Mapping[int, int], reached: Mapping[str, int] | None) -> bool:
