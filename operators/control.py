@@ -64,6 +64,19 @@ class Withdraw(msgspec.Struct, frozen=True, tag="withdraw", tag_field="kind"):
     format: int = FORMAT
 
 
+class Write(msgspec.Struct, frozen=True, tag="write", tag_field="kind", omit_defaults=True):
+    """The shard of a view writes what changes to the view's topic from now on (`shard/written_rows.py`).
+
+    With `rows` it writes all that there are first. `keys` has keys of records that stand in the topic, as text: those
+    that are no row's are deleted. `catalog` is the version that has the view.
+    """
+
+    epoch: Number
+    catalog: Number
+    rows: bool = False
+    keys: list[str] = []
+
+
 class Silence(msgspec.Struct, frozen=True, tag="silence", tag_field="kind", omit_defaults=True):
     """Partition `partition` of the topic of `stream` is silent: behind offset `after` - 1 no row comes before `upto`.
 

@@ -113,13 +113,8 @@ class _Listeners(Receiver):
 
     def _hear(self, record: Silence) -> None:
         state, relation = self._state, self._state.relation
-        if (
-            relation.stream is None
-            or record.stream != relation.name
-            or record.born not in (-1, relation.born)
-            or record.epoch not in (-1, self.epoch)
-            or (record.idle and _in_hole(state, record.partition))
-        ):
+        other = relation.stream is None or record.stream != relation.name or record.born not in (-1, relation.born)
+        if other or record.epoch not in (-1, self.epoch) or (record.idle and _in_hole(state, record.partition)):
             super()._hear(record)
         else:
             state.heard.append(record if record.epoch == -1 else msgspec.structs.replace(record, after=0))

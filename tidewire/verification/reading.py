@@ -5,7 +5,8 @@
 3. `deliveries`, until each partition's `@progress` has reached the horizon or the patience is over.
 4. what was unsubscribed meanwhile, and `catalog`: hold what has called for an end among the deliveries, and every
    version that a batch names.
-5. `acks`, `dead-letters`, and the topics of all tables that were ever declared, as far as the batches read them.
+5. `acks`, `dead-letters`, `silences` and what of `registrations` says that streams are silent, and the topics of all
+   tables and streams that were ever declared, as far as the batches read them.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from tidewire.verification.compare.quota import QUOTA, RowQuota
 from tidewire.verification.compare.report import Report
 from tidewire.verification.input.declared import Declared
 from tidewire.verification.input.registry_schemas import Inquiry
+from tidewire.verification.input.silences import is_silence
 from tidewire.verification.records.batches import Batches, Position
 from tidewire.verification.records.journal import Journal, Record, TopicLog
 from tidewire.verification.records.lifetimes import Lives, read_progress
@@ -80,6 +82,8 @@ def read_journal(properties: KafkaProperties, topics: Topics, patience: float, s
         relations=relations,
         later_tombstones=[record for record in later.all() if record.value is None],
         sample=sample,
+        silences=_read_of_streams(reader, topics.silences, declared),
+        registrations=_read_of_streams(reader, topics.registrations, declared),
     )
 
 
@@ -114,6 +118,20 @@ def _behind(log: TopicLog, horizon: Position) -> bool:
     reached, whole_from = read_progress(log)
     lives = Lives([], reached, whole_from, [])
     return any(lives.latest(partition) < horizon for partition in reached)
+
+
+def _read_of_streams(reader: Reader, topic: str, declared: Declared) -> TopicLog | None:
+    """Read what an internal topic says of silences; None where no stream was ever declared."""
+    shards = {f"{table.name}/0".encode() for table in declared.every() if table.stream is not None}
+    if not shards:
+        return None
+    log = read_log(reader, topic)
+    if topic.endswith("registrations"):
+        log.records = {
+            partition: [record for record in records if is_silence(shards, record.key, record.value)]
+            for partition, records in log.records.items()
+        }
+    return log
 
 
 def _read_relation(reader: Reader, light: LightKafka, topic: str) -> TopicLog:

@@ -7,14 +7,17 @@ records of its table, or of the cell of its tables.
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 
+from tidewire.verification.compare.finality import Finality
 from tidewire.verification.compare.judgement import Recomputed
 from tidewire.verification.input.cell_ordering import CellSequence, cell_sequence
+from tidewire.verification.input.closing import closing_of, is_joined
 from tidewire.verification.input.declared import Declared, Table
 from tidewire.verification.input.declared_cells import Cell
 from tidewire.verification.input.declared_views import View, Views
-from tidewire.verification.input.ordering import Sequence
+from tidewire.verification.input.ordering import Sequence, TakenRecords
 from tidewire.verification.input.rows import Rows
 from tidewire.verification.recompute.answers import Answers, answers_to
 from tidewire.verification.recompute.history import (
@@ -28,10 +31,12 @@ from tidewire.verification.recompute.history import (
 )
 from tidewire.verification.recompute.joined_answers import joined_answers
 from tidewire.verification.recompute.range_bounds import beside_ranges
+from tidewire.verification.recompute.stream_windows import kept_rows, silent_ends
 from tidewire.verification.recompute.version import Version
 from tidewire.verification.recompute.view_versions import versions_of
 from tidewire.verification.records.batches import Batches, Position
 from tidewire.verification.records.join_question import ALL, JoinQuestion, Named, NoSuchName, Place
+from tidewire.verification.records.last_window import LAST, last_moment
 from tidewire.verification.records.lifetimes import Life, Lives
 from tidewire.verification.records.question import Item, Query, Question, Unreadable, parse
 from tidewire.verification.records.width import width_of
@@ -78,7 +83,7 @@ class Recomputation:
         key = self._key(question.table, at) if view is None else (at.epoch, question.table, view.born)
         self.subjects[life.id, life.version] = key[1:]
         sequence = self._taken[key] if view is None else self._sequence_of_view(view, at)
-        if sequence.limit is not None:
+        if sequence.limit is not None or (view is not None and not self._knows_windows(view, at)):
             return Recomputed(sequence, None, question.policy, key[1:])
         assert life.query is not None
         if question.starred:
@@ -89,7 +94,8 @@ class Recomputation:
             answers = self._answer(question, key) if view is None else self._answer_of_view(question, view, at)
         if self._uses[life.query] > 1:
             self._answers[key, life.query, question.items] = answers
-        return Recomputed(sequence, answers, question.policy, key[1:])
+        finality = None if view is None else self._finality(question, view, at, sequence)
+        return Recomputed(sequence, answers, question.policy, key[1:], finality)
 
     def ttls(self, lives: Lives) -> dict[tuple[str, int], int]:
         """Return the times to live of those that were told something, by (id, version)."""
@@ -189,7 +195,12 @@ class Recomputation:
         place = sequence.epoch, sequence.subject, view.name.lower(), view.born
         if place not in self._versions:
             read = {name: self._versions_of(views[name], sequence, views) for name in view.reads if name in views}
-            self._versions[place] = versions_of(view.selects, {**self._rows_of(sequence), **read})
+            rows = self._rows_of(sequence)
+            if isinstance(sequence, Sequence) and sequence.table.stream is not None:
+                of_stream = sequence.subject[0]
+                if of_stream in view.reads:
+                    rows = {of_stream: self._kept(rows[of_stream], view, sequence)}
+            self._versions[place] = versions_of(view.selects, {**rows, **read})
         return self._versions[place]
 
     def _rows_of(self, sequence: Sequence | CellSequence) -> dict[str, list[Version]]:
@@ -205,6 +216,49 @@ class Recomputation:
                 histories, tables = {name: self._history(key, measures)}, {name: sequence.table}
             self._relations[key] = {name: versions_in(histories[name], table) for name, table in tables.items()}
         return self._relations[key]
+
+    # -- streams --------------------------------------------------------------------------------------------------
+
+    def _finality(self, question: Question, view: View, at: Position, sequence: TakenRecords) -> Finality | None:
+        """Return when an answer about a view of a stream is final, None where it is about none or that is not known."""
+        if not isinstance(sequence, Sequence) or sequence.table.stream is None:
+            return None
+        catalog = self._batches.catalog_at(at)
+        views, tables = self._declared.views_at(catalog), self._declared.at(catalog)
+        if is_joined(view, views):
+            return None
+        walked, closing = self._rows.stream(sequence), closing_of(view, views, tables)
+        when = None
+        if closing is not None:
+            place, size = closing
+            where = json.loads(question.tree)["statements"][0]["node"]["where_clause"]
+            last = last_moment(where, view.columns[place].name.lower(), question.params)
+            when = None if last is None else last - last % size + size
+            when = None if when is None or when > LAST else when
+        return Finality(when, walked.marks, walked.exact)
+
+    def _knows_windows(self, view: View, at: Position) -> bool:
+        """Whether it is known from which window on a view takes the rows of its stream, and how they went."""
+        views = self._declared.views_at(self._batches.catalog_at(at))
+        below = [views[name] for name in view.reads if name in views]
+        if below:
+            return all(self._knows_windows(one, at) for one in below)
+        sequence = self._sequence_of_view(view, at)
+        if not isinstance(sequence, Sequence) or sequence.table.stream is None:
+            return True
+        return self._batches.floor(at.epoch) < 0 and not silent_ends(view, sequence, self._rows.stream(sequence))
+
+    def _kept(self, rows: list[Version], view: View, sequence: Sequence) -> list[Version]:
+        """Return the rows of a stream that a view takes, as long as their window is kept."""
+        batches = self._batches.epochs[sequence.epoch]
+        there = (
+            i
+            for i, batch in enumerate(batches)
+            if (its := self._declared.views_at(batch.catalog).get(view.name.lower())) and its.born == view.born
+        )
+        first = next(there)
+        before = batches[first - 1].at.batch if first else None
+        return kept_rows(rows, view, sequence, self._rows.stream(sequence), before)
 
     # -- joins ----------------------------------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from tidewire.verification.input.declared import Declared
 from tidewire.verification.input.ordering import Sequence, sequences
 from tidewire.verification.input.registry_schemas import Inquiry
 from tidewire.verification.input.rows import Rows
+from tidewire.verification.input.silences import Silences
 from tidewire.verification.recomputation import Recomputation, TableKey
 from tidewire.verification.records.batches import Batches
 from tidewire.verification.records.journal import Journal
@@ -48,7 +49,7 @@ def _verify(
 ) -> None:
     declared = Declared(journal.catalog.all(), journal.catalog.name.removesuffix("catalog"))
     taken = sequences(declared, batches, journal.relations, inquiry.ask(declared, journal.relations))
-    rows = Rows()
+    rows = Rows(batches, Silences(journal.silences, journal.registrations))
     recomputation = Recomputation(taken, batches, declared, rows, lives)
     judgement = Judgement(lives, batches, recomputation, report, declared.newest_subjects(), quota)
     for note in lives.malformed:

@@ -20,13 +20,14 @@ class Anchor:
     """Where a life begins in an epoch; `delivery` is None where it is known from elsewhere.
 
     `is_broken`: a resync of the same epoch, or one of the next that says so, makes up for what is lost behind the last
-    of its changes.
+    of its changes. `final` tells that nothing will change any more.
     """
 
     at: Position
     delivery: Delivery | None
     changes: list[Delivery] = field(default_factory=list)
     is_broken: bool = False
+    final: Delivery | None = None
 
     @property
     def known_until(self) -> int:
@@ -54,6 +55,9 @@ class Anchors:
             if over:
                 self._findings.extra(life, d, over)
                 continue
+            if d.kind != "ended" and any(one.kind == "final" for one in kept):
+                self._findings.extra(life, d, "after it was final")
+                continue
             kept.append(d)
             if d.kind == "ended":
                 over = "after it had ended"
@@ -76,7 +80,7 @@ class Anchors:
                 if anchors:
                     anchors[-1].is_broken = anchors[-1].at.epoch == d.at.epoch
                 anchors.append(Anchor(d.at.position, d))
-            elif d.kind == "change":
+            elif d.kind in ("change", "final"):
                 self._assign(life, d, anchors, first)
         return anchors
 
@@ -86,6 +90,8 @@ class Anchors:
             self._findings.report.unjudged += 1
         elif anchor is None or anchor.at.epoch != d.at.epoch:
             self._findings.extra(life, d, f"no snapshot or resync came before it in epoch {d.at.epoch}")
+        elif d.kind == "final":
+            anchor.final = d
         else:
             anchor.changes.append(d)
 
@@ -114,4 +120,4 @@ class Anchors:
             return anchor
         kept = [d for d in anchor.changes if d.at.batch > floor]
         self._findings.report.unjudged += len(anchor.changes) - len(kept) + (anchor.delivery is not None)
-        return Anchor(Position(anchor.at.epoch, floor), None, kept, anchor.is_broken)
+        return Anchor(Position(anchor.at.epoch, floor), None, kept, anchor.is_broken, anchor.final)

@@ -11,6 +11,8 @@ For each epoch in which a version lived there is an anchor: its snapshot, or the
 6. *Ends.* An end was called for, and says the last answer.
 7. *Forms.* Deliveries are packed where that was asked for, and there alone; acks say of which form rows are.
 8. *Pushes.* Of what is told over HTTP alone nothing is written, and its ack has its SQL.
+9. *Finals.* An answer about windows of event time is told to be final at the end of the first batch in which all of
+   them have ended and no event of them can come any more, and nothing is told of it from then on.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tidewire.verification.compare.anchors import Anchor, Anchors
+from tidewire.verification.compare.finality import Finality
 from tidewire.verification.compare.findings import Findings, name, shown, written
 from tidewire.verification.compare.numbers import judge_numbers
 from tidewire.verification.compare.quota import QUOTA, RowQuota, first_over, whole_is_over
@@ -42,13 +45,14 @@ class Recomputed:
     """What the input of a table, or of those of a view or cell, says in one epoch about one query.
 
     `answers` is None where the input is gone. `subject` is what was asked about, by name and `born`; None where that is
-    what took the `sequence`.
+    what took the `sequence`. `finality` says when the answer is final, None where that cannot be told.
     """
 
     sequence: TakenRecords
     answers: Answers | None
     policy: Policy = EVERY_CHANGE
     subject: tuple[str, int] | None = None
+    finality: Finality | None = None
 
 
 UNKNOWN = "(unknown)"
@@ -164,7 +168,8 @@ class Judgement:
         until = self._lives.reached.get(life.partition, {}).get(epoch, -1)
         if epoch == self._horizon.epoch:
             until = min(until, self._horizon.batch)
-        for end in (ended.at.position if ended else None, life.replaced_at):
+        final = next((d.at.position for d in life.delivered if d.kind == "final"), None)
+        for end in (ended.at.position if ended else None, final, life.replaced_at):
             if end is not None and end.epoch == epoch:
                 until = min(until, end.batch)
         return until
@@ -175,7 +180,7 @@ class Judgement:
         Changes behind are no fault then, and are counted as not judged.
         """
         answers, known = recomputed.answers, anchor.known_until
-        if answers is None or following.delivery is None or known >= until or recomputed.policy.kind == "least":
+        if answers is None or following.delivery is None or known >= until or recomputed.policy.holds_back:
             return until
         ends = [recomputed.sequence.end_of(batch) for batch in (known, until)]
         lost = len(list(answers.steps(*ends)))
@@ -222,6 +227,7 @@ class Judgement:
         begin, end = sequence.end_of(anchor.at.batch), sequence.end_of(until)
         if answers is None:
             self._judge_places(life, anchor, sequence)
+            self._findings.report.unjudged += anchor.final is not None
             return Ending(policy=recomputed.policy)
         told, over = answers.at(begin), first_over(answers, begin, end, self._quota)
         if isinstance(answers, BagAnswers) and (ended is None or ended.reason != "quota"):
@@ -237,6 +243,7 @@ class Judgement:
         expected = told_steps(answers, steps, recomputed.policy, told)
         self._judge_changes(life, changes, sequence, answers, expected)
         states = expected[-1].after if expected else told, answers.at(max(begin, end))
+        self._judge_final(life, anchor, recomputed, until, states, ended)
         return _ending_of(answers, recomputed.policy, states, anchor.is_broken, over is not None)
 
     def _judge_changes(
@@ -303,6 +310,43 @@ class Judgement:
         else:
             said = answers.between(last.told, value)
             self._findings.count(life, d, says(d, said, answers, last.told), "the resync's old or new", said)
+
+    def _judge_final(
+        self,
+        life: Life,
+        anchor: Anchor,
+        recomputed: Recomputed,
+        until: int,
+        states: tuple[Any, Any],
+        ended: Delivery | None,
+    ) -> None:
+        """9: judge that an answer is told to be final where it is, and what is said then. `states` as `_ending_of`."""
+        finality, answers, final = recomputed.finality, recomputed.answers, anchor.final
+        assert answers is not None
+        if finality is None:
+            self._findings.report.unjudged += final is not None
+            return
+        snapshot = anchor.delivery
+        if snapshot is not None and snapshot.kind == "snapshot" and snapshot.final_at != finality.upto:
+            self._findings.report.wrong += 1
+            note = f"when it becomes final: {shown(snapshot)}"
+            self._findings.report.fault("wrong", name(life), note, finality.upto, snapshot.final_at)
+        due = finality.due(anchor.at.batch)
+        if final is None:
+            over = ended is not None and ended.at.epoch == anchor.at.epoch and due is not None and due >= ended.at.batch
+            if finality.exact and due is not None and due <= until and not over:
+                self._findings.lacks(life, f"that it is final in epoch {anchor.at.epoch}, batch {due}")
+            return
+        if due is None or final.at.batch < due:
+            self._findings.extra(life, final, f"too early: it is final {'never' if due is None else f'in batch {due}'}")
+            return
+        told, exact = (answers.shown(state) for state in states)
+        said = {"old": told if recomputed.policy.holds_back else exact, "new": exact}
+        if "added" in final.said:
+            said = {"removed": [], "added": []}
+        right = says(final, said, answers, exact) and final.at.upto == finality.upto
+        right = right and (final.at.batch == due or not finality.exact)
+        self._findings.count(life, final, right, f"the final answer, which is due in batch {due}", said)
 
     def _judge_end(self, life: Life, ended: Delivery, last: Ending) -> None:
         """6: judge an end: that it was called for, and that it says the last answer."""
@@ -373,7 +417,7 @@ def _ending_of(answers: Answers, policy: Policy, states: tuple[Any, Any], broken
     `broken`: as the anchor is; `over`: beyond its quota.
     """
     told = exact = answers.shown(states[1])
-    if policy.kind == "least":
+    if policy.holds_back:
         told = answers.shown(states[0])
     elif policy.kind == "enter" and broken:  # who left behind the last one told is not seen
         told = UNKNOWN

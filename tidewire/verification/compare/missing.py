@@ -5,7 +5,7 @@ and still finds something due has found a loss.
 
 A resync is due of versions that still live, in the last epoch. One that was replaced or ended in the new epoch may have
 been so before its edge registered it again, and an epoch may have ended before that; it cannot be told from outside, so
-such a missing resync is no fault (changes without one are, and gaps in `n`).
+such a missing resync is no fault (changes without one are, and gaps in `n`). What is final is not registered again.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def _due(life: Life, horizon: Position) -> str | None:
         return None
     if life.tombstone is not None and (life.replaced_by is None or life.tombstone < life.replaced_by):
         return "it was unsubscribed and has no `ended`"
-    if life.replaced_at is not None:
+    if life.replaced_at is not None or "final" in kinds:
         return None
     begun = max((d.at.epoch for d in life.delivered if d.kind in ("snapshot", "resync")), default=None)
     if begun is not None and begun < horizon.epoch:

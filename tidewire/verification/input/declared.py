@@ -1,5 +1,7 @@
 """The catalog topic, read without our parser: DuckDB parses `CREATE TABLE`; only the WITH clause is ours.
 
+A CREATE STREAM is read as a table without a primary key; its options are in `input/stream_options.py`.
+
 A record's text is split into statements at the semicolons outside quotes and comments; of each `CREATE TABLE`, the
 `WITH (...)` after the columns is cut off and read as `'name' = 'value'` pairs, unquoted names are folded to lower case,
 and the rest is run by DuckDB in a scratch database, whose own catalog then says columns, types, nullability and
@@ -28,6 +30,7 @@ from tidewire.verification.input.declared_cells import (
     unquoted,
 )
 from tidewire.verification.input.declared_views import View, Views, apply_to_views, readers_of
+from tidewire.verification.input.stream_options import SPANS, NoStream, Stream, stream_of
 from tidewire.verification.input.view_planner import NoView, Source
 from tidewire.verification.records.journal import Record
 from tidewire.verification.records.lexer import is_word, lexemes, quote_names
@@ -36,8 +39,10 @@ from tidewire.verification.schemas.listed_schemas import check_schemas
 from tidewire.verification.schemas.schema_fault import NoSchema
 
 _OPTION = re.compile(r"""\s*(?:'((?:[^']|'')*)'|"([^"]*)"|([\w.]+))\s*=\s*'((?:[^']|'')*)'\s*""")
-_DROP = re.compile(rf"drop\s+table\s+(if\s+exists\s+)?({_NAME}(?:\s*,\s*{_NAME})*)\s*$", re.IGNORECASE)
-_CREATE = re.compile(r"create\s+table\s+(if\s+not\s+exists\s+)?", re.IGNORECASE)
+_DROP = re.compile(rf"drop\s+(table|stream)\s+(if\s+exists\s+)?({_NAME}(?:\s*,\s*{_NAME})*)\s*$", re.IGNORECASE)
+_CREATE = re.compile(r"create\s+(table|stream)\s+(if\s+not\s+exists\s+)?", re.IGNORECASE)
+_MARK = re.compile(r"alter\s+view\s+requires\s+stream\s*$", re.IGNORECASE)
+"""What stands before statements about streams for older versions, which must not go on without them."""
 _TYPES = re.compile(
     r"BOOLEAN|SMALLINT|INTEGER|BIGINT|FLOAT|DOUBLE|DECIMAL\(\d+,\d+\)|DATE|TIMESTAMP|VARCHAR|"
     r"(?!NUM)[A-Z0-9]+RANGE|NUMRANGE\(\d+,\d+\)"
@@ -62,7 +67,7 @@ _LISTED = "schema."
 REGISTRY = "registry"
 _TAB = {r"\t": "\t"}
 _MOST_BUCKETS = 1_024
-_VERBATIM = re.compile(r"topic|placeholder|delimiter|bucket\.by|message|schema|schema\.[0-9]{1,10}")
+_VERBATIM = re.compile(r"topic|event_time|placeholder|delimiter|bucket\.by|message|schema|schema\.[0-9]{1,10}")
 _WORDS = {"registry", "inline"}
 """What `schema` may say beside a schema itself."""
 _CONSTRAINTS = {"PRIMARY KEY", "NOT NULL"}
@@ -74,7 +79,7 @@ class NotApplied(Exception):
 
 @dataclass(frozen=True)
 class Table:
-    """A declared table. `born` is the offset of the record that created it: dropped and created again is another."""
+    """A declared table, or `stream`. `born` is the offset of the record that created it: made again it is another."""
 
     name: str
     columns: tuple[Column, ...]
@@ -87,6 +92,7 @@ class Table:
     buckets: int = 1
     bucket_by: tuple[str, ...] = ()
     null_range: str = "nothing"
+    stream: Stream | None = None
 
     def option(self, name: str) -> str | None:
         """Return an option of the format."""
@@ -123,6 +129,7 @@ class Table:
         had, more = _has_ranges(other.columns), _has_ranges(self.columns[width:])
         same = same and (not had or self.null_range == other.null_range)
         same = same and not (more and self.null_range == "everything")
+        same = same and self.stream == other.stream
         same = same and self.asks >= other.asks and other._listed() <= self._listed()
         return same and appended and self.columns[:width] == other.columns
 
@@ -254,13 +261,17 @@ def _applied(
 
 
 def _apply(scratch: duckdb.DuckDBPyConnection, made: _Catalog, statement: str, internal: re.Pattern[str]) -> None:
+    if _MARK.match(statement):
+        return
     drop, create = _DROP.match(statement), _CREATE.match(statement)
     tables = _read(made.every, internal)
     sources = {name: Source(table.columns, table.key) for name, table in tables.items()}
     if drop:
-        _drop(made, drop[2], bool(drop[1]))
+        _drop(made, drop[3], bool(drop[2]), drop[1].lower() == "stream")
     elif create:
-        _declare(made, _create(scratch, statement, made.version), bool(create[1]))
+        of_stream = create[1].lower() == "stream"
+        table = f"{statement[: create.start(1)]}table{statement[create.end(1) :]}"
+        _declare(made, _create(scratch, table, made.version, of_stream), bool(create[2]))
     elif view := apply_to_views(made.views, statement, sources, scratch, made.version):
         if isinstance(view, View):
             _check_topic(view, tables, internal)
@@ -278,13 +289,15 @@ def _check_topic(view: View, tables: Tables, internal: re.Pattern[str]) -> None:
         raise NotApplied(f"topic {view.topic} is not free")
 
 
-def _drop(made: _Catalog, names: str, if_exists: bool) -> None:
+def _drop(made: _Catalog, names: str, if_exists: bool, of_stream: bool) -> None:
     named = [unquoted(quoted).lower() for quoted in re.findall(_NAME, names)]
     if readers_of(made.views, [name for name in named if name in made.every]):
         raise NotApplied(f"{names} are read")
     for name in named:
         if name not in made.every and not if_exists:
             raise NotApplied(f"no table {name}")
+        if name in made.every and (made.every[name].stream is not None) != of_stream:
+            raise NotApplied(f"{name} is of the other kind")
         made.every.pop(name, None)
         drop_cells_of(made.cells, name)
 
@@ -308,20 +321,23 @@ def _declare(made: _Catalog, table: Table, if_not_exists: bool) -> None:
         raise NotApplied(f"{name} is declared otherwise")
 
 
-def _create(scratch: duckdb.DuckDBPyConnection, statement: str, version: int) -> Table:
+def _create(scratch: duckdb.DuckDBPyConnection, statement: str, version: int, of_stream: bool) -> Table:
     body, options = _split_options(statement)
+    spans = {name: options.pop(name) for name in SPANS if of_stream and name in options}
     columns, constraints = _run(scratch, quote_names(_without_ranges(body), _column_names(body)))
     columns = [(table, c, _range_of(type), nullable, default) for table, c, type, nullable, default in columns]
     kinds = {kind for kind, _ in constraints}
-    if not kinds <= _CONSTRAINTS or "PRIMARY KEY" not in kinds:
+    if not kinds <= _CONSTRAINTS or ("PRIMARY KEY" in kinds) == of_stream:
         raise NotApplied(f"constraints {kinds}")
-    [named] = [names for kind, names in constraints if kind == "PRIMARY KEY"]
+    named = next((names for kind, names in constraints if kind == "PRIMARY KEY"), [])
     for _, column, type, _, default in columns:
         if not _TYPES.fullmatch(type) or default is not None:
             raise NotApplied(f"{column} {type} {default}")
     key = tuple(column for _, column, *_ in columns if column in named)
     declared = tuple(Column(c, type, nullable and c not in key) for _, c, type, nullable, _ in columns)
     _check_ranges(declared, key, options)
+    if of_stream and _has_ranges(declared):
+        raise NotApplied(f"ranges in stream {name}")
     name = columns[0][0]
     topic = options.get("topic", name)
     if not name.isprintable() or len(name) > _LONGEST_NAME or not _OPTIONS["topic"].fullmatch(topic):
@@ -330,6 +346,7 @@ def _create(scratch: duckdb.DuckDBPyConnection, statement: str, version: int) ->
     table = Table(
         name, declared, key, topic, options.get("absent", "null"), version, format,
         tuple(sorted(others.items())), *_buckets(options, format, key), options.get("null.range", "nothing"),
+        _stream(spans, declared) if of_stream else None,
     )  # fmt: skip
     _check_options(table)
     return table
@@ -380,6 +397,13 @@ def _range_of(type: str) -> str:
     if not is_range(made):
         raise NotApplied(type)
     return made
+
+
+def _stream(spans: dict[str, str], columns: Sequence[Column]) -> Stream:
+    try:
+        return stream_of(spans, columns)
+    except NoStream as why:
+        raise NotApplied(str(why)) from None
 
 
 def _check_options(table: Table) -> None:

@@ -5,6 +5,8 @@ truncate deletes them all, a value that did not change is that of the row before
 another key in the same moment of the source's log. So these are walked, with all rows in memory. And a change that
 stands in the source's log before one that its partition had, and is no later, does nothing: the connector was killed,
 and says it again.
+
+Which rows of a stream count hangs on those before them, too (`input/stream_walk.py`).
 """
 
 from __future__ import annotations
@@ -23,6 +25,9 @@ from tidewire.verification.input.declared import Table
 from tidewire.verification.input.decoding import JSON, Bad, Format, Row, decode, key_texts
 from tidewire.verification.input.ordering import Sequence, Taken
 from tidewire.verification.input.proto_rows import protobuf_key, protobuf_members
+from tidewire.verification.input.silences import Silences
+from tidewire.verification.input.stream_walk import StreamWalk, StreamWalked
+from tidewire.verification.records.batches import Batches
 
 WALKED = "debezium-json"
 """The format whose records hang on the rows that are there."""
@@ -52,9 +57,15 @@ class Walked:
 
 
 class Rows:
-    """Decodes records, each once for each declaration, however many epochs read it."""
+    """Decodes records, each once for each declaration, however many epochs read it.
 
-    def __init__(self) -> None:
+    Rows of streams are judged by `batches` and `silences`.
+    """
+
+    def __init__(self, batches: Batches | None = None, silences: Silences | None = None) -> None:
+        self._batches = batches
+        self._silences = silences or Silences()
+        self._streams: dict[tuple[int, str, int], StreamWalked] = {}
         self._rows: dict[tuple[Table, int, int, bool], Row | None] = {}
         self._events: dict[tuple[Table, int, int, bool], Event | None] = {}
         self._walked: dict[tuple[int, str, int], Walked] = {}
@@ -63,6 +74,9 @@ class Rows:
         """Yield what each record did, dead letters left out."""
         if sequence.table.format == WALKED:
             yield from self._walk(sequence).steps
+            return
+        if sequence.table.stream is not None:
+            yield from (Step(seq, row) for seq, row in self.stream(sequence).rows.items())
             return
         for seq, taken in enumerate(sequence.taken, 1):
             row = self.row(taken)
@@ -75,16 +89,32 @@ class Rows:
             yield from ((taken, None) for taken in sequence.taken)
             return
         walked = self._walk(sequence).dead if sequence.table.format == WALKED else {}
+        if sequence.table.stream is not None:
+            walked = self.stream(sequence).dead
         for seq, taken in enumerate(sequence.taken, 1):
             yield taken, walked[seq] if walked else self.row(taken) is None
 
     def row(self, taken: Taken) -> Row | None:
         """Return what a record does that is a row by itself, None if it is a dead letter."""
-        record, keyless = taken.record, taken.partitions == 1 and not taken.table.bucket_by
+        record, of_stream = taken.record, taken.table.stream is not None
+        keyless = of_stream or (taken.partitions == 1 and not taken.table.bucket_by)
         place = (taken.table, record.partition, record.offset, keyless)
         if place not in self._rows:
-            self._rows[place] = decode(taken.table, record.key, record.value, keyless, FORMATS[taken.table.format])
+            key = None if of_stream else record.key
+            self._rows[place] = decode(taken.table, key, record.value, keyless, FORMATS[taken.table.format])
         return self._rows[place]
+
+    def stream(self, sequence: Sequence) -> StreamWalked:
+        """Return which rows of a stream count, and how far it was; where input is gone, verdicts are not known."""
+        key = sequence.epoch, *sequence.subject
+        if key not in self._streams:
+            rows = {seq: self.row(taken) for seq, taken in enumerate(sequence.taken, 1)}
+            batches = [] if self._batches is None else self._batches.epochs.get(sequence.epoch, [])
+            walked = StreamWalk(sequence, rows, batches, self._silences).run()
+            if sequence.limit is not None:
+                walked.dead = {seq: True if rows[seq] is None else None for seq in walked.dead}
+            self._streams[key] = walked
+        return self._streams[key]
 
     def event(self, taken: Taken) -> Event | None:
         """Return what a record of format `debezium-json` says, None if it is a dead letter."""

@@ -5,6 +5,7 @@
     view dropped    its view likewise
     cell dropped    the tables that it asks about are joined no more
     quota           its answer became too large (`quota`)
+    final           it asked for its final answer alone, which it was told before (NOTIFY FINAL)
     expired         its time to live was over by the time of the progress behind the end (`expiry`)
 
 `subscriptions` is compacted: where records behind the subscription's own are gone, a tombstone may be among them.
@@ -19,7 +20,7 @@ _DROPPED = {
     "view dropped": "its view was not dropped",
     "cell dropped": "its tables are joined still",
 }
-REASONS = ("unsubscribed", *_DROPPED, "quota", "expired")
+REASONS = ("unsubscribed", *_DROPPED, "quota", "expired", "final")
 
 
 def was_unsubscribed(life: Life) -> bool | None:
@@ -43,4 +44,6 @@ def uncalled(life: Life, reason: str | None, stands: bool | None, over: bool | N
         return stands is not None, _DROPPED[reason] if stands else None
     if reason == "quota":
         return over is not None, "its answer is within the quota" if over is False else None
+    if reason == "final" and not any(d.kind == "final" for d in life.delivered):
+        return True, "it was told no final answer"
     return True, None if reason in REASONS else f"its reason {reason!r} is none"

@@ -39,6 +39,7 @@ class Where(msgspec.Struct, frozen=True):
     topic: str | None = None
     partition: int | None = None
     offset: int | None = None
+    upto: str | None = None
 
     @property
     def position(self) -> Position:
@@ -75,6 +76,8 @@ class Delivery(msgspec.Struct):
     same: bool | None = None
     whole: bool | str | None = None
     key: list[int] | None = None
+    certainty: str | None = None
+    final_at: str | None = None
     in_text_order: bool = True
 
     @property

@@ -57,7 +57,8 @@ class Journal:
     """Everything that verification looks at. `relations` is by topic name.
 
     `later_tombstones` are those that came to `subscriptions` after it was read and before the deliveries were.
-    `deliveries` may lack those of subscriptions that `sample` leaves out; these are not judged.
+    `deliveries` may lack those of subscriptions that `sample` leaves out; these are not judged. Of `registrations`
+    there are the records that say that streams are silent.
     """
 
     catalog: TopicLog
@@ -69,3 +70,5 @@ class Journal:
     relations: dict[str, TopicLog]
     later_tombstones: list[Record] = field(default_factory=list)
     sample: Sample = EVERY_ONE
+    silences: TopicLog | None = None
+    registrations: TopicLog | None = None

@@ -1,7 +1,7 @@
 """When a subscriber is told, read a second time: the options behind the SELECT, and what they keep back.
 
     NOTIFY EVERY CHANGE | NOTIFY LATEST | NOTIFY MIN CHANGE 0.5 | NOTIFY MIN CHANGE 5 % | TTL 90 [SECONDS]
-    NOTIFY TRANSITIONS | NOTIFY ENTER | SNAPSHOT NONE | DELIVER RECORDS | DELIVER PACKED | DELIVER PUSH
+    NOTIFY TRANSITIONS | NOTIFY ENTER | NOTIFY FINAL | SNAPSHOT NONE | DELIVER RECORDS | DELIVER PACKED | DELIVER PUSH
 
 They are no SQL, so they are cut off the end of the text, comments first, before DuckDB reads it.
 """
@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Protocol
 from tidewire.verification.records.lexer import lexemes
 
 _NOTIFY = re.compile(
-    r"\bNOTIFY\s+(EVERY\s+CHANGE|LATEST|TRANSITIONS|ENTER|MIN\s+CHANGE\s+(\d{1,120}(?:\.\d{1,120})?)\s*(%?))[\s;]*$",
+    r"\bNOTIFY\s+(EVERY\s+CHANGE|LATEST|TRANSITIONS|ENTER|FINAL|MIN\s+CHANGE\s+(\d{1,120}(?:\.\d{1,120})?)\s*(%?))[\s;]*$",
     re.IGNORECASE | re.ASCII,
 )
 _TTL = re.compile(r"\bTTL\s+(\d{1,12})(?:\s*(SECOND|MINUTE|HOUR|DAY)S?)?[\s;]*$", re.IGNORECASE | re.ASCII)
@@ -28,7 +28,7 @@ _UNITS = {"SECOND": 1, "MINUTE": 60, "HOUR": 3_600, "DAY": 86_400}
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """`every`, `latest`, or `least`: changes of at least `amount`, or `amount` percent.
+    """`every`, `latest`, `final`: none, or `least`: changes of at least `amount`, or `amount` percent.
 
     Of rows also `transitions`, those that come or go, and `enter`, those that come; `bare`: they begin empty-handed.
     `ttl` is in seconds; `packed` is the form of deliveries, and those that are `pushed` are none.
@@ -41,6 +41,11 @@ class Policy:
     packed: bool = False
     pushed: bool = False
     bare: bool = False
+
+    @property
+    def holds_back(self) -> bool:
+        """Whether what was told last may be another answer than the one that there is."""
+        return self.kind in ("least", "final")
 
     def reached(self, told: Fraction | None, new: Fraction | None) -> bool:
         """Whether MIN CHANGE tells `new` to whom `told` was told last; None is NULL."""
@@ -134,6 +139,8 @@ def told_steps(answers: Told, steps: Iterable[tuple[int, Step]], policy: Policy,
         return [step for _, step in steps if answers.differ(step.before, step.after)]
     if policy.kind == "latest":
         return list(_latest(answers, steps))
+    if policy.kind == "final":
+        return []
     kept, made = 0, []
     for _, step in steps:
         kept += answers.differ(step.before, step.after)

@@ -1,0 +1,222 @@
+"""Streams, judged: random rows in several partitions, late ones, silences, restarts, epochs, views amid them."""
+
+from __future__ import annotations
+
+import json
+import random
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from connectors.kafka.partitioner import home_partition
+from tests.effort import deep_examples
+from tests.tidewire.verification.test_against_the_chain import EDGES, Judged
+from tidewire.verification.records.journal import Journal, TopicLog
+from tidewire.verification.verify import verify
+
+STREAM = """CREATE STREAM s (g VARCHAR, x INTEGER, m DECIMAL(6,2), ts TIMESTAMP)
+  WITH ('topic'='s', 'event_time'='ts', 'lateness'='{late} s', 'ahead'='10 min'{keep})"""
+VIEWS = {
+    "v": "SELECT g, DATE_TRUNC('minute', ts) AS minute, MIN(x) AS low, MAX(m) AS high, COUNT(*) AS n, SUM(m) AS total, "
+    "LATEST(x BY ts) AS last, AVG(x) AS mean FROM s WHERE COALESCE(x, 0) < 8 GROUP BY g, DATE_TRUNC('minute', ts)",
+    "w": "SELECT DATE_TRUNC('hour', minute) AS hour, SUM(n) AS n, MAX(high) AS high FROM v "
+    "GROUP BY DATE_TRUNC('hour', minute)",
+    "first": "SELECT g, minute, low, n FROM v QUALIFY ROW_NUMBER() OVER (PARTITION BY minute ORDER BY n DESC, g) <= 1",
+    "whole": "SELECT g, COUNT(*) AS n FROM s GROUP BY g",
+}
+MINUTES = [f"TIMESTAMP '2026-03-02 10:0{i}:00'" for i in range(5)]
+START = 1_772_445_600
+
+
+def moment(second: float) -> str:
+    minute, rest = divmod(second, 60)
+    return f"2026-03-02T10:{int(minute):02}:{rest:09.6f}"
+
+
+class Flowing(Judged):
+    """Whose records have times of their own: those of the events, or a while later."""
+
+    def append(self, topic: str, key: bytes | None, value: bytes | None, partition: int | None = None) -> None:
+        super().append(topic, key, value, partition)
+        if topic == "s":
+            self.stamps[topic, partition or 0][-1] = (START + 200) * 1_000_000
+
+    def journal(self) -> Journal:
+        names = self.topics
+        made = super().journal()
+        made.relations = {"s": self.timed(3)}
+        return replace(made, silences=self.log(names.silences, 1), registrations=self.log(names.registrations, EDGES))
+
+    def timed(self, partitions: int) -> TopicLog:
+        log = self.log("s", partitions)
+        records = [record._replace(timestamp=record.timestamp // 1_000) for record in log.all()]
+        return TopicLog.of("s", records, partitions)
+
+    def row(self, partition: int, g: str | None, x: int | None, second: float) -> None:
+        body = {"g": g, "x": x, "m": None if x is None else f"{x}.25", "ts": moment(second)}
+        self.append("s", b"?", json.dumps(body).encode(), partition)
+
+    def ask(self, id: str, sql: str) -> None:
+        self.append(self.topics.subscriptions, id.encode(), json.dumps({"sql": sql}).encode())
+
+    def tell(self, id: str) -> list[dict[str, Any]]:
+        log = self.logs[self.topics.deliveries][home_partition(id.encode(), EDGES)]
+        return [json.loads(value) for key, value in log if key == id.encode() and value is not None]
+
+
+def thin() -> Flowing:
+    chain = Flowing(virtual_edges=EDGES)
+    chain.apply(STREAM.format(late=10, keep="") + f"; CREATE VIEW v AS {VIEWS['v']}")
+    chain.ask("low", f"SELECT MIN(low) FROM v WHERE g = 'a' AND minute = {MINUTES[0]}")
+    chain.ask("once", f"SELECT MAX(high) FROM v WHERE minute <= {MINUTES[0]} NOTIFY FINAL")
+    for second, x in ((5, 4), (20, 3), (9, 1), (60, 5), (55, 2), (70, 7), (59, 0)):
+        chain.row(0, "a", x, second)
+        chain.settle()
+    return chain
+
+
+def test_a_stream_with_one_view_is_clean() -> None:
+    chain = thin()
+    report = verify(chain.journal())
+    assert report.clean and report.unjudged == 0, report.faults
+    assert report.dead_letters == 2
+    assert [told["kind"] for told in chain.tell("once")] == ["snapshot", "final", "ended"]
+    assert [told["kind"] for told in chain.tell("low")] == ["snapshot", "change", "change", "final"]
+
+
+def planted(chain: Flowing, id: str, kind: str, **other: Any) -> Journal:
+    """Return what the chain wrote, with one delivery of `id` told otherwise; `of=None` leaves it out."""
+    journal, home = chain.journal(), home_partition(id.encode(), EDGES)
+    log = journal.deliveries.records[home]
+    for i, record in enumerate(log):
+        told = json.loads(record.value or b"null")
+        if record.key == id.encode() and told["kind"] == kind:
+            log[i] = record._replace(value=json.dumps(told | other).encode())
+            break
+    return journal
+
+
+def test_a_changed_final_is_found() -> None:
+    report = verify(planted(thin(), "low", "final", new=1))
+    assert (report.wrong, report.missed, report.extra) == (1, 0, 0), report.faults
+
+
+def test_a_final_of_another_moment_is_found() -> None:
+    at = {"epoch": 0, "batch": 6, "upto": "2026-03-02T10:02:00"}
+    report = verify(planted(thin(), "low", "final", at=at))
+    assert (report.wrong, report.missed, report.extra) == (1, 0, 0), report.faults
+
+
+def test_a_final_too_early_is_found() -> None:
+    report = verify(planted(thin(), "low", "final", at={"epoch": 0, "batch": 5, "upto": "2026-03-02T10:01:00"}))
+    assert report.extra == 1 and not report.clean, report.faults
+
+
+def test_a_final_that_was_missed_is_found() -> None:
+    chain = thin()
+    journal, home = chain.journal(), home_partition(b"low", EDGES)
+    log = journal.deliveries
+    log.records[home] = [record for record in log.records[home] if b'"final","version"' not in (record.value or b"")]
+    report = verify(journal)
+    assert report.missed >= 1 and not report.clean, report.faults
+
+
+def test_what_is_told_behind_a_final_is_found() -> None:
+    journal, home = thin().journal(), home_partition(b"low", EDGES)
+    log = journal.deliveries.records[home]
+    final = next(record for record in log if record.key == b"low" and b'"kind":"final"' in (record.value or b""))
+    told = json.loads(final.value or b"") | {"kind": "resync", "n": 5, "at": {"epoch": 0, "batch": 7}}
+    log.append(final._replace(offset=log[-1].offset + 1, value=json.dumps(told).encode()))
+    assert verify(journal).extra == 1
+
+
+def test_a_late_row_that_counted_is_found() -> None:
+    journal = thin().journal()
+    for records in journal.dead_letters.records.values():
+        records.pop()
+    report = verify(journal)
+    assert report.taken_wrongly == 1 and not report.clean
+
+
+def test_a_moment_that_the_question_does_not_say_is_found() -> None:
+    report = verify(planted(thin(), "low", "snapshot", final_at="2026-03-02T10:02:00"))
+    assert report.wrong == 1, report.faults
+
+
+CONDITIONS = [
+    "minute = {}", "minute <= {}", "minute < {} AND g = 'a'", "minute BETWEEN TIMESTAMP '2026-03-02 10:00:00' AND {}",
+    "g = 'a'", "minute IN ({}, TIMESTAMP '2026-03-02 10:02:00') AND n > 1", "(minute = {} OR minute = '2026-03-02')",
+    "NOT (minute > {} OR g = 'b')", "minute >= {}",
+]  # fmt: skip
+
+
+def question(choose: random.Random) -> str:
+    """Any question of any of the views."""
+    view = choose.choice(["v", "v", "v", "w", "first", "whole"])
+    where = choose.choice(CONDITIONS).format(choose.choice(MINUTES))
+    if view == "w":
+        where = f"hour <= {choose.choice(MINUTES)}"
+    elif view == "whole":
+        where = "g = 'a'"
+    elif view == "first":
+        where = where.replace("g = ", "g >= ")
+    items = ["SUM(n)", "MIN(n)", "COUNT(*)", "AVG(n)", "MAX(n), COUNT(n)", "DISTINCT n", "n", "*"]
+    item = choose.choice(items if view == "whole" else [*items, "COUNT(DISTINCT n)"])
+    several = "," in item or item in ("n", "*") or "DISTINCT" in item
+    policy = choose.choice(["", "", " NOTIFY LATEST"] if several else ["", " NOTIFY MIN CHANGE 2", " NOTIFY FINAL"])
+    if item in ("n", "*") and choose.random() < 0.4:
+        key = {"v": "g, minute", "w": "hour", "first": "minute, g", "whole": "g"}[view]
+        return f"SELECT {item} FROM {view} WHERE {where} ORDER BY n DESC, {key} LIMIT 2{policy}"
+    return f"SELECT {item} FROM {view} WHERE {where}{policy}{choose.choice(['', '', ' DELIVER PACKED'])}"
+
+
+def drive(seed: int) -> Flowing:
+    choose = random.Random(seed)
+    chain = Flowing(virtual_edges=EDGES)
+    chain.apply(STREAM.format(late=choose.choice([0, 10, 30]), keep=choose.choice(["", "", ", 'keep'='1 min'"])))
+    views = list(VIEWS)
+    for name in views[: choose.randrange(len(views) + 1)]:
+        chain.apply(f"CREATE VIEW {name} AS {VIEWS[name]}")
+    now, partitions = 0.0, choose.choice([1, 2])
+    for _ in range(choose.randrange(10, 30)):
+        action = choose.random()
+        if action < 0.5:
+            for _ in range(choose.randrange(1, 7)):
+                now = min(now + choose.choice([0, 1, 5, 20]), 500)
+                second = max(now - choose.choice([0, 0, 0, 5, 40]), 0)
+                value = choose.choice([None, 1, 1, 2, 5, 8])
+                chain.row(choose.randrange(partitions), choose.choice(["a", "a", "b", None]), value, second)
+        elif action < 0.55:
+            bad = choose.choice([None, b"{", b'{"g":"a"}', b'{"ts":null}', b'{"ts":"2099-01-01T00:00:00"}'])
+            chain.append("s", b"k", bad, choose.randrange(partitions))
+        elif action < 0.65:
+            upto = (START + int(now) + choose.choice([0, 30, 60])) * 1_000_000
+            chain.silence("s", upto)
+        elif action < 0.9:
+            chain.ask(choose.choice(["s1", "s2", "s3", "s4", "s5"]), question(choose))
+        elif action < 0.93:
+            chain.restart()
+        elif action < 0.95:
+            partitions = min(partitions + 1, 3)
+        elif action < 0.97 and chain.catalog.views:
+            chain.settle()
+            chain.begin_epoch()
+        else:
+            absent = next((one for one in views if one not in chain.catalog.views), None)
+            if absent is not None:
+                chain.apply(f"CREATE VIEW {absent} AS {VIEWS[absent]}")
+        if choose.random() < 0.7:
+            chain.settle()
+    chain.settle()
+    return chain
+
+
+@pytest.mark.deep
+@settings(max_examples=deep_examples(15), deadline=None)
+@given(st.integers(0, 10**9))
+def test_a_chain_with_a_stream_is_clean(seed: int) -> None:
+    report = verify(drive(seed).journal())
+    assert report.clean, report.faults

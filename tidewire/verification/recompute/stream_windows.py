@@ -1,0 +1,93 @@
+"""The rows of a stream as one view takes them: whole windows alone, and each as long as it is kept.
+
+created while the stream was at 10:20     the first window is that of 11:00
+keep 2 h, horizon at 13:00                the window of 10:00 goes, with the last row that counted in that batch
+"""
+
+from __future__ import annotations
+
+import bisect
+import datetime as dt
+from collections.abc import Callable
+from collections.abc import Sequence as Many
+
+from tidewire.verification.input.closing import fold_window
+from tidewire.verification.input.declared_views import View
+from tidewire.verification.input.ordering import Sequence
+from tidewire.verification.input.stream_walk import Mark, StreamWalked, micros
+from tidewire.verification.recompute.history import FOREVER
+from tidewire.verification.recompute.version import Version
+from tidewire.verification.recompute.view_expressions import Row, evaluator
+
+
+def kept_rows(
+    rows: Many[Version], view: View, sequence: Sequence, walked: StreamWalked, before: int | None
+) -> list[Version]:
+    """Return the rows of a stream that a view takes. `before`: the batch before it was there, None if there is none."""
+    found = _window(view, sequence)
+    if found is None:
+        return list(rows)
+    place, size = found
+    first = None if before is None else _first(walked.marks, before, size)
+    ends = _ends(walked.marks, size, sequence)
+    uptos = [upto for upto, _ in ends]
+    kept = []
+    for row in rows:
+        start = place(row.row)
+        if first is not None and start < first:
+            continue
+        gone = bisect.bisect_left(uptos, start)
+        end = ends[gone][1] if gone < len(ends) else None
+        kept.append(row if end is None else row._replace(end=min(max(end, row.start), FOREVER)))
+    return kept
+
+
+def silent_ends(view: View, sequence: Sequence, walked: StreamWalked) -> bool:
+    """Whether windows went in a batch in which no row counted: which record they name as their cause is not told."""
+    found, stream = _window(view, sequence), sequence.table.stream
+    if found is None or stream is None:
+        return False
+    size, before = found[1], None
+    times = sorted(micros(dt.datetime.fromisoformat(row.values[stream.place] or "")) for row in walked.rows.values())
+    for last, seq in _ends(walked.marks, size, sequence):
+        places = [bisect.bisect_left(times, last + size), 0 if before is None else bisect.bisect_left(times, before)]
+        if seq is None and places[0] > places[1]:
+            return True
+        before = last + size
+    return False
+
+
+def _window(view: View, sequence: Sequence) -> tuple[Callable[[Row], int], int] | None:
+    """Return what computes the start of a row's window, and the length of windows; None where there are none."""
+    stream = sequence.table.stream
+    assert stream is not None
+    found = fold_window(view, {sequence.subject[0]: sequence.table})
+    if found is None:
+        return None
+    of, size = evaluator(found[0]), found[1]
+
+    def start(row: Row) -> int:
+        moment = of(row)
+        assert isinstance(moment, dt.datetime)
+        return micros(moment)
+
+    return start, size
+
+
+def _first(marks: Many[Mark], before: int, size: int) -> int | None:
+    furthest = next((mark.furthest for mark in marks if mark.batch == before), None)
+    return None if furthest is None else (furthest // size + 1) * size
+
+
+def _ends(marks: Many[Mark], size: int, sequence: Sequence) -> list[tuple[int, int | None]]:
+    """Return which windows go, by the start of the last one, and with which row; ascending."""
+    stream = sequence.table.stream
+    if stream is None or stream.keep is None:
+        return []
+    found: list[tuple[int, int | None]] = []
+    for mark in marks:
+        if mark.upto is not None:
+            last = (mark.upto - stream.keep - size) // size * size
+            if not found or last > found[-1][0]:
+                found.append((last, mark.counted))
+    return found
