@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from catalog.query.statement_names import Name, Star
+from catalog.query.unsupported import SUPPORTED
 from catalog.schema.catalog import Catalog
 from catalog.schema.relation import Column, Relation, bound_of
 from catalog.schema.stream import Stream
@@ -93,7 +94,8 @@ def refuse_bound(relation: Relation, function: str, of: str, name: Name, text: S
         what = f"{_kind(relation)} `{relation.name}` has no column `{of}`"
         return text.refusal("unknown_column", what, name.span, hint)
     what = f"`{of}` is {column.type}, and {function.upper()}() of it is not supported"
-    return text.refusal("unsupported", what, name.span, "It is the bound of a range; other columns stand as they are.")
+    hint = f"It is the bound of a range; other columns stand as they are.\n{SUPPORTED}"
+    return text.refusal("unsupported", what, name.span, hint)
 
 
 def check_buckets(relation: Relation, table: Name, equal: set[str], text: StatementText) -> None:

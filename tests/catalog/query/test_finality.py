@@ -155,7 +155,7 @@ def test_of_ranges(condition: tuple[str, Met], asked: str) -> None:
             "SELECT symbol, n FROM hourly WHERE n > {n}",
             "SELECT COUNT(*) FROM hourly WHERE hour IN ({a}, {b}) AND n < {n} NOTIFY FINAL",
             "SELECT MAX(high) FROM hourly WHERE hour = {a} AND hour = {b} NOTIFY FINAL",
-            "SELECT symbol, hour, n FROM hourly WHERE hour = {a} ORDER BY n, symbol, hour LIMIT 2 NOTIFY FINAL",
+            "SELECT symbol, hour, n FROM hourly WHERE hour = {a} ORDER BY n, symbol, hour LIMIT 2",
             "SELECT MAX(high) FROM daily WHERE n > {n}",
             "SELECT MAX(n) FROM symbols WHERE symbol = '{s}'",
         ]
@@ -186,7 +186,7 @@ def test_the_last_window_of_all_never_ends() -> None:
     [
         ("SELECT MAX(high) FROM hourly WHERE symbol = 'a'", "never becomes final"),
         ("SELECT MAX(high) FROM hourly WHERE hour = NULL", "never changes"),
-        ("SELECT * FROM hourly WHERE hour >= TIMESTAMP '2026-03-02 10:00:00'", "never becomes final"),
+        ("SELECT MAX(high) FROM hourly WHERE hour >= TIMESTAMP '2026-03-02 10:00:00'", "never becomes final"),
         ("SELECT COUNT(*) FROM symbols", "rows that never become final"),
         ("SELECT COUNT(*) FROM company", "rows that never become final"),
     ],
@@ -198,7 +198,7 @@ def test_notify_final_of_what_never_is(sql: str, said: str) -> None:
 
 
 def test_notify_final() -> None:
-    sql = "SELECT * FROM hourly WHERE hour = TIMESTAMP '2026-03-02 00:00:00' NOTIFY FINAL"
+    sql = "SELECT MAX(high) FROM hourly WHERE hour = TIMESTAMP '2026-03-02 00:00:00' NOTIFY FINAL"
     found = compiled(f"{sql} TTL 90")
     assert (found.notify, found.ttl, found.final_at) == (Notify("final"), 90, code(BEGIN) + HOUR)
     with pytest.raises(SubscriptionError, match="SNAPSHOT NONE"):
