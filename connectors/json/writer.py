@@ -95,9 +95,9 @@ def encode_row(relation: Relation, row: Mapping[str, object]) -> bytes:
     return _encoder(relation).record(row)[1]
 
 
-def encode_key(relation: Relation, row: Mapping[str, object]) -> bytes:
-    """Return the canonical key of one row; for many, see `RowEncoder`. Raises RowError."""
-    return _encoder(relation).key(row)
+def encode_key(relation: Relation, row: Mapping[str, object]) -> bytes | None:
+    """Return the canonical key of one row, None of a stream; for many, see `RowEncoder`. Raises RowError."""
+    return _encoder(relation).key(row) if relation.key else None
 
 
 class _Member:

@@ -217,7 +217,7 @@ def _record(relation: Relation, document: object, delete: bool) -> OutRecord:
     return OutRecord(relation.topic, None, _key(relation, document), encode_row(relation, document))
 
 
-def _key(relation: Relation, members: Mapping[str, object]) -> bytes:
+def _key(relation: Relation, members: Mapping[str, object]) -> bytes | None:
     """Return the key of a row. Raises ValueError: where a column is missing, a wrong name is the likely reason."""
     try:
         return encode_key(relation, members)

@@ -288,7 +288,12 @@ def _said_to(key: bytes, record: KafkaRecord) -> list[dict[str, object]]:
 
 
 def key_of(relation: Relation, key: object) -> Mapping[str, object]:
-    """Return the key as an object of the primary key's columns. Raises UserError for a bare value of many columns."""
+    """Return the key as an object of the primary key's columns.
+
+    Raises UserError for a bare value of many columns, and of a stream, of which nothing is deleted.
+    """
+    if relation.stream is not None:
+        raise UserError(f"`{relation.name}` is a stream: its rows have no key, and none is deleted.")
     if isinstance(key, Mapping):
         return key
     if len(relation.key) != 1:

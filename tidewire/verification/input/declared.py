@@ -337,7 +337,7 @@ def _create(scratch: duckdb.DuckDBPyConnection, statement: str, version: int, of
     declared = tuple(Column(c, type, nullable and c not in key) for _, c, type, nullable, _ in columns)
     _check_ranges(declared, key, options)
     if of_stream and _has_ranges(declared):
-        raise NotApplied(f"ranges in stream {name}")
+        raise NotApplied("ranges in a stream")
     name = columns[0][0]
     topic = options.get("topic", name)
     if not name.isprintable() or len(name) > _LONGEST_NAME or not _OPTIONS["topic"].fullmatch(topic):
