@@ -2,7 +2,8 @@
 
     python -m tests.scenarios.right_answers FILE…      what each file gets wrong; nothing where all is right
 
-It knows tables of plain rows, with columns appended one by one, views (of LATEST those in which no two rows of a group
+It knows streams in one partition, of which late rows are left out (when an answer is final is not looked at: `verify`
+does), tables of plain rows, with columns appended one by one, views (of LATEST those in which no two rows of a group
 have the same time), and every question that DuckDB runs as it is written, joins among them (whether something serves
 these is all the same to it);
 of one that goes by its key, or begins empty-handed, what is held follows from what was told, so it is not looked at.
@@ -13,6 +14,7 @@ said of them.
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import math
 import re
@@ -27,10 +29,11 @@ from typing import Any
 import duckdb
 
 _OPTIONS = re.compile(
-    r"\s+(?:NOTIFY\s+(?:LATEST|EVERY\s+CHANGE|TRANSITIONS|ENTER|MIN\s+CHANGE\s+\d+)|SNAPSHOT\s+NONE|DELIVER\s+\w+)\s*$",
+    r"\s+(?:NOTIFY\s+(?:LATEST|FINAL|EVERY\s+CHANGE|TRANSITIONS|ENTER|MIN\s+CHANGE\s+\d+)|SNAPSHOT\s+NONE|DELIVER\s+\w+)\s*$",
     re.IGNORECASE,
 )
-_LATEST = re.compile(r"\bLATEST\(([\w.]+) BY ([\w.]+)\)", re.IGNORECASE)
+_LATEST = re.compile(r"\bLATEST\(([\w.]+) BY ([\w.\"]+)\)", re.IGNORECASE)
+_STREAM = re.compile(r"CREATE STREAM (\w+) .*'event_time'='(\w+)', 'lateness'='([^']*)'", re.IGNORECASE | re.DOTALL)
 _WITH = re.compile(r"\)\s*WITH\s*\(.*?\)\s*$", re.IGNORECASE | re.DOTALL)
 
 
@@ -45,9 +48,17 @@ class _Subscription:
 
 
 @dataclass
+class _Stream:
+    time: str
+    lateness: dt.timedelta
+    reached: dt.datetime = dt.datetime.min
+
+
+@dataclass
 class _World:
     database: duckdb.DuckDBPyConnection = field(default_factory=duckdb.connect)
     keys: dict[str, list[str]] = field(default_factory=dict)
+    streams: dict[str, _Stream] = field(default_factory=dict)
     subscriptions: dict[str, _Subscription] = field(default_factory=dict)
 
 
@@ -76,6 +87,9 @@ def _take(world: _World, step: dict[str, Any]) -> str | None:
         return _subscribe(world, step)
     elif "unsubscribe" in step:
         world.subscriptions.pop(step["unsubscribe"])
+    elif "silence" in step:
+        stream = world.streams[step["silence"]]
+        stream.reached = max(stream.reached, dt.datetime.fromisoformat(step["upto"]))
     elif "expect" in step:
         return _expect(world.subscriptions[step["expect"]], step)
     return None
@@ -84,6 +98,13 @@ def _take(world: _World, step: dict[str, Any]) -> str | None:
 def _declare(world: _World, statement: str) -> None:
     if not statement or re.match(r"(CREATE|DROP)\s+JOIN\s", statement, re.IGNORECASE):
         return
+    of_stream = _STREAM.match(statement)
+    if of_stream is not None:
+        [(lateness,)] = world.database.execute("SELECT CAST(? AS INTERVAL)", [of_stream[3]]).fetchall()
+        world.streams[of_stream[1]] = _Stream(of_stream[2], lateness)
+        statement = re.sub("STREAM", "TABLE", statement, count=1, flags=re.IGNORECASE)
+    for stream in world.streams.values():  # DuckDB takes some of these names for keywords
+        statement = re.sub(rf"(?<!')\b{stream.time}\b(?!')", f'"{stream.time}"', statement)
     created = re.match(r"CREATE TABLE (\w+) \((.*)\)", _WITH.sub(")", statement), re.IGNORECASE | re.DOTALL)
     if created is not None and created[1] in world.keys:
         world.database.execute(f"ALTER TABLE {created[1]} ADD COLUMN {created[2].rpartition(',')[2]}")
@@ -97,9 +118,12 @@ def _declare(world: _World, statement: str) -> None:
 
 
 def _publish(world: _World, table: str, row: dict[str, Any], live: bool) -> None:
-    keys = world.keys[table]
-    same_key = " AND ".join(f'"{name}" = ?' for name in keys)
-    world.database.execute(f'DELETE FROM "{table}" WHERE {same_key}', [row[name] for name in keys])
+    keys = world.keys.get(table, [])
+    if table in world.streams:
+        live = _in_time(world.streams[table], row)
+    else:
+        same_key = " AND ".join(f'"{name}" = ?' for name in keys)
+        world.database.execute(f'DELETE FROM "{table}" WHERE {same_key}', [row[name] for name in keys])
     if live:
         names, marks = ", ".join(f'"{name}"' for name in row), ", ".join("?" * len(row))
         world.database.execute(f'INSERT INTO "{table}" ({names}) VALUES ({marks})', [_double(v) for v in row.values()])
@@ -107,6 +131,13 @@ def _publish(world: _World, table: str, row: dict[str, Any], live: bool) -> None
         answer = _answer(world, one.sql, one.ordered)
         one.notified += answer != one.answer
         one.answer = answer
+
+
+def _in_time(stream: _Stream, row: dict[str, Any]) -> bool:
+    """Whether a row of a stream is not late; the next ones are judged by it, too."""
+    time, reached = dt.datetime.fromisoformat(row[stream.time]), stream.reached
+    stream.reached = max(reached, time)
+    return reached == dt.datetime.min or time >= reached - stream.lateness
 
 
 def _without_star(world: _World, sql: str) -> str:
@@ -130,9 +161,10 @@ def _subscribe(world: _World, step: dict[str, Any]) -> str | None:
         sql, policy = sql[: option.start()], policy + option[0]
     ordered = " ORDER BY " in sql.upper().replace("\n", " ")
     sql = _without_star(world, sql)
-    counts = not policy or "EVERY" in policy.upper()
+    ends = any(word in sql for word in ("hour", "day")) and bool(world.streams)
+    counts = (not policy and not ends) or "EVERY" in policy.upper()
     world.subscriptions[step["subscribe"]] = _Subscription(
-        sql, counts, "LATEST" in policy.upper() or counts, ordered, _answer(world, sql, ordered)
+        sql, counts, "LATEST" in policy.upper() or ends or counts, ordered, _answer(world, sql, ordered)
     )
     return None
 

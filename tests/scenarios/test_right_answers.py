@@ -7,7 +7,7 @@ import pytest
 
 from tests.scenarios.right_answers import mistakes
 
-KINDS = ("filter", "bestk", "join", "view")
+KINDS = ("filter", "bestk", "join", "view", "stream")
 FILES = [path for kind in KINDS for path in sorted(Path(__file__).parent.glob(f"{kind}*.jsonl"))]
 PLAIN = [path for path in FILES if "raw" not in json.loads(path.read_text().splitlines()[0])["needs"]]
 

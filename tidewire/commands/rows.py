@@ -13,6 +13,7 @@ from connectors.kafka.reader import Reader
 from operators.stored_rows import stored_rows
 from shard.log_fold import fold_log, fold_view
 from shard.state import ShardState
+from state.errors import UserError
 from tidewire.client.connection import find_stack, kafka_properties, open_client, topics_of
 from tidewire.history.log_moment import cut_through, parse_moment
 from tidewire.history.open_log import open_log
@@ -56,6 +57,7 @@ def rows(
         catalog = client.catalog()
         view = catalog.views.get(relation)
         declared = client.relation(relation) if view is None else view.relation
+        refuse_streams(catalog, relation, at)
     if at is None:
         where = locate_checkpoint(settings, data_dir, _engine(settings))
         states, when = _from_checkpoint(settings, where, catalog, declared, terminal)
@@ -73,6 +75,21 @@ def rows(
     names = [column.name for column in declared.declared]
     terminal.answer({}, table(names, ([_shown(row[name]) for name in names] for row in found)))
     terminal.say(f"{sum(state.table.rows for state in states):,} rows of `{declared.name}` {when}")
+
+
+def refuse_streams(catalog: Catalog, name: str, at: str | None) -> None:
+    """Raise UserError where a stream is asked for, or a view of one in the log (`at`): nobody has these rows."""
+    view, relation = catalog.views.get(name), catalog.relations.get(name)
+    if relation is not None and relation.stream is not None:
+        raise UserError(
+            f"`{name}` is a stream, whose rows nobody keeps; ask for those of a view that groups them, or read "
+            f"the topic `{relation.topic}`"
+        )
+    if view is not None and at is not None and any(catalog.relations[table].stream for table in view.tables):
+        raise UserError(
+            f"`{name}` is a view of a stream: the log does not say where that was silent, and which rows were late "
+            "hangs on it; leave out --at for the rows that the engine holds"
+        )
 
 
 def _engine(settings: Settings) -> EngineState:

@@ -70,13 +70,19 @@ class Told(msgspec.Struct, frozen=True, omit_defaults=True):
 def tables_of(catalog: Catalog, value: bytes) -> tuple[Relation, ...]:
     """Return the tables that a subscription's record asks about: one, or those of a view or join.
 
-    That nothing serves the join now does not matter. *Raises* SubscriptionError.
+    That nothing serves the join now does not matter. *Raises* SubscriptionError, also for views of a stream.
     """
     compiled, _, _ = compile_with_cell(catalog, value)
     name = compiled.region.shape.relation
     view, join = catalog.views.get(name), join_of_name(name)
     named = (name,) if join is None else join.tables
-    return tuple([catalog.relations[table] for table in sorted(set(named if view is None else view.tables))])
+    found = tuple([catalog.relations[table] for table in sorted(set(named if view is None else view.tables))])
+    stream = next((relation.name for relation in found if relation.stream is not None), None)
+    if stream is not None:
+        what = f"the past of a question about stream `{stream}` cannot be told: the log does not say where it was "
+        hint = "Subscribe; NOTIFY FINAL tells the last answer alone. `tidewire verify` judges what was told."
+        raise SubscriptionError("unsupported", f"{what}silent, and which rows were late hangs on that", hint=hint)
+    return found
 
 
 def views_of(catalog: Catalog, value: bytes) -> tuple[View, ...]:

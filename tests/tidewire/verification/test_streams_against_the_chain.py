@@ -12,6 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from connectors.kafka.partitioner import home_partition
+from operators.stored_rows import stored_rows
+from shard.view_rows import view_rows
 from tests.effort import deep_examples
 from tests.tidewire.verification.test_against_the_chain import EDGES, Judged
 from tidewire.verification.records.journal import Journal, TopicLog
@@ -220,3 +222,14 @@ def drive(seed: int) -> Flowing:
 def test_a_chain_with_a_stream_is_clean(seed: int) -> None:
     report = verify(drive(seed).journal())
     assert report.clean, report.faults
+
+
+def test_the_rows_of_a_view_are_made_of_what_the_group_holds() -> None:
+    chain = thin()
+    view = chain.catalog.views["v"]
+    shards = view_rows(view, chain.catalog, {"s/0": chain.groups["s/0"]})
+    rows = stored_rows(view.relation, *(shard.table.stored for shard in shards))
+    assert [(row["minute"], row["low"], row["n"]) for row in rows] == [
+        ("2026-03-02T10:00:00", 2, 3),
+        ("2026-03-02T10:01:00", 5, 2),
+    ]

@@ -2,6 +2,8 @@
 
 created while the stream was at 10:20     the first window is that of 11:00
 keep 2 h, horizon at 13:00                the window of 10:00 goes, with the last row that counted in that batch
+
+A view that does not group by windows takes the rows that come from its creation on.
 """
 
 from __future__ import annotations
@@ -26,7 +28,8 @@ def kept_rows(
     """Return the rows of a stream that a view takes. `before`: the batch before it was there, None if there is none."""
     found = _window(view, sequence)
     if found is None:
-        return list(rows)
+        since = 0 if before is None else sequence.end_of(before)
+        return [row for row in rows if row.start > since]
     place, size = found
     first = None if before is None else _first(walked.marks, before, size)
     ends = _ends(walked.marks, size, sequence)
