@@ -1,5 +1,8 @@
 """Rebuild the state of the shards from the log of publications, as the beginning of a new generation.
 
+What views of streams have is all that is kept of these, so it is made with them; views of tables are made of their rows
+when they are asked.
+
     log  ->  fold, group by group  ->  seeds in the new checkpoint, and where to go on reading  ->  a new epoch
 
 A group that has no state yet begins with its seed; the query reads each table's topic from where the log ended. All
@@ -27,6 +30,7 @@ from state.errors import UserError
 from streaming.checkpoint.checkpoint import Checkpoint, Sidecar
 from streaming.checkpoint.files import Files
 from streaming.epoch.cluster import Cluster
+from streaming.epoch.silenced import silenced
 
 SEEDS = "tidewire/seeds"
 _LOG = logging.getLogger("tidewire.engine")
@@ -69,9 +73,11 @@ def prepare(
             f"It can rebuild: {rebuilt}."
         )
     sidecar = Sidecar(claim="claim-" + secrets.token_hex(12), topic_ids=ids)
-    known = Catalog(catalog.version, held, catalog.prefix)
+    views = {name: view for name, view in catalog.views.items() if not view.cell and set(view.tables) <= held.keys()}
+    known = Catalog(catalog.version, held, catalog.prefix, views=views)
     placement = place(known)
-    for group, state in fold_groups(log, known, placement, newest.cut, topics):
+    counted = silenced(cluster, topics, cluster.end(topics.silences))
+    for group, state in fold_groups(log, known, placement, newest.cut, topics, silenced=counted):
         files.write(f"{SEEDS}/{group}", state or Group(group).dump())
         sidecar.seeds[group] = _entry(group, placement.topics(group))
     for relation in held.values():

@@ -6,6 +6,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
 
+import msgspec
+import numpy as np
 import pytest
 from pyspark.sql import SparkSession
 
@@ -17,11 +19,13 @@ from connectors.placement import Member, Placement
 from connectors.record import OutRecord
 from connectors.topics import Topics
 from operators.control import Offsets, RegisterAll
+from operators.silenced import Silenced
 from operators.stored_rows import stored_rows
 from shard.cell import CellState
 from shard.group import Group, alone
 from shard.pipeline import process_group
 from shard.state import ShardState
+from shard.view_rows import view_rows
 from streaming.checkpoint.checkpoint import Checkpoint, Sidecar
 from streaming.checkpoint.files import LocalFiles
 from streaming.checkpoint.generation import Generations
@@ -175,3 +179,26 @@ def test_a_state_that_is_gone_comes_back_from_the_log(world: World, spark: Spark
     eventually(lambda: any(isinstance(c, RegisterAll) and c.epoch == progress.epoch for c in world.controls()), 60)
     engine.stop()
     assert engine.error is None
+
+
+def test_what_views_of_streams_have_is_rebuilt_with_the_silences_that_counted(tmp_path: Path) -> None:
+    ddl = (
+        "CREATE STREAM s (g VARCHAR, ts TIMESTAMP) WITH ('event_time'='ts', 'lateness'='1 min', 'ahead'='36500 days');"
+        "CREATE VIEW v AS SELECT g, DATE_TRUNC('hour', ts) AS hour, COUNT(*) AS n FROM s "
+        "GROUP BY g, DATE_TRUNC('hour', ts)"
+    )
+    catalog = apply_ddl(Catalog(), ddl, 0)
+    cluster = MemoryCluster(TOPICS)
+    cluster.create("s", 1)
+    counted = Silenced("s", 0, 0, 2, int(np.datetime64("2026-03-02T10:30:00", "us").astype(np.int64)))
+    cluster.append([OutRecord(TOPICS.silences, 0, counted.key, msgspec.json.encode(counted))])
+    log = small_log(tmp_path)
+    times = ["10:01:00", "10:02:00", "10:28:59", "10:29:00"]
+    values = [json.dumps({"g": "a", "ts": f"2026-03-02T{time}"}).encode() for time in times]
+    log.commit([Published("s", 0, n, b"", value, n, cluster.ids(["s"])["s"]) for n, value in enumerate(values)])
+    files = LocalFiles(tmp_path / "new")
+    prepare("v", PublicationLog(log.uri), catalog, cluster, TOPICS, files, "new")
+    seed = read_seed(files, "s/0")
+    (state,) = view_rows(catalog.views["v"], catalog, {"s/0": seed})
+    ((_, _, counting),) = rows_of(state)
+    assert counting == 3, "the third row is late by the silence before it"
