@@ -73,7 +73,7 @@ class Twin:
         if image is None:
             self.rows.pop(key, None)
             return
-        stored = old or (None,) * COLUMNS
+        stored = image if old is None else old
         self.home[key] = partition
         self.rows[key] = tuple(s if k else v for s, k, v in zip(stored, keep, image, strict=True))
 

@@ -40,7 +40,7 @@ def test_a_record_that_does_not_apply_is_skipped() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        b"CREATE VIEW v WITH ('topic'='v') AS SELECT k FROM a",
+        b"CREATE VIEW v WITH ('parts'='v') AS SELECT k FROM a",
         b"CREATE VIEW v AS SELECT k FROM a WHERE k = 1 OR k = 2",
         b"CREATE JOIN j WITH ~",
         GOOD + b"; DROP VIEW v CASCADE",
