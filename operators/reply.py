@@ -24,6 +24,9 @@ import msgspec
 from state.byte_runs import byte_runs
 from state.row_digest import Digest as Told
 
+WINDOW_GONE = "window_gone"
+"""Why a question is refused, or ends, that is about a window of event time which is kept no more."""
+
 
 class Rows(msgspec.Struct, frozen=True, array_like=True, tag=1, gc=False):
     """Some rows of an answer, each as its bytes. `last`: no more of them follow under the registration's version."""

@@ -7,7 +7,10 @@
 
 A fold that is created when rows were read takes whole windows alone: the first is one that begins behind the greatest
 event time so far. So does one that is made otherwise than before. Rows of windows before it are counted (`unfolded`).
-Rows whose window has ended `keep` ago are deleted, with the batch's last row as their cause.
+
+Rows whose window had ended `keep` ago before the batch are deleted in it, if it has a row that counts: the last one is
+their cause. So no window goes in the batch in which it ends, whose answers are told to be final behind all changes, nor
+because of a row that is the cause of something before.
 """
 
 from __future__ import annotations
@@ -31,7 +34,6 @@ from shard.moved import Moved
 from shard.state import ShardState
 from shard.tables import Table
 from state.byte_table import ByteTable, Strings
-from state.causes import Causes
 from state.change_batch import I64, ChangeBatch
 
 
@@ -74,6 +76,11 @@ class Folds:
         horizon = self._group[stream].horizon
         return NO_HORIZON if horizon is None else horizon.upto
 
+    def upto_before(self, member: str) -> int:
+        """Return how far the event time below a member was complete before the batch, NO_HORIZON where nowhere."""
+        stream = self.stages.stream.get(member)
+        return NO_HORIZON if stream is None else self.before[stream]
+
     def begin(self, stage: PlacedStage, operator: ViewOperator, plan: bytes) -> None:
         """Let a fold be there without rows, and say from which window on it takes those of its stream."""
         member = self._group[stage.member]
@@ -103,41 +110,28 @@ class Folds:
         stream = self.stages.stream[stage.member]
         member, given = self._group[stage.member], moved.get(stage.inputs[0])
         horizon, own = self._group[stream].horizon, member.table.still()
-        if horizon is None:
+        if horizon is None or stream not in moved:
             return None
-        causes, nothing = self._causes(stream, horizon, moved), Input(own, np.zeros(0, np.int32))
+        causes, nothing = moved[stream].causes, Input(own, np.zeros(0, np.int32))
         if given is not None:
             changes = operator.fold(Input(given.view, given.cause), own, _taken(stage, member, given, horizon))
         else:
             changes = operator.rows([Input(self._group[stage.inputs[0]].table.still(), nothing.cause), nothing])
-        closing = stage.relation.closing
-        if closing is not None and self._ends(stream, closing):
-            limit = horizon.upto - self._keep(stream) - WINDOWS[closing.unit]
-            at = stage.relation.index(closing.column)
-            changes = with_deletes(changes, _ended(own, changes, at, limit), len(causes) - 1)
+        last = _last_gone(stage.relation.closing, self.before[stream])
+        if last is not None and (member.last_gone is None or last > member.last_gone):
+            assert stage.relation.closing is not None
+            at, member.last_gone = stage.relation.index(stage.relation.closing.column), last
+            changes = with_deletes(changes, _ended(own, changes, at, last), len(causes) - 1)
         if not len(changes):
             return None
         return Moved(changes, member.table.replay(changes), changes.cause, causes)
 
-    def _keep(self, stream: str) -> int:
-        of = self._group[stream].relation.stream
-        assert of is not None and of.keep is not None
-        return of.keep
 
-    def _ends(self, stream: str, closing: Closing) -> bool:
-        """Whether the batch has brought windows to where they are kept no more."""
-        of, unit = self._group[stream].relation.stream, WINDOWS[closing.unit]
-        if of is None or of.keep is None:
-            return False
-        return (self.before[stream] - of.keep) // unit < (self.upto(stream) - of.keep) // unit
-
-    def _causes(self, stream: str, horizon: Horizon, moved: Mapping[str, Moved]) -> Causes:
-        """Return the causes of a batch's rows; where there are none, the last row of a partition, of the first one."""
-        if stream in moved:
-            return moved[stream].causes
-        last = np.array([horizon.domains[0].next - 1 if horizon.domains else 0])
-        nowhere = np.zeros(1, np.int32)
-        return Causes([self._group[stream].relation.topic], nowhere, nowhere, np.maximum(last, 0))
+def _last_gone(closing: Closing | None, upto: int) -> int | None:
+    """Return the start of the last window that is kept no more, None where all are."""
+    if closing is None or closing.held is None or upto == NO_HORIZON:
+        return None
+    return (upto - closing.held) // WINDOWS[closing.unit] * WINDOWS[closing.unit]
 
 
 def _taken(stage: PlacedStage, member: ShardState, given: Moved, horizon: Horizon) -> I64:

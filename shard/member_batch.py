@@ -101,11 +101,14 @@ class MemberBatch:
         """Let the records say how far the event time of a view is complete."""
         self._horizons = horizons
 
-    def register(self, registrations: RawRecords | None) -> None:
-        """Take registrations, which stand before the rows: a snapshot holds at the end of the batch before."""
+    def register(self, registrations: RawRecords | None, upto: int = NO_HORIZON) -> None:
+        """Take registrations, which stand before the rows: a snapshot holds at the end of the batch before.
+
+        `upto` is how far the event time of a view of a stream was complete then.
+        """
         spec = self._spec
         self._snapshots = take_registrations(
-            self.member, spec.epoch, registrations, spec.partitions, spec.bounds, spec.digest_key
+            self.member, spec.epoch, registrations, spec.partitions, spec.bounds, spec.digest_key, upto
         )
 
     def write_rows(self) -> None:

@@ -7,7 +7,8 @@ A registration widens the boxes of its channels; a summary puts its own in the p
 registered before it, since the edge knows what it still needs. Both stand in one partition, hence in order.
 
 Each registration is answered: with its answer; or `Refused` where no shard of the table
-can answer it, or the shard has no room for it (`shard/bounds.py`); or `Later` (`shard/snapshot.py`). Of a filter the
+can answer it, or the shard has no room for it (`shard/bounds.py`), or rows of a window that it is about may have gone
+(`shard/gone_windows.py`); or `Later` (`shard/snapshot.py`). Of a filter the
 virtual edge then hears all images of rows, whatever the filter is about. What it hears of rows, by these or by messages
 about first rows, has the columns that its questions need: these widen as the boxes do, and shrink with a summary. A
 registration of a negative version is a look at rows: it is answered, and nothing else.
@@ -31,7 +32,9 @@ from operators.packed import PackedRegistrations, PackedSummary
 from operators.region_fit import RegionFit
 from operators.reply import Refused
 from operators.row_images import NO_GROUP
+from operators.wire.header import NO_HORIZON
 from shard.bounds import Bounds, Room
+from shard.gone_windows import GoneWindows
 from shard.receiver import Receiver, Registered
 from shard.snapshot import DIGEST_KEY, Questions, Snapshot, snapshots_of
 from shard.state import ShardState
@@ -48,16 +51,17 @@ def take_registrations(
     partitions: int = MANY,
     bounds: Bounds = BOUNDS,
     digest_key: bytes = DIGEST_KEY,
+    upto: int = NO_HORIZON,
 ) -> dict[int, Snapshot]:
     """Apply `records` (in order) to the listeners and return a snapshot for each virtual edge that asked.
 
     Records of another epoch, or of a table that is no more, are counted and ignored: the edge registers again when a
     new epoch asks for it. `partitions` says how many virtual edges there are, `bounds` how much the shard may hold;
-    rows are hashed under `digest_key`.
+    rows are hashed under `digest_key`; `upto` is how far the event time of a view of a stream is complete.
     Cost: O(registrations * log rows), and O(rows) for each new ordering; boxes: state/boxes.py.
     Raises StateError where a newer edge wrote a record.
     """
-    asked = _Listeners(state, epoch, partitions, bounds).take(records)
+    asked = _Listeners(state, epoch, partitions, bounds, upto).take(records)
     snapshots = snapshots_of(state, asked, bounds.batch_bytes, digest_key, bounds.whole)
     _forget_unheard(state)
     return snapshots
@@ -66,18 +70,20 @@ def take_registrations(
 class _Listeners(Receiver):
     """The listeners of a shard, as the records of one batch change them."""
 
-    def __init__(self, state: ShardState, epoch: int, partitions: int, bounds: Bounds) -> None:
+    def __init__(self, state: ShardState, epoch: int, partitions: int, bounds: Bounds, upto: int) -> None:
         super().__init__(state.shard, epoch, state.relation.born, partitions, state.counters, state.hurt)
         self._state = state
         self._fit = RegionFit(state.relation)
         self._bounds = bounds
+        self._gone = GoneWindows(state.relation.closing, upto)
 
     def _listen(self, ve: int, record: PackedRegistrations, asked: Questions) -> None:
         state, regions = self._state, record.regions
         fitting = self._fitting(record, range(len(regions)), self._fit.reasons(regions), asked)
         looks = [(version, region) for version, region, _ in fitting if version < 0]
         asked.regions += looks
-        taken = self._housed([one for one in fitting if one[0] >= 0] if looks else fitting, asked)
+        begun = self._gone.refuse([one for one in fitting if one[0] >= 0] if looks else fitting, asked)
+        taken = self._housed(begun, asked)
         if not taken:
             return
         by_channel = _by_channel(region for _, region in taken)

@@ -9,7 +9,7 @@ Where the base was written makes no difference, neither to what is sent from the
 neither base nor deltas has no say. A delta is the net changes of the rows, what is listened to, and all else whole.
 
 A stream has no rows, but a horizon (`shard/horizon.py`); a Fold has its rows for ever, and remembers from when on it
-takes those of the stream (`shard/folds.py`).
+takes those of the stream, and which ones have gone (`shard/folds.py`).
 
 A stage of a view has rows only while somebody needs them (`shard/views.py`): without, it is all but the table, base and
 delta alike. The delta of the batch in which it got them has the table whole.
@@ -39,7 +39,7 @@ from state.stored_columns import Sections
 
 UNKNOWN_NAMES_KEPT = 20
 _WRITING = "writing"
-_HEAD = ("declared", "memory", "plan", "horizon", "begin", _WRITING)
+_HEAD = ("declared", "memory", "plan", "horizon", "begin", "gone", _WRITING)
 _TABLE = "listening"
 _WHOLE = "whole"
 """Sections: of a view that is written out; what every table has; what stands in a delta that has it whole."""
@@ -66,7 +66,8 @@ class ShardState:
     table took before the batch, 0 for a new one. `hurt` is not kept: the virtual edges of which a record could not be
     read in this batch; nor is `beside`: the bytes of other members of its group, which count for its bounds.
     `horizon` is a stream's, None where nothing was read of it yet; `heard` are the silences of a batch. `first_window`
-    is when the first window begins that a Fold takes, None where it takes all.
+    is when the first window begins that a Fold takes, None where it takes all; `last_gone` is when the last one begins
+    that is kept no more, None where none has gone.
     `filled` says of a stage of a view whether it has its rows, and `plan` how these are made; a table has them always.
     `writing` says of a view whether its rows are written to a topic. Not kept is `to_write`: whether all rows are to be
     written in this batch, and keys that stand in the topic (`shard/written_rows.py`).
@@ -92,6 +93,7 @@ class ShardState:
         self.horizon: Horizon | None = None
         self.heard: list[Silence] = []
         self.first_window: int | None = None
+        self.last_gone: int | None = None
         self.writing = False
         self.to_write: tuple[bool, list[str]] = (False, [])
         self._fresh = False
@@ -165,7 +167,7 @@ class ShardState:
     def empty(self) -> None:
         """Forget the rows of a stage of a view."""
         self.table = Table(self.relation)
-        self.filled, self.plan, self.first_window = False, b"", None
+        self.filled, self.plan, self.first_window, self.last_gone = False, b"", None, None
         self._fresh, self._sized = False, True
         self.bytes = 0
 
@@ -230,6 +232,8 @@ class ShardState:
             head["horizon"] = msgspec.msgpack.encode(self.horizon)
         if self.first_window is not None:
             head["begin"] = msgspec.msgpack.encode(self.first_window)
+        if self.last_gone is not None:
+            head["gone"] = msgspec.msgpack.encode(self.last_gone)
         return {**head, _WRITING: b""} if self.writing else head
 
     def _graves_of(self, stored: Iterable[tuple[bytes, Image]]) -> Graves:
@@ -252,3 +256,5 @@ class ShardState:
             self.horizon = msgspec.msgpack.decode(bytes(head["horizon"]), type=Horizon)
         if "begin" in head:
             self.first_window = msgspec.msgpack.decode(bytes(head["begin"]), type=int)
+        if "gone" in head:
+            self.last_gone = msgspec.msgpack.decode(bytes(head["gone"]), type=int)

@@ -53,7 +53,7 @@ class ViewBatch:
     def register(self, ordered: Ordered) -> None:
         """Take the registrations of views, and leave nothing that nobody needs."""
         for shard in sorted(self._told):
-            self._members[shard].register(ordered.addressed(shard))
+            self._members[shard].register(ordered.addressed(shard), self._views.folds.upto_before(shard))
         if self._views.stages:
             self._views.settle()
             self._told |= self._members.keys() & self._views.changed

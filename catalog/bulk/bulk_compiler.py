@@ -28,7 +28,7 @@ from catalog.query.compiler import MAX_CHARACTERS, Compiled, Compiler, Shortcut
 from catalog.query.filter_plan import FilterPlan, Ranges
 from catalog.query.filter_shape import FilterShape
 from catalog.query.filter_terms import box_of_intervals, encode_terms
-from catalog.query.finality import NEVER, end_of, end_of_group, end_of_terms
+from catalog.query.finality import NEVER, Windows, windows_between, windows_of_group, windows_of_terms
 from catalog.query.range_plan import ColumnTests, RangePlan
 from catalog.query.shape import NO_GROUP, Region
 from catalog.query.template import split
@@ -178,22 +178,22 @@ def _final_at(compiler: Compiler, example: Compiled, regions: _Regions) -> I64 |
     if closing is None:
         return None
     if isinstance(shape, FilterShape):
-        ends = [end_of_terms(closing, shape, terms) if terms else None for terms in regions.terms]
-        final = _numbers(ends)[regions.term]
+        found = [windows_of_terms(closing, shape, terms) if terms else None for terms in regions.terms]
+        final = _ends(found)[regions.term]
     elif closing.column in shape.equal:
-        ends = [end_of_group(closing, shape, group) for group in regions.groups]
-        final = _numbers([*ends, None])[regions.group]  # the last is for those that are left alone
+        found = [windows_of_group(closing, shape, group) for group in regions.groups]
+        final = _ends([*found, None])[regions.group]  # the last is for those that are left alone
     elif shape.range == closing.column:
-        last, number = np.unique(regions.bounds[:, 1], return_inverse=True)
-        final = _numbers([end_of(closing, each) for each in last.tolist()])[number]
+        bounds, number = np.unique(regions.bounds, axis=0, return_inverse=True)
+        final = _ends([windows_between(closing, *each) for each in bounds.tolist()])[number]
     else:
         final = np.full(len(regions.group), NEVER, np.int64)
     final[regions.empty] = NEVER
     return final
 
 
-def _numbers(ends: Sequence[int | None]) -> I64:
-    return np.array([NEVER if end is None else end for end in ends], np.int64)
+def _ends(found: Sequence[Windows | None]) -> I64:
+    return np.array([NEVER if windows is None else windows[1] for windows in found], np.int64)
 
 
 class _Regions:

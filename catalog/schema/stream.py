@@ -42,10 +42,13 @@ class Closing:
     """A column of a view, the start of the window of event time that a row is about; `unit` is the window's.
 
     Rows of a window are final as soon as the view's horizon is not before its end.
+    held: how long after the window's start none of its rows goes because it is old, at least as long as the window;
+    None: for ever.
     """
 
     column: str
     unit: str
+    held: int | None = None
 
     def end(self, start: int) -> int:
         """Return when the window that begins at `start` ends.

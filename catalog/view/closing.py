@@ -7,6 +7,10 @@
     Joined, Union               closing, where both sides close by columns that are equal, or stand at the same place
 
 A window of a window is the longer one. Where several columns are windows, a row is final at the end of the shortest.
+
+Where the stream is kept for a while (`keep`), a Fold lets the rows of a window go so long after its end. What makes
+longer windows of these loses the first ones of a window earlier: where that is before its end, its rows never become
+final.
 """
 
 from __future__ import annotations
@@ -35,13 +39,27 @@ Windows = Mapping[str, str]
 """By column that hangs on the event time alone: the unit of its window, '' for the time itself."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """A relation and its windows. folded: whether its rows are.
+
+    held: how long after the start of the window of a Fold below they go, the least; None: never. Of rows that are
+    not folded yet, how long after its end.
+    """
+
+    relation: Relation
+    windows: Windows
+    folded: bool = False
+    held: int | None = None
+
+
 @dataclass(slots=True)
 class ClosingColumns:
     """Finds them in the relations that one view reads and makes; `relation` and `view` find what is declared."""
 
     relation: Callable[[str], Relation | None]
     view: Callable[[str], View | None]
-    _known: dict[str, tuple[Relation, Windows, bool]] = field(default_factory=dict)
+    _known: dict[str, _Known] = field(default_factory=dict)
 
     def closed(self, stages: Sequence[Stage]) -> tuple[Stage, ...]:
         """Return the stages of a view, each with what closes its rows. *Cost*: all stages below them, once."""
@@ -49,22 +67,27 @@ class ClosingColumns:
 
     def _closed(self, stage: Stage) -> Stage:
         inputs = [self._of(name) for name in stage.operator.inputs]
-        windows = _made(stage.operator, stage.relation, [(relation, known) for relation, known, _ in inputs])
-        folded = isinstance(stage.operator, Fold) or all(folded for _, _, folded in inputs)
-        relation = replace(stage.relation, closing=_shortest(windows) if folded else None)
-        self._known[relation.name] = relation, windows, folded
+        windows = _made(stage.operator, stage.relation, [(one.relation, one.windows) for one in inputs])
+        folded = isinstance(stage.operator, Fold) or all(one.folded for one in inputs)
+        held = min((one.held for one in inputs if one.held is not None), default=None)
+        if isinstance(stage.operator, Fold) and held is not None:
+            size = _least(windows)
+            held = None if size is None else held + size
+        relation = replace(stage.relation, closing=_shortest(windows, held) if folded else None)
+        self._known[relation.name] = _Known(relation, windows, folded, held)
         return replace(stage, relation=relation)
 
-    def _of(self, name: str) -> tuple[Relation, Windows, bool]:
-        """Return a relation, its windows, and whether its rows are folded."""
+    def _of(self, name: str) -> _Known:
         view = None if name in self._known else self.view(name)
         if view is not None:
             self.closed(view.stages)
         if name not in self._known:
             relation = self.relation(name)
             assert relation is not None, "what is read is declared"
-            windows = {} if relation.stream is None else {relation.stream.event_time: ""}
-            self._known[name] = relation, windows, False
+            stream = relation.stream
+            self._known[name] = (
+                _Known(relation, {}) if stream is None else _Known(relation, {stream.event_time: ""}, held=stream.keep)
+            )
         return self._known[name]
 
 
@@ -118,9 +141,16 @@ def _united(columns: Sequence[str], inputs: Sequence[tuple[Relation, Windows]]) 
     return made
 
 
-def _shortest(windows: Windows) -> Closing | None:
-    found = [Closing(column, unit) for column, unit in windows.items() if unit]
-    return min(found, key=lambda each: WINDOWS[each.unit], default=None)
+def _shortest(windows: Windows, held: int | None) -> Closing | None:
+    """Return the column of the shortest windows, None where there is none, or rows of these go before they are over."""
+    found = [Closing(column, unit, held) for column, unit in windows.items() if unit]
+    shortest = min(found, key=lambda each: WINDOWS[each.unit], default=None)
+    return None if shortest is None or (held is not None and held < WINDOWS[shortest.unit]) else shortest
+
+
+def _least(windows: Windows) -> int | None:
+    """Return how long the shortest windows are."""
+    return min((WINDOWS[unit] for unit in windows.values() if unit), default=None)
 
 
 def _longer(one: str, other: str) -> str:

@@ -34,6 +34,7 @@ from connectors.topics import Topics
 from operators.control import EpochBegins, Progress, RegisterAll
 from operators.packed import Header, PackedError
 from operators.record_error import RecordError
+from operators.reply import WINDOW_GONE
 from overlay.answers import quota
 from overlay.delivery import ack
 from overlay.delivery.delivery import PROGRESS_KEY, Position, json_text, progress_delivery
@@ -455,6 +456,7 @@ class VirtualEdge:
         self._set(applied=batch, position=(position.epoch, batch), unsure=False, kept=kept)
         self._endings.end(np.array(over_quota, np.int64), quota.REASON)
         self.counters.over_quota += len(over_quota)
+        self._endings.end(np.array(self._applier.gone(), np.int64), WINDOW_GONE)
         self._endings.end(np.array(self._applier.over(), np.int64), finals.REASON)
         self._complete(committed.horizons)
         if committed.lost and self._head.registered:

@@ -97,6 +97,10 @@ class BatchApplier:
         self._over = self._finals.tell(batch.horizons, position, given_up)
         return given_up
 
+    def gone(self) -> list[int]:
+        """Return the slots that ask about windows which are kept no more, once: to be ended."""
+        return self._snapshots.gone()
+
     def over(self) -> list[int]:
         """Return the slots that have been told the final answer, which is all that they asked for, once."""
         over, self._over = self._over, []

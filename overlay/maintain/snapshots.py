@@ -9,7 +9,7 @@ import numpy as np
 from catalog.sql.notify import FORMS, PACKED
 from operators.answer import Tally
 from operators.packed import PackedSnapshot
-from operators.reply import Later, Refused, Reply, Rows
+from operators.reply import WINDOW_GONE, Later, Refused, Reply, Rows
 from overlay.answers import quota
 from overlay.answers.answer import Answer, ListAnswer, answer_of, over_quota
 from overlay.answers.list_layout import ListLayout
@@ -30,13 +30,15 @@ from state.order_code import INT64_MAX
 class Snapshots:
     """Takes the answers of shards.
 
-    Slots whose answer is over its quota are neither started nor resynced: `given_up` returns them, to be ended.
+    Slots whose answer is over its quota are neither started nor resynced: `given_up` returns them, to be ended. Nor are
+    live ones about windows that are kept no more, which `gone` returns likewise.
     """
 
     def __init__(
         self, store: SubscriptionStore, outbox: Outbox, counters: EdgeCounters, modes: Modes, bags: BagSnapshots
     ) -> None:
         self._exceeded: list[int] = []
+        self._gone: list[int] = []
         self._store = store
         self._outbox = outbox
         self._counters = counters
@@ -89,8 +91,8 @@ class Snapshots:
             if isinstance(reply, Later):
                 later.append(slot)
             elif isinstance(reply, Refused) and table.n[slot]:
-                if reply.code == quota.REASON:
-                    self._exceeded.append(slot)
+                if reply.code in (quota.REASON, WINDOW_GONE):
+                    (self._exceeded if reply.code == quota.REASON else self._gone).append(slot)
             elif isinstance(reply, Refused):
                 refusal = ack.Refusal(reply.code, reply.message, reply.hint or None)
                 key = table.key(slot)
@@ -113,6 +115,11 @@ class Snapshots:
         """Return the slots over their quota, once."""
         exceeded, self._exceeded = self._exceeded, []
         return exceeded
+
+    def gone(self) -> list[int]:
+        """Return the live slots about windows that are kept no more, once."""
+        gone, self._gone = self._gone, []
+        return gone
 
     def _resync_plain(self, slots: I64, value: I64, known: Bool, at: Position) -> None:
         """Resync answers that are kept in the columns of slots."""

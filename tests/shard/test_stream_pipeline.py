@@ -10,19 +10,21 @@ from typing import Any
 
 import msgspec
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from catalog.query.filter_shape import FilterShape
 from catalog.query.filter_terms import encode_terms
 from catalog.query.shape import Region
+from catalog.query.value_set import ValueSet
 from catalog.schema.catalog import Catalog
 from catalog.schema.ddl import apply_ddl
 from connectors.record import RawRecords
 from operators.control import Silence, encode_control
 from operators.packed import Header, PackedImages, PackedMessages, PackedSnapshot, pack_registrations, unpack
 from operators.record_error import HORIZON_FORMAT
-from operators.reply import Rows, decode_row
+from operators.reply import Refused, Rows, decode_row
 from operators.silenced import Silenced
 from operators.wire.header import NO_HORIZON
 from shard.group import Group, StoredGroup
@@ -111,6 +113,13 @@ def folded(state: bytes | None) -> dict[tuple[str, int], list[Any]]:
     return {(row[0], (row[1] - START) // MINUTE): row[2:5] for row in rows}
 
 
+def left_of(rows: dict[tuple[str, int], list[Any]], state: bytes | None) -> dict[tuple[str, int], list[Any]]:
+    """Return those of windows that are kept."""
+    horizon = Group.open("s/0", {"s/0": CATALOG.relations["s"]}, state)["s/0"].horizon
+    upto = NO_HORIZON if horizon is None else horizon.upto
+    return {key: row for key, row in rows.items() if START + (key[1] + 3) * MINUTE > upto}
+
+
 def answer(spec: GroupSpec, state: bytes | None) -> list[Any]:
     snapshot = sent(process_group(spec, 99, state, [asked()]))[0]
     assert isinstance(snapshot, PackedSnapshot) and isinstance(snapshot.replies[0], Rows)
@@ -179,18 +188,52 @@ def test_a_silence_ends_windows_and_is_told() -> None:
 def test_windows_are_kept_for_a_while_and_deleted_then() -> None:
     first = process_group(SPEC, 0, None, [asked(), events(("a", 5, 30), ("b", 6, 61))])
     assert len(folded(first.state)) == 2
-    result = process_group(SPEC, 1, first.state, [events(("c", 5, 189), ("c", 5, 190), first=2)])
+    result = process_group(SPEC, 1, first.state, [events(("c", 5, 190), first=2)])
+    assert len(folded(result.state)) == 3, "nothing goes in the batch that lets it, in which it may be final"
+    nothing = process_group(SPEC, 2, result.state, [silent(190, 3), events(("c", 1, 1), first=3)])
+    assert len(folded(nothing.state)) == 3, "nor without a row that counts"
+    result = process_group(SPEC, 3, nothing.state, [events(("c", 5, 190), ("c", 95, 191), first=4)])
     assert sorted(folded(result.state)) == [("b", 1), ("c", 3)]
     (images,) = sent(result)
-    assert images.offset.tolist()[-1] == 3 and images.rows.tolist()[-1] == -1, "the last row has done it"
-    quiet = process_group(SPEC, 2, result.state, [silent(251, 4)])
-    (images,) = sent(quiet)
-    assert folded(quiet.state).keys() == {("c", 3)} and images.rows.tolist() == [-1]
-    assert images.offset.tolist() == [3] and images.header.topics == ["s"]
+    assert images.offset.tolist()[-1] == 5 and images.rows.tolist()[-1] == -1, "the last row has done it"
+    quiet = process_group(SPEC, 4, result.state, [silent(251, 6)])
+    assert len(folded(quiet.state)) == 2
     at_once = process_group(
-        SPEC, 3, quiet.state, [events(("d", 1, 252), ("d", 1, 999), ("e", 1, 1000), first=4, late=99)]
+        SPEC, 5, quiet.state, [events(("d", 1, 252), ("d", 1, 999), ("e", 1, 1000), first=6, late=99)]
     )
-    assert sorted(folded(at_once.state)) == [("d", 16), ("e", 16)], "what comes and ends in one batch goes too"
+    assert sorted(folded(at_once.state)) == [("c", 3), ("d", 4), ("d", 16), ("e", 16)]
+    after = process_group(SPEC, 6, at_once.state, [events(("e", 95, 1000), first=9)])
+    assert sorted(folded(after.state)) == [("d", 16), ("e", 16)]
+
+
+def of_minute(minute: int, version: int, live: bool = False) -> RawRecords:
+    shape = FilterShape("v", ("g", "minute", "low", "last", "n"), (), ("minute",), (), ())
+    code = START + minute * MINUTE
+    region = Region(shape, b"[]", terms=encode_terms([{0: ValueSet(((code, code),))}]))
+    values = pack_registrations(
+        Header("register", 7, "v/0", ve=2, catalog=1), [version], [region], live=[live] if live else None
+    )
+    return records(TOPICS.registrations, [(b"v/0", value) for value in values], partition=2)
+
+
+@pytest.mark.parametrize("live", [False, True])
+def test_who_asks_about_a_window_that_is_kept_no_more_is_refused(live: bool) -> None:
+    first = process_group(SPEC, 0, None, [events(("a", 5, 30), ("b", 6, 61), ("c", 5, 189))])
+    there = process_group(SPEC, 1, first.state, [of_minute(0, 11, live), events(("c", 5, 190), first=3)])
+    (snapshot, *_) = sent(there)
+    assert isinstance(snapshot.replies[0], Rows), "complete to 10:02:59"
+    for come in ([], [events(("c", 5, 190), first=4)]):
+        gone = process_group(SPEC, 2, there.state, [of_minute(0, 12, live), *come])
+        (snapshot, *_) = sent(gone)
+        assert isinstance(snapshot, PackedSnapshot)
+        assert snapshot.replies[0] == Refused(
+            "window_gone",
+            "rows that it is about have gone: they were kept until event time was complete to 2026-03-02T10:03:00, "
+            "and it is to 2026-03-02T10:03:00",
+            "Ask about later windows, or declare the stream with a longer `keep`.",
+        )
+    later = process_group(SPEC, 2, there.state, [of_minute(1, 12, live), asked(13)])
+    assert all(isinstance(reply, Rows) for told in sent(later) for reply in told.replies.values())
 
 
 def test_a_view_that_comes_later_takes_whole_windows() -> None:
@@ -235,7 +278,8 @@ def test_however_batches_are_cut(seed: int) -> None:
     for _ in range(2):
         again, other, more = _played(rng, given_, parts, False)
         assert other == letters and more == []
-        assert folded(again) == folded(state) and answer(spec, again) == answer(spec, state)
+        left, kept = left_of(folded(again), again), left_of(folded(state), state)
+        assert left == kept, "what is old goes in some batch"
     counted = [
         (row, p, o) for p, part in enumerate(parts) for o, row in enumerate(part)
         if (p, o) not in letters and row[1] is not None and row[1] < 90

@@ -2,7 +2,8 @@
 
 A history publishes events, early and late ones, to one partition and then to two, says silences, and asks questions;
 meanwhile batches are cut anywhere and broken off, edges are lost, and epochs begin. `Tide`, the twin, decides from the
-records alone what is late, what each question's answer is, and whether it is final.
+records alone what is late, what each question's answer is, and whether it is final. Where windows are kept for a while
+alone, whoever asks too late is refused, and all others are told the same finals as if they were kept for ever.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 
 import pytest
@@ -48,6 +49,8 @@ class Question:
     sql: str
     answer: Callable[[list[Event]], list[list[object]]]
     final: int | None
+    first: int = 0
+    """When its first window begins."""
 
 
 def groups(hour: int, kept: Iterable[Event]) -> dict[str | None, list[int]]:
@@ -123,7 +126,23 @@ def of_several() -> list[Question]:
     ]
 
 
-QUESTIONS = [*(one for hour in range(4) for one in of_an_hour(hour)), *of_several()]
+def of_two_hours(hour: int) -> Question:
+    begin, end = moment(60 * hour), moment(60 * hour + 60)
+    return Question(
+        f"SELECT SUM(n) FROM v WHERE hour BETWEEN TIMESTAMP '{begin}' AND TIMESTAMP '{end}'",
+        lambda kept: [[len(all_of(kept, hour, hour + 1)) or None]],
+        60 * hour + 120,
+    )
+
+
+HOURS = [one for hour in range(4) for one in of_an_hour(hour)]
+QUESTIONS = [*HOURS, *of_several()]
+
+
+def whole(keep: int) -> list[Question]:
+    """Return the questions that become final where windows are kept for so many minutes."""
+    spans = [replace(of_two_hours(hour), first=60 * hour) for hour in range(3)] if keep >= 60 else []
+    return [*(replace(one, first=(one.final or 0) - 60) for one in HOURS), *spans]
 
 
 @dataclass
@@ -157,10 +176,13 @@ class Tide:
 class Chain:
     """The chain and its subscribers."""
 
-    def __init__(self, draw: Random) -> None:
+    def __init__(self, draw: Random, keep: int | None = None) -> None:
+        """`keep` in minutes, None: for ever."""
         self.draw = draw
+        self.keep = keep
+        self.questions = QUESTIONS if keep is None else whole(keep)
         self.pipeline = PurePipeline(EDGES, Patience(floor=0, calm=0))
-        self.pipeline.apply(DDL)
+        self.pipeline.apply(DDL if keep is None else DDL.replace("'3 min'", f"'3 min', 'keep'='{keep} min'", 1))
         self.tide = Tide()
         self.asked: dict[str, Question] = {}
         self.subscribers: dict[str, Subscriber] = {}
@@ -196,12 +218,28 @@ class Chain:
     def ask(self) -> None:
         id = f"q{self.draw.randrange(6)}"
         self.settle()
-        question = self.draw.choice(QUESTIONS)
+        question = self.draw.choice(self.questions)
+        value = json.dumps({"sql": question.sql}).encode()
+        self.pipeline.append(self.pipeline.topics.subscriptions, id.encode(), value)
+        if self.is_gone(question):
+            self.settle()
+            assert self.ack(id)["code"] == "window_gone", question.sql
+            return
         self.asked[id] = question
         self.subscribers.setdefault(id, Subscriber())
         self.ended.discard(id)
-        value = json.dumps({"sql": question.sql}).encode()
-        self.pipeline.append(self.pipeline.topics.subscriptions, id.encode(), value)
+        if self.keep is not None:
+            self.settle()
+
+    def is_gone(self, question: Question) -> bool:
+        """Whether rows that a question is about may have gone."""
+        upto = self.tide.upto
+        return self.keep is not None and upto is not None and upto >= question.first + 60 + self.keep
+
+    def ack(self, id: str) -> dict[str, object]:
+        log = self.pipeline.logs[self.pipeline.topics.acks][home_partition(id.encode(), EDGES)]
+        told: dict[str, object] = json.loads([value for key, value in log if key == id.encode() and value][-1])
+        return told
 
     def disturb(self) -> None:
         number = self.draw.randrange(EDGES)
@@ -232,9 +270,17 @@ class Chain:
                     told = json.loads(value)
                     self.subscribers[told["id"]].take(told)
                     if told["kind"] == "ended":
-                        assert told["reason"] == "final", told
-                        self.ended.add(told["id"])
+                        self.end(told["id"], told["reason"])
             self.read[partition] = len(log)
+
+    def end(self, id: str, reason: str) -> None:
+        """Take the end of a subscription: it was told the final answer, or asks about what went between two epochs."""
+        if reason == "window_gone":
+            assert self.is_gone(self.asked[id]) and not self.subscribers[id].final
+            del self.asked[id]
+        else:
+            assert reason == "final", reason
+            self.ended.add(id)
 
     def check(self) -> None:
         upto = self.tide.upto
@@ -260,8 +306,19 @@ class Chain:
 @settings(max_examples=deep_examples(200), deadline=None)
 @given(st.integers(0, 2**32))
 def test_answers_are_right_and_finals_final(seed: int) -> None:
-    draw = Random(seed)
-    chain = Chain(draw)
+    play(Random(seed), None)
+
+
+@pytest.mark.deep
+@settings(max_examples=deep_examples(200), deadline=None)
+@given(st.integers(0, 2**32), st.sampled_from([1, 50, 60, 130]))
+def test_what_is_kept_for_a_while_has_the_same_finals(seed: int, keep: int) -> None:
+    play(Random(seed), keep)
+
+
+def play(draw: Random, keep: int | None) -> None:
+    """Play a history."""
+    chain = Chain(draw, keep)
     actions = [chain.publish] * 8 + [chain.disturb] * 5 + [chain.ask] * 3 + [chain.silence, chain.settle]
     for _ in range(draw.randrange(10, 60)):
         draw.choice(actions)()

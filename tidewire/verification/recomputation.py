@@ -13,7 +13,7 @@ from collections import defaultdict
 from tidewire.verification.compare.finality import Finality
 from tidewire.verification.compare.judgement import Recomputed
 from tidewire.verification.input.cell_ordering import CellSequence, cell_sequence
-from tidewire.verification.input.closing import closing_of, is_joined
+from tidewire.verification.input.closing import closing_of, held_of, is_joined
 from tidewire.verification.input.declared import Declared, Table
 from tidewire.verification.input.declared_cells import Cell
 from tidewire.verification.input.declared_views import View, Views
@@ -31,12 +31,12 @@ from tidewire.verification.recompute.history import (
 )
 from tidewire.verification.recompute.joined_answers import joined_answers
 from tidewire.verification.recompute.range_bounds import beside_ranges
-from tidewire.verification.recompute.stream_windows import kept_rows, silent_ends
+from tidewire.verification.recompute.stream_windows import kept_rows
 from tidewire.verification.recompute.version import Version
 from tidewire.verification.recompute.view_versions import versions_of
 from tidewire.verification.records.batches import Batches, Position
 from tidewire.verification.records.join_question import ALL, JoinQuestion, Named, NoSuchName, Place
-from tidewire.verification.records.last_window import LAST, last_moment
+from tidewire.verification.records.last_window import LAST, moments_of
 from tidewire.verification.records.lifetimes import Life, Lives
 from tidewire.verification.records.question import Item, Query, Question, Unreadable, parse
 from tidewire.verification.records.width import width_of
@@ -137,7 +137,7 @@ class Recomputation:
         return [c.name.lower() for c in table.columns][: width if width in widths else None]
 
     def _note(self, life: Life) -> None:
-        if life.query is None or not (life.delivered or life.live_at):
+        if life.query is None or not (life.delivered or life.live_at or life.is_refused_as_gone):
             return
         self._uses[life.query] += 1
         if life.query in self._questions:
@@ -228,14 +228,19 @@ class Recomputation:
         if is_joined(view, views):
             return None
         walked, closing = self._rows.stream(sequence), closing_of(view, views, tables)
-        when = None
-        if closing is not None:
-            place, size = closing
-            where = json.loads(question.tree)["statements"][0]["node"]["where_clause"]
-            last = last_moment(where, view.columns[place].name.lower(), question.params)
-            when = None if last is None else last - last % size + size
-            when = None if when is None or when > LAST else when
-        return Finality(when, walked.marks, walked.exact)
+        never = Finality(None, walked.marks, walked.exact)
+        if closing is None:
+            return never
+        (place, size), held = closing, held_of(view, views, tables)
+        where = json.loads(question.tree)["statements"][0]["node"]["where_clause"]
+        moments = moments_of(where, view.columns[place].name.lower(), question.params)
+        if moments is None:
+            return never
+        first, last = (moment - moment % size for moment in moments)
+        when, gone = last + size, None if held is None else first + held
+        if when > LAST or (held is not None and held < size) or (gone is not None and gone < when):
+            return never
+        return Finality(when, walked.marks, walked.exact, gone)
 
     def _knows_windows(self, view: View, at: Position) -> bool:
         """Whether it is known from which window on a view takes the rows of its stream, and how they went."""
@@ -246,7 +251,8 @@ class Recomputation:
         sequence = self._sequence_of_view(view, at)
         if not isinstance(sequence, Sequence) or sequence.table.stream is None:
             return True
-        return self._batches.floor(at.epoch) < 0 and not silent_ends(view, sequence, self._rows.stream(sequence))
+        keeps, exact = sequence.table.stream.keep is None, self._rows.stream(sequence).exact
+        return self._batches.floor(at.epoch) < 0 and (keeps or exact)
 
     def _kept(self, rows: list[Version], view: View, sequence: Sequence) -> list[Version]:
         """Return the rows of a stream that a view takes, as long as their window is kept."""

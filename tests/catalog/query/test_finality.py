@@ -11,13 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from catalog.bulk.bulk_compiler import compile_all
-from catalog.query.compiler import Compiler
-from catalog.query.finality import NEVER, end_of
-from catalog.schema.stream import HOUR, WINDOWS, Closing
+from catalog.query.compiler import Compiled, Compiler
+from catalog.query.finality import NEVER, end_of, gone_at
+from catalog.schema.catalog import Catalog
+from catalog.schema.ddl import apply_ddl
+from catalog.schema.stream import HOUR, SECOND, WINDOWS, Closing
 from catalog.sql.errors import SubscriptionError
 from catalog.sql.notify import Notify
 from tests.catalog.bulk.test_bulk_compiler import cut
-from tests.catalog.streamed import CATALOG, compiled
+from tests.catalog.streamed import DDL, compiled
 from tests.effort import examples
 
 BEGIN = datetime(2026, 3, 2, tzinfo=UTC)
@@ -28,7 +30,10 @@ HOURS = [*(time for time in TIMES if time.minute == 0), FAR]
 SYMBOLS, NUMBERS = (None, "a", "b"), (None, 0, 1, 2)
 Row = tuple[datetime, str | None, int | None]
 Met = Callable[[Row], bool | None]
-COMPILER = Compiler(CATALOG)
+COMPILER = Compiler(apply_ddl(Catalog(), DDL.replace(", 'keep'='7 days'", ""), 0))
+KEPT = {text: Compiler(apply_ddl(Catalog(), DDL.replace("7 days", text), 0)) for text in ("1 s", "1 h", "90 min")}
+HELD = {"1 s": HOUR + SECOND, "1 h": 2 * HOUR, "90 min": 2 * HOUR + HOUR // 2}
+"""How long after the start of an hour its rows are there."""
 
 
 def code(time: datetime) -> int:
@@ -119,6 +124,23 @@ def check(sql: str, met: Met) -> None:
         assert all(window <= end for window in windows), sql
     else:
         assert not windows or code(FAR) + HOUR in windows, sql
+    check_kept(sql, windows)
+
+
+def check_kept(sql: str, windows: list[int]) -> None:
+    """Windows are those that rows can be in, by their ends: an answer of whole ones alone is final."""
+    for text, compiler in KEPT.items():
+        asked = compiler.compile(sql)
+        gone = gone_at(closing_of(compiler, asked), asked.region)
+        assert (gone is None) == (asked.final_at is None), sql
+        if gone is not None and windows:
+            assert gone <= min(windows) - HOUR + HELD[text], f"{sql}: {text} a row may have gone"
+        if gone is not None and asked.final_at is not None:
+            assert gone >= asked.final_at, f"{sql}: {text} a row may go before it is final"
+
+
+def closing_of(compiler: Compiler, asked: Compiled) -> Closing | None:
+    return compiler.catalog.views[asked.region.shape.relation].relation.closing
 
 
 @settings(max_examples=examples(300), deadline=None)
@@ -179,6 +201,26 @@ def test_a_column_whose_windows_are_longer_than_its_steps() -> None:
 
 def test_the_last_window_of_all_never_ends() -> None:
     assert compiled("SELECT MAX(high) FROM hourly WHERE hour = TIMESTAMP '9999-12-31 23:00:00'").final_at is None
+
+
+@pytest.mark.parametrize(
+    ("where", "keeps"),
+    [
+        ("hour = {0}", ["1 s", "1 h", "90 min"]),
+        ("hour >= {0} AND hour <= {0} AND n > 1", ["1 s", "1 h", "90 min"]),
+        ("hour = {0} OR hour = {1}", ["1 h", "90 min"]),
+        ("hour >= {0} AND hour <= {1}", ["1 h", "90 min"]),
+        ("hour >= {0} AND hour <= {2}", []),
+        ("hour <= {0}", []),
+    ],
+)
+def test_what_spans_more_than_is_kept_is_never_final(where: str, keeps: list[str]) -> None:
+    sql = "SELECT COUNT(*) FROM hourly WHERE " + where.format(*(written(BEGIN + timedelta(hours=i)) for i in range(3)))
+    assert [text for text, compiler in KEPT.items() if compiler.compile(sql).final_at is not None] == keeps
+    assert COMPILER.compile(sql).final_at is not None
+    for text in keeps:
+        asked = KEPT[text].compile(sql)
+        assert gone_at(closing_of(KEPT[text], asked), asked.region) == code(BEGIN) + HELD[text]
 
 
 @pytest.mark.parametrize(

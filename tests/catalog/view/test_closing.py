@@ -1,15 +1,22 @@
 import pytest
 
-from catalog.schema.stream import Closing
-from tests.catalog.streamed import CATALOG, after, declared
+from catalog.schema.stream import HOUR as AN_HOUR
+from catalog.schema.stream import WINDOWS, Closing
+from tests.catalog.streamed import CATALOG, STREAM, after, declared
 
 HOUR = "DATE_TRUNC('hour', ts)"
+KEEP = 7 * WINDOWS["day"]
+"""Of the stream `trade`."""
 
 
 def test_it_is_carried_from_the_fold_on() -> None:
     stages = CATALOG.views["hourly"].stages
-    assert [stage.relation.closing for stage in stages] == [None, Closing(HOUR, "hour"), Closing("hour", "hour")]
-    assert CATALOG.views["daily"].relation.closing == Closing("day", "day")
+    assert [stage.relation.closing for stage in stages] == [
+        None,
+        Closing(HOUR, "hour", KEEP + AN_HOUR),
+        Closing("hour", "hour", KEEP + AN_HOUR),
+    ]
+    assert CATALOG.views["daily"].relation.closing == Closing("day", "day", KEEP + AN_HOUR)
     assert CATALOG.views["symbols"].relation.closing is None
     assert CATALOG.relations["trade"].closing is None and CATALOG.relations["company"].closing is None
 
@@ -45,10 +52,35 @@ def test_it_is_carried_from_the_fold_on() -> None:
     ],
 )  # fmt: skip
 def test_of_a_query(query: str, closing: Closing | None) -> None:
-    assert declared(query).relation.closing == closing
+    found = declared(query).relation.closing
+    assert (found and Closing(found.column, found.unit)) == closing
 
 
 def test_a_view_of_a_view_sees_all_windows_of_its_stages() -> None:
     both = f"SELECT {HOUR} AS h, DATE_TRUNC('day', ts) AS d, n FROM trade GROUP BY {HOUR}, DATE_TRUNC('day', ts), n"
     made = after(f"CREATE VIEW both AS {both}; CREATE VIEW days AS SELECT d, COUNT(*) AS c FROM both GROUP BY d")
-    assert made.views["days"].relation.closing == Closing("d", "day")
+    assert made.views["days"].relation.closing == Closing("d", "day", KEEP + AN_HOUR)
+
+
+@pytest.mark.parametrize(("keep", "held"), [("22 h", None), ("23 h", 24), ("24 h", 25), ("1 h", None)])
+def test_days_are_final_where_their_first_hours_are_there_still(keep: str, held: int | None) -> None:
+    ddl = STREAM.replace("7 days", keep).replace("trade", "t")
+    made = after(
+        f"{ddl}; CREATE VIEW h AS SELECT {HOUR} AS hour, COUNT(*) AS n FROM t GROUP BY {HOUR};"
+        "CREATE VIEW d AS SELECT DATE_TRUNC('day', hour) AS day, SUM(n) AS n FROM h GROUP BY DATE_TRUNC('day', hour);"
+        "CREATE VIEW b AS SELECT hour FROM h UNION ALL SELECT day FROM d;"
+        "CREATE VIEW o AS SELECT DATE_TRUNC('day', ts) AS day, COUNT(*) AS n FROM t GROUP BY DATE_TRUNC('day', ts);"
+        "CREATE VIEW u AS SELECT day FROM o UNION ALL SELECT day FROM d"
+    )
+    hours = int(keep.split()[0])
+    closings = {name: made.views[name].relation.closing for name in "hdbou"}
+    assert closings["h"] == Closing("hour", "hour", (hours + 1) * AN_HOUR)
+    assert closings["o"] == Closing("day", "day", (hours + 24) * AN_HOUR)
+    assert closings["d"] == (None if held is None else Closing("day", "day", held * AN_HOUR))
+    assert closings["b"] == (None if held is None else Closing("hour", "day", held * AN_HOUR))
+    assert closings["u"] == (None if held is None else Closing("day", "day", held * AN_HOUR))
+
+
+def test_a_fold_of_no_window_keeps_its_rows_and_so_does_what_makes_windows_of_it() -> None:
+    made = declared("SELECT DATE_TRUNC('hour', ts) AS h, n FROM trade GROUP BY ts, n")
+    assert made.relation.closing == Closing("h", "hour")

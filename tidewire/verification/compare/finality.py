@@ -13,7 +13,8 @@ _EPOCH = dt.datetime(1970, 1, 1)
 
 @dataclass(frozen=True, slots=True)
 class Finality:
-    """`when` the last window ends that is asked about, in microseconds since 1970; None: never.
+    """`when` the last window ends that is asked about, in microseconds since 1970; None: never. `gone`: from when on
+    rows of the first one may have gone, so that nothing final can be told any more.
 
     marks: how far the stream was at the end of each batch of an epoch.  exact: they are known, and not only that the
     stream was no further.
@@ -22,6 +23,7 @@ class Finality:
     when: int | None
     marks: Sequence[Mark]
     exact: bool
+    gone: int | None = None
 
     @property
     def upto(self) -> str | None:
@@ -38,3 +40,8 @@ class Finality:
             if mark.batch > behind and mark.upto is not None and mark.upto >= self.when
         )
         return next(reached, None)
+
+    def is_gone(self, behind: int | None = None) -> bool:
+        """Whether rows that are asked about may have gone at the end of a batch; without one, of any."""
+        found = (mark.upto for mark in self.marks if mark.upto is not None and (behind is None or mark.batch == behind))
+        return self.gone is not None and any(upto >= self.gone for upto in found)

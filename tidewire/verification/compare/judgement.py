@@ -13,6 +13,7 @@ For each epoch in which a version lived there is an anchor: its snapshot, or the
 8. *Pushes.* Of what is told over HTTP alone nothing is written, and its ack has its SQL.
 9. *Finals.* An answer about windows of event time is told to be final at the end of the first batch in which all of
    them have ended and no event of them can come any more, and nothing is told of it from then on.
+10. *Gone windows.* Who asks about windows of which rows may have gone is refused, and nobody else with this reason.
 """
 
 from __future__ import annotations
@@ -113,6 +114,9 @@ class Judgement:
         if life.pushed:
             self._judge_pushed(life)
             return
+        if life.is_refused_as_gone and not life.delivered:
+            self._judge_refused(life)
+            return
         if life.query is None or says_policy(life.query):
             self._judge(life)
             return
@@ -132,6 +136,31 @@ class Judgement:
         if query is not None and query.whole and not query.params and ack.get("sql", query.sql) != query.sql:
             report.wrong += 1
             report.fault("wrong", name(life), "the SQL of its ack", query.sql, ack["sql"])
+
+    def _judge_refused(self, life: Life) -> None:
+        """10: judge that rows of what was asked about may have gone by the end of any batch."""
+        gone, report = self._was_gone(life), self._findings.report
+        if gone is None:
+            report.unjudged += 1
+        elif not gone:
+            report.wrong += 1
+            report.fault("wrong", name(life), "refused with window_gone", "an answer", "the windows are kept")
+
+    def _was_gone(self, life: Life, since: int = -1) -> bool | None:
+        """Whether rows of what a life asks about may have gone in an epoch from `since` on; None: not known."""
+        known = False
+        for epoch, batches in self._batches.epochs.items():
+            if epoch < since:
+                continue
+            try:
+                finality = self._recompute(life, batches[-1].at).finality
+            except Unreadable:
+                continue
+            if finality is not None and finality.exact:
+                known = True
+                if finality.is_gone():
+                    return True
+        return False if known else None
 
     def _judge(self, life: Life) -> None:
         report = self._findings.report
@@ -331,6 +360,10 @@ class Judgement:
             self._findings.report.wrong += 1
             note = f"when it becomes final: {shown(snapshot)}"
             self._findings.report.fault("wrong", name(life), note, finality.upto, snapshot.final_at)
+        if snapshot is not None and finality.exact and finality.is_gone(anchor.at.batch):
+            self._findings.report.wrong += 1
+            note = f"windows that are kept no more: {shown(snapshot)}"
+            self._findings.report.fault("wrong", name(life), note, "a refusal, or an end", "an answer")
         due = finality.due(anchor.at.batch)
         if final is None:
             over = ended is not None and ended.at.epoch == anchor.at.epoch and due is not None and due >= ended.at.batch
@@ -350,7 +383,8 @@ class Judgement:
 
     def _judge_end(self, life: Life, ended: Delivery, last: Ending) -> None:
         """6: judge an end: that it was called for, and that it says the last answer."""
-        known, wrong = uncalled(life, ended.reason, self._stands(last.subject), self._is_over(life, ended, last))
+        gone = self._was_gone(life, ended.at.epoch) if ended.reason == "window_gone" else None
+        known, wrong = uncalled(life, ended.reason, self._stands(last.subject), self._is_over(life, ended, last), gone)
         if wrong is not None:
             self._findings.count(life, ended, False, f"an end that nothing called for: {wrong}", {})
             return

@@ -33,6 +33,20 @@ def fold_window(view: View, tables: Tables) -> tuple[Expression, int] | None:
     return None if found is None else (select.group.by[found[0]], found[1])
 
 
+def held_of(view: View, views: Views, tables: Tables) -> int | None:
+    """Return how long after the start of a window the first rows of it go, because they are old; None if none does.
+
+    Those of a window by which the stream is grouped go when its `keep` is over; a longer window is made of several.
+    """
+    [select] = view.selects
+    assert isinstance(select.source, Named)
+    name = select.source.name
+    if name in views:
+        return held_of(views[name], views, tables)
+    stream, found = tables[name].stream if name in tables else None, fold_window(view, tables)
+    return None if stream is None or stream.keep is None or found is None else stream.keep + found[1]
+
+
 def is_joined(view: View, views: Views) -> bool:
     """Whether a view reads several relations anywhere, whose windows may close together."""
     several = len(view.selects) > 1 or not isinstance(view.selects[0].source, Named)

@@ -1,7 +1,7 @@
 """The rows of a stream as one view takes them: whole windows alone, and each as long as it is kept.
 
 created while the stream was at 10:20     the first window is that of 11:00
-keep 2 h, horizon at 13:00                the window of 10:00 goes, with the last row that counted in that batch
+keep 2 h, horizon at 13:00                the window of 10:00 goes with the last row of the next batch that has one
 
 A view that does not group by windows takes the rows that come from its creation on.
 """
@@ -12,6 +12,7 @@ import bisect
 import datetime as dt
 from collections.abc import Callable
 from collections.abc import Sequence as Many
+from itertools import pairwise
 
 from tidewire.verification.input.closing import fold_window
 from tidewire.verification.input.declared_views import View
@@ -45,21 +46,6 @@ def kept_rows(
     return kept
 
 
-def silent_ends(view: View, sequence: Sequence, walked: StreamWalked) -> bool:
-    """Whether windows went in a batch in which no row counted: which record they name as their cause is not told."""
-    found, stream = _window(view, sequence), sequence.table.stream
-    if found is None or stream is None:
-        return False
-    size, before = found[1], None
-    times = sorted(micros(dt.datetime.fromisoformat(row.values[stream.place] or "")) for row in walked.rows.values())
-    for last, seq in _ends(walked.marks, size, sequence):
-        places = [bisect.bisect_left(times, last + size), 0 if before is None else bisect.bisect_left(times, before)]
-        if seq is None and places[0] > places[1]:
-            return True
-        before = last + size
-    return False
-
-
 def _window(view: View, sequence: Sequence) -> tuple[Callable[[Row], int], int] | None:
     """Return what computes the start of a row's window, and the length of windows; None where there are none."""
     stream = sequence.table.stream
@@ -82,15 +68,15 @@ def _first(marks: Many[Mark], before: int, size: int) -> int | None:
     return None if furthest is None else (furthest // size + 1) * size
 
 
-def _ends(marks: Many[Mark], size: int, sequence: Sequence) -> list[tuple[int, int | None]]:
+def _ends(marks: Many[Mark], size: int, sequence: Sequence) -> list[tuple[int, int]]:
     """Return which windows go, by the start of the last one, and with which row; ascending."""
     stream = sequence.table.stream
     if stream is None or stream.keep is None:
         return []
-    found: list[tuple[int, int | None]] = []
-    for mark in marks:
-        if mark.upto is not None:
-            last = (mark.upto - stream.keep - size) // size * size
+    found: list[tuple[int, int]] = []
+    for before, mark in pairwise(marks):
+        if before.upto is not None and mark.counted is not None:
+            last = (before.upto - stream.keep - size) // size * size
             if not found or last > found[-1][0]:
                 found.append((last, mark.counted))
     return found

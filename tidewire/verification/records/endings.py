@@ -6,6 +6,7 @@
     cell dropped    the tables that it asks about are joined no more
     quota           its answer became too large (`quota`)
     final           it asked for its final answer alone, which it was told before (NOTIFY FINAL)
+    window_gone     it was registered again when windows that it asks about were kept no more (`gone`)
     expired         its time to live was over by the time of the progress behind the end (`expiry`)
 
 `subscriptions` is compacted: where records behind the subscription's own are gone, a tombstone may be among them.
@@ -20,7 +21,7 @@ _DROPPED = {
     "view dropped": "its view was not dropped",
     "cell dropped": "its tables are joined still",
 }
-REASONS = ("unsubscribed", *_DROPPED, "quota", "expired", "final")
+REASONS = ("unsubscribed", *_DROPPED, "quota", "expired", "final", "window_gone")
 
 
 def was_unsubscribed(life: Life) -> bool | None:
@@ -31,11 +32,13 @@ def was_unsubscribed(life: Life) -> bool | None:
     return None if life.compacted else False
 
 
-def uncalled(life: Life, reason: str | None, stands: bool | None, over: bool | None) -> tuple[bool, str | None]:
+def uncalled(
+    life: Life, reason: str | None, stands: bool | None, over: bool | None, gone: bool | None = None
+) -> tuple[bool, str | None]:
     """Return whether it can be known that an end was called for, and if it was not, what is wrong with it.
 
     `stands`: whether the table, the view, or the join of several tables, is still declared. `over`: whether the answer
-    became too large. None: not known.
+    became too large. `gone`: whether windows that it asks about were kept no more. None: not known.
     """
     if reason == "unsubscribed":
         asked = was_unsubscribed(life)
@@ -44,6 +47,8 @@ def uncalled(life: Life, reason: str | None, stands: bool | None, over: bool | N
         return stands is not None, _DROPPED[reason] if stands else None
     if reason == "quota":
         return over is not None, "its answer is within the quota" if over is False else None
+    if reason == "window_gone":
+        return gone is not None, "the windows that it asks about are kept" if gone is False else None
     if reason == "final" and not any(d.kind == "final" for d in life.delivered):
         return True, "it was told no final answer"
     return True, None if reason in REASONS else f"its reason {reason!r} is none"

@@ -1,4 +1,4 @@
-"""Until when rows can come that meet a condition: the greatest value that it allows one column, whatever others are.
+"""Of which moments rows meet a condition: the least and greatest value that it allows one column, whatever others are.
 
     hour = TIMESTAMP '2026-03-02 10:00:00' AND symbol = 'A'     that hour
     hour < TIMESTAMP '2026-03-02 10:00:00' OR symbol = 'A'      any
@@ -38,8 +38,10 @@ _MIRRORED = {
 }
 
 
-def last_moment(where: Node | None, column: str, params: tuple[Any, ...]) -> int | None:
-    """Return the greatest moment, in microseconds since 1970, that `column` may have; None if there is no greatest.
+def moments_of(where: Node | None, column: str, params: tuple[Any, ...]) -> tuple[int, int] | None:
+    """Return the least and greatest moment, in microseconds since 1970, that `column` may have.
+
+    None if there is no greatest; where there is no least one, it is beyond all moments.
 
     Raises Unreadable where the condition is none that is known here.
     """
@@ -52,7 +54,7 @@ def last_moment(where: Node | None, column: str, params: tuple[Any, ...]) -> int
         met = [moment for moment in tried if condition.can(where, moment)[0]]
     except (KeyError, ValueError, TypeError, IndexError) as error:
         raise Unreadable(f"until when rows can come: {error!r}") from None
-    return None if not met or met[-1] == _BEYOND or met[-1] == -_BEYOND else met[-1]
+    return None if not met or met[-1] == _BEYOND or met[-1] == -_BEYOND else (met[0], met[-1])
 
 
 class _Condition:

@@ -62,6 +62,12 @@ class Life:
         return self.query is not None and is_pushed(self.query)
 
     @property
+    def is_refused_as_gone(self) -> bool:
+        """Whether its ack says that it was refused, since the windows that it asks about are kept no more."""
+        ack = self.ack or {}
+        return ack.get("status") == "refused" and ack.get("code") == "window_gone"
+
+    @property
     def live_at(self) -> Position | None:
         """The position from which the ack says that answers hold."""
         at = (self.ack or {}).get("at")

@@ -1,4 +1,4 @@
-"""The greatest moment that a condition allows, against every moment of a small domain."""
+"""The least and greatest moment that a condition allows, against every moment of a small domain."""
 
 import datetime as dt
 import json
@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.effort import examples
-from tidewire.verification.records.last_window import last_moment
+from tidewire.verification.records.last_window import moments_of
 from tidewire.verification.records.question import Unreadable
 
 DATABASE = duckdb.connect()
@@ -40,27 +40,33 @@ def condition(choose: random.Random, depth: int) -> str:
 
 @settings(max_examples=examples(60), deadline=None)
 @given(st.integers(0, 10**9))
-def test_it_is_the_last_moment_that_meets_it(seed: int) -> None:
+def test_they_are_the_first_and_last_moment_that_meet_it(seed: int) -> None:
     text = condition(random.Random(seed), 3)
     step = dt.timedelta(microseconds=1)
     beyond = ORIGIN + dt.timedelta(days=9)
     tried = [ORIGIN + dt.timedelta(days=day) + step * beside for day in range(-1, 6) for beside in (-1, 0, 1)]
     rows = ", ".join(f"(TIMESTAMP '{one}')" for one in [*tried, beyond])
-    [(last,)] = DATABASE.execute(f"SELECT max(h) FROM (VALUES {rows}) AS t(h) WHERE {text}").fetchall()
+    found = f"SELECT min(h), max(h) FROM (VALUES {rows}) AS t(h) WHERE {text}"
+    [(least, last)] = DATABASE.execute(found).fetchall()
     first = ORIGIN - dt.timedelta(days=1) + step  # whoever is met there is met by all before, or by none
     expected = None if last in (None, beyond) or last <= first else (last - ORIGIN) // step
-    assert last_moment(where(text), "h", ()) == expected, text
+    moments = moments_of(where(text), "h", ())
+    assert (moments and moments[1]) == expected, text
+    if moments is not None:
+        before_all = least <= first and moments[0] < -(2**63)
+        assert before_all or moments[0] == (least - ORIGIN) // step, text
 
 
 def test_other_columns_may_be_anything() -> None:
     day = 86_400_000_000
-    assert last_moment(where(f"h = {moment(1)} AND g = 'a'"), "h", ()) == day
-    assert last_moment(where(f"h = {moment(1)} OR g = 'a'"), "h", ()) is None
-    assert last_moment(where(f"(h = {moment(1)} AND g = 1) OR (h < {moment(3)} AND n > 2)"), "h", ()) == 3 * day - 1
-    assert last_moment(where("h <= $1"), "h", ("1970-01-02",)) == day
-    assert last_moment(None, "h", ()) is None
+    assert moments_of(where(f"h = {moment(1)} AND g = 'a'"), "h", ()) == (day, day)
+    assert moments_of(where(f"h = {moment(1)} OR g = 'a'"), "h", ()) is None
+    either = f"(h = {moment(1)} AND g = 1) OR (h < {moment(3)} AND h > {moment(0)} AND n > 2)"
+    assert moments_of(where(either), "h", ()) == (1, 3 * day - 1)
+    assert moments_of(where("h BETWEEN $1 AND $2"), "h", ("1970-01-02", "1970-01-03")) == (day, 2 * day)
+    assert moments_of(None, "h", ()) is None
 
 
 def test_what_is_no_moment_is_unreadable() -> None:
     with pytest.raises(Unreadable):
-        last_moment(where("h = g"), "h", ())
+        moments_of(where("h = g"), "h", ())
