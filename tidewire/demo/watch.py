@@ -159,6 +159,10 @@ class Watch:
             self._seen.epoch, self._seen.batch = progress.epoch, progress.batch
             self._covered = sum(sum(progress.end.get(topic, {}).values()) for topic in self._published)
 
+    def counted(self, value: bytes | None) -> None:
+        """Note a record of the topic `engines`."""
+        self._streams.told(value)
+
     def _follow_deliveries(self) -> None:
         deliveries = DeliveryReader()
         for record in self._records(self._topics.deliveries):
@@ -190,7 +194,7 @@ class Watch:
 
     def _follow_engines(self) -> None:
         for record in self._records(self._topics.engines):
-            self._streams.told(record.value)
+            self.counted(record.value)
 
     def _records(self, topic: str) -> Iterator[KafkaRecord]:
         try:
