@@ -34,7 +34,7 @@ CREATE VIEW hourly AS
     LATEST(dest BY left_at) AS latest, COUNT(*) AS flights
   FROM departure GROUP BY origin, DATE_TRUNC('hour', left_at);
 CREATE VIEW daily AS
-  SELECT DATE_TRUNC('day', hour) AS day, MAX(high) AS high, SUM(flights) AS flights
+  SELECT DATE_TRUNC('day', hour) AS day, MIN(low) AS low, MAX(high) AS high
   FROM hourly GROUP BY DATE_TRUNC('day', hour)
 """
 _LATENESS = dt.timedelta(minutes=15)
@@ -151,9 +151,9 @@ def families(days: int, first: dt.date) -> tuple[Family, ...]:
         return f"lowest {origin} {when:%d. %H}-{last:%H}h", sql
 
     def day(choose: random.Random) -> tuple[str, str]:
-        """The worst delay of a day and how many flights left, by a view of the view."""
+        """The least and the greatest delay of a day, by a view of the view: one falls, the other rises."""
         when = begin + dt.timedelta(days=choose.randrange(days))
-        return f"day {when:%d.}", f"SELECT MAX(high), SUM(flights) FROM daily WHERE day = {_written(when)}"
+        return f"day {when:%d.}", f"SELECT MIN(low), MAX(high) FROM daily WHERE day = {_written(when)}"
 
     def once(choose: random.Random) -> tuple[str, str]:
         """How many flights left in an hour, told when there are no more."""
