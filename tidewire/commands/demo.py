@@ -94,6 +94,24 @@ def cheapest(
     _run(cheapest_story(days, subscriptions, _pace(first, speed)), config, data_dir, json)
 
 
+@app.command()
+def hours(
+    days: _Days = 2,
+    subscriptions: _Subscriptions = 1000,
+    speed: _Speed = 3600,
+    first: _First = "2013-07-08",
+    config: ConfigOption = None,
+    data_dir: DataDirOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Close the hours of a stream of departures, while an airport is silent: answers that are final stay so; exit 0
+    only if all was right.
+    """
+    from tidewire.demo.hours import hours_story
+
+    _run(hours_story(days, subscriptions, _pace(first, speed)), config, data_dir, json)
+
+
 def _run(story: Story, config: Path | None, data_dir: Path | None, json: bool) -> None:
     from tidewire.commands.verify import as_json, explain_findings
     from tidewire.demo.run import run_demo

@@ -60,4 +60,5 @@ class Publisher:
 def _record(catalog: Catalog, event: Event) -> OutRecord:
     relation = catalog.relations[event.table]
     key = encode_key(relation, event.key)
-    return OutRecord(relation.topic, None, key, None if event.row is None else encode_row(relation, event.row))
+    value = None if event.row is None else encode_row(relation, event.row)
+    return OutRecord(relation.topic, event.partition, key, value)

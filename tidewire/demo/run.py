@@ -14,6 +14,7 @@ from state.errors import TidewireError
 from tidewire.client.client import Client
 from tidewire.demo.coming_forward import ComingForward
 from tidewire.demo.kills import Kills
+from tidewire.demo.last_silence import silence
 from tidewire.demo.publisher import STEP_SECONDS, Publisher
 from tidewire.demo.story import Story
 from tidewire.demo.view import View
@@ -62,10 +63,11 @@ def _show(
     say: Callable[[str], None],
 ) -> tuple[Seen, Report]:
     with Client(properties.bootstrap, topics.prefix) as client:
-        client.apply(story.ddl)
+        client.apply(story.ddl, partitions=story.partitions)
         catalog = client.catalog()
         _subscribe(client, story.asked, say)
-    watch = Watch(properties, topics, [catalog.relations[table].topic for table in story.tables], story.claim.told)
+    published = [catalog.relations[table].topic for table in story.tables]
+    watch = Watch(properties, topics, published, story.claim.told, catalog)
     watch.start()
     say(f"publishing {story.about}, {story.pace.about}")
     with view, Kills(directory, watch, story.kills, len(story.events)) as kills:
@@ -78,6 +80,10 @@ def _show(
         Publisher(catalog, story.events, story.pace, watch, Producer(properties)).run(show)
         while not show("all is published"):
             time.sleep(STEP_SECONDS)
+    for stream, upto in story.silences.items():
+        found = "".join(f"{name} {value}, " for name, value in story.claim.rows())
+        say(f"{found}and nothing more comes: `tidewire silence {stream} --upto {upto:%Y-%m-%dT%H:%M}`")
+        silence(properties, topics, catalog.relations[stream], upto, watch)
     seen = watch.seen()
     watch.stop()
     say("verifying: every delivery is recomputed by DuckDB")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -19,13 +20,15 @@ SEED = 2013
 class Event:
     """Something that happens to `table` at `minute` since the first day began.
 
-    `row` is what the row of this `key` is from then on, None where it goes.
+    `row` is what the row of this `key` is from then on, None where it goes; or a row of a stream, whose key is empty,
+    and which is told in a `partition`, as others are in that of their key.
     """
 
     minute: float
     table: str
     key: dict[str, Any]
     row: dict[str, Any] | None
+    partition: int | None = None
 
 
 class Claim(Protocol):
@@ -69,7 +72,9 @@ class Story:
     """`events` in the order in which they happened; `asked` has the SQL of each subscription by its id.
 
     `title` and `about` are what a person reads above the numbers, and before they begin; `written` is how answers
-    are written for them. `kills` is how many SIGKILLs fall on engine and edge meanwhile.
+    are written for them. `kills` is how many SIGKILLs fall on engine and edge meanwhile. Topics have so many
+    `partitions`, None as many as they have anyhow. `silences` are the times up to which streams are said to be silent
+    when all is published.
     """
 
     title: str
@@ -81,10 +86,12 @@ class Story:
     written: Callable[[Answer], str] = plain
     claim: Claim = field(default_factory=NoClaim)
     kills: int = 0
+    partitions: int | None = None
+    silences: Mapping[str, dt.datetime] = field(default_factory=dict)
 
     @property
     def tables(self) -> list[str]:
-        """The tables to which something happens."""
+        """The tables and streams to which something happens."""
         return sorted({event.table for event in self.events})
 
 

@@ -48,11 +48,12 @@ class View(AbstractContextManager["View"]):
         killed = f"{seen.kills} kills, " if seen.kills else ""
         claimed = "".join(f"{name} {value}, " for name, value in self._story.claim.rows())
         newest = watch.newest_answers()
-        told = "; {}: {} -> {}".format(newest[-1].id, *self._was_and_is(newest[-1])) if newest else ""
+        told = "; {}: {} -> {}".format(_named(newest[-1]), *self._was_and_is(newest[-1])) if newest else ""
+        streams = "".join(f"\n  {sentence}" for sentence in seen.streams)
         return (
             f"{clock}  {seen.published:,} publications ({seen.publications_per_s:,.0f}/s), {killed}"
             f"{seen.deliveries:,} deliveries ({seen.deliveries_per_s:,.0f}/s), {claimed}"
-            f"latency {seen.latency_p50:,.0f}/{seen.latency_p99:,.0f} ms{told}"
+            f"latency {seen.latency_p50:,.0f}/{seen.latency_p99:,.0f} ms{told}{streams}"
         )
 
     def _screen(self, clock: str, watch: Watch) -> RenderableType:
@@ -63,7 +64,7 @@ class View(AbstractContextManager["View"]):
         for heading, justify in (("subscription", "left"), ("was", "right"), ("is", "right"), ("n", "right")):
             answers.add_column(heading, justify=justify, min_width=6)  # type: ignore[arg-type]
         for delivery in watch.newest_answers():
-            answers.add_row(delivery.id, *self._was_and_is(delivery), str(delivery.n))
+            answers.add_row(_named(delivery), *self._was_and_is(delivery), str(delivery.n))
         title = Text(f"tidewire: {self._story.title}, {clock}", style="bold")
         return Group(title, Text(), numbers, Text(), answers)
 
@@ -72,6 +73,10 @@ class View(AbstractContextManager["View"]):
         if delivery.added is None:
             return self._story.written(delivery.old), self._story.written(delivery.new)
         return _rows(delivery.removed or []), _rows(delivery.added)
+
+
+def _named(delivery: Delivery) -> str:
+    return f"{delivery.id}, final" if delivery.kind == "final" else delivery.id
 
 
 def _rows(rows: list[Member]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 import threading
 import time
@@ -11,6 +12,8 @@ from typing import Any
 
 import msgspec
 
+from catalog.schema.catalog import Catalog
+from catalog.schema.relation import Relation
 from connectors.kafka.properties import KafkaProperties
 from connectors.kafka.reader import Reader
 from connectors.kafka.record import KafkaRecord
@@ -19,13 +22,17 @@ from operators.control import Progress as EngineProgress
 from operators.control import control_at
 from tidewire.client.delivery_reader import DeliveryReader
 from tidewire.client.records import Delivery, Progress
+from tidewire.demo.streams_seen import StreamsSeen
 
 _RECENT_SECONDS = 5.0
 _SHOWN = 8
 
 
 class Seen(msgspec.Struct):
-    """Numbers of one moment. Latency is from the publication's send to the committed delivery, in milliseconds."""
+    """Numbers of one moment. Latency is from the publication's send to the committed delivery, in milliseconds.
+
+    `streams` says of each stream how far it is complete.
+    """
 
     published: int = 0
     deliveries: int = 0
@@ -38,10 +45,14 @@ class Seen(msgspec.Struct):
     latency_p99: float = 0.0
     epoch: int = -1
     batch: int = -1
+    streams: list[str] = []
 
 
 class Watch:
-    """Follows `deliveries` and `batches` in two threads; `published` is called by whoever publishes."""
+    """Follows `deliveries` and `batches`, and where there are streams `engines`, in threads of their own.
+
+    `published` is called by whoever publishes.
+    """
 
     def __init__(
         self,
@@ -49,8 +60,9 @@ class Watch:
         topics: Topics,
         published: Sequence[str],
         listen: Callable[[Delivery], None],
+        catalog: Catalog | None = None,
     ) -> None:
-        """`published` are the topics of the tables; `listen` is told of each delivery."""
+        """`published` are the topics of the tables; `listen` is told of each delivery; `catalog` has the streams."""
         self._properties = properties
         self._topics = topics
         self._published = published
@@ -64,9 +76,10 @@ class Watch:
         self._covered = 0
         self._told: dict[int, tuple[int, int]] = {}
         self._stop = threading.Event()
-        self._threads = [
-            threading.Thread(target=run, daemon=True) for run in (self._follow_deliveries, self._follow_batches)
-        ]
+        self._streams = StreamsSeen(catalog)
+        followed = [self._follow_deliveries, self._follow_batches]
+        followed += [self._follow_engines] if self._streams.any else []
+        self._threads = [threading.Thread(target=run, daemon=True) for run in followed]
         self._answers: dict[str, Delivery] = {}
         self.failure: Exception | None = None
 
@@ -111,10 +124,11 @@ class Watch:
             self._seen.lag = max(self._seen.published - self._covered, 0)
             self._seen.latency_p50 = _quantile(self._latencies, 0.5)
             self._seen.latency_p99 = _quantile(self._latencies, 0.99)
+            self._seen.streams = self._streams.sentences()
             return msgspec.structs.replace(self._seen)
 
     def newest_answers(self) -> list[Delivery]:
-        """Return the subscriptions that changed last."""
+        """Return what was told last, of as many subscriptions: changes, and of what is no row also that it is final."""
         with self._lock:
             return list(self._answers.values())[-_SHOWN:]
 
@@ -124,6 +138,12 @@ class Watch:
             reached = (self._seen.epoch, self._seen.batch)
             told = bool(self._told) and min(self._told.values()) >= reached
             return self._covered >= self._seen.published and told
+
+    def silent(self, relation: Relation, upto: dt.datetime) -> bool:
+        """Whether a stream has come to `upto` in every partition, and every edge has told what that closes."""
+        reached = self._streams.silent(relation, upto)
+        with self._lock:
+            return reached is not None and bool(self._told) and min(self._told.values()) >= reached
 
     def told(self, partition: int, record: Delivery | Progress) -> None:
         """Note a record of the topic `deliveries`."""
@@ -139,6 +159,10 @@ class Watch:
             self._seen.epoch, self._seen.batch = progress.epoch, progress.batch
             self._covered = sum(sum(progress.end.get(topic, {}).values()) for topic in self._published)
 
+    def counted(self, value: bytes | None) -> None:
+        """Note a record of the topic `engines`."""
+        self._streams.told(value)
+
     def _follow_deliveries(self) -> None:
         deliveries = DeliveryReader()
         for record in self._records(self._topics.deliveries):
@@ -148,11 +172,14 @@ class Watch:
     def _note(self, delivery: Delivery) -> None:
         self._seen.deliveries += 1
         self._listen(delivery)
-        if delivery.kind != "change":
-            return
+        if delivery.kind == "change" or (delivery.kind == "final" and delivery.added is None):
+            self._answers.pop(delivery.id, None)
+            self._answers[delivery.id] = delivery
+        if delivery.kind == "change":
+            self._note_change(delivery)
+
+    def _note_change(self, delivery: Delivery) -> None:
         self._seen.changes += 1
-        self._answers.pop(delivery.id, None)
-        self._answers[delivery.id] = delivery
         at = delivery.at
         if at.topic is not None and at.partition is not None and at.offset is not None:
             sent = self._sent.get((at.topic, at.partition, at.offset))
@@ -164,6 +191,10 @@ class Watch:
             progress = control_at(record.topic, record.partition, record.offset, record.value)
             if isinstance(progress, EngineProgress):
                 self.committed(progress)
+
+    def _follow_engines(self) -> None:
+        for record in self._records(self._topics.engines):
+            self.counted(record.value)
 
     def _records(self, topic: str) -> Iterator[KafkaRecord]:
         try:
@@ -197,4 +228,5 @@ def as_rows(seen: Seen) -> list[tuple[str, Any]]:
         ("latency p50, p99", f"{seen.latency_p50:,.0f} ms, {seen.latency_p99:,.0f} ms"),
         *([("SIGKILLs", f"{seen.kills:,}")] if seen.kills else []),
         ("position", f"epoch {seen.epoch}, batch {seen.batch}"),
+        *[("stream", sentence) for sentence in seen.streams],
     ]

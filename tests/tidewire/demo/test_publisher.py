@@ -76,3 +76,12 @@ def test_what_goes_wrong_is_raised_by_run_and_who_is_stopped_publishes_no_more()
     with pytest.raises(KeyboardInterrupt):
         publisher(FullSpeed(5, 2), producer, watch()).run(stop)
     assert len(producer.sent) == 2
+
+
+def test_rows_of_a_stream_have_no_key_and_go_to_the_partition_that_they_come_from() -> None:
+    ddl = "CREATE STREAM s (x INTEGER, ts TIMESTAMP) WITH ('event_time'='ts', 'lateness'='10 s')"
+    events = [Event(0, "s", {}, {"x": x, "ts": "2013-07-08T00:00:00"}, x) for x in (2, 0)]
+    producer = InMemory()
+    Publisher(apply_ddl(Catalog(), ddl, 0), events, FullSpeed(2, 9), watch(), producer).run(lambda _: None)  # type: ignore[arg-type]
+    assert [(record.partition, record.key) for record in producer.sent] == [(2, None), (0, None)]
+    assert producer.sent[0].value == b'{"x":2,"ts":"2013-07-08T00:00:00"}'

@@ -60,6 +60,19 @@ def test_the_cheapest_are_told_right(here: Path, capfd: pytest.CaptureFixture[st
 
 
 @stack
+@flights_there
+@pytest.mark.timeout(900)
+def test_hours_close_and_what_is_final_is_right(here: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    said = demo(here, capfd, "hours", "--days", "1", "--speed", "20000", "--subscriptions", "60")
+    assert said["seen"]["published"] > 800
+    assert said["claim"] == {"final answers": "50 of 50", "told after that": "0"}
+    assert "departure is complete to 2013-07-09T00:00:00" in said["seen"]["streams"][0]
+    report = said["verification"]
+    assert report["clean"] and report["right"] == report["deliveries"] > 300
+    assert list(here.glob("demo-*")) == []
+
+
+@stack
 @pytest.mark.timeout(900)
 def test_ctrl_c_ends_it_and_leaves_nothing(here: Path) -> None:
     words = ["demo", "bank", "--transfers", "100000", "--kills", "1", "--data-dir", str(here)]
@@ -97,6 +110,7 @@ def _end(child: subprocess.Popen[bytes], here: Path) -> None:
         ["bank", "--kills", "-1"],
         ["cheapest", "--from", "July"],
         ["cheapest", "--days", "0"],
+        ["hours", "--from", "noon"],
     ],
 )
 def test_wrong_options_start_nothing(here: Path, capfd: pytest.CaptureFixture[str], words: list[str]) -> None:

@@ -6,6 +6,7 @@ import io
 
 from rich.console import Console
 
+from tests.tidewire.demo.test_streams_seen import CATALOG, counted
 from tests.tidewire.demo.watched import changed, story, watch
 from tidewire.client.records import At, Delivery
 from tidewire.demo.bank import OnlyZero
@@ -69,3 +70,20 @@ def test_kills_and_what_a_story_claims_are_shown_where_there_are_any() -> None:
             view.show("1 of 2", seen)
     assert "1 kills, 1 deliveries (0/s), totals told 1, other than 0 0, " in plain.getvalue()
     assert "SIGKILLs" in terminal.getvalue() and "other than 0" in terminal.getvalue()
+
+
+def test_what_is_final_is_called_so_and_how_far_streams_are_stands_below() -> None:
+    seen, at = watch(catalog=CATALOG), At(1, 0, upto="2013-07-08T11:00:00")
+    seen.told(0, Delivery("highest", "final", 0, 3, at, 7, 7))
+    seen.told(0, Delivery("airports", "final", 0, 3, at, removed=[], added=[]))
+    seen.counted(counted(2, 30, 50))
+    plain, terminal = io.StringIO(), io.StringIO()
+    for console in (Console(file=plain, width=400), Console(file=terminal, force_terminal=True, width=200, height=40)):
+        with View(console, STORY) as view:
+            view.show("2013-07-08 10:00", seen)
+    assert (
+        "; highest, final: 7 min -> 7 min\n  s is complete to 1970-01-01T00:00:20, held back by t[0]"
+        in plain.getvalue()
+    )
+    assert "highest, final" in terminal.getvalue() and "held back by t[0]" in terminal.getvalue()
+    assert "airports" not in terminal.getvalue()

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import datetime as dt
+
 from operators.control import Progress as EngineProgress
+from tests.tidewire.demo.test_streams_seen import CATALOG, counted
 from tests.tidewire.demo.watched import changed, watch
 from tidewire.client.records import Progress
 
@@ -57,3 +60,14 @@ def test_latency_is_that_of_the_record_of_the_right_topic() -> None:
     seen.published("demo.flight", 0, 0)
     seen.told(0, changed(3))
     assert seen.seen().latency_p50 > 0.0
+
+
+def test_a_silence_is_over_with_when_edges_have_told_the_batch_in_which_it_counted() -> None:
+    seen, relation, upto = watch(catalog=CATALOG), CATALOG.relations["s"], dt.datetime(1970, 1, 1, 0, 0, 40)
+    seen.told(0, Progress(1, 3))
+    seen.counted(counted(4, 40, 39))
+    assert not seen.silent(relation, upto)
+    seen.counted(counted(5, 40, 40))
+    assert not seen.silent(relation, upto)
+    seen.told(0, Progress(1, 5))
+    assert seen.silent(relation, upto)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import random
 
@@ -24,11 +25,14 @@ class Told(Judged):
         for id, sql in story.asked.items():
             self.append(self.topics.subscriptions, id.encode(), json.dumps({"sql": sql}).encode())
         self.settle()
+        for relation in self.catalog.relations.values():
+            for partition in range(story.partitions or 1):
+                self.logs[relation.topic][partition]  # so many there are, with records or without
         left = 0
         for event in story.events:
             relation = self.catalog.relations[event.table]
             row = None if event.row is None else encode_row(relation, event.row)
-            self.append(relation.topic, encode_key(relation, event.key), row, 0)
+            self.append(relation.topic, encode_key(relation, event.key), row, event.partition or 0)
             left -= 1
             if left < 0:
                 left = choose.randrange(most)
@@ -36,6 +40,9 @@ class Told(Judged):
                 if choose.random() < 0.2:
                     self.restart()
         self.settle()
+        for stream, upto in story.silences.items():
+            self.silence(stream, (upto - dt.datetime(1970, 1, 1)) // dt.timedelta(microseconds=1))
+            self.settle()
         reader = DeliveryReader()
         records = [r for edge in range(EDGES) for r in self.logs[self.topics.deliveries][edge]]
         read = [one for key, value in records for one in reader.read(key, value or b"")]
@@ -48,4 +55,6 @@ class Told(Judged):
         journal = self.journal()
         journal.relations.clear()
         journal.relations.update({topic: self.log(topic, 1) for topic in topics})
+        journal.silences = self.log(self.topics.silences, 1)
+        journal.registrations = self.log(self.topics.registrations, EDGES)
         return verify(journal)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from catalog.schema.catalog import Catalog
 from connectors.kafka.properties import KafkaProperties
 from connectors.topics import Topics
 from tidewire.client.records import At, Delivery
@@ -15,9 +16,9 @@ from tidewire.demo.watch import Watch
 PACE = AsItHappened(FIRST_DAY, 7200.0)
 
 
-def watch(claim: Any = None, *topics: str) -> Watch:
+def watch(claim: Any = None, *topics: str, catalog: Catalog | None = None) -> Watch:
     published = topics or ("demo.flight", "demo.weather")
-    return Watch(KafkaProperties("127.0.0.1:1"), Topics("demo."), published, (claim or NoClaim()).told)
+    return Watch(KafkaProperties("127.0.0.1:1"), Topics("demo."), published, (claim or NoClaim()).told, catalog)
 
 
 def story(events: list[Event] | None = None, **others: Any) -> Story:
