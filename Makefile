@@ -5,7 +5,7 @@ STAMP := .venv/.installed
 
 FAST := -m 'not broker and not spark and not stack and not cdc'
 DEEP := -m 'deep and not broker and not spark and not stack and not cdc' --hypothesis-profile=deep
-SLOW := -m 'broker or spark or stack or cdc' --durations=20 \
+SLOW := -m '(broker or spark or stack or cdc) and not ordeal' --durations=20 \
 	--ignore=tests/stack/test_crashes.py --ignore=tests/stack/test_random_chain.py --ignore=tests/stack/test_cdc_killed.py \
 	--ignore=tests/stack/test_steady.py
 # Workers of the fast tests; each needs some 7 s to import everything, so more help only on more cores.
@@ -62,6 +62,7 @@ cdc: setup
 # Minutes of SIGKILL on a whole stack, then the verification.
 ordeal: setup
 	$(BIN)/python -m pytest tests/stack/test_crashes.py tests/stack/test_random_chain.py tests/stack/test_steady.py
+	$(BIN)/python -m pytest -m ordeal
 
 # A whole stack for MINUTES: 1,000 publications/s, 100,000 subscriptions coming and going, a SIGKILL every minute.
 soak: MINUTES ?= 60

@@ -207,6 +207,7 @@ def test_a_view_of_a_view_and_a_table_in_a_cell(stack: LiveStack, client: Client
     check(client, traffic, JOINED | QUESTIONS, {"trade", "issuer"})
 
 
+@pytest.mark.ordeal
 @pytest.mark.parametrize("point", ["unseeded", "seeded", "entered", "touched"])
 def test_an_engine_that_dies_while_the_cell_of_a_view_comes_live(
     stack: LiveStack, client: Client, traffic: Traffic, point: str
@@ -221,6 +222,7 @@ def test_an_engine_that_dies_while_the_cell_of_a_view_comes_live(
     check(client, traffic, named | QUESTIONS, {"trade", "issuer"})
 
 
+@pytest.mark.ordeal
 def test_a_view_that_comes_and_goes_under_load(stack: LiveStack, client: Client, traffic: Traffic) -> None:
     view = "CREATE VIEW passing AS SELECT g, MAX(x) AS low, COUNT(*) AS n FROM trade WHERE x < {} GROUP BY g"
     for turn, below in enumerate([50, 70, 90]):

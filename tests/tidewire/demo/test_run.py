@@ -60,6 +60,7 @@ def test_the_cheapest_are_told_right(here: Path, capfd: pytest.CaptureFixture[st
 
 
 @stack
+@pytest.mark.ordeal
 @flights_there
 @pytest.mark.timeout(900)
 def test_hours_close_and_what_is_final_is_right(here: Path, capfd: pytest.CaptureFixture[str]) -> None:
