@@ -276,18 +276,17 @@ def _fixed(question: Question) -> tuple[tuple[int, str], ...]:
     return tuple([(i, o.text) for i, o in enumerate(question.constants) if o.kind in kinds])
 
 
-def check_policy(
-    shape: AnyShape, columns: Sequence[ColumnType | None], notify: Notify, relation: Relation | None
-) -> None:
+def check_policy(asked: Compiled, notify: Notify, relation: Relation | None) -> None:
     """Raise SubscriptionError, `unsupported`, where a policy is asked of an answer that it does not fit.
 
     `relation` is the one that is asked.
-    MIN CHANGE and FINAL are for one number. TRANSITIONS and ENTER are for rows of a filter that are known by their key:
-    a row that leaves is shown as it left, which is not always as it was told. Rows of a join have none that could be
-    shown.
+    MIN CHANGE and FINAL are for one number, and FINAL for one that becomes final one day. TRANSITIONS and ENTER are for
+    rows of a filter that are known by their key: a row that leaves is shown as it left, which is not always as it was
+    told. Rows of a join have none that could be shown.
     """
+    shape = asked.region.shape
     rows = isinstance(shape, FilterShape) and bool(shape.shown)
-    if notify.kind in ("min_change", FINAL) and not _is_number(shape, columns):
+    if notify.kind in ("min_change", FINAL) and not _is_number(shape, asked.columns):
         final = notify.kind == FINAL
         word, other = ("FINAL", "EVERY CHANGE, which tells it too") if final else ("MIN CHANGE", "LATEST")
         hint = f"It takes one MIN, MAX, COUNT, SUM or AVG of numbers; for all others there is NOTIFY {other}."
@@ -300,6 +299,9 @@ def check_policy(
         elif is_join(shape.relation):
             what, hint = f"NOTIFY {notify.text} of rows of a join", "A join takes NOTIFY EVERY CHANGE or LATEST."
         raise SubscriptionError("unsupported", what, hint=hint)
+    if notify.kind == FINAL:
+        closing = None if relation is None else relation.closing
+        check_final(closing, asked.region, asked.final_at, asked.snapshot == ROWS)
 
 
 def _show_key(relation: Relation | None) -> str:
@@ -333,21 +335,18 @@ def _compiled(
     catalog: Catalog, plan: Plan, region: Region, sql: str, options: Options, pieces: Pieces | None = None
 ) -> Compiled:
     notify = options.notify or EVERY_CHANGE
-    view = catalog.views.get(region.shape.relation)
-    closing = None if view is None else view.relation.closing
-    end = None if closing is None else final_at(closing, region)
+    relation = catalog.named(region.shape.relation)
+    end = None if relation is None else final_at(relation.closing, region)
+    deliver, snapshot = options.deliver or RECORDS, options.snapshot or ROWS
+    compiled = Compiled(region, plan.columns, plan.cost, sql, notify, options.ttl, deliver, pieces, snapshot, end)
     if notify is not EVERY_CHANGE:
-        check_policy(region.shape, plan.columns, notify, catalog.relation(region.shape.relation))
-    if notify.kind == FINAL:
-        check_final(closing, region, end, options.snapshot is None)
+        check_policy(compiled, notify, relation)
     if options.snapshot is not None:
         check_snapshot(region.shape)
     uncelled = (isinstance(plan, FilterPlan) and plan.uncelled) or catalog.uncelled(region.shape.relation)
     if uncelled:
         raise CellMissing(uncelled, catalog.unserved.get(cell_name(uncelled), ""))
-    deliver = options.deliver or RECORDS
-    snapshot = options.snapshot or ROWS
-    return Compiled(region, plan.columns, plan.cost, sql, notify, options.ttl, deliver, pieces, snapshot, end)
+    return compiled
 
 
 def _options(sql: str) -> Options:

@@ -21,10 +21,11 @@ import numpy as np
 
 from catalog.bulk.bulk_compiler import FEW, Alike, compile_all
 from catalog.query.compiler import MAX_TEMPLATES, Compiled, Compiler, check_policy
+from catalog.query.finality import NEVER
 from catalog.query.recent import Recent
 from catalog.schema.catalog import Catalog
 from catalog.sql.errors import CellMissing, SubscriptionError
-from catalog.sql.notify import EVERY_CHANGE, RECORDS, read_policy
+from catalog.sql.notify import EVERY_CHANGE, FINAL, RECORDS, read_policy
 from overlay.delivery.ack import Refusal
 from overlay.intake.found_statements import FoundStatements, find_statements
 from overlay.intake.subscription_request import Request, read_request
@@ -173,6 +174,8 @@ def _beside(alike: Alike, found: FoundStatements, catalog: Catalog) -> Iterator[
             example = _with_options(alike.example, found.options[place], catalog)
         except SubscriptionError:
             continue
+        if example.notify.kind == FINAL and alike.final_at is not None:
+            chosen = chosen[alike.final_at[chosen] != NEVER]
         yield alike.only(chosen, example, np.maximum(ttl, own)[chosen])
 
 
@@ -212,8 +215,7 @@ def _with_options(compiled: Compiled, request: Request, catalog: Catalog) -> Com
     if notify is not None:
         if compiled.notify not in (EVERY_CHANGE, notify):
             raise _said_twice("NOTIFY", compiled.notify.text, notify.text)
-        shape = compiled.region.shape
-        check_policy(shape, compiled.columns, notify, catalog.relation(shape.relation))
+        check_policy(compiled, notify, catalog.named(compiled.region.shape.relation))
     if request.ttl is not None and compiled.ttl not in (None, request.ttl):
         raise _said_twice("TTL", compiled.ttl, request.ttl)
     deliver = request.deliver or compiled.deliver

@@ -19,6 +19,7 @@ from catalog.types.column_type import ColumnType, Kind
 from overlay.delivery.ack import Refusal
 from overlay.intake.admission import Admission
 from tests.catalog.sample import CATALOG
+from tests.catalog.streamed import CATALOG as STREAMED
 from tests.effort import examples
 
 TABLE = Relation("t", (Column("k", ColumnType(Kind.BIGINT), False),), ("k",), "t")
@@ -172,3 +173,26 @@ def test_many_that_wait_for_one_table_are_known_by_the_first() -> None:
     assert admission.judge(template % 4, final=True) == alone.judge(template % 4, final=True)
     admission.announce(Catalog(9, {"later": replace(TABLE, name="later")}))
     assert isinstance(admission.judge(template % 5), Compiled)
+
+
+HOURLY = "SELECT MAX(high) FROM hourly WHERE symbol = 'a' AND hour"
+AT_TEN = f"{HOURLY} = TIMESTAMP '2026-03-02 10:00:00'"
+
+
+@pytest.mark.parametrize("sql", [f"{HOURLY} > TIMESTAMP '2026-03-02 10:00:00'", "SELECT COUNT(*) FROM company"])
+def test_notify_final_beside_what_never_is_final_is_refused_as_within(sql: str) -> None:
+    admission = Admission()
+    admission.announce(STREAMED)
+    within = admission.judge(json.dumps({"sql": f"{sql} NOTIFY FINAL"}).encode())
+    beside = admission.judge(json.dumps({"sql": sql, "notify": "FINAL"}).encode())
+    assert isinstance(within, Refusal) and within == beside
+
+
+def test_notify_final_beside_many_is_for_those_that_are_final_one_day() -> None:
+    admission = Admission()
+    admission.announce(STREAMED)
+    ends = ["2026-03-02 10:00:00", "9999-12-31 23:00:00"]
+    sqls = [f"{HOURLY} = TIMESTAMP '{ends[n % 2]}'" for n in range(40)]
+    found = in_bulk(admission, [json.dumps({"sql": sql, "notify": "FINAL"}).encode() for sql in sqls])
+    assert all(one.notify.kind == "final" for one in found.values())
+    assert {n % 2 for n in found} == {0}
