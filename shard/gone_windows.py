@@ -16,14 +16,12 @@ from __future__ import annotations
 
 from catalog.query.finality import gone_at
 from catalog.schema.stream import Closing
-from catalog.types.column_type import ColumnType, Kind
-from catalog.types.value import json_texts_of_codes
+from catalog.types.value import moment_text
 from operators.reply import WINDOW_GONE, Refused
 from operators.wire.header import NO_HORIZON
 from shard.receiver import Registered
 from shard.snapshot import Questions
 
-_MOMENT = ColumnType(Kind.TIMESTAMP)
 _HINT = "Ask about later windows, or declare the stream with a longer `keep`."
 
 
@@ -51,10 +49,6 @@ class GoneWindows:
         return there
 
     def _refused(self, gone: int) -> Refused:
-        upto, since = (_written(moment) for moment in (self._upto, gone))
+        upto, since = map(moment_text, (self._upto, gone))
         about = f"rows that it is about have gone: they were kept until event time was complete to {since}"
         return Refused(WINDOW_GONE, f"{about}, and it is to {upto}", _HINT)
-
-
-def _written(moment: int) -> str:
-    return json_texts_of_codes(_MOMENT, [moment])[0].strip('"')

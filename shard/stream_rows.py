@@ -20,8 +20,7 @@ import pyarrow as pa
 
 from catalog.schema.relation import Relation
 from catalog.schema.stream import SECOND, Stream
-from catalog.types.column_type import ColumnType, Kind
-from catalog.types.value import json_of_code
+from catalog.types.value import moment_text
 from connectors.dead_letter import DeadLetter, RecordFault
 from connectors.decoded import Decoded
 from connectors.formats.record_format import format_of
@@ -29,8 +28,6 @@ from connectors.record import RawRecords
 from shard.horizon import Come, Judged
 from state.arrow_strings import ArrowStrings
 from state.change_batch import I64, Bool, ChangeBatch
-
-_TIMESTAMP = ColumnType(Kind.TIMESTAMP)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,20 +143,16 @@ def _late(relation: Relation, time: int, floor: int) -> RecordFault:
     stream = _stream(relation)
     return RecordFault(
         "late",
-        f"column `{stream.event_time}`: {_shown(time)} is before {_shown(floor)}, up to where its partition was "
-        f"complete when it came: what came before it was more than {stream.lateness / SECOND:g} s ahead of it; "
+        f"column `{stream.event_time}`: {moment_text(time)} is before {moment_text(floor)}, up to where its partition "
+        f"was complete when it came: what came before it was more than {stream.lateness / SECOND:g} s ahead of it; "
         "a greater 'lateness' waits longer",
     )
 
 
 def _ahead(relation: Relation, time: int, stamp: int) -> RecordFault:
     stream = _stream(relation)
+    ahead = f"{moment_text(time)} is more than {stream.ahead / SECOND:g} s after {moment_text(stamp)}"
     return RecordFault(
         "ahead",
-        f"column `{stream.event_time}`: {_shown(time)} is more than {stream.ahead / SECOND:g} s after {_shown(stamp)}, "
-        "the time of its record: its clock is wrong, or 'ahead' too small",
+        f"column `{stream.event_time}`: {ahead}, the time of its record: its clock is wrong, or 'ahead' too small",
     )
-
-
-def _shown(moment: int) -> str:
-    return cast(str, json_of_code(_TIMESTAMP, moment))

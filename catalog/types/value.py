@@ -35,6 +35,7 @@ from state.order_code import code_of_double, double_of_code
 _EPOCH_DAY = dt.date(1970, 1, 1).toordinal()
 _EPOCH = dt.datetime(1970, 1, 1)
 _MICROSECOND = dt.timedelta(microseconds=1)
+_MOMENT = ColumnType(Kind.TIMESTAMP)
 _INTEGERS = (Kind.SMALLINT, Kind.INTEGER, Kind.BIGINT)
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _TIMESTAMP = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ](?:[01][0-9]|2[0-3]):[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?")
@@ -120,6 +121,15 @@ def json_of_code(type_: ColumnType, code: int) -> JsonValue:
         if low <= code <= high:
             return _scaled_text(code, type_.scale)
     return to_json(type_, value_of(type_, code))
+
+
+def moment_text(micros: int) -> str:
+    """Return microseconds since 1970 as a TIMESTAMP is written.
+
+    >>> moment_text(1_772_323_200_000_000)
+    '2026-03-01T00:00:00'
+    """
+    return str(json_of_code(_MOMENT, micros))
 
 
 def json_texts_of_codes(type_: ColumnType, codes: Sequence[int]) -> list[str]:

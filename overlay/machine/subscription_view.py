@@ -9,9 +9,9 @@ import numpy as np
 
 from catalog.sql.notify import NONE
 from catalog.types.column_type import JsonValue
+from catalog.types.value import moment_text
 from overlay.delivery.delivery import NULL, Position
 from overlay.machine.edge_memory import EdgeMemory
-from overlay.maintain.finals import moment
 from overlay.subscriptions.held_records import HeldRecords
 from overlay.subscriptions.subscription_store import SubscriptionStore
 from state.order_code import INT64_MAX
@@ -81,7 +81,7 @@ class SubscriptionViews:
         if not certainty:
             return view
         certainty = "final" if slots.finals.told(which)[0] else certainty
-        return replace(view, certainty=certainty, final_at="" if when == INT64_MAX else moment(when))
+        return replace(view, certainty=certainty, final_at="" if when == INT64_MAX else moment_text(when))
 
     def _view(self, slot: int, replaced_by: int | None) -> SubscriptionView:
         slots = self._store.slots

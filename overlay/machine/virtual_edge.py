@@ -29,12 +29,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import numpy as np
 
 from catalog.schema.catalog import Catalog
+from catalog.types.value import moment_text
 from connectors.record import OutRecord
 from connectors.topics import Topics
 from operators.control import EpochBegins, Progress, RegisterAll
 from operators.packed import Header, PackedError
 from operators.record_error import RecordError
-from operators.reply import WINDOW_GONE
 from overlay.answers import quota
 from overlay.delivery import ack
 from overlay.delivery.delivery import PROGRESS_KEY, Position, json_text, progress_delivery
@@ -45,7 +45,6 @@ from overlay.intake.intake import Intake
 from overlay.machine.edge_memory import EdgeMemory
 from overlay.machine.notification import Control, read_notification
 from overlay.machine.subscription_view import SubscriptionView, SubscriptionViews
-from overlay.maintain import finals
 from overlay.maintain.batch_applier import BatchApplier
 from overlay.maintain.batch_buffer import BatchBuffer, Chunk, MissingChunksError
 from overlay.maintain.sent_window import MissingRowsError
@@ -435,7 +434,7 @@ class VirtualEdge:
     def _complete_to(self) -> dict[str, str]:
         """Return by view of streams the event time up to which it is complete, as far as it was heard of here."""
         return {
-            shard.rpartition("/")[0]: finals.moment(horizon) for shard, horizon in sorted(self._head.horizons.items())
+            shard.rpartition("/")[0]: moment_text(horizon) for shard, horizon in sorted(self._head.horizons.items())
         }
 
     def _apply(self, batch: int) -> None:
@@ -451,13 +450,12 @@ class VirtualEdge:
         except (MissingChunksError, MissingColumnError, MissingRowsError, PackedError) as error:
             self._lose(f"`{self._topics.notifications}` [{self.number}], epoch {position.epoch}: {error}")
             return
-        over_quota = self._applier.apply(committed, position)
+        over = self._applier.apply(committed, position)
         kept = self._buffer.window.offset
         self._set(applied=batch, position=(position.epoch, batch), unsure=False, kept=kept)
-        self._endings.end(np.array(over_quota, np.int64), quota.REASON)
-        self.counters.over_quota += len(over_quota)
-        self._endings.end(np.array(self._applier.gone(), np.int64), WINDOW_GONE)
-        self._endings.end(np.array(self._applier.over(), np.int64), finals.REASON)
+        for reason, slots in over.items():
+            self._endings.end(np.array(slots, np.int64), reason)
+        self.counters.over_quota += len(over[quota.REASON])
         self._complete(committed.horizons)
         if committed.lost and self._head.registered:
             self._register_again(batch)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 
 import numpy as np
 
 from operators.packed import PackedMessages, PackedSnapshot
 from operators.wire.best_pieces import whole
+from overlay.answers import quota
 from overlay.delivery.causing_rows import CausingRows, Starts
 from overlay.delivery.delivery import Position, change_tail
 from overlay.delivery.outbox import Outbox
@@ -18,7 +20,7 @@ from overlay.maintain.bag_teller import BagTeller
 from overlay.maintain.batch_buffer import CommittedBatch
 from overlay.maintain.best_path import BestPath
 from overlay.maintain.conflated_path import LatestAnswers
-from overlay.maintain.finals import Finals
+from overlay.maintain.finals import REASON, Finals
 from overlay.maintain.image_path import ImagePath
 from overlay.maintain.join_fast_path import JoinFastPath
 from overlay.maintain.join_path import JoinPath
@@ -58,7 +60,6 @@ class BatchApplier:
         self._snapshots = Snapshots(store, outbox, counters, self._modes, self._bag_snapshots)
         self._singles = SingleAnswers(store, outbox, counters)
         self._latest = LatestAnswers(store, outbox, counters)
-        self._over: list[int] = []
         self._swept: list[Cause | None] = []
         self._sweep = Sweep(store, outbox, counters, self._modes, self._latest)
         teller = BagTeller(store, outbox, counters)
@@ -70,8 +71,8 @@ class BatchApplier:
         self._best = BestPath(store, counters, self._lists)
         self._finals = Finals(store, outbox, counters)
 
-    def apply(self, batch: CommittedBatch, position: Position) -> list[int]:
-        """Apply `batch`, which ends at `position`; return slots over their quota, which the caller must end.
+    def apply(self, batch: CommittedBatch, position: Position) -> dict[str, list[int]]:
+        """Apply `batch`, which ends at `position`; return by reason the slots that the caller must end.
 
         Cost: O(snapshots * log n + messages * log n + hits), about 2 us a hit on a plain answer, 13 to 17 us on others.
         """
@@ -93,17 +94,9 @@ class BatchApplier:
         self._latest.end(position)
         self._bags.end()
         self._lists.end()
-        given_up = [*self._snapshots.given_up(), *self._singles.given_up()]
-        self._over = self._finals.tell(batch.horizons, position, given_up)
-        return given_up
-
-    def gone(self) -> list[int]:
-        """Return the slots that ask about windows which are kept no more, once: to be ended."""
-        return self._snapshots.gone()
-
-    def over(self) -> list[int]:
-        """Return the slots that have been told the final answer, which is all that they asked for, once."""
-        over, self._over = self._over, []
+        given_up = self._snapshots.given_up()
+        over = {quota.REASON: [*given_up.pop(quota.REASON, ()), *self._singles.given_up()], **given_up}
+        over[REASON] = self._finals.tell(batch.horizons, position, set(chain.from_iterable(over.values())))
         return over
 
     def check_whole(self, batch: CommittedBatch) -> None:

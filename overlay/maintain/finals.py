@@ -9,7 +9,7 @@ windows that end by then is told so behind all else of the batch, once:
 `upto` is the end of the last window that was asked about. `old` is what was told before, as a rule the same: NOTIFY MIN
 CHANGE and NOTIFY FINAL may have held something back. From then on the slot keeps its answer whatever comes: it leaves
 index and summaries, and is not registered again in a new epoch.
-Cost: nothing while no horizon comes that makes a slot final, else O(slots) in numpy, and 10 us for each that does.
+Cost: O(slots) in numpy for each horizon that comes, once any slot becomes final one day; 10 us for each that does.
 """
 
 from __future__ import annotations
@@ -18,8 +18,7 @@ from collections.abc import Collection, Mapping
 
 import numpy as np
 
-from catalog.types.column_type import ColumnType, Kind
-from catalog.types.value import json_texts_of_codes
+from catalog.types.value import moment_text
 from overlay.answers.answer import Answer
 from overlay.delivery.bag_delivery import BAG_ENDED
 from overlay.delivery.delivery import Position, delivery, how_certain, json_text
@@ -32,12 +31,6 @@ from state.order_code import INT64_MAX
 
 REASON = "final"
 """Why a subscription ends that asked for nothing but its final answer."""
-_MOMENT = ColumnType(Kind.TIMESTAMP)
-
-
-def moment(time: int) -> str:
-    """Return microseconds since 1970 as a TIMESTAMP is written in JSON, without its quotes."""
-    return json_texts_of_codes(_MOMENT, [time])[0].strip('"')
 
 
 def certainties(table: SlotTable, slots: I64) -> list[str]:
@@ -49,7 +42,7 @@ def certainties(table: SlotTable, slots: I64) -> list[str]:
     certainty = [table.terms.value(number).certainty for number in numbers.tolist()]
     if not any(certainty):
         return [""] * len(slots)
-    whens = [json_text(moment(when)) if when != INT64_MAX else "" for when in table.finals.of(slots).tolist()]
+    whens = [json_text(moment_text(when)) if when != INT64_MAX else "" for when in table.finals.of(slots).tolist()]
     return [how_certain(certainty[which], when) for which, when in zip(place.tolist(), whens, strict=True)]
 
 
@@ -87,11 +80,10 @@ class Finals:
 
     def _told(self, slots: I64, position: Position) -> list[int]:
         table = self._store.slots
-        moments = json_texts_of_codes(_MOMENT, table.finals.of(slots).tolist())
-        numbers = self._store.number(slots).tolist()
+        moments, numbers = table.finals.of(slots).tolist(), self._store.number(slots).tolist()
         for slot, n, moment in zip(slots.tolist(), numbers, moments, strict=True):
             key, terms = table.key(slot), table.terms.of(slot)
-            at = f'{{"epoch":{position.epoch},"batch":{position.batch},"upto":{moment}}}'
+            at = f'{{"epoch":{position.epoch},"batch":{position.batch},"upto":"{moment_text(moment)}"}}'
             told = delivery(json_text(key.decode()), "final", int(table.version[slot]), n, self._body(slot), at)
             self._outbox.deliver(key, told, terms.deliver)
         self._counters.deliveries += len(slots)

@@ -30,15 +30,14 @@ from state.order_code import INT64_MAX
 class Snapshots:
     """Takes the answers of shards.
 
-    Slots whose answer is over its quota are neither started nor resynced: `given_up` returns them, to be ended. Nor are
-    live ones about windows that are kept no more, which `gone` returns likewise.
+    Slots whose answer is over its quota are neither started nor resynced, nor are live ones about windows that are kept
+    no more: `given_up` returns them by reason, to be ended.
     """
 
     def __init__(
         self, store: SubscriptionStore, outbox: Outbox, counters: EdgeCounters, modes: Modes, bags: BagSnapshots
     ) -> None:
-        self._exceeded: list[int] = []
-        self._gone: list[int] = []
+        self._given_up: dict[str, list[int]] = {}
         self._store = store
         self._outbox = outbox
         self._counters = counters
@@ -92,7 +91,7 @@ class Snapshots:
                 later.append(slot)
             elif isinstance(reply, Refused) and table.n[slot]:
                 if reply.code in (quota.REASON, WINDOW_GONE):
-                    (self._exceeded if reply.code == quota.REASON else self._gone).append(slot)
+                    self._give_up(reply.code, slot)
             elif isinstance(reply, Refused):
                 refusal = ack.Refusal(reply.code, reply.message, reply.hint or None)
                 key = table.key(slot)
@@ -111,15 +110,13 @@ class Snapshots:
             self._store.registrations.queue(np.array(later, np.int64))
         return np.array([i for i, row in enumerate(rows) if row not in packed.replies], np.int64)
 
-    def given_up(self) -> list[int]:
-        """Return the slots over their quota, once."""
-        exceeded, self._exceeded = self._exceeded, []
-        return exceeded
+    def given_up(self) -> dict[str, list[int]]:
+        """Return by reason the slots that end, once."""
+        given_up, self._given_up = self._given_up, {}
+        return given_up
 
-    def gone(self) -> list[int]:
-        """Return the live slots about windows that are kept no more, once."""
-        gone, self._gone = self._gone, []
-        return gone
+    def _give_up(self, reason: str, slot: int) -> None:
+        self._given_up.setdefault(reason, []).append(slot)
 
     def _resync_plain(self, slots: I64, value: I64, known: Bool, at: Position) -> None:
         """Resync answers that are kept in the columns of slots."""
@@ -145,7 +142,7 @@ class Snapshots:
         within = {}
         for slot, whole in zip(slots.tolist(), wholes, strict=True):
             if over_quota(whole):
-                self._exceeded.append(slot)
+                self._give_up(quota.REASON, slot)
             else:
                 within[slot] = whole
         return within
@@ -180,12 +177,11 @@ class Snapshots:
         """Start bags."""
         table, slots = self._store.slots, np.array(list(answers), np.int64)
         keys = self._replace(slots)
-        names, sqls = json_names(keys), table.json_sqls(slots)
+        names, sqls = json_names(keys), self._sqls(slots)
         versions, forms, text = table.version[slots].tolist(), table.terms.forms(slots).tolist(), at.text
-        of_bags = (answers.values(), self._bags.keys_of(list(answers)), keys, names, versions, forms)
-        rows = zip(*of_bags, sqls, certainties(table, slots), strict=True)
-        for answer, by_key, key, name, version, form, sql, certainty in rows:
-            made = partial(_made, name, "snapshot", version, 1, text, sql + certainty)
+        rows = zip(answers.values(), self._bags.keys_of(list(answers)), keys, names, versions, forms, sqls, strict=True)
+        for answer, by_key, key, name, version, form, sql in rows:
+            made = partial(_made, name, "snapshot", version, 1, text, sql)
             self._outbox.deliver_parts(key, self._bags.started(answer, by_key, made), FORMS[form])
         self._say_live(slots, keys, names, sqls, at)
         self._bags.keep(answers, [1] * len(answers))
@@ -209,12 +205,17 @@ class Snapshots:
         """Say that waiting subscriptions are live, in place of those that they replace."""
         table, text = self._store.slots, at.text
         keys = self._replace(slots)
-        names, sqls = json_names(keys), table.json_sqls(slots)
-        said = [sql + certainty for sql, certainty in zip(sqls, certainties(table, slots), strict=True)]
-        rows = zip(names, table.version[slots].tolist(), bodies, said, strict=True)
+        names, sqls = json_names(keys), self._sqls(slots)
+        rows = zip(names, table.version[slots].tolist(), bodies, sqls, strict=True)
         told = [delivery(name, "snapshot", version, 1, body, text, sql) for name, version, body, sql in rows]
         self._outbox.deliver_all(keys, told, table.terms.forms(slots))
         self._say_live(slots, keys, names, sqls, at)
+
+    def _sqls(self, slots: I64) -> list[str]:
+        """Return the statements of slots as JSON texts, each with what is said of how certain its answer is."""
+        table = self._store.slots
+        pairs = zip(table.json_sqls(slots), certainties(table, slots), strict=True)
+        return [sql + certainty for sql, certainty in pairs]
 
     def _replace(self, slots: I64) -> list[bytes]:
         """Forget what waiting subscriptions replace, and return their ids."""
@@ -229,9 +230,7 @@ class Snapshots:
 
     def _say_live(self, slots: I64, keys: list[bytes], names: list[str], sqls: list[str], at: Position) -> None:
         """Acknowledge subscriptions whose snapshot was told."""
-        table = self._store.slots
-        said = [sql + certainty for sql, certainty in zip(sqls, certainties(table, slots), strict=True)]
-        rows = zip(names, table.version[slots].tolist(), said, self._ends(slots), strict=True)
+        rows = zip(names, self._store.slots.version[slots].tolist(), sqls, self._ends(slots), strict=True)
         text = at.text
         self._outbox.acks(keys, [ack.live(name, version, text, sql, end) for name, version, sql, end in rows])
         self._counters.deliveries += len(slots)

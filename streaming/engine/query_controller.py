@@ -276,9 +276,9 @@ class QueryController:
         """
         context = self._desk
         before = with_several(last) - set(context.sidecar.resets)
-        ends = {topic: len(context.cluster.ends(topic)) for topic in wanted}
-        found = {topic for topic, count in ends.items() if topic in before or count > 1}
-        counts = {relation.topic: max(1, ends[relation.topic]) for relation in self._streams()}
+        ends = context.cluster.ends
+        counts = {relation.topic: max(1, len(ends(relation.topic))) for relation in self._streams()}
+        found = {topic for topic in wanted if topic in before or (counts.get(topic) or len(ends(topic))) > 1}
         if record_several(context.sidecar, found, counts, context.checkpoint.last_planned() + 1):
             context.checkpoint.store(context.sidecar)
         entries, first = context.sidecar.several, context.checkpoint.last_committed() + 1

@@ -12,11 +12,8 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from catalog.schema.catalog import Catalog
-from catalog.types.column_type import ColumnType, Kind
-from catalog.types.value import json_texts_of_codes
+from catalog.types.value import moment_text
 from operators.counters import DomainCounters, ShardCounters
-
-_TIMESTAMP = ColumnType(Kind.TIMESTAMP)
 
 
 class HeldBack(msgspec.Struct):
@@ -60,7 +57,7 @@ def _streams(catalog: Catalog, counters: dict[str, ShardCounters]) -> Iterator[S
             continue
         views = [view.name for view in catalog.views.values() if name in view.tables]
         held = _furthest_behind(relation.topic, told.partitions)
-        upto = None if told.upto is None else _written(told.upto)
+        upto = None if told.upto is None else moment_text(told.upto)
         yield StreamState(name, views, upto, told.late, told.ahead, told.unfolded, held)
 
 
@@ -96,9 +93,5 @@ def _furthest_behind(topic: str, partitions: list[DomainCounters]) -> HeldBack |
     if not partitions:
         return None
     number, domain = min(enumerate(partitions), key=lambda pair: (pair[1].floor is not None, pair[1].floor or 0))
-    last = None if domain.reached is None else _written(domain.reached)
+    last = None if domain.reached is None else moment_text(domain.reached)
     return HeldBack(topic, number, last, domain.next - 1, domain.hole)
-
-
-def _written(time: int) -> str:
-    return json_texts_of_codes(_TIMESTAMP, [time])[0].strip('"')
