@@ -17,18 +17,17 @@ from typing import Any
 
 import pytest
 
+from tests.stack.hearer import Hearer
 from tests.stack.live_stack import LiveStack, eventually
 from tests.stack.stack_program import PROGRAM
 from tidewire.client.client import Client
 from tidewire.client.failures import NotAnswered
-from tidewire.client.held_answer import HeldAnswer
-from tidewire.client.records import Delivery
 
 pytestmark = [pytest.mark.stack, pytest.mark.timeout(1800)]
 TABLES = ("a", "b", "c")
 DDL = "; ".join(f"CREATE TABLE {name} (id INTEGER PRIMARY KEY, k INTEGER, v INTEGER)" for name in TABLES)
 POINTS = {"unseeded": "ab", "seeded": "ac", "entered": "bc", "touched": "aa"}
-"""Where the engine dies, and whose join is asked for then."""
+"""Where the engine dies, and whose join is asked for then; one of them in each run, all in `make ordeal`."""
 BESIDE = "SELECT v, k FROM a WHERE v < 70"
 KEYS, IDS = 6, 30
 LONG = 400.0
@@ -105,38 +104,33 @@ def client(stack: LiveStack) -> Iterator[Client]:
 
 
 @pytest.fixture(scope="module")
+def hearer(client: Client) -> Iterator[Hearer]:
+    one = Hearer(client)
+    yield one
+    one.close()
+
+
+@pytest.fixture(scope="module")
 def traffic(stack: LiveStack, client: Client) -> Iterator[Traffic]:
     made = Traffic(stack)
     yield made
     made.close()
 
 
-def deliveries(client: Client, name: str) -> list[Delivery]:
-    told = client.deliveries([name], follow=False, from_beginning=True)
-    return [one for one in told if isinstance(one, Delivery)]
-
-
-def held(client: Client, name: str) -> HeldAnswer:
-    one = HeldAnswer()
-    for told in deliveries(client, name):
-        one.take(told)
-    return one
-
-
-def check(client: Client, traffic: Traffic, names: dict[str, str]) -> None:
+def check(hearer: Hearer, traffic: Traffic, names: dict[str, str]) -> None:
     """While nothing is published, wait until each subscription holds what its tables come to."""
     with traffic.stilled():
         for name, tables in names.items():
             meant = traffic.of_join(tables) if tables else traffic.beside()
-            eventually(lambda name=name, meant=meant: held(client, name).rows == meant, f"the rows of {name}", LONG)
+            eventually(lambda name=name, meant=meant: hearer.held(name).rows == meant, f"the rows of {name}", LONG)
     for name in names:
-        newest = deliveries(client, name)[-1].version
-        numbers = [one.n for one in deliveries(client, name) if one.version == newest and not one.same]
+        newest = hearer.deliveries(name)[-1].version
+        numbers = [one.n for one in hearer.deliveries(name) if one.version == newest and not one.same]
         assert numbers == list(range(1, len(numbers) + 1)), name
 
 
 def test_the_first_join_makes_its_cell_and_others_notice_nothing(
-    stack: LiveStack, client: Client, traffic: Traffic
+    stack: LiveStack, client: Client, hearer: Hearer, traffic: Traffic
 ) -> None:
     client.subscribe("beside", BESIDE, timeout=LONG)
     began = time.monotonic()
@@ -144,15 +138,17 @@ def test_the_first_join_makes_its_cell_and_others_notice_nothing(
     print(f"the first join is live after {time.monotonic() - began:.1f} s")
     assert ack.form == "bag"
     client.subscribe("second", joined_sql("ba"), timeout=LONG)
-    check(client, traffic, {"first": "ab", "second": "ba", "beside": ""})
+    check(hearer, traffic, {"first": "ab", "second": "ba", "beside": ""})
     [cell] = stack.look().cells
     assert cell.tables == ("a", "b") and cell.counters is not None and cell.counters.rows > 0
-    assert {one.kind for one in deliveries(client, "beside")} <= {"snapshot", "change"}
+    assert {one.kind for one in hearer.deliveries("beside")} <= {"snapshot", "change"}
 
 
-@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize(
+    "point", [pytest.param(point, marks=[] if point == "entered" else pytest.mark.ordeal) for point in POINTS]
+)
 def test_an_engine_that_dies_while_a_cell_comes_live(
-    stack: LiveStack, client: Client, traffic: Traffic, point: str
+    stack: LiveStack, client: Client, hearer: Hearer, traffic: Traffic, point: str
 ) -> None:
     tables, folder = POINTS[point], stack.directory.path
     if any(cell.tables == tuple(sorted(set(tables))) for cell in stack.look().cells):
@@ -162,24 +158,25 @@ def test_an_engine_that_dies_while_a_cell_comes_live(
     client.subscribe(point, joined_sql(tables), timeout=LONG)
     assert (folder / f"died-{point}").exists() and stack.child("engine")["pid"] != before
     client.subscribe("again", BESIDE, timeout=LONG)
-    check(client, traffic, {point: tables, "beside": "", "again": ""})
-    assert {one.kind for one in deliveries(client, "beside")} <= {"snapshot", "change"}
+    check(hearer, traffic, {point: tables, "beside": "", "again": ""})
+    assert {one.kind for one in hearer.deliveries("beside")} <= {"snapshot", "change"}
 
 
 def test_a_cell_that_is_dropped_and_made_again_has_the_rows_of_now(
-    stack: LiveStack, client: Client, traffic: Traffic
+    stack: LiveStack, client: Client, hearer: Hearer, traffic: Traffic
 ) -> None:
     client.apply("CREATE JOIN a, b", timeout=LONG)
     client.subscribe("kept", joined_sql("ab"), timeout=LONG)
     client.apply("DROP JOIN a, b", timeout=LONG)
-    eventually(lambda: deliveries(client, "kept")[-1].kind == "ended", "the end of what is dropped", 60)
+    eventually(lambda: hearer.deliveries("kept")[-1].kind == "ended", "the end of what is dropped", 60)
     time.sleep(2)
     client.subscribe("anew", joined_sql("ab"), timeout=LONG)
-    check(client, traffic, {"anew": "ab", "beside": ""})
+    check(hearer, traffic, {"anew": "ab", "beside": ""})
 
 
+@pytest.mark.ordeal
 def test_edges_that_die_while_a_join_waits_ask_for_its_cell_again(
-    stack: LiveStack, client: Client, traffic: Traffic
+    stack: LiveStack, client: Client, hearer: Hearer, traffic: Traffic
 ) -> None:
     stack.kill_session("engine")
     with pytest.raises(NotAnswered):
@@ -188,11 +185,13 @@ def test_edges_that_die_while_a_join_waits_ask_for_its_cell_again(
         stack.kill(edge)
     stack.await_ready("engine", "edge-0", "edge-1")
     eventually(lambda: any(cell.tables == TABLES for cell in stack.look().cells), "a cell of all tables", LONG)
-    eventually(lambda: held(client, "waiting").whole, "its rows", LONG)
+    eventually(lambda: hearer.held("waiting").whole, "its rows", LONG)
 
 
-def test_a_table_that_is_dropped_ends_its_joins(stack: LiveStack, client: Client, traffic: Traffic) -> None:
+def test_a_table_that_is_dropped_ends_its_joins(
+    stack: LiveStack, client: Client, hearer: Hearer, traffic: Traffic
+) -> None:
     traffic.close()
     client.apply("DROP TABLE c", timeout=LONG)
-    eventually(lambda: deliveries(client, "waiting")[-1].kind == "ended", "the end of joins of what is dropped", LONG)
+    eventually(lambda: hearer.deliveries("entered")[-1].kind == "ended", "the end of joins of what is dropped", LONG)
     assert all("c" not in cell.tables for cell in stack.look().cells)

@@ -11,12 +11,13 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.stack.hearer import Hearer
 from tests.stack.live_stack import PATIENCE, LiveStack, eventually
 from tests.stack.test_joins import DDL, LONG, Traffic, check, joined_sql
 from tidewire.client.client import Client
 from tidewire.verification.reading import verify_kafka
 
-pytestmark = [pytest.mark.stack, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.stack, pytest.mark.ordeal, pytest.mark.timeout(1800)]
 JOINS = {f"join-{i}": tables for i, tables in enumerate(["ab", "ab", "ba", "aa"])}
 KILLED = ("edge-0", "edge-1", "edge-0", "engine", "edge-1", "edge-0")
 TAKEN_OVER_S = 4.0
@@ -33,17 +34,18 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveStack]:
 def test_edges_that_take_over_have_the_rows_that_are_named(stack: LiveStack) -> None:
     with Client(stack.settings.address) as client:
         client.apply(DDL, timeout=LONG)
-        traffic = Traffic(stack)
+        traffic, hearer = Traffic(stack), Hearer(client)
         try:
             for name, tables in JOINS.items():
                 client.subscribe(name, joined_sql(tables), timeout=LONG)
-            check(client, traffic, JOINS)
+            check(hearer, traffic, JOINS)
             for number, victim in enumerate(KILLED):
                 kill(stack, victim)
                 client.subscribe(f"later-{number}", joined_sql("ab"), timeout=LONG)
-                check(client, traffic, JOINS | {f"later-{number}": "ab"})
+                check(hearer, traffic, JOINS | {f"later-{number}": "ab"})
         finally:
             traffic.close()
+            hearer.close()
     named = {cell.tables: cell.counters.named for cell in stack.look().cells if cell.counters is not None}
     assert all(named[tables] for tables in (("a",), ("a", "b"))), named
     said = [line for path in stack.directory.logs.glob("edge*") for line in path.read_text().splitlines()]

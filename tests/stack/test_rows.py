@@ -10,6 +10,7 @@ import httpx
 import msgspec
 import pytest
 
+from tests.stack.hearer import Hearer
 from tests.stack.live_stack import LiveStack, eventually
 from tidewire.client.client import Client
 from tidewire.client.held_answer import HeldAnswer
@@ -41,6 +42,13 @@ def client(stack: LiveStack) -> Iterator[Client]:
         yield one
 
 
+@pytest.fixture(scope="module")
+def hearer(client: Client) -> Iterator[Hearer]:
+    one = Hearer(client)
+    yield one
+    one.close()
+
+
 def door(stack: LiveStack) -> str:
     addresses = [edge.health["address"] for edge in stack.look().edges if edge.health]
     return str(addresses[0])
@@ -57,43 +65,35 @@ def get(stack: LiveStack, path: str) -> httpx.Response:
     return found
 
 
-def held(client: Client, name: str) -> HeldAnswer:
-    one = HeldAnswer()
-    for told in client.deliveries([name], follow=False, from_beginning=True):
-        assert isinstance(told, Delivery)
-        one.take(told)
-    return one
-
-
 def looked(stack: LiveStack, name: str) -> tuple[dict[str, Any], Counter[Any]]:
     head, *rows = map(msgspec.json.decode, get(stack, f"{name}/rows").content.splitlines())
     return head, Counter(map(tuple, rows))
 
 
-def test_a_filter_is_held_and_looked_up(stack: LiveStack, client: Client) -> None:
+def test_a_filter_is_held_and_looked_up(stack: LiveStack, client: Client, hearer: Hearer) -> None:
     for name, deliver in (("a", "records"), ("p", "packed")):
         ack = client.subscribe(name, SQL, deliver=deliver)
         assert ack.form == "bag"
-        eventually(lambda name=name: held(client, name).rows == MET, f"the rows of {name}", 60)
+        eventually(lambda name=name: hearer.held(name).rows == MET, f"the rows of {name}", 60)
     body = get(stack, "a").json()
     assert (body["form"], body["rows"], "answer" in body) == ("bag", 3, False)
     head, rows = looked(stack, "a")
     assert (rows, head["rows"], head["n"], head["version"]) == (MET, 3, body["n"], body["version"])
-    told = {name: held(client, name).mark[1] for name in ("a", "p")}
+    told = {name: hearer.held(name).mark[1] for name in ("a", "p")}
     client.publish("stock", [{"id": 3, "symbol": "C", "price": "1.00"}, {"id": 0, "symbol": "A", "price": "11.00"}])
     after = Counter([("A", "11.00"), ("A", "10.25"), ("B", "9.50"), ("C", "1.00")])
     for name in ("a", "p"):
-        eventually(lambda name=name: held(client, name).rows == after, f"the changed rows of {name}", 60)
-        assert held(client, name).mark[1] == told[name] + 2
+        eventually(lambda name=name: hearer.held(name).rows == after, f"the changed rows of {name}", 60)
+        assert hearer.held(name).mark[1] == told[name] + 2
     assert looked(stack, "a")[1] == after
 
 
-def test_what_is_only_pushed_begins_with_its_rows(stack: LiveStack, client: Client) -> None:
+def test_what_is_only_pushed_begins_with_its_rows(stack: LiveStack, client: Client, hearer: Hearer) -> None:
     client.subscribe("q", SQL + " DELIVER PUSH")
     with PushedAnswers("q", lambda: [door(stack)]) as answers:
         one = HeldAnswer()
         one.take(next(told for told in answers if isinstance(told, Delivery)))
-        assert one.rows == held(client, "a").rows
+        assert one.rows == hearer.held("a").rows
         client.delete("stock", [0])
         while one.mark[1] < 2:
             told = next(answers)
@@ -101,16 +101,16 @@ def test_what_is_only_pushed_begins_with_its_rows(stack: LiveStack, client: Clie
         assert one.rows == Counter([("A", "10.25"), ("B", "9.50"), ("C", "1.00")])
 
 
-def test_after_the_death_of_an_engine_the_rows_are_the_same(stack: LiveStack, client: Client) -> None:
-    before = held(client, "a").mark
+def test_after_the_death_of_an_engine_the_rows_are_the_same(stack: LiveStack, client: Client, hearer: Hearer) -> None:
+    before = hearer.held("a").mark
     stack.kill("engine")
     stack.await_ready("engine")
     client.publish("stock", [{"id": 9, "symbol": "AA", "price": "3.00"}])
     after = Counter([("A", "10.25"), ("B", "9.50"), ("C", "1.00"), ("AA", "3.00")])
-    eventually(lambda: held(client, "a").rows == after, "the rows after the engine's death", 120)
-    assert held(client, "a").mark[0] == before[0] and held(client, "a").mark[1] >= before[1] + 1
+    eventually(lambda: hearer.held("a").rows == after, "the rows after the engine's death", 120)
+    assert hearer.held("a").mark[0] == before[0] and hearer.held("a").mark[1] >= before[1] + 1
     assert looked(stack, "a")[1] == after
     client.unsubscribe("a")
     eventually(lambda: get(stack, "a").status_code == 404, "the end", 60)
     assert get(stack, "a/rows").status_code == 404
-    assert not held(client, "a").whole
+    assert not hearer.held("a").whole

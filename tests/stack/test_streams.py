@@ -17,11 +17,11 @@ import pytest
 
 from connectors.kafka.producer import Producer
 from connectors.record import OutRecord
+from tests.stack.hearer import Hearer
 from tests.stack.live_stack import LiveStack, eventually
 from tests.stack.stack_program import PROGRAM
 from tidewire.client.client import Client
 from tidewire.client.held_answer import HeldAnswer
-from tidewire.client.records import Delivery
 from tidewire.verification.reading import verify_kafka
 
 pytestmark = [pytest.mark.stack, pytest.mark.timeout(1800)]
@@ -77,6 +77,13 @@ def client(stack: LiveStack) -> Iterator[Client]:
 
 
 @pytest.fixture(scope="module")
+def hearer(client: Client) -> Iterator[Hearer]:
+    one = Hearer(client)
+    yield one
+    one.close()
+
+
+@pytest.fixture(scope="module")
 def market(stack: LiveStack, client: Client) -> Market:
     return Market(stack)
 
@@ -94,29 +101,24 @@ def ask(client: Client, minute: int) -> None:
     client.subscribe(f"rows-{minute}", f"SELECT symbol, low, n FROM bars WHERE minute = {at(minute)}", timeout=LONG)
 
 
-def heard(client: Client, name: str) -> list[Delivery]:
-    told = client.deliveries([name], follow=False, from_beginning=True)
-    return [one for one in told if isinstance(one, Delivery)]
+def final(hearer: Hearer, name: str) -> bool:
+    return any(one.kind == "final" for one in hearer.deliveries(name))
 
 
-def final(client: Client, name: str) -> bool:
-    return any(one.kind == "final" for one in heard(client, name))
-
-
-def check(client: Client, market: Market, minute: int) -> None:
+def check(hearer: Hearer, market: Market, minute: int) -> None:
     """Wait until what was asked about a minute is final, and compare it with all events of it."""
     for name in ("high", "once", "rows"):
-        eventually(lambda name=name: final(client, f"{name}-{minute}"), f"{name}-{minute} to be final", LONG)
+        eventually(lambda name=name: final(hearer, f"{name}-{minute}"), f"{name}-{minute} to be final", LONG)
     prices = market.prices
-    assert answer(client, f"high-{minute}") == max(prices[("a", minute)])
-    assert answer(client, f"once-{minute}") == sum(len(found) for (_, m), found in prices.items() if m <= minute)
+    assert answer(hearer, f"high-{minute}") == max(prices[("a", minute)])
+    assert answer(hearer, f"once-{minute}") == sum(len(found) for (_, m), found in prices.items() if m <= minute)
     rows = {(symbol, min(found), len(found)) for (symbol, m), found in prices.items() if m == minute}
-    assert set(answer(client, f"rows-{minute}")) == rows
+    assert set(answer(hearer, f"rows-{minute}")) == rows
 
 
-def answer(client: Client, name: str) -> Any:
+def answer(hearer: Hearer, name: str) -> Any:
     """What a client holds when it is told that this is final; nothing but an end may follow."""
-    held, told = HeldAnswer(), heard(client, name)
+    held, told = HeldAnswer(), hearer.deliveries(name)
     place = next(i for i, one in enumerate(told) if one.kind == "final")
     for one in told[: place + 1]:
         held.take(one)
@@ -125,7 +127,7 @@ def answer(client: Client, name: str) -> Any:
     return held.rows.elements() if held.form == "bag" else held.answer
 
 
-def test_what_dies_amid_windows(stack: LiveStack, client: Client, market: Market) -> None:
+def test_what_dies_amid_windows(stack: LiveStack, client: Client, hearer: Hearer, market: Market) -> None:
     for minute in range(MINUTES):
         ask(client, minute)
     for minute in range(4):
@@ -137,24 +139,28 @@ def test_what_dies_amid_windows(stack: LiveStack, client: Client, market: Market
         time.sleep(1)
     stack.await_ready("engine", "edge-0", "edge-1")
     for minute in range(3):
-        check(client, market, minute)
+        check(hearer, market, minute)
 
 
-def test_a_partition_that_stalls_is_named_until_it_is_silent(stack: LiveStack, client: Client, market: Market) -> None:
+def test_a_partition_that_stalls_is_named_until_it_is_silent(
+    stack: LiveStack, client: Client, hearer: Hearer, market: Market
+) -> None:
     market.trade(4, but=1)
     market.trade(5, but=1)
     stack.await_all_read()
     (stream,) = eventually(lambda: stack.look().streams, "the stream's counters", LONG)
     held = eventually(lambda: stack.look().streams[0].held_back_by, "what holds it back", LONG)
     assert (stream.name, stream.views, held.topic, held.partition) == ("trade", ["bars"], "trades", 1)
-    assert not final(client, "high-4")
+    assert not final(hearer, "high-4")
     client.silence("trade", BEGIN + dt.timedelta(minutes=5, seconds=30), timeout=LONG)
-    check(client, market, 3)
-    check(client, market, 4)
+    check(hearer, market, 3)
+    check(hearer, market, 4)
 
 
-def test_the_power_fails_and_nothing_final_is_taken_back(stack: LiveStack, client: Client, market: Market) -> None:
-    before = {name: heard(client, name) for name in ("high-0", "once-1", "rows-2")}
+def test_the_power_fails_and_nothing_final_is_taken_back(
+    stack: LiveStack, client: Client, hearer: Hearer, market: Market
+) -> None:
+    before = {name: hearer.deliveries(name) for name in ("high-0", "once-1", "rows-2")}
     market.trade(6)
     stack.kill_session("engine")
     market.trade(7)
@@ -163,14 +169,14 @@ def test_the_power_fails_and_nothing_final_is_taken_back(stack: LiveStack, clien
     market.trade(8)
     stack.await_ready("engine", "edge-0", "edge-1")
     for minute in range(5, 8):
-        check(client, market, minute)
-    assert {name: heard(client, name) for name in before} == before
+        check(hearer, market, minute)
+    assert {name: hearer.deliveries(name) for name in before} == before
 
 
-def test_who_comes_later_hears_the_same(stack: LiveStack, client: Client, market: Market) -> None:
+def test_who_comes_later_hears_the_same(stack: LiveStack, client: Client, hearer: Hearer, market: Market) -> None:
     client.subscribe("late", f"SELECT MAX(high) FROM bars WHERE symbol = 'a' AND minute = {at(2)}", timeout=LONG)
-    eventually(lambda: final(client, "late"), "a final answer", LONG)
-    assert answer(client, "late") == answer(client, "high-2")
+    eventually(lambda: final(hearer, "late"), "a final answer", LONG)
+    assert answer(hearer, "late") == answer(hearer, "high-2")
 
 
 def test_verify_finds_nothing_wrong(stack: LiveStack, client: Client, market: Market) -> None:

@@ -15,11 +15,10 @@ from typing import Any
 
 import pytest
 
+from tests.stack.hearer import Hearer
 from tests.stack.live_stack import LiveStack, eventually
 from tests.stack.stack_program import PROGRAM
 from tidewire.client.client import Client
-from tidewire.client.held_answer import HeldAnswer
-from tidewire.client.records import Delivery
 
 pytestmark = [pytest.mark.stack, pytest.mark.timeout(1800)]
 DDL = """
@@ -140,35 +139,33 @@ def client(stack: LiveStack) -> Iterator[Client]:
 
 
 @pytest.fixture(scope="module")
+def hearer(client: Client) -> Iterator[Hearer]:
+    one = Hearer(client)
+    yield one
+    one.close()
+
+
+@pytest.fixture(scope="module")
 def traffic(stack: LiveStack, client: Client) -> Iterator[Traffic]:
     made = Traffic(stack)
     yield made
     made.close()
 
 
-def deliveries(client: Client, name: str) -> list[Delivery]:
-    told = client.deliveries([name], follow=False, from_beginning=True)
-    return [one for one in told if isinstance(one, Delivery)]
-
-
-def held(client: Client, name: str) -> Any:
+def held(hearer: Hearer, name: str) -> Any:
     """What a client has after all deliveries."""
-    one = HeldAnswer()
-    for told in deliveries(client, name):
-        one.take(told)
-    answer = one.answer
-    form = next(told.form for told in deliveries(client, name))
-    return one.rows if form == "bag" else answer
+    one = hearer.held(name)
+    return one.rows if one.form == "bag" else one.answer
 
 
-def check(client: Client, traffic: Traffic, questions: dict[str, tuple[str, Truth]], topics: set[str]) -> None:
+def check(hearer: Hearer, traffic: Traffic, questions: dict[str, tuple[str, Truth]], topics: set[str]) -> None:
     """While nothing is published, wait until each subscription holds what the tables come to."""
     with traffic.stilled():
         for name, (_, truth) in questions.items():
             meant = truth(traffic)
-            eventually(lambda name=name, meant=meant: held(client, name) == meant, f"{name} to be {meant}", LONG)
+            eventually(lambda name=name, meant=meant: held(hearer, name) == meant, f"{name} to be {meant}", LONG)
     for name in questions:
-        told = deliveries(client, name)
+        told = hearer.deliveries(name)
         numbers = [one.n for one in told if not one.same]
         assert numbers == list(range(1, len(numbers) + 1)), name
         assert {one.at.topic for one in told if one.kind == "change"} <= topics, name
@@ -180,37 +177,39 @@ def subscribe(client: Client, questions: dict[str, tuple[str, Truth]]) -> None:
 
 
 def test_a_view_on_rows_that_are_there_is_told_to_all_kinds_of_questions(
-    stack: LiveStack, client: Client, traffic: Traffic
+    stack: LiveStack, client: Client, hearer: Hearer, traffic: Traffic
 ) -> None:
     eventually(lambda: len(traffic.trade) > 25, "rows before there is a view")
     client.apply(LOWS, timeout=LONG)
     subscribe(client, QUESTIONS)
-    check(client, traffic, QUESTIONS, {"trade"})
+    check(hearer, traffic, QUESTIONS, {"trade"})
 
 
-def test_an_engine_that_dies_amid_it(stack: LiveStack, client: Client, traffic: Traffic) -> None:
+def test_an_engine_that_dies_amid_it(stack: LiveStack, client: Client, hearer: Hearer, traffic: Traffic) -> None:
     before = stack.child("engine")["pid"]
     (stack.directory.path / "die-untold").touch()
     stack.await_restart("engine", before)
     stack.await_ready("engine")
     stack.kill_session("engine")
     stack.await_ready("engine")
-    check(client, traffic, QUESTIONS, {"trade"})
+    check(hearer, traffic, QUESTIONS, {"trade"})
 
 
-def test_a_view_of_a_view_and_a_table_in_a_cell(stack: LiveStack, client: Client, traffic: Traffic) -> None:
+def test_a_view_of_a_view_and_a_table_in_a_cell(
+    stack: LiveStack, client: Client, hearer: Hearer, traffic: Traffic
+) -> None:
     client.apply(SECTORS, timeout=LONG)
     subscribe(client, JOINED)
-    check(client, traffic, JOINED, {"trade", "issuer"})
+    check(hearer, traffic, JOINED, {"trade", "issuer"})
     stack.kill_session("engine")
     stack.await_ready("engine")
-    check(client, traffic, JOINED | QUESTIONS, {"trade", "issuer"})
+    check(hearer, traffic, JOINED | QUESTIONS, {"trade", "issuer"})
 
 
 @pytest.mark.ordeal
 @pytest.mark.parametrize("point", ["unseeded", "seeded", "entered", "touched"])
 def test_an_engine_that_dies_while_the_cell_of_a_view_comes_live(
-    stack: LiveStack, client: Client, traffic: Traffic, point: str
+    stack: LiveStack, client: Client, hearer: Hearer, traffic: Traffic, point: str
 ) -> None:
     client.apply("DROP VIEW sectors; DROP JOIN issuer, trade", timeout=LONG)
     before = stack.child("engine")["pid"]
@@ -219,11 +218,13 @@ def test_an_engine_that_dies_while_the_cell_of_a_view_comes_live(
     assert (stack.directory.path / f"died-{point}").exists() and stack.child("engine")["pid"] != before
     named = {f"{name}-{point}": question for name, question in JOINED.items()}
     subscribe(client, named)
-    check(client, traffic, named | QUESTIONS, {"trade", "issuer"})
+    check(hearer, traffic, named | QUESTIONS, {"trade", "issuer"})
 
 
 @pytest.mark.ordeal
-def test_a_view_that_comes_and_goes_under_load(stack: LiveStack, client: Client, traffic: Traffic) -> None:
+def test_a_view_that_comes_and_goes_under_load(
+    stack: LiveStack, client: Client, hearer: Hearer, traffic: Traffic
+) -> None:
     view = "CREATE VIEW passing AS SELECT g, MAX(x) AS low, COUNT(*) AS n FROM trade WHERE x < {} GROUP BY g"
     for turn, below in enumerate([50, 70, 90]):
         client.apply(view.format(below), timeout=LONG)
@@ -232,11 +233,11 @@ def test_a_view_that_comes_and_goes_under_load(stack: LiveStack, client: Client,
             stack.kill_session("engine")
             stack.await_ready("engine")
         question = {f"passing-{turn}": ("", lambda t, below=below: t.below(below))}
-        check(client, traffic, question, {"trade"})
+        check(hearer, traffic, question, {"trade"})
         client.apply("DROP VIEW passing", timeout=LONG)
-        ended = eventually(lambda name=f"passing-{turn}": deliveries(client, name)[-1].kind == "ended", "its end", LONG)
+        ended = eventually(lambda name=f"passing-{turn}": hearer.deliveries(name)[-1].kind == "ended", "its end", LONG)
         assert ended
-    check(client, traffic, QUESTIONS, {"trade"})
+    check(hearer, traffic, QUESTIONS, {"trade"})
 
 
 def test_status_tells_of_views(stack: LiveStack, client: Client, traffic: Traffic) -> None:
@@ -246,16 +247,16 @@ def test_status_tells_of_views(stack: LiveStack, client: Client, traffic: Traffi
     assert sectors.counters is not None and sectors.counters.rows > 0
 
 
-def test_a_view_that_is_dropped_ends_its_subscriptions(stack: LiveStack, client: Client, traffic: Traffic) -> None:
+def test_a_view_that_is_dropped_ends_its_subscriptions(
+    stack: LiveStack, client: Client, hearer: Hearer, traffic: Traffic
+) -> None:
     client.subscribe("sectors-last", JOINED["sectors"][0], timeout=LONG)
     client.apply("DROP VIEW sectors", timeout=LONG)
     for name in (*JOINED, "sectors-last"):
-        ended = eventually(
-            lambda name=name: (told := deliveries(client, name)[-1]).kind == "ended" and told, name, LONG
-        )
+        ended = eventually(lambda name=name: (told := hearer.deliveries(name)[-1]).kind == "ended" and told, name, LONG)
         assert ended.reason == "view dropped"
     client.apply("DROP VIEW lows; " + LOWS.replace("MIN(x)", "MAX(x)"), timeout=LONG)
     for name in QUESTIONS:
-        eventually(lambda name=name: deliveries(client, name)[-1].kind == "ended", f"the end of {name}", LONG)
+        eventually(lambda name=name: hearer.deliveries(name)[-1].kind == "ended", f"the end of {name}", LONG)
     client.subscribe("anew", "SELECT COUNT(*) FROM lows", timeout=LONG)
-    check(client, traffic, {"anew": ("", lambda t: len(t.lows()))}, {"trade"})
+    check(hearer, traffic, {"anew": ("", lambda t: len(t.lows()))}, {"trade"})
