@@ -1,6 +1,6 @@
 """Compiled kernels before the first test, where workers run the tests side by side.
 
-On a fresh clone numba's cache is empty, and compiling takes some 40 s of a core. Workers that meet the same kernel at
+On a fresh clone numba's cache is empty, and compiling takes some minutes of a core. Workers that meet the same kernel at
 the same time would both compile it, so each compiles a share of its own first and finds the others' in the cache.
 Numba replaces its cache files as a whole: two that write one at the same time cost a second compilation at most.
 """
@@ -10,8 +10,8 @@ from __future__ import annotations
 from importlib import import_module
 
 SHARES = (
-    ("connectors.json.format", "state.filter_index"),
-    ("shard.tables", "state.boxes", "state.row_digest", "overlay.index.subscription_index"),
+    ("connectors.json.format", "state.filter_index", "overlay.maintain.join_kernels", "overlay.maintain.list_kernels"),
+    ("shard.tables", "state.boxes", "state.row_digest", "overlay.index.subscription_index", "overlay.index.join_index"),
 )
 """Rooms' modules with a function `warm`, in two shares of about the same cost."""
 

@@ -18,9 +18,9 @@ OTHER, _ = Join.of(["r", "s"], [((0, "k"), (1, "j")), ((0, "j"), (1, "k"))])
 def column(values: list[int | str | None], text: bool = False) -> SentColumn:
     """Lay a column out."""
     known = np.array([value is not None for value in values], np.bool_)
-    texts = list(dict.fromkeys(value for value in values if isinstance(value, str)))
-    codes = [texts.index(value) if isinstance(value, str) else value or 0 for value in values]
-    return SentColumn(np.array(codes, np.int64), known, texts if text else None)
+    places = {value: place for place, value in enumerate(dict.fromkeys(one for one in values if isinstance(one, str)))}
+    codes = [places[value] if isinstance(value, str) else value or 0 for value in values]
+    return SentColumn(np.array(codes, np.int64), known, list(places) if text else None)
 
 
 def small() -> Timeline:
@@ -53,7 +53,7 @@ def same(one: Timeline, other: Timeline) -> bool:
 
 def said(rows: SentRows) -> tuple[object, ...]:
     """Return what rows say, whatever the places of texts are."""
-    keys = {name: key.tolist() for name, key in rows.keys.items()} if len(rows) else {}
+    keys = {name: key.tobytes() for name, key in rows.keys.items()} if len(rows) else {}
     columns = {name: _values(each) for name, each in rows.columns.items()} if len(rows) else {}
     return rows.table, rows.born.tolist(), rows.died.tolist(), keys, columns
 

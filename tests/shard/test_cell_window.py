@@ -7,6 +7,8 @@ Mistakes in what the cell remembers must show.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable, Iterable
+from itertools import chain
 from random import Random
 from unittest import mock
 
@@ -117,10 +119,10 @@ def test_edges_that_keep_what_they_were_sent_can_rebuild_their_joins(rng: Random
         world.run()
 
 
-def run(runs: int) -> int:
-    """Run so many worlds; return how many rows were only named."""
+def run(seeds: Iterable[int]) -> int:
+    """Run a world for each seed; return how many rows were only named."""
     named = 0
-    for seed in range(runs):
+    for seed in seeds:
         world = World(Random(seed))
         for _ in range(10):
             world.run()
@@ -129,11 +131,11 @@ def run(runs: int) -> int:
 
 
 def test_the_window_is_used():
-    assert run(20) > 25
+    assert run(range(5)) > 6
 
 
 def test_a_cell_whose_joins_nobody_follows_for_a_while_names_no_row_of_before():
-    for seed in range(12):
+    for seed in range(4):
         world = World(Random(seed))
         world.stack.bounds = Bounds(window=WindowBounds(5, world.most))
         for _ in range(3):
@@ -197,24 +199,25 @@ def _columns_widen(self, told):
 
 
 _KNOWN, _SPELL, _FOLLOW, _TELL = RowWindow.known, RowWindow.spell, RowWindow.follow, RowWindow.tell
-MISTAKES = {
-    "named to who never had it": ("known", _anyones),
-    "a batch too long": ("known", _too_long),
-    "renewed by naming": ("spell", _renewed),
-    "a row that changed keeps its stamp": ("follow", _not_followed),
-    "rows that changed are taken for the last one": ("follow", _of_the_last_image),
-    "new columns, old stamps": ("tell", _columns_stay),
-    "columns that nobody needed meanwhile": ("tell", _columns_widen),
-    "deaf to a loss": ("anew", lambda self, ve: None),
-    "stamps outlive the epoch and the setting": ("forget", lambda self: None),
+MISTAKES: dict[str, tuple[str, Callable[..., object], int]] = {
+    "named to who never had it": ("known", _anyones, 5),
+    "a batch too long": ("known", _too_long, 3),
+    "renewed by naming": ("spell", _renewed, 1),
+    "a row that changed keeps its stamp": ("follow", _not_followed, 1),
+    "rows that changed are taken for the last one": ("follow", _of_the_last_image, 7),
+    "new columns, old stamps": ("tell", _columns_stay, 34),
+    "columns that nobody needed meanwhile": ("tell", _columns_widen, 79),
+    "deaf to a loss": ("anew", lambda self, ve: None, 84),
+    "stamps outlive the epoch and the setting": ("forget", lambda self: None, 9),
 }
+"""What is wrong, and the seed of a world that shows it: that one is run first, others where it does so no more."""
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_mistakes_show(mistake: str):
-    name, wrong = MISTAKES[mistake]
+    name, wrong, shown = MISTAKES[mistake]
     with (
         mock.patch.object(RowWindow, name, wrong),
         pytest.raises((AssertionError, IndexError, ValueError, PackedError)),
     ):
-        run(150)
+        run(chain([shown], range(150)))

@@ -19,7 +19,6 @@ from tidewire.verification.reading import verify_kafka
 
 pytestmark = [pytest.mark.stack, pytest.mark.timeout(1200)]
 SEED = 20_263
-SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 @pytest.fixture
@@ -32,19 +31,21 @@ def stack(tmp_path: Path) -> Iterator[LiveStack]:
         made.stop()
 
 
-def test_nothing_that_is_planned_is_left(stack: LiveStack) -> None:
+@pytest.mark.parametrize(
+    "number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.ordeal)], ids=["SIGTERM", "SIGINT"]
+)
+def test_nothing_that_is_planned_is_left(stack: LiveStack, number: signal.Signals) -> None:
     questions, publisher, checkpoint = Questions(SEED, stack.topics), Publisher(stack.kafka, SEED), Checkpoint(stack)
     with Client(stack.settings.address) as client:
         client.apply(TRADE, timeout=120)
         client.subscribe_all({r.key.decode(): r.value for r in questions.new(50)}, timeout=120)
     publisher.allowed = 10**9
     publisher.start()
-    for number in SIGNALS:
-        await_batches(checkpoint)
-        stop(stack, number)
-        assert checkpoint.newest("offsets") == checkpoint.newest("commits") >= 0
-        stack.stop()
-        stack.start()
+    await_batches(checkpoint)
+    stop(stack, number)
+    assert checkpoint.newest("offsets") == checkpoint.newest("commits") >= 0
+    stack.stop()
+    stack.start()
     publisher.finish()
     stack.await_all_read()
     report = verify_kafka(stack.kafka, stack.topics, PATIENCE)
