@@ -1,7 +1,7 @@
 """Compiled kernels before the first test, where workers run the tests side by side.
 
-On a fresh clone numba's cache is empty, and compiling takes some minutes of a core. Workers that meet the same kernel at
-the same time would both compile it, so each compiles a share of its own first and finds the others' in the cache.
+On a fresh clone numba's cache is empty, and compiling takes minutes of a core. Workers that meet the same kernel at the
+same time would both compile it, so each compiles a share of its own first and finds the others' in the cache.
 Numba replaces its cache files as a whole: two that write one at the same time cost a second compilation at most.
 """
 

@@ -18,7 +18,7 @@ def chosen() -> Iterator[None]:
     settings.load_profile(before)
 
 
-@pytest.mark.parametrize(("profile", "many", "dear"), [(QUICK, 50, 10), (DEEP, 50, 50), (THOROUGH, 400, 400)])
+@pytest.mark.parametrize(("profile", "many", "dear"), [(QUICK, 50, 5), (DEEP, 50, 50), (THOROUGH, 400, 400)])
 def test_as_many_as_the_profile_says(profile: str, many: int, dear: int) -> None:
     settings.load_profile(profile)
     assert (examples(400), deep_examples(400)) == (many, dear)
