@@ -262,7 +262,8 @@ class _Reader:
         """Return a question with its attributes, whose constants stand behind all others."""
         given, operands = list[Attribute](), [*question.operands]
         for node in tree.args.get("attributes") or ():
-            if not isinstance(node, exp.EQ) or not isinstance(node.this, exp.Column):
+            named = isinstance(node, exp.EQ) and isinstance(node.this, exp.Column)
+            if not named or node.this.args.get("table") is not None:
                 hint = "Write ATTRIBUTES (name = constant, ...)."
                 place = node if self._text.span(node) else self._text.keyword(("ATTRIBUTES",))
                 raise self._text.refusal("syntax", "this is no attribute with its value", place, hint)
