@@ -102,6 +102,11 @@ class HttpRules:
         tenant = self.tenant_of(token_of(request) or "") if self.tenants else EVERYONE
         return self.attributes.get(tenant or "", {})
 
+    def shows_figures(self, request: HTTPConnection) -> bool:
+        """Whether an asker may see how much the edge does: where subscribers are told apart, no tenant but `*`."""
+        tenant = self.tenant_of(token_of(request) or "") if self.tenants else EVERYONE
+        return tenant is not None and (not self.attributes or tenant == EVERYONE)
+
     def allows_origin(self, origin: str, own: tuple[str, int]) -> bool:
         """Whether a page of this origin may ask, on a connection that came in at `own`."""
         if EVERY_ORIGIN in self.origins:

@@ -79,7 +79,7 @@ def drive(seed: int) -> Judged:
     meant, absent = choose.choice(["nothing", "everything"]), choose.choice(["null", "keep"])
     chain = Judged(virtual_edges=EDGES)
     chain.apply(DDL.format(meant=meant, absent=absent))
-    for _ in range(choose.randrange(5, 16)):
+    for _ in range(choose.randrange(4, 11)):
         for _ in range(choose.randrange(1, 6)):
             row = random_row(choose)
             value = None if choose.random() < 0.15 else json.dumps(row).encode()
@@ -172,7 +172,7 @@ def test_a_view_has_the_audience_of_its_table(seed: int) -> None:
     chain = Judged(virtual_edges=EDGES)
     chain.apply(PLAIN.format(meant=choose.choice(["", ", 'null.range'='everything'"])) + "; " + VIEW)
     chain.apply("CREATE TABLE t (k INTEGER PRIMARY KEY)")
-    for _ in range(choose.randrange(3, 10)):
+    for _ in range(choose.randrange(2, 6)):
         for _ in range(choose.randrange(1, 5)):
             k = choose.randrange(4)
             row = {"k": k, "region": choose.choice(REGIONS), "v": choose.randrange(4)}

@@ -49,6 +49,16 @@ class Query:
     whole: bool = True
     attributes: tuple[tuple[str, str], ...] = ()
 
+    def is_said_by(self, sql: str) -> bool:
+        """Whether it is what this SQL says: the same text, or with attributes from beside it added to its own."""
+        if not self.attributes or sql == self.sql:
+            return sql == self.sql
+        (said, said_policy), (own, own_policy) = cut_options(sql), cut_options(self.sql)
+        (said, said_of), (own, own_of) = cut_attributes(said), cut_attributes(own)
+        added = said_of.items() - own_of.items()
+        whole = own_of.items() <= said_of.items() and added <= dict(self.attributes).items()
+        return whole and (said.rstrip(), said_policy) == (own.rstrip(), own_policy)
+
 
 @dataclass(frozen=True, slots=True)
 class Item:

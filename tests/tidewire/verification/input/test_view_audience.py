@@ -18,8 +18,8 @@ def declared_views(text: str) -> Views:
 
 
 def test_an_audience_goes_through_views() -> None:
-    text = f"{TABLE}; CREATE VIEW a AS SELECT team AS x, k FROM t; CREATE VIEW b AS SELECT x, MAX(k) AS m FROM a GROUP BY x"
-    made = {name: view.audience for name, view in declared_views(text).items()}
+    views = "CREATE VIEW a AS SELECT team AS x, k FROM t; CREATE VIEW b AS SELECT x, MAX(k) AS m FROM a GROUP BY x"
+    made = {name: view.audience for name, view in declared_views(f"{TABLE}; {views}").items()}
     assert {name: one.pairs for name, one in made.items()} == {"a": (("team", "x"),), "b": (("team", "x"),)}
     assert not any(one.everything for one in made.values())
 
