@@ -7,7 +7,7 @@ import pytest
 from catalog.query.compiler import Compiler
 from catalog.query.given_attributes import with_attributes
 from catalog.sql.errors import SubscriptionError
-from tests.catalog.query.test_audience import CATALOG
+from tests.catalog.chosen import CATALOG
 
 KNOWN = {"region": "no'rth", "other": True}
 

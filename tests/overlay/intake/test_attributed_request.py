@@ -9,7 +9,7 @@ from overlay.delivery.ack import Refusal
 from overlay.intake.admission import Admission
 from overlay.intake.attributed_request import attributed
 from overlay.intake.subscription_request import Request, read_request
-from tests.catalog.query.test_audience import CATALOG
+from tests.catalog.chosen import CATALOG
 
 
 def test_attributes_go_into_the_question() -> None:

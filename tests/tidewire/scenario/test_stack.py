@@ -23,7 +23,13 @@ from tidewire.scenario.stack import SharedStack, StackEngine, embedded_engines
 
 FILES = [
     Path(__file__).parents[2] / "scenarios" / name
-    for name in ("policies.jsonl", "filter_mixed.jsonl", "join_cells.jsonl", "view_flights.jsonl")
+    for name in (
+        "policies.jsonl",
+        "filter_mixed.jsonl",
+        "join_cells.jsonl",
+        "view_flights.jsonl",
+        "audience_offers.jsonl",
+    )
 ]
 ASKED = "SELECT MIN(y) FROM t"
 
