@@ -117,7 +117,20 @@ TEXTS = [
     "CREATE TABLE t (a INT PRIMARY KEY, \"B c\" INT) WITH ('AUDIENCE'='x:\"B c\"')",
     *[
         f"CREATE TABLE t (a INT PRIMARY KEY, b VARCHAR) WITH ('audience'='{value}')"
-        for value in ("", "x", "x:", "x:c", "x:a,", ",x:a", "x:a,x:b", "x:a, y:a", "x y:a", "x:a b", "x:a:b", " x : a ,y:b ")
+        for value in (
+            "",
+            "x",
+            "x:",
+            "x:c",
+            "x:a,",
+            ",x:a",
+            "x:a,x:b",
+            "x:a, y:a",
+            "x y:a",
+            "x:a b",
+            "x:a:b",
+            " x : a ,y:b",
+        )
     ],
     "CREATE TABLE t (a INT PRIMARY KEY) WITH ('null.range'='everything')",
     "CREATE TABLE t (a INT PRIMARY KEY) WITH ('audience'='x:a'); CREATE TABLE t (a INT PRIMARY KEY)",
