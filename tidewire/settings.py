@@ -2,8 +2,8 @@
 
 A setting is taken from the first of: an option of the command line, an environment variable `TIDEWIRE_<NAME>`
 (tables as JSON), the configuration file (`--config` or `TIDEWIRE_CONFIG`), `conf/settings.toml`, which holds all
-defaults. The tables `tenants`, `kafka`, `spark` and `broker` are merged line by line. Paths in a configuration file are
-relative to that file, all others to the working directory.
+defaults. Tables, such as `tenants` and `kafka`, are merged line by line. Paths in a configuration file are relative to
+that file, all others to the working directory.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ _PATHS = ("data_dir", "jars_dir", "ivy_settings")
 _PLACES = ("checkpoint", "log_table")
 _SECRET = ("tenants", "http_token", "registry", "registry_credentials")
 _ORIGIN = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://[^\s/?#@]+")
+_ATTRIBUTE = re.compile(r".+\.[a-z_][a-z0-9_]*", re.ASCII | re.DOTALL)
 _COMMAND_LINE = "the command line"
 _ADDRESS = r"^\S+:\d{1,5}(,\S+:\d{1,5})*$"
 
@@ -100,6 +101,9 @@ class Settings(BaseSettings):
     jars_dir: Path | None = Field(None, description="a path")
     ivy_settings: Path | None = Field(None, description="the path of an Ivy settings file")
     tenants: dict[str, str] = Field(description="SHA-256 hashes of tokens in hexadecimal; see `tidewire token`")
+    tenant_attributes: dict[str, str | int | float | bool] = Field(
+        description="a table of lines such as tenant.attribute = 'value'; the attribute a word in small letters"
+    )
     kafka: dict[str, str] = Field(description="a table of Kafka client properties")
     spark: dict[str, str] = Field(description="a table of Spark properties")
     broker: dict[str, str] = Field(description="a table of broker properties")
@@ -120,6 +124,17 @@ class Settings(BaseSettings):
             return value
         flat = dict(_flatten(value))
         return {k: str(v).lower() if isinstance(v, bool) else str(v) for k, v in flat.items()}
+
+    @field_validator("tenant_attributes", mode="before")
+    @classmethod
+    def _are_attributes(cls, value: Any) -> Any:
+        """Take tenant.attribute as well as what TOML makes of it."""
+        if not isinstance(value, dict):
+            return value
+        flat = dict(_flatten(value))
+        if not all(_ATTRIBUTE.fullmatch(name) for name in flat):
+            raise ValueError("no attribute of a tenant")
+        return flat
 
     @field_validator("tenants")
     @classmethod
@@ -169,7 +184,16 @@ class Settings(BaseSettings):
             tenant_streams=self.http_tenant_streams,
             request_seconds=self.http_request_seconds,
             served=served,
+            attributes=self._attributes(),
         )
+
+    def _attributes(self) -> dict[str, dict[str, object]]:
+        """Return what is known of each tenant's subscribers."""
+        found: dict[str, dict[str, object]] = {}
+        for name, value in self.tenant_attributes.items():
+            tenant, _, attribute = name.rpartition(".")
+            found.setdefault(tenant, {})[attribute] = value
+        return found
 
     def advertised(self, number: int | None = None) -> HttpAddress | None:
         """Return the address that an edge advertises, None where it is the one where it listens.

@@ -52,7 +52,9 @@ _FOREIGN = (
     (("STARTSWITH", "("), "the function STARTSWITH", "starts_with(column, 'abc')"),
 )
 """What the parser takes and other databases do not: its words, what it is called, and what to write."""
-OF_RANGES = frozenset([f"{no}{one}" for one in ("&&", "@>", "<@", "empty") for no in ("", "not ")])
+WITHIN = "within"
+"""The operator that a value, whatever its text looks like, lies within a range: nobody writes it (`audience.py`)."""
+OF_RANGES = frozenset([f"{no}{one}" for one in ("&&", "@>", "<@", "empty") for no in ("", "not ")]) | {WITHIN}
 """Operators of range columns alone. `empty` is the function isempty()."""
 _RANGES: dict[type[exp.Expr], tuple[str, str]] = {
     exp.ArrayOverlaps: ("&&", "&&"), exp.ArrayContainsAll: ("@>", "<@"), exp.ArrayContainedBy: ("<@", "@>")

@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
+from catalog.query.audience import refuse_audience
 from catalog.query.condition_tree import Condition, Or, Tree, conditions_of
 from catalog.query.filter_plan import FilterPlan, make_filter_plan
 from catalog.query.from_clause import KeyEquality, Source
@@ -138,6 +139,9 @@ def join_scope(catalog: Catalog, question: Question, text: StatementText) -> tup
         if view is not None:
             of_stream = any(catalog.relations[table].stream is not None for table in view.tables)
             raise refuse_joined_view(text, view.name, of_stream, source.table.span)
+    for source, table in zip(question.joined, tables, strict=True):
+        if table.audience:
+            raise refuse_audience(text, "a join with", table, source.table.span)
     names = SourceNames(question.joined, tables, text)
     equal = [_checked(each, names) for each in question.equal]
     _check_connected(names, equal)

@@ -7,11 +7,14 @@
     columns of a join             anything of one table each      FilterPlan    of the relation that the join is
     columns, ORDER BY and LIMIT   `=`, and a range on one column  BestPlan      messages name whose first rows are new
 
+A table with an audience is asked by the second and third of these alone, whatever the condition (`audience.py`).
+
 Which plan it is hangs on the template alone, never on the constants.
 """
 
 from __future__ import annotations
 
+from catalog.query.audience import with_audience
 from catalog.query.best_plan import BestPlan, make_best_plan
 from catalog.query.condition_tree import conditions_of
 from catalog.query.filter_plan import FilterPlan, make_filter_plan
@@ -36,9 +39,10 @@ def make_plan(catalog: Catalog, question: Question, text: StatementText) -> Plan
     if question.joined:
         return make_join_plan(catalog, question, text)
     relation = relation_of(catalog, question.table, text)
+    question = with_audience(relation, question, text)
     if question.limit is not None:
         return make_best_plan(relation, question, text)
-    if question.shown or _needs_rows(question):
+    if question.shown or relation.audience or _needs_rows(question):
         return make_filter_plan(TableScope(relation, text), question, text)
     return make_range_plan(relation, question, text)
 
@@ -49,6 +53,7 @@ def compared_types(catalog: Catalog, question: Question, text: StatementText) ->
         scope, _ = join_scope(catalog, question, text)
         return [scope.column(name).type for name in question.compared]
     relation = relation_of(catalog, question.table, text)
+    question = with_audience(relation, question, text)
     return [relation.column(name.text).type for name in question.compared]
 
 

@@ -6,7 +6,7 @@ else it holds is refused by `catalog.query.unsupported`. Its WHERE is read by `c
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
@@ -32,6 +32,7 @@ from catalog.sql.errors import SqlError
 from catalog.sql.statement_text import StatementText
 
 _CLAUSES = ("expressions", "from_", "joins", "where")
+_NOT_OF_JOINS = {"order": "ORDER BY", "limit": "LIMIT", "offset": "OFFSET", "attributes": "ATTRIBUTES"}
 _AGGREGATES: dict[type[exp.Expr], str] = {
     exp.Min: "min",
     exp.Max: "max",
@@ -61,11 +62,21 @@ class Ordered:
 
 
 @dataclass(frozen=True, slots=True)
+class Attribute:
+    """What the subscriber says of itself: the name of an attribute, and the number of its constant."""
+
+    name: Name
+    operand: int
+    node: exp.Expr = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Question:
     """What is asked of the rows of `table` that meet `condition`, which is None where there is no WHERE.
 
     Either `items`, aggregates of them, or `shown`, their columns. With `limit`, only the first in `order`. operands:
     the constants of the condition, in the order of the text.
+    attributes: what the subscriber is, their constants behind those of the condition.
     Of a join `joined` has all tables, `table` being the first, and its rows are those of which `equal` holds.
     """
 
@@ -78,6 +89,7 @@ class Question:
     limit: Operand | None = None
     joined: tuple[Source, ...] = ()
     equal: tuple[KeyEquality, ...] = ()
+    attributes: tuple[Attribute, ...] = ()
 
     @property
     def constants(self) -> tuple[Operand, ...]:
@@ -152,8 +164,11 @@ class _Reader:
         self._conditions = ConditionReader(text, self._names, self._constants)
 
     def question(self, tree: exp.Select) -> Question:
-        known = (*_CLAUSES, "distinct")
+        known = (*_CLAUSES, "distinct", "attributes")
         refuse_extras(self._text, tree, (*known, *ROW_CLAUSES))
+        return self._of_subscriber(self._question(tree, known), tree)
+
+    def _question(self, tree: exp.Select, known: tuple[str, ...]) -> Question:
         if tree.args.get("distinct") is None and all(map(_is_column, self._items(tree))):
             return self._joined(tree, known) if self._names.joined else self._rows(tree, known)
         if self._names.joined:
@@ -173,7 +188,7 @@ class _Reader:
         sources, on = self._from.read(tree, True)
         if len(sources) > MOST_TABLES:
             raise refuse_many(self._text, len(sources), sources[MOST_TABLES].table.span)
-        for name, clause in (("order", "ORDER BY"), ("limit", "LIMIT"), ("offset", "OFFSET")):
+        for name, clause in _NOT_OF_JOINS.items():
             if tree.args.get(name) is not None:
                 raise refuse_joined(self._text, clause)
         refuse_extras(self._text, tree, known)
@@ -242,6 +257,22 @@ class _Reader:
             hint = "Name columns of the table."
             raise unsupported(self._text, "ORDER BY of anything but columns", self._text.keyword(("BY",)), hint)
         return Ordered(self._names.column(column), bool(node.args.get("desc")), bool(node.args.get("nulls_first")))
+
+    def _of_subscriber(self, question: Question, tree: exp.Select) -> Question:
+        """Return a question with its attributes, whose constants stand behind all others."""
+        given, operands = list[Attribute](), [*question.operands]
+        for node in tree.args.get("attributes") or ():
+            named = isinstance(node, exp.EQ) and isinstance(node.this, exp.Column)
+            if not named or node.this.args.get("table") is not None:
+                hint = "Write ATTRIBUTES (name = constant, ...)."
+                place = node if self._text.span(node) else self._text.keyword(("ATTRIBUTES",))
+                raise self._text.refusal("syntax", "this is no attribute with its value", place, hint)
+            given.append(Attribute(self._names.name(node.this.this), len(operands), node))
+            operands.append(self._constants.read(node.expression.unnest(), node))
+        if tree.args.get("attributes") is not None and not given:
+            place = self._text.keyword(("ATTRIBUTES",))
+            raise self._text.refusal("syntax", "ATTRIBUTES holds nothing", place, "Leave it out, or name some.")
+        return replace(question, operands=tuple(operands), attributes=tuple(given)) if given else question
 
     def _condition(self, tree: exp.Select) -> Tree | None:
         where = tree.args.get("where")

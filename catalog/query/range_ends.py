@@ -3,6 +3,7 @@
     c && S        lower <= upper of S  AND  upper >= lower of S
     c @> S        lower <= lower of S  AND  upper >= upper of S           c @> v: S is the range of v alone
     c <@ S        lower >= lower of S  AND  upper <= upper of S
+    v within c    as c @> v, and v is a value even where its text could be a range (`audience.py`)
     isempty(c)    lower is that of the empty range
     NOT ...       any of the opposites; no end of a NULL meets either
 
@@ -18,7 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from catalog.query.condition_tree import OF_RANGES, And, Condition, Or, Tree
+from catalog.query.condition_tree import OF_RANGES, WITHIN, And, Condition, Or, Tree
 from catalog.query.shape import BEYOND_KEYS, LOWEST_KEY
 from catalog.query.value_set import NOTHING, ValueSet, everything
 from catalog.schema.relation import LOWER_END, UPPER_END, Column
@@ -26,7 +27,16 @@ from catalog.sql.statement_text import StatementText
 from catalog.types.column_type import ColumnType, Kind
 from catalog.types.literal import ConstantRefused, LiteralKind, LiteralMismatch, placing, range_of
 from catalog.types.order_key import after
-from catalog.types.range_value import Bound, between_end, ends_coded, ends_type, point_end, read_range
+from catalog.types.range_value import (
+    Bound,
+    RangeRefused,
+    between_end,
+    ends_coded,
+    ends_type,
+    point_end,
+    read_range,
+    value_text,
+)
 from state.order_code import INT64_MAX, INT64_MIN
 
 _EQUALITY = frozenset({"=", "<>", "in", "not in", "null", "not null"})
@@ -125,7 +135,7 @@ class EndSet:
         lower, upper = ends
         if operator == "&&":
             return (None, upper) if self.end == LOWER_END else (lower, None)
-        if (operator == "@>") == (self.end == LOWER_END):
+        if (operator in ("@>", WITHIN)) == (self.end == LOWER_END):
             return None, lower if self.end == LOWER_END else upper
         return lower if self.end == LOWER_END else upper, None
 
@@ -134,17 +144,29 @@ class EndSet:
 def ends_of(
     type_: ColumnType, operator: str, kind: LiteralKind, text: str, negative: bool
 ) -> tuple[Bound, Bound] | None:
-    """Return the ends of the constant of an operator, a range or with `@>` a value; None for NULL.
+    """Return the ends of the constant of an operator, a range, with `@>` also a value; None for NULL.
 
     Raises LiteralMismatch.
     """
     if kind is LiteralKind.NULL:
         return None
-    if operator == "@>" and kind not in (LiteralKind.STRING, LiteralKind.DIGITS):
+    if operator in ("@>", WITHIN) and kind not in (LiteralKind.STRING, LiteralKind.DIGITS):
         end = _end_of_value(type_, kind, text, negative)
         return end, end
+    if operator == WITHIN:
+        return _ends_of_text(type_, text)
     found = range_of(type_, kind, text, negative)
     return None if found is None else (found.lower, found.upper)
+
+
+def _ends_of_text(type_: ColumnType, text: str) -> tuple[Bound, Bound]:
+    """Return the ends of the range of a value that is written as a text."""
+    try:
+        found = read_range(type_, value_text(text))
+    except RangeRefused:
+        what = f"is {type_}, which holds values of {type_.element}, and this is none"
+        raise LiteralMismatch(what, "Give one value that may lie within such a range.") from None
+    return found.lower, found.upper
 
 
 def _end_of_value(type_: ColumnType, kind: LiteralKind, text: str, negative: bool) -> Bound:

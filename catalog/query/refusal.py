@@ -12,8 +12,8 @@ from catalog.sql.repair import find_repair, near_word, unexplained_words
 from catalog.sql.statement_text import StatementText
 
 _WORDS = (
-    "SELECT", "DISTINCT", "FROM", "WHERE", "AND", "BETWEEN", "NOTIFY", "EVERY", "CHANGE", "LATEST", "TTL", "DELIVER",
-    "GROUP", "ORDER", "LIMIT", "HAVING", "JOIN", "ON",
+    "SELECT", "DISTINCT", "FROM", "WHERE", "AND", "BETWEEN", "ATTRIBUTES", "NOTIFY", "EVERY", "CHANGE", "LATEST", "TTL",
+    "DELIVER", "GROUP", "ORDER", "LIMIT", "HAVING", "JOIN", "ON",
 )  # fmt: skip
 """Words that may have been meant."""
 _ENDS = frozenset({TokenType.VAR, TokenType.STRING, TokenType.NUMBER, TokenType.R_PAREN, TokenType.IDENTIFIER})

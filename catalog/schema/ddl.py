@@ -23,6 +23,7 @@ from types import MappingProxyType
 
 from sqlglot import exp
 
+from catalog.schema.audience_option import audience_text
 from catalog.schema.catalog import Catalog
 from catalog.schema.catalog_text import parts_of
 from catalog.schema.cell import Cell
@@ -170,6 +171,8 @@ def _fed_ddl(relation: Relation) -> str:
     options = {"topic": relation.topic, "format": relation.format, "absent": relation.absent}
     if relation.null_range != "nothing":
         options["null.range"] = relation.null_range
+    if relation.audience:
+        options["audience"] = audience_text(relation.audience).replace("'", "''")
     options |= {name: value.replace("'", "''") for name, value in relation.options}
     if relation.bucket_by:
         by = ", ".join(quoted(name) for name in relation.bucket_by).replace("'", "''")

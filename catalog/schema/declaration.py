@@ -60,6 +60,7 @@ def read_table(statement: exp.Create, source: StatementText, version: int) -> De
         options.buckets,
         options.bucket_by,
         null_range=options.null_range,
+        audience=options.audience,
     )
     return _declaration(relation, reader, options.topic_span, source.span(schema.this))
 

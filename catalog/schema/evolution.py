@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
+from catalog.schema.audience_option import audience_text
 from catalog.schema.declaration import Declaration
 from catalog.schema.format_options import REGISTRY, reading
 from catalog.schema.relation import Relation
@@ -49,6 +50,7 @@ def _check_properties(old: Relation, declaration: Declaration, source: Statement
         ("format", old.format, new.format),
         ("option absent", old.absent, new.absent),
         ("option null.range", *_null_ranges(old, new)),
+        ("option audience", _said(audience_text(old.audience) or None), _said(audience_text(new.audience) or None)),
         ("number of buckets", str(old.buckets), str(new.buckets)),
         ("option bucket.by", f"({', '.join(old.bucket_by)})", f"({', '.join(new.bucket_by)})"),
     ]
@@ -76,8 +78,8 @@ def _said(value: str | int | None) -> str:
 
 
 def _null_ranges(old: Relation, new: Relation) -> tuple[str, str]:
-    """Return what NULL means to the ranges that there were: where there were none, that may be said anew."""
-    return (old.null_range if old.has_ranges else new.null_range), new.null_range
+    """Return what NULL means to the ranges and the audience that there were: without such it may be said anew."""
+    return (old.null_range if old.has_ranges or old.audience else new.null_range), new.null_range
 
 
 def _more_schemas(name: str, before: str, after: str) -> bool:

@@ -10,6 +10,9 @@ from catalog.schema.stream import Closing, Stream
 from catalog.types.column_type import ColumnType
 from catalog.types.range_value import ends_type
 
+Audience = tuple[tuple[str, str], ...]
+"""Pairs of an attribute that subscribers have and the column that says for which of them a row is."""
+
 LOWER_END, UPPER_END, LOWER, UPPER = "lower end", "upper end", "lower", "upper"
 """What a derived column is to its range: its ends as codes that compare (`range_value.py`), or SQL's lower(), upper().
 """
@@ -75,7 +78,8 @@ class Relation:
     `null`, `error` or `keep` (the stored value). `options` are those of its format, as sorted (name, value).
 
     `home` is the cell that serves it, where it is a join (`join.py`): no topic feeds it, and nobody stores its rows.
-    null_range: what NULL in a range column means: `nothing`, or `everything`, and then it is read as `(,)`.
+    null_range: what NULL in a range column means: `nothing`, or `everything`, and then it is read as `(,)`; of an
+    audience what NULL in any of its columns means.  audience: who is told of its rows; () is everybody.
     Its rows are kept in `buckets` shards, parted by the columns `bucket_by` of the primary key, in DDL order; without
     these there is one shard.
 
@@ -97,6 +101,7 @@ class Relation:
     stream: Stream | None = None
     closing: Closing | None = None
     null_range: str = "nothing"
+    audience: Audience = ()
 
     @property
     def noun(self) -> str:

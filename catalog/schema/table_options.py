@@ -4,6 +4,7 @@ topic     the Kafka topic that feeds the table; by default the table's name
 format    how its records are written; `json` by default (a row as a JSON object, a tombstone deletes)
 absent    what a member that a row lacks means: `null` (default), `error` (a dead letter), `keep` (the stored value)
 null.range   what NULL in a range column means: `nothing` (default), as in SQL, or `everything`, no constraint
+audience  who is told of the rows (`catalog/schema/audience_option.py`); everybody by default
 buckets, bucket.by   into how many shards the table is parted, and by what (`catalog/schema/bucket_options.py`)
 
 and those of the format (`catalog/schema/format_options.py`).
@@ -16,15 +17,16 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from catalog.schema.audience_option import read_audience
 from catalog.schema.bucket_options import read_bucket_by, read_buckets
 from catalog.schema.format_options import FORMATS
 from catalog.schema.given_options import GivenOptions
-from catalog.schema.relation import Column
+from catalog.schema.relation import Audience, Column
 from catalog.sql.statement_text import Span, StatementText
 
 ABSENT = ("null", "error", "keep")
 NULL_RANGE = ("nothing", "everything")
-OPTIONS = ("topic", "format", "absent", "buckets", "bucket.by", "null.range")
+OPTIONS = ("topic", "format", "absent", "buckets", "bucket.by", "null.range", "audience")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,7 @@ class TableOptions:
     buckets: int
     bucket_by: tuple[str, ...]
     null_range: str
+    audience: Audience
 
 
 def read_options(
@@ -57,6 +60,7 @@ def read_options(
     topic, topic_span = given.topic(table)
     format = given.one_of("format", FORMATS)
     buckets, bucket_by = _buckets(given, format, key)
+    audience = read_audience(given, table, columns)
     return TableOptions(
         topic=topic,
         format=format,
@@ -65,14 +69,15 @@ def read_options(
         topic_span=topic_span,
         buckets=buckets,
         bucket_by=bucket_by,
-        null_range=_null_range(given, table, columns),
+        null_range=_null_range(given, table, any(c.type.is_range for c in columns) or bool(audience)),
+        audience=audience,
     )
 
 
-def _null_range(given: GivenOptions, table: str, columns: Sequence[Column]) -> str:
+def _null_range(given: GivenOptions, table: str, concerned: bool) -> str:
     option = given.get("null.range")
-    if option is not None and not any(column.type.is_range for column in columns):
-        what = f"option `null.range` is about range columns, and `{table}` has none"
+    if option is not None and not concerned:
+        what = f"option `null.range` is about range columns and an audience, and `{table}` has none"
         raise given.source.refusal("unsupported", what, option.name_span, "Leave it out.")
     return given.one_of("null.range", NULL_RANGE)
 

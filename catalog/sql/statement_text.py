@@ -9,7 +9,7 @@ nodes and arguments that they know and refuse every other.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import cached_property
 from typing import ClassVar, TypeVar
 
@@ -83,6 +83,23 @@ class _Parser(Parser):
         name.meta.update(start=function.start, end=end, line=function.line, col=function.col)
         argument.set("this", name)
         return argument
+
+    def _at_attributes(self) -> bool:
+        """Whether ATTRIBUTES ( comes next, which is no alias with names of columns."""
+        following = self._next
+        return self._curr.text.upper() == "ATTRIBUTES" and bool(following) and following.token_type is TokenType.L_PAREN
+
+    def _parse_table_alias(self, alias_tokens: Collection[TokenType] | None = None) -> exp.TableAlias | None:
+        return None if self._at_attributes() else super()._parse_table_alias(alias_tokens)
+
+    def _parse_query_modifiers(self, this: exp.Expr | None) -> exp.Expr | None:  # type: ignore[override]
+        """Read what may stand behind a SELECT, ATTRIBUTES (a = constant, ...) last."""
+        read: exp.Expr | None = super()._parse_query_modifiers(this)
+        if isinstance(read, exp.Select) and self._at_attributes():
+            self._advance(2)
+            read.set("attributes", self._parse_csv(self._parse_assignment))
+            self._match_r_paren()
+        return read
 
     FUNCTION_PARSERS: ClassVar = {
         **Parser.FUNCTION_PARSERS, "LATEST": _parse_latest, "LOWER": _parse_bound, "UPPER": _parse_bound

@@ -122,6 +122,16 @@ def read_range(type_: ColumnType, text: str) -> Range:
     return _of_dense(type_, low, high, parts)
 
 
+def value_text(text: str) -> str:
+    """Return the text of the range of the one value that a text says, whatever it looks like.
+
+    >>> value_text("empty"), value_text('a"b')
+    ('["empty","empty"]', '["a""b","a""b"]')
+    """
+    bound = '"' + text.replace("\\", "\\\\").replace('"', '""') + '"'
+    return f"[{bound},{bound}]"
+
+
 def point_end(type_: ColumnType, floor: int, ceiling: int) -> int:
     """Return the end of a value that lies between two codes, or at one; of a type whose ends are codes.
 

@@ -30,6 +30,7 @@ _CLAUSES: dict[str, tuple[tuple[str, ...], str, str | None]] = {
     "into": (("INTO",), "INTO", "Leave it out."),
     "sample": (("TABLESAMPLE", "SAMPLE"), "TABLESAMPLE", None),
     "columns": ((), "a list of names after the table's alias", "Use the columns' own names."),
+    "attributes": (("ATTRIBUTES",), "ATTRIBUTES in a view", "Whoever asks the view says what it is."),
     "all": (("ALL",), "GROUP BY ALL", "Name the columns."),
     "cube": (("CUBE",), "CUBE", "Declare a view for each list of columns."),
     "rollup": (("ROLLUP",), "ROLLUP", "Declare a view for each list of columns."),

@@ -26,6 +26,7 @@ from catalog.view.expressions import ExpressionReader, column_of
 from catalog.view.refusals import Refusals
 from catalog.view.select_plan import SelectPlan, SelectReader
 from catalog.view.typed import Typed
+from catalog.view.view_audience import with_audience
 
 MOST_SELECTS = 32
 """Of one view."""
@@ -61,6 +62,7 @@ class ViewPlanner:
         tables = self._tables(query)
         stages = in_buckets(draft.close(made), self.tables, self.views, tables, self.refuse)
         stages = ClosingColumns(self._declared, self.views.get).closed(stages)
+        stages = with_audience(stages, self._declared, self.refuse, query)
         sql = " UNION ALL ".join(plan.sql for plan in plans)
         return View(self.name, sql, tuple(self.reads), tables, stages, self.born)
 

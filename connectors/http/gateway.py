@@ -5,9 +5,9 @@
     DELETE /subscriptions/{id}     202: it ends with its last delivery, `ended`; 404 there is none
 
 Either is 307 where another edge has the id, and 503 while nobody can say. The body but for `id` becomes the record in
-the topic `subscriptions`, as it is; what is no JSON object within the bounds of `connectors/json/reader.py` is answered
-400 and written nowhere. Without an `id` one is made up that lives at this edge. The body must be called
-`application/json`: pages of other origins cannot send that unasked.
+the topic `subscriptions`, with the attributes that come with the asker's token (`rules.py`); what is no JSON object
+within the bounds of `connectors/json/reader.py` is answered 400 and written nowhere. Without an `id` one is made up
+that lives at this edge. The body must be called `application/json`: pages of other origins cannot send that unasked.
 """
 
 from __future__ import annotations
@@ -104,11 +104,13 @@ class SubscriptionEndpoints:
         fields = await _fields(request)
         if isinstance(fields, Response):
             return fields
-        identifier, value = fields
+        identifier, members = fields
         refused = self._rules.admit(request, [] if identifier is None else [identifier])
+        refused = refused or _with_attributes(members, self._rules.attributes_of(request))
         if refused is not None:
             return refused
         try:
+            value = msgspec.json.encode(members)
             said = await self._desk.submit(identifier, self._rules.own_prefix(request), value)
         except TidewireError as error:
             return refusal(503, "not_now", str(error), {"Retry-After": "1"})
@@ -139,8 +141,25 @@ class SubscriptionEndpoints:
                 return respond(identifier, said)
 
 
-async def _fields(request: Request) -> tuple[str | None, bytes] | Response:
-    """Return the id, if one is given, and the record's value; numbers stay as they were written."""
+def _with_attributes(members: Fields, known: Mapping[str, object]) -> Response | None:
+    """Add to a record what its asker is known to be; return the refusal of one that says something else of it."""
+    given = members.get("attributes", msgspec.Raw(b"null"))
+    try:
+        said = msgspec.json.decode(given, type=Fields | None) or {}
+    except msgspec.ValidationError:
+        return None  # an edge refuses it
+    twice = next((name for name in said if name in known), None)
+    if twice is not None:
+        message = f"the attribute `{twice}` comes with your token, and cannot be said. Leave it out."
+        return refusal(403, "forbidden", message)
+    if known:
+        ours = {name: msgspec.Raw(msgspec.json.encode(value)) for name, value in known.items()}
+        members["attributes"] = msgspec.Raw(msgspec.json.encode(said | ours))
+    return None
+
+
+async def _fields(request: Request) -> tuple[str | None, Fields] | Response:
+    """Return the id, if one is given, and the other members of the record; numbers stay as they were written."""
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         return refusal(415, "content_type", "send the subscription as `Content-Type: application/json`.")
     body = bytearray()
@@ -156,4 +175,4 @@ async def _fields(request: Request) -> tuple[str | None, bytes] | Response:
         return refusal(400, "malformed", f'expected an object such as {{"sql": "SELECT ..."}}: {error}.')
     fields = msgspec.json.decode(body, type=Fields)
     fields.pop("id", None)
-    return identifier, msgspec.json.encode(fields)
+    return identifier, fields

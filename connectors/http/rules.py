@@ -41,6 +41,7 @@ class HttpRules:
 
     Args:
         tenants: name -> SHA-256 of a token in hexadecimal; several, separated by blanks, while tokens are changed.
+        attributes: name -> what a tenant's subscribers are, by attribute, to tables with an audience; a scalar each.
         origins: pages of these origins (`https://example.org`) may ask from a browser; `*` allows all.
         connections: most connections that are served at a time, streams included.
         stream_subscriptions: most subscriptions on one stream.
@@ -51,6 +52,7 @@ class HttpRules:
     """
 
     tenants: Mapping[str, str] = field(default_factory=dict, repr=False)
+    attributes: Mapping[str, Mapping[str, object]] = field(default_factory=dict, kw_only=True)
     origins: Sequence[str] = ()
     connections: int = 10_000
     stream_subscriptions: int = 100
@@ -94,6 +96,16 @@ class HttpRules:
         """Return what ids of the (admitted) asker begin with; empty where all are open to it."""
         tenant = self.tenant_of(token_of(request) or "") if self.tenants else EVERYONE
         return "" if tenant in (None, EVERYONE) else f"{tenant}/"
+
+    def attributes_of(self, request: HTTPConnection) -> Mapping[str, object]:
+        """Return what the (admitted) asker is known to be, whatever it says of itself."""
+        tenant = self.tenant_of(token_of(request) or "") if self.tenants else EVERYONE
+        return self.attributes.get(tenant or "", {})
+
+    def shows_figures(self, request: HTTPConnection) -> bool:
+        """Whether an asker may see how much the edge does: where subscribers are told apart, no tenant but `*`."""
+        tenant = self.tenant_of(token_of(request) or "") if self.tenants else EVERYONE
+        return tenant is not None and (not self.attributes or tenant == EVERYONE)
 
     def allows_origin(self, origin: str, own: tuple[str, int]) -> bool:
         """Whether a page of this origin may ask, on a connection that came in at `own`."""

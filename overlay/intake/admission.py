@@ -27,6 +27,7 @@ from catalog.schema.catalog import Catalog
 from catalog.sql.errors import CellMissing, SubscriptionError
 from catalog.sql.notify import EVERY_CHANGE, FINAL, RECORDS, read_policy
 from overlay.delivery.ack import Refusal
+from overlay.intake.attributed_request import attributed
 from overlay.intake.found_statements import FoundStatements, find_statements
 from overlay.intake.subscription_request import Request, read_request
 from overlay.subscriptions.held_records import HeldRecords
@@ -97,7 +98,7 @@ class Admission:
             return _one_by_one(values)
         try:
             compiler = self._compiler
-            found = find_statements(values, compiler.sql_of)
+            found = find_statements(values, compiler.sql_of, lambda request: _attributed(request, compiler.catalog))
             compiled = compile_all(compiler, found.statements)
             alike = [part for one in compiled for part in _beside(one, found, compiler.catalog)]
         except Exception:  # see _unforeseen: judged one by one, only the one that is to blame is refused
@@ -198,7 +199,15 @@ def _unforeseen(error: Exception) -> Refusal:
     return Refusal("internal", said.encode(errors="replace").decode(), hint)
 
 
-def _compile(compiler: Compiler, request: Request) -> Compiled:
+def _attributed(request: Request, catalog: Catalog) -> Request | None:
+    try:
+        return attributed(request, catalog)
+    except SubscriptionError:
+        return None
+
+
+def _compile(compiler: Compiler, asked: Request) -> Compiled:
+    request = attributed(asked, compiler.catalog)
     if request.sql is not None:
         compiled = compiler.compile(request.sql)
     else:

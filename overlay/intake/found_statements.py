@@ -25,12 +25,19 @@ _HEADS = (b'{"sql":"', b'{"sql": "')
 _LONGEST_HEAD = max(map(len, _HEADS))
 _NOTHING = Request()
 
+Attributed = Callable[[Request], Request | None]
+"""A request with its attributes within the question, None where that is refused."""
 SqlOf = Callable[[str, Sequence[object]], str | None]
 """The SQL that a template says with its parameters, None where it cannot be told."""
 
 
 def _unknown(template: str, parameters: Sequence[object]) -> None:
     """Know no template."""
+
+
+def _without(request: Request) -> Request | None:
+    """Know no audience."""
+    return None if request.attributes is not None else request
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +55,9 @@ class FoundStatements:
     ttl: I64
 
 
-def find_statements(values: Sequence[bytes], sql_of: SqlOf = _unknown) -> FoundStatements:
+def find_statements(
+    values: Sequence[bytes], sql_of: SqlOf = _unknown, attributed: Attributed = _without
+) -> FoundStatements:
     """Return the statements of records; nothing is known here of those that are not among them.
 
     A record that is among them says just the statement and what stands beside it. Left out are records that are to be
@@ -59,7 +68,7 @@ def find_statements(values: Sequence[bytes], sql_of: SqlOf = _unknown) -> FoundS
     starts = np.cumsum(sizes) - sizes
     begins, plain = _plain(np.frombuffer(flat, np.uint8), starts, sizes)
     which = plain.nonzero()[0]
-    read = _Read(sql_of)
+    read = _Read(sql_of, attributed)
     for i in (~plain & (sizes <= _MOST_TOGETHER)).nonzero()[0].tolist():
         read.add(i, values[i])
     added = sizes_of(read.texts)
@@ -95,18 +104,20 @@ def _plain(data: np.ndarray, starts: I64, sizes: I64) -> tuple[I64, Bool]:
 class _Read:
     """Records that are read one by one, as columns."""
 
-    def __init__(self, sql_of: SqlOf) -> None:
+    def __init__(self, sql_of: SqlOf, attributed: Attributed) -> None:
         self.texts: list[bytes] = []
         self.records: list[int] = []
         self.beside: list[int] = []
         self.ttl: list[int] = []
         self.options: dict[Request, int] = {_NOTHING: 0}
         self._sql_of = sql_of
+        self._attributed = attributed
 
     def add(self, record: int, value: bytes) -> None:
         """Read a record; none that is refused is added."""
-        request = read_request(value)
-        if not isinstance(request, Request):
+        read = read_request(value)
+        request = self._attributed(read) if isinstance(read, Request) else None
+        if request is None:
             return
         sql = request.sql
         if request.template is not None and request.params is not None:

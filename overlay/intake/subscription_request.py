@@ -20,7 +20,8 @@ class Request(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What a client asks for: SQL, or a template whose `?` stand for `params` (str, int, Decimal, bool or None).
 
     `notify` is a policy as it stands behind NOTIFY, `ttl` is in seconds, `deliver` is one of `FORMS`: options
-    that may stand in the SQL as well.
+    that may stand in the SQL as well. `attributes` are what the subscriber is known to be (scalars by name), to a table
+    with an audience.
     """
 
     sql: str | None = None
@@ -29,6 +30,7 @@ class Request(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     notify: str | None = None
     ttl: int | None = None
     deliver: str | None = None
+    attributes: dict[str, Any] | None = None
 
 
 _READER = JsonReader(Request)
@@ -51,6 +53,8 @@ def read_request(value: bytes) -> Request | Refusal:
         return _malformed("must have `params` beside `template`, and only there")
     if any(isinstance(param, list | dict) for param in request.params or ()):
         return _malformed("must have plain values as `params`, no arrays or objects")
+    if any(isinstance(value, list | dict) for value in (request.attributes or {}).values()):
+        return _malformed("must have plain values as `attributes`, no arrays or objects")
     return _with_options(request)
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from catalog.query.compiler import Compiler
 from catalog.schema.ddl import apply_ddl
 from catalog.sql.errors import SqlError
-from tests.catalog import joined, streamed, viewed
+from tests.catalog import chosen, joined, streamed, viewed
 from tests.catalog.sample import CATALOG, compiler
 
 HERE = Path(__file__).parent
@@ -49,12 +49,20 @@ def refuse_stream(text: str) -> SqlError | None:
     return _caught(lambda: apply_ddl(streamed.CATALOG, text, 1))
 
 
+def refuse_chosen(text: str) -> SqlError | None:
+    """What is said against a question to tables that choose their subscribers, or a text about them, or None."""
+    if text.startswith("SELECT"):
+        return _caught(lambda: chosen.compiler().compile(text))
+    return _caught(lambda: apply_ddl(chosen.CATALOG, text, 2))
+
+
 FILES: dict[str, Callable[[str], SqlError | None]] = {
     "refusals_subscription.txt": refuse_subscription,
     "refusals_join.txt": refuse_join,
     "refusals_catalog.txt": refuse_catalog,
     "refusals_view.txt": refuse_view,
     "refusals_stream.txt": refuse_stream,
+    "refusals_audience.txt": refuse_chosen,
 }
 
 

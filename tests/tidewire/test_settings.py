@@ -208,3 +208,16 @@ def test_each_edge_advertises_its_own_address(tmp_path: Path, monkeypatch: pytes
     assert served.advertised is not None and served.advertised.url == "https://c"
     monkeypatch.setenv("TIDEWIRE_HTTP_ADVERTISED", '["https://c", "https://d"]')
     assert load_settings(http_advertised="https://d").http_rules.served.base == "https://d"
+
+
+def test_attributes_of_tenants_are_lines_of_a_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = write(tmp_path / "t.toml", '[tenant_attributes]\nacme.region = "north"\n"a.b".age = 31\n')
+    monkeypatch.setenv("TIDEWIRE_TENANT_ATTRIBUTES", '{"acme.fan": true}')
+    settings = load_settings(config)
+    assert settings.http_rules.attributes == {"acme": {"region": "north", "fan": True}, "a.b": {"age": 31}}
+    for name, value in settings.as_environment().items():
+        monkeypatch.setenv(name, value)
+    assert load_settings().http_rules.attributes == settings.http_rules.attributes
+    for wrong in ({"acme": "x"}, {"acme.Region": "x"}, {"acme.a": [1]}):
+        with pytest.raises(SettingError, match="tenant_attributes"):
+            load_settings(tenant_attributes=wrong)

@@ -26,7 +26,7 @@ from tidewire.client.subscription_record import record_key, record_value
 from tidewire.text_input import UnreadableInput, lines_of
 
 _OPTIONS = ("notify", "ttl", "deliver")
-_MEMBERS = {"id", "sql", "template", "params", "deliver", *_OPTIONS}
+_MEMBERS = {"id", "sql", "template", "params", "attributes", *_OPTIONS}
 _NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?", re.ASCII)
 _WORDS = {"": None, "null": None, "true": True, "false": False}
 _NO_UTF8 = re.compile(r"[\udc80-\udcff]")
@@ -111,6 +111,8 @@ class SubscriptionFile:
             option = getattr(self.defaults, name) if option is None else option
             if option is not None:
                 value[name] = option
+        if found.get("attributes") is not None:
+            value["attributes"] = found["attributes"]
         return record_value(value)
 
     def _lines(self) -> Iterator[tuple[int, Mapping[str, Any] | str]]:

@@ -77,11 +77,12 @@ class AsyncClient:
         notify: str | None = None,
         ttl: int | None = None,
         deliver: str | None = None,
+        attributes: Mapping[str, JsonValue] | None = None,
         timeout: float = 60.0,
     ) -> Ack:
         """See `Client.subscribe`."""
         call = partial(self._client.subscribe, id, sql, template=template, params=params)
-        return await self._run(call, notify=notify, ttl=ttl, deliver=deliver, timeout=timeout)
+        return await self._run(call, notify=notify, ttl=ttl, deliver=deliver, attributes=attributes, timeout=timeout)
 
     async def subscribe_all(self, queries: Mapping[str, str | bytes], timeout: float = 60.0) -> dict[str, Ack]:
         """See `Client.subscribe_all`."""

@@ -123,16 +123,20 @@ class Client:
         notify: str | None = None,
         ttl: int | None = None,
         deliver: str | None = None,
+        attributes: Mapping[str, JsonValue] | None = None,
         timeout: float = 60.0,
     ) -> Ack:
         """Register a query, or replace the one of `id`; return the acknowledgement once its answer is live.
 
         `notify` is a policy, such as "LATEST" or "MIN CHANGE 5 %"; after `ttl` seconds the subscription ends;
         `deliver` is "records", "packed" (many deliveries in one record: cheaper where many come) or "push" (none:
-        an edge tells it over HTTP).
+        an edge tells it over HTTP). `attributes` are what the subscriber is, to a table with an audience; they
+        may stand in the SQL as well.
         Raises Refused, and NotAnswered when no edge and engine have made it live within `timeout` seconds.
         """
-        value = subscription_value(sql, template, params, notify=notify, ttl=ttl, deliver=deliver)
+        value = subscription_value(
+            sql, template, params, notify=notify, ttl=ttl, deliver=deliver, attributes=attributes
+        )
         acks = self.subscribe_all({id: value}, timeout)
         if acks[id].status == "refused":
             raise Refused(acks[id])
@@ -266,6 +270,7 @@ def subscription_value(
     notify: str | None = None,
     ttl: int | None = None,
     deliver: str | None = None,
+    attributes: Mapping[str, JsonValue] | None = None,
 ) -> bytes:
     """Return the record value of a subscription given as SQL, or as a template with its parameters.
 
@@ -273,7 +278,7 @@ def subscription_value(
     """
     if (sql is None) == (template is None):
         raise UserError("a subscription is either SQL or a template with parameters; give exactly one of them")
-    said = {"notify": notify, "ttl": ttl, "deliver": deliver}
+    said = {"notify": notify, "ttl": ttl, "deliver": deliver, "attributes": attributes and dict(attributes)}
     asked: dict[str, object] = {"sql": sql} if sql is not None else {"template": template, "params": list(params)}
     return record_value(asked | {name: value for name, value in said.items() if value is not None})
 

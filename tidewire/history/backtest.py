@@ -30,6 +30,7 @@ from connectors.log.publication_log import Chunk, PublicationLog
 from connectors.record import RawRecords
 from operators.control import Offsets, Progress
 from overlay.delivery.ack import Refusal
+from overlay.intake.attributed_request import attributed
 from overlay.intake.subscription_request import read_request
 from shard.bounds import Bounds
 from shard.group import Group
@@ -97,6 +98,7 @@ def compile_record(catalog: Catalog, value: bytes) -> Compiled:
     request = read_request(value)
     if isinstance(request, Refusal):
         raise SubscriptionError(request.code, request.message, hint=request.hint)
+    request = attributed(request, catalog)
     if request.sql is not None:
         return Compiler(catalog).compile(request.sql)
     return Compiler(catalog).compile_template(request.template or "", list(request.params or ()))

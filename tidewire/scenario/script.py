@@ -20,7 +20,19 @@ Json = Any
 SUPPORTED = frozenset(
     {
         *(f"range_{family}" for family in ("min", "max", "count", "sum", "avg", "distinct")),
-        *("filter", "filter_or", "bestk", "join", "join3", "view", "stream", "final", "region", "range_ends"),
+        *(
+            "filter",
+            "filter_or",
+            "bestk",
+            "join",
+            "join3",
+            "view",
+            "stream",
+            "final",
+            "region",
+            "range_ends",
+            "audience",
+        ),
         *("raw", "debezium", "cdc"),
         *("group", "types", "nulls", "openrange", "move", "delete", "restart", "refuse", "buckets"),
     }

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
+from dataclasses import replace
 
 from tidewire.verification.compare.finality import Finality
 from tidewire.verification.compare.judgement import Recomputed
@@ -339,6 +340,7 @@ class Recomputation:
 
 def _answered(question: Question, subject: Table | View, history: History) -> Answers:
     types = {column.name.lower(): column.type for column in beside_ranges(subject.columns)}
+    question = replace(question, audience=subject.audience)
     return answers_to(question, history, types, [name.lower() for name in subject.key])
 
 

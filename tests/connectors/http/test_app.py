@@ -152,6 +152,9 @@ def test_with_tenants_health_tells_only_that_the_edge_lives_unless_a_token_is_sh
             response = get("/health", well, rules, headers=headers)
             assert (response.status_code, list(response.json())) == (status, ["state"])
         assert len(get("/health", well, rules, headers={"Authorization": "Bearer t"}).json()) > 1
+    apart = HttpRules({"acme": hash_of("t"), "*": hash_of("root")}, attributes={"acme": {"region": "north"}})
+    assert list(get("/health", True, apart, headers={"Authorization": "Bearer t"}).json()) == ["state"]
+    assert len(get("/health", True, apart, headers={"Authorization": "Bearer root"}).json()) > 1
 
 
 def test_health_of_an_edge_that_is_busy_is_an_answer() -> None:

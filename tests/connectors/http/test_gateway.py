@@ -166,3 +166,30 @@ def test_what_is_not_ones_own_is_not_ended() -> None:
     assert client.delete("/subscriptions/other", headers=TOKEN).status_code == 403
     assert client.delete("/subscriptions/acme%2Fa").status_code == 401
     assert gateway.withdrawn == []
+
+
+KNOWN = HttpRules({"acme": hash_of("t"), "*": hash_of("root")}, attributes={"acme": {"region": "north", "age": 31}})
+
+
+@pytest.mark.parametrize(
+    ("body", "passed"),
+    [
+        ('{"id":"acme/a", "sql":"SELECT"}', '{"sql":"SELECT","attributes":{"region":"north","age":31}}'),
+        ('{"id":"acme/a", "attributes":null}', '{"attributes":{"region":"north","age":31}}'),
+        ('{"id":"acme/a", "attributes":{"x":1.50}}', '{"attributes":{"x":1.50,"region":"north","age":31}}'),
+        ('{"id":"acme/a", "attributes":[1]}', '{"attributes":[1]}'),
+    ],
+)
+def test_what_a_token_says_of_a_subscriber_is_passed_on_with_its_record(body: str, passed: str) -> None:
+    gateway = GatewayProtocol({"id": "acme/a", "version": 3, "status": "accepted"})
+    assert ask(gateway, body, KNOWN, **TOKEN).status_code == 201
+    assert gateway.asked == [("acme/a", "acme/", passed.encode())]
+
+
+def test_what_a_token_says_cannot_be_said_otherwise() -> None:
+    gateway = GatewayProtocol({"id": "acme/a", "version": 3, "status": "accepted"})
+    for said in ('{"region":"south"}', '{"age":null, "x":1}', '{"region":"north"}'):
+        response = ask(gateway, f'{{"id":"acme/a", "sql":"SELECT", "attributes":{said}}}', KNOWN, **TOKEN)
+        assert response.status_code == 403 and "comes with your token" in response.json()["message"]
+    assert gateway.asked == []
+    assert ask(gateway, '{"id":"b", "attributes":{"age":1}}', KNOWN, Authorization="Bearer root").status_code == 201

@@ -22,8 +22,8 @@ from tidewire.scenario.script import read_scenario
 from tidewire.scenario.stack import SharedStack, StackEngine, embedded_engines
 
 FILES = [
-    Path(__file__).parents[2] / "scenarios" / name
-    for name in ("policies.jsonl", "filter_mixed.jsonl", "join_cells.jsonl", "view_flights.jsonl")
+    Path(__file__).parents[2] / "scenarios" / f"{name}.jsonl"
+    for name in ("policies", "filter_mixed", "join_cells", "view_flights", "audience_offers")
 ]
 ASKED = "SELECT MIN(y) FROM t"
 

@@ -133,7 +133,7 @@ class Judgement:
         report.deliveries += len(life.delivered)
         for d in life.delivered:
             self._findings.extra(life, d, "a record of a subscription that is only pushed")
-        if query is not None and query.whole and not query.params and ack.get("sql", query.sql) != query.sql:
+        if query is not None and query.whole and not query.params and not query.is_said_by(ack.get("sql", query.sql)):
             report.wrong += 1
             report.fault("wrong", name(life), "the SQL of its ack", query.sql, ack["sql"])
 
@@ -330,7 +330,8 @@ class Judgement:
         """1: judge what an anchor says of the answer `state`: all of it, or how it differs from what was told last."""
         value = answers.shown(state)
         if d.kind == "snapshot":
-            asked = life.query.sql if life.query is not None and not life.query.params else d.sql
+            query = None if life.query is None or life.query.params else life.query
+            asked = d.sql if query is None or query.is_said_by(d.sql or "") else query.sql
             said = answers.first(value)
             right = says(d, said, answers, NOTHING) and d.sql == asked
             self._findings.count(life, d, right, "the snapshot's value or SQL", said | {"sql": asked})

@@ -32,6 +32,7 @@ from tidewire.verification.input.declared_cells import (
 from tidewire.verification.input.declared_views import View, Views, apply_to_views, readers_of
 from tidewire.verification.input.stream_options import SPANS, NoStream, Stream, stream_of
 from tidewire.verification.input.view_planner import NoView, Source
+from tidewire.verification.records.attributes import Audience, Pairs
 from tidewire.verification.records.journal import Record
 from tidewire.verification.records.lexer import is_word, lexemes, quote_names
 from tidewire.verification.records.ranges import NAMES, is_range
@@ -47,6 +48,8 @@ _TYPES = re.compile(
     r"BOOLEAN|SMALLINT|INTEGER|BIGINT|FLOAT|DOUBLE|DECIMAL\(\d+,\d+\)|DATE|TIMESTAMP|VARCHAR|"
     r"(?!NUM)[A-Z0-9]+RANGE|NUMRANGE\(\d+,\d+\)"
 )
+_PAIR = rf"\s*([A-Za-z_][A-Za-z0-9_]*)\s*:\s*({_NAME})\s*"
+_AUDIENCE = re.compile(rf"{_PAIR}(?:,{_PAIR})*", re.ASCII)
 _RANGE = re.compile(rf"(?:{NAMES})", re.IGNORECASE)
 _DIGITS = re.compile(r"\s*\(\s*([0-9]{1,2})\s*(?:,\s*([0-9]{1,2})\s*)?\)")
 _STANDS_FOR = re.compile(r"ENUM\('(.*)'\)")
@@ -56,6 +59,7 @@ _OPTIONS = {
     "absent": re.compile("null|error|keep", re.IGNORECASE),
     "buckets": re.compile("[0-9]{1,9}"),
     "null.range": re.compile("nothing|everything", re.IGNORECASE),
+    "audience": _AUDIENCE,
     "bucket.by": re.compile(rf"\s*{_NAME}\s*(?:,\s*{_NAME}\s*)*"),
 }
 _INTERNAL = (
@@ -67,7 +71,7 @@ _LISTED = "schema."
 REGISTRY = "registry"
 _TAB = {r"\t": "\t"}
 _MOST_BUCKETS = 1_024
-_VERBATIM = re.compile(r"topic|event_time|placeholder|delimiter|bucket\.by|message|schema|schema\.[0-9]{1,10}")
+_VERBATIM = re.compile(r"topic|audience|event_time|placeholder|delimiter|bucket\.by|message|schema|schema\.[0-9]{1,10}")
 _WORDS = {"registry", "inline"}
 """What `schema` may say beside a schema itself."""
 _CONSTRAINTS = {"PRIMARY KEY", "NOT NULL"}
@@ -93,6 +97,12 @@ class Table:
     bucket_by: tuple[str, ...] = ()
     null_range: str = "nothing"
     stream: Stream | None = None
+    pairs: Pairs = ()
+
+    @property
+    def audience(self) -> Audience:
+        """For whom its rows are."""
+        return Audience(self.pairs, self.null_range == "everything")
 
     def option(self, name: str) -> str | None:
         """Return an option of the format."""
@@ -127,7 +137,8 @@ class Table:
         same = self._reading(other) == other._reading(other)
         same = same and (self.buckets, self.bucket_by) == (other.buckets, other.bucket_by)
         had, more = _has_ranges(other.columns), _has_ranges(self.columns[width:])
-        same = same and (not had or self.null_range == other.null_range)
+        same = same and self.pairs == other.pairs
+        same = same and (not (had or self.pairs) or self.null_range == other.null_range)
         same = same and not (more and self.null_range == "everything")
         same = same and self.stream == other.stream
         same = same and self.asks >= other.asks and other._listed() <= self._listed()
@@ -265,7 +276,7 @@ def _apply(scratch: duckdb.DuckDBPyConnection, made: _Catalog, statement: str, i
         return
     drop, create = _DROP.match(statement), _CREATE.match(statement)
     tables = _read(made.every, internal)
-    sources = {name: Source(table.columns, table.key) for name, table in tables.items()}
+    sources = {name: Source(table.columns, table.key, table.audience) for name, table in tables.items()}
     if drop:
         _drop(made, drop[3], bool(drop[2]), drop[1].lower() == "stream")
     elif create:
@@ -336,6 +347,8 @@ def _create(scratch: duckdb.DuckDBPyConnection, statement: str, version: int, of
     key = tuple(column for _, column, *_ in columns if column in named)
     declared = tuple(Column(c, type, nullable and c not in key) for _, c, type, nullable, _ in columns)
     _check_ranges(declared, key, options)
+    if of_stream and "audience" in options:
+        raise NotApplied("an audience of a stream")
     if of_stream and _has_ranges(declared):
         raise NotApplied("ranges in a stream")
     name = columns[0][0]
@@ -346,7 +359,7 @@ def _create(scratch: duckdb.DuckDBPyConnection, statement: str, version: int, of
     table = Table(
         name, declared, key, topic, options.get("absent", "null"), version, format,
         tuple(sorted(others.items())), *_buckets(options, format, key), options.get("null.range", "nothing"),
-        _stream(spans, declared) if of_stream else None,
+        _stream(spans, declared) if of_stream else None, _pairs(options, declared),
     )  # fmt: skip
     _check_options(table)
     return table
@@ -360,8 +373,24 @@ def _check_ranges(columns: Sequence[Column], key: Sequence[str], options: dict[s
     """Refuse ranges in a primary key, names that parts of a range have, and the option where there is no range."""
     ranges = [column.name for column in columns if is_range(column.type)]
     kept = {made for name in ranges for made in (f"{name}.lower", f"{name}.upper", f"lower({name})", f"upper({name})")}
-    if {*ranges} & {*key} or kept & {column.name for column in columns} or ("null.range" in options and not ranges):
+    if {*ranges} & {*key} or kept & {column.name for column in columns} or _says_nothing(options, ranges):
         raise NotApplied(f"ranges {ranges}")
+
+
+def _says_nothing(options: dict[str, str], ranges: Sequence[str]) -> bool:
+    return "null.range" in options and not ranges and "audience" not in options
+
+
+def _pairs(options: dict[str, str], columns: Sequence[Column]) -> Pairs:
+    """Return the attributes of subscribers and the columns that say for which of them a row is."""
+    found = [
+        (match[1].lower(), match[2][1:-1].replace('""', '"') if match[2].startswith('"') else match[2].lower())
+        for match in re.finditer(_PAIR, options.get("audience", ""), re.ASCII)
+    ]
+    names = [column.name for column in columns]
+    if any(len({*each}) < len(found) for each in zip(*found, strict=True)) or any(c not in names for _, c in found):
+        raise NotApplied(f"audience {found}")
+    return tuple((attribute, column.lower()) for attribute, column in found)
 
 
 def _without_ranges(create: str) -> str:

@@ -17,8 +17,10 @@ import duckdb
 
 from tidewire.verification.input.column import Column
 from tidewire.verification.input.declared_cells import NAME, unquoted
+from tidewire.verification.input.view_audience import audience_of
 from tidewire.verification.input.view_plan import Named, Select
 from tidewire.verification.input.view_planner import NoView, Source, planned
+from tidewire.verification.records.attributes import EVERYBODY, Audience
 
 _TOPIC = r"(?!\.{1,2}')[A-Za-z0-9._-]{1,249}"
 _WITH = rf"""with\s*\(\s*(?:'topic'|"topic"|topic)\s*=\s*'({_TOPIC})'\s*\)\s*"""
@@ -36,7 +38,7 @@ class View:
 
     `key` are the columns that tell its rows apart, () where it does not show them. `reads` are the tables and views
     that it names, `tables` those that it reads through all views, sorted; all in lower case. `tree` is its query as
-    DuckDB reads it. `topic` is where it is written, '' if nowhere.
+    DuckDB reads it. `topic` is where it is written, '' if nowhere. `audience` says for whom its rows are.
     """
 
     name: str
@@ -48,6 +50,7 @@ class View:
     tree: str
     born: int
     topic: str = ""
+    audience: Audience = EVERYBODY
 
 
 Views = dict[str, View]
@@ -97,14 +100,17 @@ def _create(
         raise NoView(f"{name} is a table, or no name for a view")
     if existing is not None and if_not_exists:
         return True
-    plan = planned(scratch, query, {**tables, **{known: Source(one.columns, one.key) for known, one in views.items()}})
+    of_views = {known: Source(one.columns, one.key, one.audience) for known, one in views.items()}
+    plan = planned(scratch, query, {**tables, **of_views})
+    audience = audience_of(plan.selects, plan.columns, {**tables, **of_views})
     if existing is not None:
         if plan.tree == existing.tree and topic == existing.topic:
             return True
         raise NoView(f"{name} is declared otherwise")
     below = {table for read in plan.reads for table in (views[read].tables if read in views else (read,))}
     made = View(
-        name, plan.columns, plan.key, plan.selects, plan.reads, tuple(sorted(below)), plan.tree, version, topic
+        name, plan.columns, plan.key, plan.selects, plan.reads, tuple(sorted(below)), plan.tree, version, topic,
+        audience,
     )  # fmt: skip
     _check_topic(made, views)
     views[name.lower()] = made

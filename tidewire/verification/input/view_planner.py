@@ -39,6 +39,7 @@ from tidewire.verification.input.view_plan import (
     Select,
     scale_of,
 )
+from tidewire.verification.records.attributes import EVERYBODY, Audience
 from tidewire.verification.records.lexer import is_word, lexemes, quote_names
 from tidewire.verification.records.rounding import nearest_real, number_of
 
@@ -59,10 +60,14 @@ class NoView(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A table or view that may be read; `key` are the columns that tell its rows apart, () where none are known."""
+    """A table or view that may be read; `key` are the columns that tell its rows apart, () where none are known.
+
+    `audience` says for whom its rows are.
+    """
 
     columns: tuple[Column, ...]
     key: tuple[str, ...]
+    audience: Audience = EVERYBODY
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
+from tidewire.verification.records.attributes import as_sql
 from tidewire.verification.records.batches import Position
 from tidewire.verification.records.expiry import Promise, Tick, seconds
 from tidewire.verification.records.forms import DeliveriesOf, Delivery, Malformed
@@ -149,7 +150,11 @@ def read_query(value: bytes) -> Query | None:
     sql, params = (body["template"], body.get("params")) if "template" in body else (body.get("sql"), [])
     if not isinstance(sql, str) or not isinstance(params, list) or any(isinstance(p, _NO_PARAMETER) for p in params):
         return None
-    return Query(sql, tuple(params), body.get("notify"), body.get("ttl"), body.get("deliver"))
+    attributes = body.get("attributes") or {}
+    if not isinstance(attributes, dict) or any(isinstance(value, _NO_PARAMETER) for value in attributes.values()):
+        return None
+    said = tuple((name, as_sql(value)) for name, value in attributes.items())
+    return Query(sql, tuple(params), body.get("notify"), body.get("ttl"), body.get("deliver"), attributes=said)
 
 
 def _read_subscriptions(log: TopicLog, lives: dict[tuple[str, int], Life]) -> None:

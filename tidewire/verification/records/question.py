@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 import duckdb
 
+from tidewire.verification.records.attributes import EVERYBODY, Audience, cut_attributes, visible
 from tidewire.verification.records.join_question import ALL, JoinQuestion, join_question
 from tidewire.verification.records.lexer import quote_names
 from tidewire.verification.records.literals import make_exact
@@ -34,7 +35,8 @@ class Unreadable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What a client registered: SQL, or a template with parameters (JSON values), and options beside it.
+    """What a client registered: SQL, or a template with parameters (JSON values), and what stands beside it: options,
+    and attributes of the subscriber as SQL.
 
     `whole` is False where the record is gone, and with it what it may have said beside the SQL.
     """
@@ -45,6 +47,17 @@ class Query:
     ttl: int | None = None
     deliver: str | None = None
     whole: bool = True
+    attributes: tuple[tuple[str, str], ...] = ()
+
+    def is_said_by(self, sql: str) -> bool:
+        """Whether it is what this SQL says: the same text, or with attributes from beside it added to its own."""
+        if not self.attributes or sql == self.sql:
+            return sql == self.sql
+        (said, said_policy), (own, own_policy) = cut_options(sql), cut_options(self.sql)
+        (said, said_of), (own, own_of) = cut_attributes(said), cut_attributes(own)
+        added = said_of.items() - own_of.items()
+        whole = own_of.items() <= said_of.items() and added <= dict(self.attributes).items()
+        return whole and (said.rstrip(), said_policy) == (own.rstrip(), own_policy)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +88,8 @@ class Order(NamedTuple):
 class Question:
     """`items` over `table`, names in lower case; `tree` is DuckDB's.
 
-    `order` and `limit` are those of a best-k; without them rows are a bag.
+    `order` and `limit` are those of a best-k; without them rows are a bag. `attributes` are what the subscriber says of
+    itself, as SQL, and `audience` is that of the table, once it is known.
     """
 
     items: tuple[Item, ...]
@@ -85,6 +99,8 @@ class Question:
     policy: Policy = EVERY_CHANGE
     order: tuple[Order, ...] = ()
     limit: int | None = None
+    attributes: tuple[tuple[str, str], ...] = ()
+    audience: Audience = EVERYBODY
 
     @property
     def distinct(self) -> bool:
@@ -123,6 +139,9 @@ class Question:
         node = tree["statements"][0]["node"]
         node["select_list"] = [_column(name) for name in ("__from", "__to", *ranks)]
         node["modifiers"] = []
+        if self.audience.pairs:
+            given = dict(self.attributes)
+            node["from_table"] = visible(database, node["from_table"], self.audience, given, types, self.params)
         if node["where_clause"] is not None:
             where = RangeConditions(database, types, self.params).rewritten(node["where_clause"])
             node["where_clause"] = make_exact(where, types, self.params)
@@ -145,6 +164,10 @@ def is_pushed(query: Query) -> bool:
 def parse(database: duckdb.DuckDBPyConnection, query: Query, names: set[str]) -> Question | JoinQuestion:
     """Read the query; `names` are those of columns, which may be keywords of DuckDB. Raises Unreadable."""
     statement, policy = cut_options(query.sql)
+    try:
+        statement, given = cut_attributes(statement)
+    except (IndexError, ValueError):
+        raise Unreadable("its attributes are no list") from None
     if "\0" in statement or any(isinstance(value, str) and "\0" in value for value in query.params):
         raise Unreadable("DuckDB reads a text only up to a NUL")
     try:
@@ -156,7 +179,11 @@ def parse(database: duckdb.DuckDBPyConnection, query: Query, names: set[str]) ->
         tree = with_bound_columns(json.loads(made[0]))
         if tree["error"]:
             raise Unreadable(tree["error_message"])
-        return _question(tree, json.dumps(tree), query, with_record(policy, query.notify, query.ttl, query.deliver))
+        policy = with_record(policy, query.notify, query.ttl, query.deliver)
+        question = _question(tree, json.dumps(tree), query, policy)
+        if isinstance(question, JoinQuestion):
+            return question
+        return replace(question, attributes=tuple({**dict(query.attributes), **given}.items()))
     except (KeyError, IndexError, TypeError, ValueError, RecursionError) as error:
         raise Unreadable(f"not a question of a range: {error}") from None
 

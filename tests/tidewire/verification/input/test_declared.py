@@ -113,6 +113,32 @@ TEXTS = [
     "CREATE TABLE t (a INT PRIMARY KEY, b DATE) WITH ('format'='csv', 'delimiter'='X')",
     """CREATE TABLE t (a INT PRIMARY KEY) WITH ('format'='avro', 'schema.1'='{"type":"long"}')""",
     'CREATE TABLE t ("A" SMALLINT, b REAL, c BOOLEAN NOT NULL, d TIMESTAMP, e BIGINT, PRIMARY KEY ("A", e))',
+    "CREATE TABLE t (a INT PRIMARY KEY, b VARCHAR) WITH ('audience'='X:B, y : \"a\"', 'null.range'='everything')",
+    "CREATE TABLE t (a INT PRIMARY KEY, \"B c\" INT) WITH ('AUDIENCE'='x:\"B c\"')",
+    *[
+        f"CREATE TABLE t (a INT PRIMARY KEY, b VARCHAR) WITH ('audience'='{value}')"
+        for value in (
+            "",
+            "x",
+            "x:",
+            "x:c",
+            "x:a,",
+            ",x:a",
+            "x:a,x:b",
+            "x:a, y:a",
+            "x y:a",
+            "x:a b",
+            "x:a:b",
+            " x : a ,y:b",
+        )
+    ],
+    "CREATE TABLE t (a INT PRIMARY KEY) WITH ('null.range'='everything')",
+    "CREATE TABLE t (a INT PRIMARY KEY) WITH ('audience'='x:a'); CREATE TABLE t (a INT PRIMARY KEY)",
+    "CREATE TABLE t (a INT PRIMARY KEY) WITH ('audience'='x:a'); "
+    "CREATE TABLE t (a INT PRIMARY KEY) WITH ('audience'='x:a', 'null.range'='everything')",
+    "CREATE TABLE t (a INT PRIMARY KEY) WITH ('audience'='x:a'); "
+    "CREATE TABLE t (a INT PRIMARY KEY, b INT) WITH ('audience'='x:a')",
+    "CREATE STREAM s (t TIMESTAMP, a INT) WITH ('event_time'='t', 'lateness'='1 s', 'audience'='x:a')",
 ]
 
 
@@ -132,6 +158,8 @@ def test_it_applies_what_the_product_applies(text: str) -> None:
             relation.absent,
             relation.born,
         )
+        assert table.pairs == tuple((attribute, column.lower()) for attribute, column in relation.audience)
+        assert table.null_range == relation.null_range
         units = {column.name: unit_of(relation, column) for column in relation.columns}
         assert table.units == {name: unit for name, unit in units.items() if unit is not None}
         assert [(c.name, c.nullable) for c in table.columns] == [(c.name, c.nullable) for c in relation.columns]
