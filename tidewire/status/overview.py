@@ -28,7 +28,7 @@ from catalog.schema.placed_stage import home_of
 from catalog.schema.relation import Relation
 from connectors.http.address import parse_address
 from connectors.kafka.catalog_versions import CatalogFold
-from connectors.kafka.failure import KafkaFailure, TopicUnknown
+from connectors.kafka.failure import KafkaFailure, NotAuthorised, TopicUnknown
 from connectors.kafka.reader import Reader
 from connectors.kafka.record import KafkaRecord
 from connectors.topics import Topics
@@ -226,7 +226,7 @@ class Observer:
             cells=_cells(catalog, {record.offset: record.timestamp for record in records}, tables, counters),
             wanted_cells=wanted_of(edges),
             views=_views(catalog, counters),
-            streams=streams_of(catalog, counters),
+            streams=streams_of(catalog, counters, self._compacted(catalog)),
         )
 
     def engine(self) -> EngineState:
@@ -320,6 +320,14 @@ class Observer:
         except TopicUnknown:
             return None
         return sum(max(0, end - max(begins[number], read.get(str(number), 0))) for number, end in ends.items())
+
+    def _compacted(self, catalog: Catalog) -> set[str]:
+        """Return the topics of streams that are compacted, as far as this user may ask."""
+        topics = [relation.topic for relation in catalog.relations.values() if relation.stream is not None]
+        try:
+            return self._admin.compacted(topics) if topics else set()
+        except NotAuthorised:
+            return set()
 
     def _kept(self, topic: str) -> int:
         return sum(self._admin.end_offsets(topic).values()) - sum(self._admin.begin_offsets(topic).values())

@@ -7,12 +7,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 import msgspec
 
 from catalog.schema.catalog import Catalog
 from catalog.types.value import moment_text
+from connectors.kafka.compacted_streams import among, loss_and_remedy
 from operators.counters import DomainCounters, ShardCounters
 
 
@@ -33,7 +34,7 @@ class StreamState(msgspec.Struct):
     """A stream: up to when it is complete, and so its views; None where nothing is known yet.
 
     late, ahead, unfolded: rows that came too late, from too far in the future, or for windows that no view has from
-    their beginning.
+    their beginning.  loss: why rows of its topic go before they are old, and what to do; '' where none do.
     """
 
     name: str
@@ -43,11 +44,18 @@ class StreamState(msgspec.Struct):
     ahead: int
     unfolded: int
     held_back_by: HeldBack | None
+    loss: str = ""
 
 
-def streams_of(catalog: Catalog, counters: dict[str, ShardCounters]) -> list[StreamState]:
-    """Return the streams of `catalog` that have told of themselves, by name."""
-    return list(_streams(catalog, counters))
+def streams_of(
+    catalog: Catalog, counters: dict[str, ShardCounters], compacted: Collection[str] = ()
+) -> list[StreamState]:
+    """Return the streams of `catalog` that have told of themselves, by name. compacted: topics that are."""
+    losses = {
+        stream.name: "{}. {}".format(*loss_and_remedy(stream))
+        for stream in among(catalog.relations.values(), compacted)
+    }
+    return [msgspec.structs.replace(one, loss=losses.get(one.name, "")) for one in _streams(catalog, counters)]
 
 
 def _streams(catalog: Catalog, counters: dict[str, ShardCounters]) -> Iterator[StreamState]:
@@ -74,8 +82,10 @@ def sentence(stream: StreamState) -> str:
 
 
 def stream_warnings(streams: Iterable[StreamState]) -> Iterator[str]:
-    """Yield what keeps windows of streams from closing for ever."""
+    """Yield what loses rows of streams, or keeps their windows from closing for ever."""
     for one in streams:
+        if one.loss:
+            yield one.loss
         held = one.held_back_by
         if held is not None and held.hole:
             yield (

@@ -51,5 +51,12 @@ def test_lost_rows_hold_everything_back_until_the_loss_is_accepted() -> None:
     assert "accepts the loss" in warning
 
 
+def test_a_topic_that_is_compacted_loses_rows() -> None:
+    counters = {"trade/0": ShardCounters(epoch=0, shard="trade/0", batch=3, stream=StreamCounters(0, 0, 0, None, []))}
+    assert [*stream_warnings(streams_of(CATALOG, counters, {"stock"}))] == []
+    (warning,) = stream_warnings(streams_of(CATALOG, counters, {"trades", "stock"}))
+    assert "topic `trades` of stream `trade` is compacted" in warning and "cleanup.policy=delete" in warning
+
+
 def test_a_stream_that_has_told_nothing_is_left_out() -> None:
     assert streams_of(CATALOG, {}) == []
