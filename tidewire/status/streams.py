@@ -35,6 +35,7 @@ class StreamState(msgspec.Struct):
 
     late, ahead, unfolded: rows that came too late, from too far in the future, or for windows that no view has from
     their beginning.  loss: why rows of its topic go before they are old, and what to do; '' where none do.
+    holes: partitions of which rows were trimmed unread, and that loss is not accepted.
     """
 
     name: str
@@ -45,6 +46,7 @@ class StreamState(msgspec.Struct):
     unfolded: int
     held_back_by: HeldBack | None
     loss: str = ""
+    holes: int = 0
 
 
 def streams_of(
@@ -66,7 +68,8 @@ def _streams(catalog: Catalog, counters: dict[str, ShardCounters]) -> Iterator[S
         views = [view.name for view in catalog.views.values() if name in view.tables]
         held = _furthest_behind(relation.topic, told.partitions)
         upto = None if told.upto is None else moment_text(told.upto)
-        yield StreamState(name, views, upto, told.late, told.ahead, told.unfolded, held)
+        holes = sum(domain.hole for domain in told.partitions)
+        yield StreamState(name, views, upto, told.late, told.ahead, told.unfolded, held, holes=holes)
 
 
 def sentence(stream: StreamState) -> str:
