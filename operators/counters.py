@@ -19,6 +19,7 @@ class Counters(msgspec.Struct):
     table can answer (`unfit_reasons` samples why); or `unreadable_registrations`, whose virtual edges are told.
     `shipped` counts each version of a row that a cell sent, once for every virtual edge; `named` those that an edge had
     lately, and was only named.
+    `skipped` counts each change once for every stage of a view over it that nobody needed, and was not computed.
     `unknown_members` samples names of a row's members that are no columns; `seen` counts the rows that had each column.
     """
 
@@ -40,6 +41,7 @@ class Counters(msgspec.Struct):
     unfit_reasons: list[str] = []
     shipped: int = 0
     named: int = 0
+    skipped: int = 0
 
 
 class DomainCounters(msgspec.Struct, array_like=True):

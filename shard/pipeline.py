@@ -76,6 +76,7 @@ def process_group(spec: GroupSpec, batch: int, state: bytes | None, records: Seq
     views.advance(moved)
     for shard, one in batches.items():
         if shard in moved:
+            one.member.counters.skipped += views.skipped.get(shard, 0)
             one.tell(moved[shard])
     out = [record for one in batches.values() for record in one.records()]
     return GroupResult(group.dump(), [*out, *views.records(bool(ordered.rows))])
@@ -115,6 +116,7 @@ def process_cell(
     window.tell({table: state.interests.told(table) for table in cell.tables})
     snapshots = cell_snapshots(state, spec.catalog, asked, bounds.batch_bytes, spec.digest_key, bounds.whole)
     told = advance(state, ordered, spec.several, spec.partitions, views.advance)
+    state.counters.skipped += sum(views.skipped.values())
     header = Header("changes", spec.epoch, cell.name, batch, window=window.window)
     header.format = WINDOW_FORMAT if window.window else header.format
     encoder = Encoder(spec.topics.notifications, header)

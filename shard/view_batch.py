@@ -32,6 +32,8 @@ class ViewBatch:
         self._group = group
         self._members: dict[str, MemberBatch] = {}
         self._told: set[str] = set()
+        self.skipped: Mapping[str, int] = {}
+        """By table the changes that stages would have computed which nobody needs, once for each of these."""
 
     @property
     def wanted(self) -> Mapping[str, Set[KeptOrder]]:
@@ -63,6 +65,11 @@ class ViewBatch:
     def advance(self, moved: dict[str, Moved]) -> None:
         """Let the changes of tables that have `moved` become those of views, told and taken over."""
         tables = set(moved)
+        self.skipped = {
+            shard: len(moved[shard].changes) * stages
+            for shard, stages in self._views.unneeded().items()
+            if shard in tables
+        }
         self._views.advance(moved)
         for shard in moved.keys() - tables:
             if shard in self._members:

@@ -179,6 +179,20 @@ class Admin:
                 found[asked[resource]] = Retention(None if kept else millis / 1000, size >= 0)
         return found
 
+    def compacted(self, topics: Iterable[str]) -> set[str]:
+        """Return those topics of which records are deleted that a later one of the same key has replaced.
+
+        Topics that do not exist are left out. *Raises* NotAuthorised.
+        """
+        asked = {ConfigResource(ResourceType.TOPIC, topic): topic for topic in topics}
+        found = set[str]()
+        for resource, future in self._client.describe_configs(list(asked)).items() if asked else ():
+            with contextlib.suppress(TopicUnknown):
+                entries = self._result(future, f"describing the topic `{asked[resource]}`")
+                if "compact" in entries["cleanup.policy"].value:
+                    found.add(asked[resource])
+        return found
+
     def committed(self, group: str) -> dict[Place, int]:
         """Return the positions that a consumer group has committed; none if it does not exist."""
         [future] = self._client.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)]).values()

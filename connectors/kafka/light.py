@@ -202,10 +202,12 @@ class LightKafka:
         with _named(f"describing the topic `{topic}`"):
             admin = KafkaAdminClient(**self._properties)
             try:
-                found = admin.describe_configs([ConfigResource(ConfigResourceType.TOPIC, topic)])
+                asked = ConfigResource(ConfigResourceType.TOPIC, topic, {"cleanup.policy": None})
+                found = admin.describe_configs([asked], config_filter="all")
             finally:
                 admin.close()
-        return "compact" in str(found)
+        policies = (entries["cleanup.policy"] for by_name in found.values() for entries in by_name.values())
+        return any("compact" in str(policy) for policy in policies)
 
     def close(self) -> None:
         """Flush and leave the broker."""

@@ -25,6 +25,7 @@ import msgspec
 from catalog.schema.catalog import Catalog
 from catalog.schema.placed_stage import home_of
 from catalog.schema.relation import Relation
+from connectors.kafka.compacted_streams import among, loss_and_remedy
 from connectors.kafka.failure import KafkaFailure
 from connectors.record import OutRecord
 from connectors.topics import Topics
@@ -148,6 +149,7 @@ class QueryController:
         partitions = self._count_partitions(wanted, last)
         reading = Reading.plan(wanted, context.cluster.ids(wanted), context.sidecar.resets, last, *partitions)
         self._report_trimmed(reading.existing, last)
+        self._report_compacted()
         context.opening.begin(context.sidecar, context.sidecar.announced, wanted)
         run = self._start_query(self._plan_catalogs(), reading)
         self._register()
@@ -386,6 +388,12 @@ class QueryController:
         context.cluster.append(
             [_as_record(context.topics, gap) for gap in trimmed] + [_said(context.topics, hole) for hole in holes]
         )
+
+    def _report_compacted(self) -> None:
+        """Say of streams that their topics are compacted. The engine goes on: what it has read of them is right."""
+        streams = self._streams()
+        for stream in among(streams, self._desk.cluster.compacted([each.topic for each in streams]) if streams else ()):
+            _LOG.warning("%s. %s", *loss_and_remedy(stream))
 
 
 def _said(topics: Topics, silence: Silence) -> OutRecord:

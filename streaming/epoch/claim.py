@@ -47,12 +47,13 @@ class SupersededError(TidewireError):
     code = "superseded"
 
 
-class ClaimRecord(msgspec.Struct, frozen=True, tag="claim", tag_field="kind"):
-    """What a claim says; its offset is the epoch."""
+class ClaimRecord(msgspec.Struct, frozen=True, tag="claim", tag_field="kind", omit_defaults=True):
+    """What a claim says; its offset is the epoch. from_log: how many groups begin with what the log had of them."""
 
     id: str
     time: str
     checkpoint: str
+    from_log: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +105,7 @@ def claim(cluster: Cluster, topics: Topics, checkpoint: Checkpoint, new_id: Call
         sidecar = Sidecar(claim=(new_id or _random_id)())
         checkpoint.store(sidecar)
     if sidecar.epoch < 0:
-        record = ClaimRecord(sidecar.claim, utc_now(), checkpoint.uri)
+        record = ClaimRecord(sidecar.claim, utc_now(), checkpoint.uri, len(sidecar.seeds))
         value = msgspec.json.encode(record)
         sidecar.epoch = cluster.append([OutRecord(topics.engines, 0, sidecar.claim.encode(), value)])[0]
         checkpoint.store(sidecar)

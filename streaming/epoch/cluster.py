@@ -40,6 +40,10 @@ class Cluster(Protocol):
         """Create a topic that keeps the newest record of each key, unless it is there."""
         ...
 
+    def compacted(self, topics: Iterable[str]) -> set[str]:
+        """Return those of the topics that are compacted, as far as that may be asked."""
+        ...
+
     def ids(self, topics: Iterable[str]) -> dict[str, str]:
         """Return the id of each topic that exists."""
         ...

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from connectors.kafka.admin import Admin
-from connectors.kafka.failure import KafkaFailure, TopicUnknown
+from connectors.kafka.failure import KafkaFailure, NotAuthorised, TopicUnknown
 from connectors.kafka.producer import Producer
 from connectors.kafka.properties import KafkaProperties
 from connectors.kafka.reader import Reader
@@ -84,6 +84,13 @@ class KafkaCluster:
     def create_compacted(self, topic: str) -> None:
         """Create a topic that keeps the newest record of each key, unless it is there."""
         self._admin.create_topic(topic, VIEW_PARTITIONS, COMPACTED)
+
+    def compacted(self, topics: Iterable[str]) -> set[str]:
+        """Return those of the topics that are compacted; none where the cluster does not say it to this user."""
+        try:
+            return self._admin.compacted(topics)
+        except NotAuthorised:
+            return set()
 
     def ids(self, topics: Iterable[str]) -> dict[str, str]:
         """Return the id of each topic that exists."""

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
+from random import Random
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,7 +19,8 @@ from operators.stored_rows import stored_rows
 from shard.group import Group, alone
 from shard.log_fold import fold_groups, fold_log
 from tests.connectors.small_log import Published, SmallLog, small_log
-from tests.effort import examples
+from tests.effort import deep_examples, examples
+from tests.shard import test_stream_pipeline as streams
 
 RELATION = apply_ddl(Catalog(), "CREATE TABLE stock (id BIGINT PRIMARY KEY, price BIGINT)", 0).relations["stock"]
 
@@ -125,3 +129,37 @@ def test_a_group_of_several_topics_holds_what_each_alone_does(
             stored_rows(member.relation, one.table.stored)
         )
         assert group[member.name].counters.decoded == one.counters.decoded
+
+
+@pytest.mark.deep
+@settings(max_examples=deep_examples(60), deadline=None)
+@given(st.integers(0, 2**32))
+def test_a_stream_has_the_windows_that_its_batches_made(tmp_path_factory: pytest.TempPathFactory, seed: int) -> None:
+    """Late rows, two partitions, silences and holes: wherever the log is cut, given where silences have counted."""
+    rng = Random(seed)
+    parts = [streams.drawn(rng) for _ in range(rng.randint(1, 2))]
+    spec = replace(streams.SPEC, counts={"s": len(parts)})
+    state, letters, told = streams.played(rng, spec, parts, True)
+    log = small_log(tmp_path_factory.mktemp("log"))
+    log.mark = msgspec.structs.replace(log.mark, ids={"s": "id"}, end={"s": {str(p): 0 for p in range(len(parts))}})
+    log.commit([row for p, part in enumerate(parts) for row in _published(p, part)])
+    opened = PublicationLog(log.uri)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(publication_log, "CHUNK", rng.choice((1, 3, 100)))
+        placement, given_ = Placement.of(streams.CATALOG), {"s": tuple(told)}
+        made = dict(fold_groups(opened, streams.CATALOG, placement, opened.newest.cut, silenced=given_))["s/0"]
+    if not any(parts):
+        return
+    assert streams.left_of(streams.folded(made), made) == streams.left_of(streams.folded(state), state)
+    rebuilt, played = (alone(streams.CATALOG.relations["s"], "s/0", one).horizon for one in (made, state))
+    assert rebuilt is not None and played is not None
+    assert (rebuilt.late, rebuilt.upto) == (sum(code == "late" for code in letters.values()), played.upto)
+    assert [each.floor(0) for each in rebuilt.domains] == [each.floor(0) for each in played.domains]
+
+
+def _published(partition: int, part: list[streams.Row]) -> list[Published]:
+    records = streams.events(*part, partition=partition)
+    return [
+        Published("s", partition, offset, b"whatever", value, stamp)
+        for offset, (value, stamp) in enumerate(zip(records.values, records.timestamp.tolist(), strict=True))
+    ]

@@ -132,6 +132,23 @@ def test_what_no_range_wants_is_counted_and_not_sent():
     assert (report["routed"], report["spared"]) == (2, 2 * report["suppressed"])
 
 
+def test_what_views_would_have_computed_is_counted_while_nobody_asks_them():
+    view = "CREATE VIEW {} AS SELECT x, COUNT(*) AS n FROM t GROUP BY x"
+    catalog = CATALOG
+    for name in ("v", "w"):
+        catalog = apply_ddl(catalog, view.format(name), catalog.version + 1)
+    spec = GroupSpec(7, "t/0", catalog, TOPICS, 4)
+    first = process_group(spec, 0, None, [rows((1, 2, 3), (2, 2, 3))])
+    assert counters(first)["skipped"] == 4
+    shape = FilterShape("v", ("x", "n"), (), (), (), ())
+    header, region = Header("register", 7, "v/0", ve=2, catalog=2), Region(shape, b"[]", terms=encode_terms([{}]))
+    asked = pack_registrations(header, [11], [region])
+    asking = records(TOPICS.registrations, [(b"v/0", value) for value in asked], partition=2)
+    then = process_group(spec, 1, first.state, [asking, rows((3, 2, 3), first=2)])
+    told = [json.loads(record.value) for record in then.out if record.topic == TOPICS.engines]
+    assert {each["shard"]: each["skipped"] for each in told} == {"t/0": 5, "v/0": 0}, "w alone is not computed"
+
+
 def test_a_bad_record_is_a_dead_letter_and_the_rest_goes_on():
     pairs = [(b'{"id":1}', b"{oops"), (b'{"id":2}', b'{"id":2,"x":1,"y":5}'), (b'{"id":2}', None)]
     result = process_group(SPEC, 0, None, [registration(), records("t", pairs)])

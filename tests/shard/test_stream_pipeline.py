@@ -271,12 +271,12 @@ def test_a_group_that_knows_no_stream_has_the_bytes_of_before() -> None:
 @given(st.integers(0, 2**32))
 def test_however_batches_are_cut(seed: int) -> None:
     rng = Random(seed)
-    parts = [_drawn(rng) for _ in range(rng.randint(1, 2))]
+    parts = [drawn(rng) for _ in range(rng.randint(1, 2))]
     spec = replace(SPEC, counts={"s": len(parts)})
-    state, letters, told = _played(rng, spec, parts, True)
+    state, letters, told = played(rng, spec, parts, True)
     given_ = replace(spec, silenced={"s": tuple(told)})
     for _ in range(2):
-        again, other, more = _played(rng, given_, parts, False)
+        again, other, more = played(rng, given_, parts, False)
         assert other == letters and more == []
         left, kept = left_of(folded(again), again), left_of(folded(state), state)
         assert left == kept, "what is old goes in some batch"
@@ -290,7 +290,7 @@ def test_however_batches_are_cut(seed: int) -> None:
         assert [low, last, n] == [min(row[1] for row in mine), latest, len(mine)]
 
 
-def _drawn(rng: Random) -> list[Any]:
+def drawn(rng: Random) -> list[Any]:
     at, rows = 0, []
     for _ in range(rng.randint(0, 10)):
         at += rng.choice((0, 5, 20, 60))
@@ -298,7 +298,7 @@ def _drawn(rng: Random) -> list[Any]:
     return rows
 
 
-def _played(
+def played(
     rng: Random, spec: GroupSpec, parts: Sequence[list[Any]], quiet: bool
 ) -> tuple[bytes | None, dict[tuple[int, int], str], list[Silenced]]:
     """Return the state, why rows did not count, and where silences have counted."""

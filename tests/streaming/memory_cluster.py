@@ -17,6 +17,7 @@ class MemoryCluster:
         self.topics = topics
         self.logs: dict[str, list[list[KafkaRecord]]] = {}
         self.first: dict[str, dict[int, int]] = {}
+        self.compact: set[str] = set()
         self._ids: dict[str, str] = {}
         self._created = 0
         self.appended: list[OutRecord] = []
@@ -59,6 +60,10 @@ class MemoryCluster:
 
     def create_compacted(self, topic: str) -> None:
         self.create(topic, 4)
+        self.compact.add(topic)
+
+    def compacted(self, topics: Iterable[str]) -> set[str]:
+        return self.compact.intersection(topics)
 
     def ids(self, topics: Iterable[str]) -> dict[str, str]:
         return {topic: self._ids[topic] for topic in topics if topic in self._ids}

@@ -39,6 +39,7 @@ from tidewire.client.failures import NotAnswered
 from tidewire.client.packed_deliveries import PACKED_KEY, unpack_deliveries
 from tidewire.client.records import Ack, Delivery, Refused, read_ack
 from tidewire.client.stream_silence import say_silence
+from tidewire.client.stream_topic import refuse_compacted
 from tidewire.client.subscription_record import ending_key, record_key, record_value
 from tidewire.client.table_topic import partitions_of
 
@@ -66,7 +67,8 @@ class Client:
         writes (`client/table_topic.py`); those of views are compacted. With a `timeout` of 0 nobody is waited for. A
         text that changes nothing is not written.
 
-        Raises CatalogError (nothing was written) and NotAnswered (written, but no engine has announced it).
+        Raises CatalogError, and CompactedTopic of a new stream (nothing was written), and NotAnswered (written, but no
+        engine has announced it).
         """
         before, after = self._catalog.check(ddl)
         if create_topics:
@@ -76,6 +78,9 @@ class Client:
             for view in after.views.values():
                 if view.topic and before.views.get(view.name) != view:
                     self._kafka.create_topic(view.topic, partitions or VIEW_PARTITIONS, COMPACTED)
+        for relation in after.relations.values():
+            if relation.stream is not None and relation.name not in before.relations:
+                refuse_compacted(self._kafka, relation)
         same = replace(after, version=before.version) == before
         version = before.version if same else self._catalog.append(marked(ddl))
         if timeout > 0:

@@ -88,6 +88,9 @@ def _parts(overview: Overview) -> Iterator[RenderableType]:
         yield table(_FILTERS, filters)
     yield from _process_parts(overview.processes)
     yield Text(f"dead letters kept: {overview.dead_letters}")
+    for what, said in (("lost", overview.curiosity.lost), ("not asked", overview.curiosity.not_asked)):
+        if said:
+            yield Text(f"{what}: {said}")
     if overview.log is not None:
         yield Text(f"log: {overview.log.table}, commit {overview.log.number} of {overview.log.time}")
     for room in overview.headroom:

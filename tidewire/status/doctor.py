@@ -21,6 +21,7 @@ import psutil
 
 from catalog.schema.view import View
 from connectors.kafka.admin import Admin
+from connectors.kafka.compacted_streams import compacted_streams, loss_and_remedy
 from connectors.kafka.failure import TopicUnknown
 from connectors.kafka.properties import KafkaProperties
 from connectors.kafka.reader import Reader
@@ -78,7 +79,7 @@ def examine(settings: Settings, setup: bool = False, say: Callable[[str], None] 
     findings = [finding for check in checks for finding in check(settings)]
     findings += _jars(settings, setup, say)
     if not setup:
-        here: list[Check] = [_data_directory, _disk, _ports, _catalog_rights, _view_rights]
+        here: list[Check] = [_data_directory, _disk, _ports, _catalog_rights, _view_rights, _stream_topics]
         findings += [finding for check in here for finding in check(settings)]
     return findings
 
@@ -277,6 +278,21 @@ def _may_write(admin: Admin, view: View) -> Finding:
     found = f"the engine {'may' if allowed else 'may not'} write view `{view.name}` to `{view.topic}`"
     grant = f"Grant READ and WRITE on `{view.topic}` to the engine."
     return Finding("views", Verdict.OK if allowed else Verdict.FAIL, found, "" if allowed else grant)
+
+
+def _stream_topics(settings: Settings) -> Iterator[Finding]:
+    """Whether topics of streams keep all rows: on a Kafka cluster of one's own they may have been made otherwise."""
+    if settings.embedded:
+        return
+    properties = KafkaProperties(settings.address, settings.kafka)
+    try:
+        catalog = read_catalog(Reader(properties, _KAFKA_SECONDS), Topics(settings.prefix))
+        for stream in compacted_streams(Admin(properties, _KAFKA_SECONDS), catalog.relations.values()):
+            yield Finding("streams", Verdict.WARN, *loss_and_remedy(stream))
+    except TopicUnknown:
+        return
+    except TidewireError as error:
+        yield Finding("streams", Verdict.WARN, *_split(error))
 
 
 def _can_write(path: Path) -> bool:

@@ -10,6 +10,7 @@ Nothing here needs to run on the machine of the stack. Where each fact comes fro
     edges       the consumer group's members and what each owns; `/health` of each for what it holds
     log         what its keeper leaves in `engines`
     processes   the status file of the data directory, or `/health` of an edge of an embedded stack
+    curiosity   sums of all these: what was lost, what nobody asks (curiosity.py)
     headroom    where each of them has read to, against how long the topics keep their records
 
 *Cost*: about 0.1 s, and the time to read `engines` backwards until every shard's newest counters are found.
@@ -28,7 +29,7 @@ from catalog.schema.placed_stage import home_of
 from catalog.schema.relation import Relation
 from connectors.http.address import parse_address
 from connectors.kafka.catalog_versions import CatalogFold
-from connectors.kafka.failure import KafkaFailure, TopicUnknown
+from connectors.kafka.failure import KafkaFailure, NotAuthorised, TopicUnknown
 from connectors.kafka.reader import Reader
 from connectors.kafka.record import KafkaRecord
 from connectors.topics import Topics
@@ -37,6 +38,7 @@ from operators.counters import ShardCounters, summed
 from overlay.process.ownership import edge_address, edge_group
 from tidewire.client.edge_connection import connect
 from tidewire.stack.process_state import ProcessState, processes_in
+from tidewire.status.curiosity import Curiosity, curiosity_of
 from tidewire.status.edge_filters import cells_wanted_in
 from tidewire.status.retention_headroom import Headroom, HeadroomRuler
 from tidewire.status.streams import StreamState, streams_of
@@ -50,6 +52,7 @@ class Claim(msgspec.Struct, tag="claim", tag_field="kind"):
 
     time: str
     checkpoint: str
+    from_log: int = 0
 
 
 class Trimmed(msgspec.Struct, tag="trimmed", tag_field="kind"):
@@ -74,7 +77,10 @@ class LogState(msgspec.Struct, tag="log", tag_field="kind"):
 
 
 class EngineState(msgspec.Struct):
-    """The engine as its last progress shows it; `age` is in seconds, None before the first progress."""
+    """The engine as its last progress shows it; `age` is in seconds, None before the first progress.
+
+    from_log: how many groups began this epoch with what the log had of them (`tidewire rebuild`).
+    """
 
     epoch: int | None = None
     claimed: str | None = None
@@ -83,6 +89,7 @@ class EngineState(msgspec.Struct):
     catalog: int | None = None
     last_progress: str | None = None
     age: float | None = None
+    from_log: int = 0
 
 
 class TableState(msgspec.Struct):
@@ -165,6 +172,7 @@ class Overview(msgspec.Struct):
     wanted_cells: list[WantedCell] = []
     views: list[ViewState] = []
     streams: list[StreamState] = []
+    curiosity: Curiosity = Curiosity()
 
 
 _RECORD = msgspec.json.Decoder(ShardCounters | Claim | Trimmed | LogState)
@@ -205,7 +213,8 @@ class Observer:
         views = {shard for view in catalog.views.values() for shard in view.relation.shards}
         found = self._found(shards | catalog.cells.keys(), views)
         counters, partitions = found.counters, self._admin.topics()
-        edges = self._edges()
+        edges, streams = self._edges(), streams_of(catalog, counters, self._compacted(catalog))
+        engine = self._engine(progress)
         tables = [
             self._table(relation, progress, counters, partitions.get(relation.topic, 0))
             for _, relation in sorted(catalog.relations.items())
@@ -215,7 +224,7 @@ class Observer:
             prefix=self._topics.prefix,
             virtual_edges=self._admin.partitions(self._topics.subscriptions),
             catalog=catalog.version,
-            engine=self._engine(progress),
+            engine=engine,
             tables=tables,
             edges=edges,
             dead_letters=self._kept(self._topics.dead_letters),
@@ -226,7 +235,14 @@ class Observer:
             cells=_cells(catalog, {record.offset: record.timestamp for record in records}, tables, counters),
             wanted_cells=wanted_of(edges),
             views=_views(catalog, counters),
-            streams=streams_of(catalog, counters),
+            streams=streams,
+            curiosity=curiosity_of(
+                sum(gap.end - gap.start for gap in found.trimmed),
+                sum(stream.holes for stream in streams),
+                engine.from_log,
+                (counters[shard] for shard in counters.keys() & (shards | views | catalog.cells.keys())),
+                (edge.health for edge in edges),
+            ),
         )
 
     def engine(self) -> EngineState:
@@ -259,7 +275,7 @@ class Observer:
             return state
         claim = _read(record.value)
         if isinstance(claim, Claim):
-            state.claimed, state.checkpoint = claim.time, claim.checkpoint
+            state.claimed, state.checkpoint, state.from_log = claim.time, claim.checkpoint, claim.from_log
         return state
 
     def _found(self, shards: set[str], views: set[str]) -> _Found:
@@ -320,6 +336,14 @@ class Observer:
         except TopicUnknown:
             return None
         return sum(max(0, end - max(begins[number], read.get(str(number), 0))) for number, end in ends.items())
+
+    def _compacted(self, catalog: Catalog) -> set[str]:
+        """Return the topics of streams that are compacted, as far as this user may ask."""
+        topics = [relation.topic for relation in catalog.relations.values() if relation.stream is not None]
+        try:
+            return self._admin.compacted(topics) if topics else set()
+        except NotAuthorised:
+            return set()
 
     def _kept(self, topic: str) -> int:
         return sum(self._admin.end_offsets(topic).values()) - sum(self._admin.begin_offsets(topic).values())

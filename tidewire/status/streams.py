@@ -7,12 +7,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 import msgspec
 
 from catalog.schema.catalog import Catalog
 from catalog.types.value import moment_text
+from connectors.kafka.compacted_streams import among, loss_and_remedy
 from operators.counters import DomainCounters, ShardCounters
 
 
@@ -33,7 +34,8 @@ class StreamState(msgspec.Struct):
     """A stream: up to when it is complete, and so its views; None where nothing is known yet.
 
     late, ahead, unfolded: rows that came too late, from too far in the future, or for windows that no view has from
-    their beginning.
+    their beginning.  loss: why rows of its topic go before they are old, and what to do; '' where none do.
+    holes: partitions of which rows were trimmed unread, and that loss is not accepted.
     """
 
     name: str
@@ -43,11 +45,19 @@ class StreamState(msgspec.Struct):
     ahead: int
     unfolded: int
     held_back_by: HeldBack | None
+    loss: str = ""
+    holes: int = 0
 
 
-def streams_of(catalog: Catalog, counters: dict[str, ShardCounters]) -> list[StreamState]:
-    """Return the streams of `catalog` that have told of themselves, by name."""
-    return list(_streams(catalog, counters))
+def streams_of(
+    catalog: Catalog, counters: dict[str, ShardCounters], compacted: Collection[str] = ()
+) -> list[StreamState]:
+    """Return the streams of `catalog` that have told of themselves, by name. compacted: topics that are."""
+    losses = {
+        stream.name: "{}. {}".format(*loss_and_remedy(stream))
+        for stream in among(catalog.relations.values(), compacted)
+    }
+    return [msgspec.structs.replace(one, loss=losses.get(one.name, "")) for one in _streams(catalog, counters)]
 
 
 def _streams(catalog: Catalog, counters: dict[str, ShardCounters]) -> Iterator[StreamState]:
@@ -58,7 +68,8 @@ def _streams(catalog: Catalog, counters: dict[str, ShardCounters]) -> Iterator[S
         views = [view.name for view in catalog.views.values() if name in view.tables]
         held = _furthest_behind(relation.topic, told.partitions)
         upto = None if told.upto is None else moment_text(told.upto)
-        yield StreamState(name, views, upto, told.late, told.ahead, told.unfolded, held)
+        holes = sum(domain.hole for domain in told.partitions)
+        yield StreamState(name, views, upto, told.late, told.ahead, told.unfolded, held, holes=holes)
 
 
 def sentence(stream: StreamState) -> str:
@@ -74,8 +85,10 @@ def sentence(stream: StreamState) -> str:
 
 
 def stream_warnings(streams: Iterable[StreamState]) -> Iterator[str]:
-    """Yield what keeps windows of streams from closing for ever."""
+    """Yield what loses rows of streams, or keeps their windows from closing for ever."""
     for one in streams:
+        if one.loss:
+            yield one.loss
         held = one.held_back_by
         if held is not None and held.hole:
             yield (

@@ -530,6 +530,23 @@ def test_trimmed_records_are_reported(stage: Stage) -> None:
     assert record.value == b'{"kind":"trimmed","epoch":0,"topic":"s","partition":"0","start":4,"end":6}'
 
 
+def test_a_stream_whose_topic_is_compacted_is_told_of_at_each_start(
+    stage: Stage, caplog: pytest.LogCaptureFixture
+) -> None:
+    for name, policy in (("r", "delete"), ("s", "compact")):
+        stage.cluster.create(name)
+        stage.cluster.compact.update({name} if policy == "compact" else ())
+        options = f"'topic'='{name}', 'event_time'='ts', 'lateness'='1 s'"
+        stage.declare(f"CREATE STREAM {name} (ts TIMESTAMP) WITH ({options})")
+    stage.cluster.create("t")
+    stage.cluster.compact.add("t")
+    stage.create("t")
+    with caplog.at_level("WARNING", "tidewire.engine"):
+        stage.start()
+    [said] = [record.getMessage() for record in caplog.records if "compacted" in record.getMessage()]
+    assert said.startswith("the topic `s` of stream `s` is compacted") and "cleanup.policy=delete" in said
+
+
 def _claimed(stage: Stage):  # type: ignore[no-untyped-def]
     return claim(stage.cluster, TOPICS, Checkpoint(LocalFiles(stage.folder / "elsewhere"), "c"))
 

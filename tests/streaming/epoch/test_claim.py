@@ -7,7 +7,7 @@ import pytest
 from connectors.record import OutRecord
 from connectors.topics import Topics
 from operators.control import EpochBegins, RegisterAll
-from streaming.checkpoint.checkpoint import Checkpoint, CheckpointError
+from streaming.checkpoint.checkpoint import Checkpoint, CheckpointError, Sidecar
 from streaming.checkpoint.files import LocalFiles
 from streaming.epoch.claim import (
     STILL_SECONDS,
@@ -40,6 +40,15 @@ def test_the_epoch_is_the_offset_of_the_claim_and_stays(cluster: MemoryCluster, 
     assert first.epoch == 5
     assert again == first
     assert cluster.end(TOPICS.engines) == 6
+
+
+def test_it_says_how_many_groups_begin_with_what_the_log_had(cluster: MemoryCluster, tmp_path: Path) -> None:
+    claim(cluster, TOPICS, make_checkpoint(tmp_path / "bare"))
+    checkpoint = make_checkpoint(tmp_path / "rebuilt")
+    checkpoint.store(Sidecar(claim="claim-x", seeds={"stock/0": "stock", "bond/0": "bond"}))
+    claim(cluster, TOPICS, checkpoint)
+    bare, rebuilt = (record.value or b"" for record in cluster.logs[TOPICS.engines][0])
+    assert b"from_log" not in bare and b'"from_log":2' in rebuilt
 
 
 def test_a_crash_between_id_and_epoch_claims_again(cluster: MemoryCluster, tmp_path: Path) -> None:

@@ -38,6 +38,7 @@ def check_contract(cluster: Cluster, topics: Topics) -> None:
     view = topics.prefix + "view"
     cluster.create_compacted(view)
     assert len(cluster.ends(view)) == 4 and cluster.live_keys(view) == set()
+    assert cluster.compacted([view, batches, missing]) == {view} and cluster.compacted([]) == set()
     lines = [(0, b"a", b"1"), (0, b"a", None), (1, b"b", None), (1, b"b", b"2"), (3, b"c", b"4")]
     cluster.append([OutRecord(view, partition, key, value) for partition, key, value in lines])
     assert cluster.live_keys(view) == {b"b", b"c"}

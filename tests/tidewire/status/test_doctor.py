@@ -229,6 +229,41 @@ def test_views_that_the_engine_may_not_write_are_told(
     assert not found(examine(settings(tmp_path)), "views")
 
 
+class Policies:
+    """An `Admin` of a cluster in which these topics are compacted."""
+
+    def __init__(self, compact: set[str] | TidewireError) -> None:
+        self.compact = compact
+
+    def compacted(self, topics: list[str]) -> set[str]:
+        if isinstance(self.compact, TidewireError):
+            raise self.compact
+        return self.compact.intersection(topics)
+
+
+@pytest.mark.parametrize(
+    ("compact", "said"),
+    [
+        ({"s", "t"}, "the topic `s` of stream `s` is compacted (cleanup.policy): Kafka deletes rows"),
+        (KafkaFailure("nobody answers. Start it."), "nobody answers"),
+        ({"t"}, ""),
+        (TopicUnknown("there is none"), ""),
+    ],
+)
+def test_streams_on_compacted_topics_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compact: set[str] | TidewireError, said: str
+) -> None:
+    tables = "CREATE TABLE t (id BIGINT PRIMARY KEY)"
+    stream = "CREATE STREAM s (ts TIMESTAMP) WITH ('topic'='s', 'event_time'='ts', 'lateness'='1 s')"
+    catalog = apply_ddl(Catalog(), f"{tables}; {stream}", 0)
+    monkeypatch.setattr(doctor, "read_catalog", lambda *_: catalog)
+    monkeypatch.setattr(doctor, "Admin", lambda *_: Policies(compact))
+    findings = examine(settings(tmp_path, bootstrap="k:9092", joins_on_demand=False))
+    assert [one.verdict for one in found(findings, "streams")] == [Verdict.WARN] * bool(said)
+    assert all(one.found.startswith(said) and one.remedy for one in found(findings, "streams"))
+    assert not found(examine(settings(tmp_path)), "streams")
+
+
 @pytest.mark.broker
 def test_a_cluster_that_asks_nobody_who_he_is_grants_everything(tmp_path: Path, topics: Topics, broker: str) -> None:
     chosen = settings(tmp_path, bootstrap=broker, prefix=topics.prefix)

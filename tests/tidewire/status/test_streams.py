@@ -48,7 +48,14 @@ def test_lost_rows_hold_everything_back_until_the_loss_is_accepted() -> None:
     found = stream(20 * SECOND, DomainCounters(9, 70 * SECOND, 20 * SECOND, True))
     assert sentence(found).endswith("held back by trades[0] (rows were lost; last row 1970-01-01T00:01:10, offset 8)")
     (warning,) = stream_warnings([found])
-    assert "accepts the loss" in warning
+    assert "accepts the loss" in warning and found.holes == 1
+
+
+def test_a_topic_that_is_compacted_loses_rows() -> None:
+    counters = {"trade/0": ShardCounters(epoch=0, shard="trade/0", batch=3, stream=StreamCounters(0, 0, 0, None, []))}
+    assert [*stream_warnings(streams_of(CATALOG, counters, {"stock"}))] == []
+    (warning,) = stream_warnings(streams_of(CATALOG, counters, {"trades", "stock"}))
+    assert "topic `trades` of stream `trade` is compacted" in warning and "cleanup.policy=delete" in warning
 
 
 def test_a_stream_that_has_told_nothing_is_left_out() -> None:

@@ -148,6 +148,62 @@ def test_a_moment_that_the_question_does_not_say_is_found() -> None:
     assert report.wrong == 1, report.faults
 
 
+def kept_a_minute() -> Flowing:
+    """Ask about the first minute before it has gone, while it is there, and when it is not."""
+    chain = Flowing(virtual_edges=EDGES)
+    chain.apply(STREAM.format(late=10, keep=", 'keep'='1 min'") + f"; CREATE VIEW v AS {VIEWS['v']}")
+    first = f"SELECT MIN(low) FROM v WHERE minute = {MINUTES[0]}"
+    chain.ask("early", first)
+    for second in (5, 60, 75, 129):
+        chain.row(0, "a", 4, second)
+        chain.settle()
+    chain.ask("there", first)
+    chain.settle()
+    chain.row(0, "a", 4, 130)
+    chain.settle()
+    chain.ask("gone", first)
+    chain.settle()
+    return chain
+
+
+def refused_as_gone(chain: Flowing, id: str) -> Journal:
+    """Return what the chain wrote, if `id` had been refused with `window_gone` instead of answered."""
+    journal, home = chain.journal(), home_partition(id.encode(), EDGES)
+    acks = journal.acks.records[home]
+    for i, record in enumerate(acks):
+        if record.key == id.encode():
+            told = {"id": id, "status": "refused", "version": json.loads(record.value or b"")["version"]}
+            acks[i] = record._replace(value=json.dumps(told | {"code": "window_gone"}).encode())
+    log = journal.deliveries
+    log.records[home] = [record for record in log.records[home] if record.key != id.encode()]
+    return journal
+
+
+def test_who_is_refused_where_windows_have_gone_is_rightly_so() -> None:
+    chain = kept_a_minute()
+    assert [told["kind"] for told in chain.tell("there")] == ["snapshot", "final"] and chain.tell("gone") == []
+    report = verify(chain.journal())
+    assert report.clean and report.unjudged == 0, report.faults
+
+
+def test_a_refusal_of_windows_that_are_kept_is_found() -> None:
+    report = verify(refused_as_gone(thin(), "low"))
+    assert report.wrong == 1, report.faults
+    assert "refused with window_gone" in str(report.faults) and "the windows are kept" in str(report.faults)
+
+
+def test_an_end_because_of_windows_that_are_kept_is_found() -> None:
+    report = verify(planted(thin(), "once", "ended", reason="window_gone"))
+    assert report.wrong == 1 and "the windows that it asks about are kept" in str(report.faults), report.faults
+
+
+def test_an_answer_about_windows_that_have_gone_is_found() -> None:
+    """It says to be of the batch in which the first minute was kept no more."""
+    chain = kept_a_minute()
+    report = verify(planted(chain, "there", "snapshot", at={"epoch": 0, "batch": 7}))
+    assert report.wrong and "windows that are kept no more" in str(report.faults), report.faults
+
+
 CONDITIONS = [
     "minute = {}", "minute <= {}", "minute < {} AND g = 'a'", "minute BETWEEN TIMESTAMP '2026-03-02 10:00:00' AND {}",
     "g = 'a'", "minute IN ({}, TIMESTAMP '2026-03-02 10:02:00') AND n > 1", "(minute = {} OR minute = '2026-03-02')",
