@@ -21,7 +21,7 @@ Cost: 10 ns a row of the tables to open, write and follow, 0.1 us a row that is 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
@@ -107,13 +107,22 @@ class RowWindow:
         self._spent = {at: size for at, size in self._spent.items() if batch - at < self.window}
 
     def tell(self, told: Mapping[str, Sequence[str]]) -> None:
-        """Say which columns of each table the batch tells. Rows that were sent without some of them are forgotten."""
+        """Say which columns of each table the batch tells. Rows that were sent without some of them are forgotten.
+
+        So are those of tables of which nothing is said.
+        """
+        self.lose([table for table in self._tables if table not in told])
         for table, columns in told.items():
             known = self._tables.get(table)
             if known is not None and not set(columns) <= set(known.columns):
                 del self._tables[table]
             elif known is not None:
                 known.columns = list(columns)
+
+    def lose(self, tables: Iterable[str]) -> None:
+        """Forget the stamps of some tables."""
+        for table in tables:
+            self._tables.pop(table, None)
 
     def forget(self) -> None:
         """Forget all stamps."""

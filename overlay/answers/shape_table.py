@@ -184,7 +184,9 @@ class ShapeEntry:
         join = join_of_name(self.shape.relation)
         if join is None and not self.topic:
             return "view dropped"
-        whole = join is not None and all(table in catalog.relations for table in join.tables)
+        whole = join is not None and all(table in catalog.relations for table in join.base)
+        if whole and join is not None and any(catalog.named(name) is None for name in join.tables):
+            return "view dropped"
         return "cell dropped" if whole else "table dropped"
 
 
