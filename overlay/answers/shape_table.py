@@ -185,7 +185,8 @@ class ShapeEntry:
         if join is None and not self.topic:
             return "view dropped"
         whole = join is not None and all(table in catalog.relations for table in join.base)
-        if whole and join is not None and any(catalog.named(name) is None for name in join.tables):
+        cell = None if join is None else catalog.cells.get(join.cell)
+        if whole and cell is not None and cell.born <= self.born:
             return "view dropped"
         return "cell dropped" if whole else "table dropped"
 
