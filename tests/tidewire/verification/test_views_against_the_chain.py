@@ -84,8 +84,8 @@ class Viewed(Joined):
         return f"SELECT {shown} FROM {view}{where}{policy}{more}"
 
     def joined_question(self, choose: random.Random) -> str:
-        """Return a question that joins a view with another, with itself, or with a table, its own among them."""
-        names = [choose.choice(list(self.catalog.views)), choose.choice([*self.catalog.names])]
+        """Return a question that joins a view with another, with itself, or with a table; or tables, as views do."""
+        names = [choose.choice(choose.choice([list(self.catalog.views), self.catalog.names])) for _ in range(2)]
         choose.shuffle(names)
         called = dict(zip("xy", names, strict=True))
         columns = {
