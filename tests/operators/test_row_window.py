@@ -103,6 +103,15 @@ def test_columns_that_come_to_be_told_take_the_stamps():
     assert who(rows.run({}, (0,), told={"t": ["x", "y"]})[1]) == [0] * 4
 
 
+def test_tables_of_which_nothing_is_told_are_forgotten_as_those_whose_rows_are_made_anew():
+    rows = Rows()
+    rows.run({}, (0,))
+    rows.window.lose(["t", "u"])
+    assert who(rows.run({}, (0,))[1]) == [0] * 4
+    rows.window.tell({"u": ["x"]})
+    assert who(rows.run({}, ())[1]) == [0] * 4
+
+
 def test_another_epoch_another_setting_and_more_virtual_edges_forget_all():
     for change in ("epoch", "setting", "edges"):
         rows = Rows()
