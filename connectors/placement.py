@@ -12,7 +12,8 @@ only its last stage.
                  trade/1: trade, bucket 1                       all to the cell
                  cell/stock+trade/0: stock, trade (whole)       registration cheap/0 -> stock/0
 
-What nobody reads goes nowhere: records of another topic, registrations that name no member.
+What nobody reads goes nowhere: records of another topic, registrations that name no member. But one whose key is that
+of `forgetting` goes to the group that it names where that is no group any more, so that its state is dropped.
 """
 
 from __future__ import annotations
@@ -29,6 +30,14 @@ from catalog.schema.relation import Relation
 from connectors.formats.bucket import buckets_of
 from state.arrow_strings import ArrowStrings
 from state.change_batch import I64
+
+_FORGET = b"forget:"
+"""Where a table is called so that its shard has such a name, it is that shard's registration, and says nothing."""
+
+
+def forgetting(group: str) -> bytes:
+    """Return the key of a registration that lets the state of a group be dropped which is none any more."""
+    return _FORGET + group.encode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +109,11 @@ class Placement:
 
     def of_registration(self, key: bytes | None) -> str | None:
         """Return the group of the member that a registration names, None where there is no such member."""
-        return self._home.get(key or b"")
+        home = self._home.get(key or b"")
+        if home is not None or key is None or not key.startswith(_FORGET):
+            return home
+        group = key[len(_FORGET) :].decode(errors="replace")
+        return None if group in self._members else group
 
     def of_records(self, topic: str, keys: Sequence[bytes | None] | Any) -> Iterator[tuple[list[str], I64 | None]]:
         """Part the records of a topic: yield the groups and the places of each part, ascending; None is all of them.

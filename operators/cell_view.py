@@ -9,7 +9,7 @@ where that changes rows of several tables.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,7 +21,7 @@ from state.change_batch import I32, I64, ChangeBatch
 
 @dataclass(frozen=True, slots=True)
 class CellView:
-    """One batch of the copies of `tables`, which are in the cell's order.
+    """One batch of the copies of `tables`, which are in the cell's order, and of the views that are joined with them.
 
     number: of each table int64[its changes], ascending: what numbers they have among all changes of the batch.
     cause: of each table int32[its changes], ascending: the number of each change's cause in `causes`.
@@ -58,6 +58,21 @@ class CellView:
         return cls(
             tuple(tables), tuple(views), causes, tuple(np.split(number, ends)), tuple(np.split(cause, ends))
         )  # fmt: skip
+
+    def beside(self, views: Mapping[str, tuple[BatchView, I32]]) -> CellView:
+        """Return the same with views behind the tables: what each does, and the causes of its changes, ascending.
+
+        Of one cause the changes of tables come first, then those of views in their order.
+        """
+        if not views:
+            return self
+        cause = (*self.cause, *(causes for _, causes in views.values()))
+        order = np.argsort(np.concatenate(cause), kind="stable")
+        number = np.empty(len(order), np.int64)
+        number[order] = np.arange(len(order))
+        ends = np.cumsum([len(each) for each in cause])[:-1]
+        made = (*self.views, *(view for view, _ in views.values()))
+        return CellView((*self.tables, *views), made, self.causes, tuple(np.split(number, ends)), cause)
 
     def __len__(self) -> int:
         return sum(map(len, self.number))

@@ -17,7 +17,7 @@ position of a virtual edge; after these its regions want all rows there.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
@@ -108,6 +108,13 @@ class JoinInterests:
         edges.pop(ve, None)
         if not edges:
             self._by_join.pop(channel.relation, None)
+
+    def keep(self, there: Callable[[Join], bool]) -> None:
+        """Forget what is wanted of joins that are not there."""
+        for join in self.joins():
+            if not there(join):
+                self._told.clear()
+                del self._by_join[join.name]
 
     def joins(self) -> list[Join]:
         """Return the joins that somebody follows, by name."""

@@ -19,7 +19,9 @@ WINDOW_FORMAT = 4
 """That of what a cell sends whose rows edges are to keep, or have (`operators/row_window.py`)."""
 HORIZON_FORMAT = 5
 """That of what a view of streams sends with its horizon (`catalog/schema/stream.py`)."""
-NEWEST_FORMAT = HORIZON_FORMAT
+VIEWS_FORMAT = 6
+"""That of what a cell sends while questions join views there."""
+NEWEST_FORMAT = VIEWS_FORMAT
 """The newest one that is read here, of whatever kind the record is; the next one gets the next number."""
 Number = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 """A number of 64 bits: JSON has larger ones, which nothing here counts up to."""
@@ -49,7 +51,7 @@ def newer_than_we(header: bytes, kinds: Container[str]) -> str:
     Cost: 0.3 us and the length of the JSON.
 
     >>> newer_than_we(b'{"kind":"epoch","format":99}', ("epoch",))
-    'format 99, expected at most 5'
+    'format 99, expected at most 6'
     """
     try:
         said = _SAID.decode(header)

@@ -15,13 +15,13 @@ receiver still has). The edge keeps rows by stamp, and drops them by the stamp's
 
 `forget` is always right: what has no stamp is spelled out. Window and bound are those of the batch before, so that a
 batch that is run again under other settings gives the same bytes. Where edges would have to keep more than the bound,
-rows get no stamp until older ones have left the window.
+rows get no stamp until older ones have left the window; nor do they from batch 2**31 on, for which a stamp has no room.
 Cost: 10 ns a row of the tables to open, write and follow, 0.1 us a row that is sent; 4 to 7 bytes a row in the state.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
@@ -30,16 +30,15 @@ import numpy.typing as npt
 
 from operators.seen_changes import SeenChanges
 from operators.timeline import Stamps
+from operators.window_kernels import BITS, MOST_BATCHES, NUMBER, followed, split
 from state.blob import read_blob, write_blob
-from state.change_batch import I64
+from state.change_batch import I32, I64
 from state.distinct_numbers import places_among
 from state.row_store import Replay
 from state.stabbed_edges import U64, WORD
 from state.stored_columns import Sections, narrow
 
 NO_BATCH = -1
-_COLUMNS, _NONE = ("batch", "number", "edges"), (NO_BATCH, -1, 0)
-"""Of each row, and what a row has that has no stamp."""
 _MAGIC, _VERSION = b"tw-windo", 1
 
 
@@ -71,17 +70,19 @@ class Known:
 
 @dataclass(slots=True)
 class _Table:
-    """The stamps of a table's rows, and which of the sets of virtual edges has each; `fresh`: those of new versions."""
+    """The stamps of a table's rows, and which of the sets of virtual edges has each; `fresh`: those of new versions.
+
+    stamp: int64[rows], batch << 32 | number, -1 for none.  edges: int32[rows].
+    """
 
     columns: list[str]
-    batch: I64
-    number: I64
-    edges: I64
-    fresh: tuple[I64, I64, I64, I64] | None = None
+    stamp: I64
+    edges: I32
+    fresh: tuple[I64, I64, I32] | None = None
 
     @classmethod
     def of(cls, columns: Sequence[str], rows: int) -> _Table:
-        return cls(list(columns), np.full(rows, NO_BATCH), np.full(rows, -1), np.zeros(rows, np.int64))
+        return cls(list(columns), np.full(rows, -1), np.zeros(rows, np.int32))
 
 
 @dataclass(slots=True)
@@ -106,13 +107,22 @@ class RowWindow:
         self._spent = {at: size for at, size in self._spent.items() if batch - at < self.window}
 
     def tell(self, told: Mapping[str, Sequence[str]]) -> None:
-        """Say which columns of each table the batch tells. Rows that were sent without some of them are forgotten."""
+        """Say which columns of each table the batch tells. Rows that were sent without some of them are forgotten.
+
+        So are those of tables of which nothing is said.
+        """
+        self.lose([table for table in self._tables if table not in told])
         for table, columns in told.items():
             known = self._tables.get(table)
             if known is not None and not set(columns) <= set(known.columns):
                 del self._tables[table]
             elif known is not None:
                 known.columns = list(columns)
+
+    def lose(self, tables: Iterable[str]) -> None:
+        """Forget the stamps of some tables."""
+        for table in tables:
+            self._tables.pop(table, None)
 
     def forget(self) -> None:
         """Forget all stamps."""
@@ -127,15 +137,15 @@ class RowWindow:
     def known(self, table: str, versions: I64, rows: int) -> Known:
         """Return what is known of versions of a table that had so many rows before the batch."""
         mine = self._tables.get(table)
-        if mine is None or len(mine.batch) != rows:
+        if mine is None or not len(mine.stamp) == rows > 0:
             nothing = np.full(len(versions), NO_BATCH)
             return Known(nothing, nothing, np.zeros((len(versions), self._sets.shape[1]), np.uint64))
-        young = versions < rows
-        young[young] = mine.batch[versions[young]] > max(self.batch - self.window, NO_BATCH)
-        batch, number, edges = np.full(len(young), NO_BATCH), np.full(len(young), -1), np.zeros(len(young), np.int64)
-        for of_rows, of_versions in ((mine.batch, batch), (mine.number, number), (mine.edges, edges)):
-            of_versions[young] = of_rows[versions[young]]
-        return Known(batch, number, self._sets[edges])
+        stored = versions < rows
+        row = np.where(stored, versions, 0)
+        stamp = mine.stamp[row]
+        young = stored & (stamp >= max(self.batch - self.window + 1, 0) << BITS)
+        batch, number = np.where(young, stamp >> BITS, NO_BATCH), np.where(young, stamp & NUMBER, -1)
+        return Known(batch, number, self._sets[np.where(young, mine.edges[row], 0)])
 
     def spell(
         self, table: str, told: Sequence[str], versions: I64, rows: int, known: Known, got: U64, size: int
@@ -145,19 +155,19 @@ class RowWindow:
         got: uint64[k, words], who is sent each or has it named.  size: the bytes of those that are new.
         """
         new = known.batch < 0
-        full = sum(self._spent.values()) >= self.most
+        full = sum(self._spent.values()) >= self.most or self.batch >= MOST_BATCHES
         batch = np.where(new, NO_BATCH if full else self.batch, known.batch)
         number = np.where(new, -1 if full else np.cumsum(new) - 1, known.number)
         if not full:
             self._spent[self.batch] = self._spent.get(self.batch, 0) + size
         edges = np.where(batch >= 0, self._numbered(known.edges | got), 0)
         mine = self._tables.get(table)
-        if mine is None or len(mine.batch) != rows:
+        if mine is None or len(mine.stamp) != rows:
             mine = self._tables[table] = _Table.of(told, rows)
-        stored = versions < rows
-        for column, values in ((mine.batch, batch), (mine.number, number), (mine.edges, edges)):
-            column[versions[stored]] = values[stored]
-        mine.fresh = (versions[~stored], batch[~stored], number[~stored], edges[~stored])
+        stamp, edges = np.where(batch < 0, -1, batch << BITS | number), edges.astype(np.int32)
+        stored = int(np.searchsorted(versions, rows))
+        mine.stamp[versions[:stored]], mine.edges[versions[:stored]] = stamp[:stored], edges[:stored]
+        mine.fresh = versions[stored:], stamp[stored:], edges[stored:]
         return Stamps(batch, number)
 
     def follow(self, table: str, replay: Replay, seen: SeenChanges) -> None:
@@ -165,19 +175,14 @@ class RowWindow:
         mine = self._tables.get(table)
         if mine is None or not len(replay.before):
             return
-        new = len(replay.current) - replay.rows
         other = np.flatnonzero(replay.current != np.arange(len(replay.current)))
         image = seen.first_images(replay.current[other])
         other, image = other[image != other], image[image != other]
-        fresh, *told = mine.fresh or (np.zeros(0, np.int64),) * 4
+        fresh, stamp, edges = mine.fresh or (np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int32))
         place = np.where(image >= replay.rows, places_among(fresh, image), -1)
-        alive = replay.current >= 0
-        whole = bool(alive.all())
-        for name, last, values in zip(_COLUMNS, _NONE, told, strict=True):
-            column = getattr(mine, name)
-            column = np.append(column, np.full(new, last)) if new else column
-            column[other] = np.append(values, last)[place]
-            setattr(mine, name, column if whole else column[alive])
+        stamp, edges = np.append(stamp, np.int64(-1))[place], np.append(edges, np.int32(0))[place]
+        current = replay.current.astype(np.int64, copy=False)
+        mine.stamp, mine.edges = followed(mine.stamp, mine.edges, current, other, stamp, edges)
         mine.fresh = None
 
     def dump(self, bounds: WindowBounds) -> bytes:
@@ -187,19 +192,19 @@ class RowWindow:
         if not bounds.batches:
             return b""
         oldest = max(self.batch + 2 - bounds.batches, 0)
-        tables = {name: each for name, each in sorted(self._tables.items()) if (each.batch >= oldest).any()}
+        tables = {name: each for name, each in sorted(self._tables.items()) if (each.stamp >= oldest << BITS).any()}
         head = _Head(
             self.epoch, self.batch, bounds.batches, bounds.bytes, sorted(self._spent.items()),
             {name: each.columns for name, each in tables.items()},
         )  # fmt: skip
-        young = [each.batch >= oldest for each in tables.values()]
-        edges = [np.where(there, each.edges, 0) for there, each in zip(young, tables.values(), strict=True)]
-        number, used = _renumbered([np.zeros(1, np.int64), *edges], len(self._sets))
+        used = np.zeros(len(self._sets), np.bool_)
+        used[0] = True
+        parts = [split(each.stamp, each.edges, oldest, self.batch, used) for each in tables.values()]
+        number_of = narrow(np.cumsum(used) - 1)
         sections: Sections = {"head": msgspec.msgpack.encode(head), "sets": self._sets[used]}
-        for i, (there, each) in enumerate(zip(young, tables.values(), strict=True)):
-            sections[f"{i}/age"] = narrow(np.where(there, self.batch - each.batch, -1))
-            sections[f"{i}/number"] = narrow(np.where(there, each.number, -1))
-            sections[f"{i}/set"] = narrow(number[edges[i]])
+        for i, (age, number, edges) in enumerate(parts):
+            sections[f"{i}/age"], sections[f"{i}/number"] = narrow(age), narrow(number)
+            sections[f"{i}/set"] = narrow(number_of[edges])
         return write_blob(_MAGIC, _VERSION, "", sections)
 
     @classmethod
@@ -211,19 +216,18 @@ class RowWindow:
         head = msgspec.msgpack.decode(bytes(sections["head"]), type=_Head)
         tables = {}
         for i, (name, columns) in enumerate(head.columns.items()):
-            age, number, edges = (np.array(sections[f"{i}/{of}"], np.int64) for of in ("age", "number", "set"))
-            tables[name] = _Table(columns, np.where(age >= 0, head.batch - age, NO_BATCH), number, edges)
+            age, number, edges = (np.asarray(sections[f"{i}/{of}"]) for of in ("age", "number", "set"))
+            tables[name] = _Table(columns, _stamps(head.batch, age, number), edges.astype(np.int32))
         sets = np.array(sections["sets"], np.uint64)
         return cls(head.window, head.most, head.epoch, head.batch, dict(head.spent), tables, sets)
 
     def check(self, rows: Mapping[str, int]) -> None:
         """Assert that each table has as many stamps as rows, and that no two rows share one. Cost: O(rows log rows)."""
         for name, each in self._tables.items():
-            assert len(each.batch) == rows[name] == len(each.number) == len(each.edges), (name, len(each.batch), rows)
-            there = each.batch >= 0
-            stamps = [*zip(each.batch[there].tolist(), each.number[there].tolist(), strict=True)]
+            assert len(each.stamp) == rows[name] == len(each.edges), (name, len(each.stamp), rows)
+            stamps = each.stamp[each.stamp >= 0].tolist()
             assert len({*stamps}) == len(stamps), (name, stamps)
-            assert (each.batch <= self.batch).all() and not self._sets[0].any()
+            assert (each.stamp >> BITS <= self.batch).all() and not self._sets[0].any()
 
     def _numbered(self, masks: U64) -> npt.NDArray[np.int64]:
         """Return the number of each set of virtual edges; new ones are entered."""
@@ -238,12 +242,13 @@ class RowWindow:
         return np.array([numbers[each.tobytes()] for each in distinct])[place]
 
 
-def _renumbered(columns: Sequence[I64], count: int) -> tuple[I64, I64]:
-    """Return what each number below `count` becomes where those of no column are left out, and which are left."""
-    there = np.zeros(count, np.bool_)
-    for column in columns:
-        there[column] = True
-    return np.cumsum(there) - 1, np.flatnonzero(there)
+def _stamps(batch: int, age: npt.NDArray[np.signedinteger], number: npt.NDArray[np.signedinteger]) -> I64:
+    """Return stamps, -1 where the age is."""
+    stamp = batch - age.astype(np.int64)
+    stamp <<= BITS
+    stamp |= number
+    stamp[age < 0] = -1
+    return stamp
 
 
 def _distinct(masks: U64) -> tuple[U64, I64]:

@@ -62,7 +62,7 @@ def held(state: ShardState, bounds: Bounds) -> dict[str, tuple[int, int]]:
 
 def held_by_cell(cell: CellState, bounds: Bounds) -> dict[str, tuple[int, int]]:
     """Return the same of a cell, whose channels are the joins that somebody follows."""
-    orderings = sum(copy.table.orderings for copy in cell.copies.values())
+    orderings = sum(source.table.orderings for source in cell.sources.values())
     return {
         "shard_channels": (len(cell.interests.joins()), bounds.channels),
         "shard_orderings": (orderings, bounds.orderings),
@@ -80,7 +80,7 @@ class CellRoom:
         self._cell = cell
         self._bounds = bounds
         self._joins = len(cell.interests.joins())
-        kept = {name: copy.table.besides | cell.orderings(copy.shard) for name, copy in cell.copies.items()}
+        kept = {name: copy.table.besides | cell.orderings(copy.shard) for name, copy in cell.sources.items()}
         self._orderings = {(table, each) for table, orderings in kept.items() for each in orderings}
         self._size = cell.size
 
@@ -102,14 +102,14 @@ class CellRoom:
         return _beyond(f"cell `{self._cell.cell.name}`", counts)
 
     def _needed(self, join: Join) -> set[tuple[str, _Kept]]:
-        relations = {name: copy.relation for name, copy in self._cell.copies.items()}
+        relations = {name: copy.relation for name, copy in self._cell.sources.items()}
         return {
             (name, (tuple([relations[name].index(column) for column in columns]), None))
             for name, columns in sought(join)
         }
 
     def _bytes(self, orderings: set[tuple[str, _Kept]]) -> int:
-        return _BYTES_A_ROW * sum(self._cell.copies[table].table.rows for table, _ in orderings)
+        return _BYTES_A_ROW * sum(self._cell.sources[table].table.rows for table, _ in orderings)
 
 
 class Room:

@@ -65,7 +65,7 @@ def cell_snapshots(
     """
     once = {ve: asked.once() for ve, asked in sorted(questions.items())}
     snapshots = {ve: Snapshot.of(asked) for ve, asked in once.items()}
-    tables = {table: CodedRows(copy.relation, copy.table.stored) for table, copy in cell.copies.items()}
+    tables = {table: CodedRows(copy.relation, copy.table.stored) for table, copy in cell.sources.items()}
     left = _Left(most, most_work)
     for name, asked in sorted(_by_join(once).items()):
         first_rows = _first_rows(cell, catalog, name, tables, digest_key, quota)
@@ -92,7 +92,8 @@ def _first_rows(
     """Return what answers filters of one join. Cost: the keys of all its tables' rows."""
     join, relation = join_of_name(name), catalog.relation(name)
     assert join is not None and relation is not None, f"{name} was registered"
-    views = {table: cell.copies[table].table.still() for table in join.tables}
+    sources = cell.sources
+    views = {table: sources[table].table.still() for table in join.tables}
     return FirstJoinedRows(relation, join, tables, JoinRows(join, numbers_of(join, views)), digest_key, quota)
 
 

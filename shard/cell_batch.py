@@ -5,11 +5,12 @@
 
 The copies decode and resolve as their tables' shards do, and come to the same rows; what cannot be read is told by
 those. Records of all topics are taken in one order (`shard/order.py`): it numbers changes and causes over all tables.
+What a cause does to views that are joined stands behind what it does to tables: edges net whatever one cause does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -23,7 +24,9 @@ from shard.cell import CellState
 from shard.decode import decode, settle
 from shard.moved import Moved
 from shard.order import Ordered
-from state.change_batch import I64, ChangeBatch
+from shard.state import ShardState
+from shard.view_batch import ViewBatch
+from state.change_batch import I32, I64, ChangeBatch
 
 Told = list[tuple[Timeline, list[int]]]
 """Timelines, each with the virtual edges that get it."""
@@ -34,11 +37,11 @@ def advance(
     ordered: Ordered,
     several: frozenset[str],
     partitions: int,
-    views: Callable[[dict[str, Moved]], None] = lambda _: None,
+    views: ViewBatch | None = None,
 ) -> Told:
     """Take a batch's rows; return what the virtual edges below `partitions` are sent.
 
-    `views` is given what becomes of the copies that change, by member, before they take it over.
+    `views` are told what becomes of the copies that change, by member, before these take it over.
     Cost: as a table's shard to decode and apply; what `send` says.
     """
     places = ordered.places()
@@ -54,17 +57,28 @@ def advance(
     if not any(map(len, changes)):
         return []
     view = CellView.of(cell.cell.tables, replays, changes, stood)
-    told = _tell(cell, view, partitions)
     moved = {
         copy.shard: Moved(taken, replay, cause, view.causes)
         for copy, taken, replay, cause in zip(cell.copies.values(), changes, replays, view.cause, strict=True)
         if len(taken)
     }
-    views(moved)
+    if views is not None:
+        views.advance(moved)
+    told = _tell(
+        cell, view.beside({name: _what_it_does(member, moved) for name, member in cell.views.items()}), partitions
+    )
+    if views is not None:
+        views.take_over(moved)
     for copy, replay, taken in zip(cell.copies.values(), replays, changes, strict=True):
         if len(taken):
             copy.table.commit(replay)
     return told
+
+
+def _what_it_does(view: ShardState, moved: Mapping[str, Moved]) -> tuple[BatchView, I32]:
+    """Return what a batch does to a view, and the cause of each of its changes."""
+    mine = moved.get(view.shard)
+    return (view.table.still(), np.zeros(0, np.int32)) if mine is None else (mine.view, mine.cause)
 
 
 def _tell(cell: CellState, view: CellView, partitions: int) -> Told:

@@ -21,7 +21,7 @@ from operators.packed import PackedRegistrations, PackedSummary
 from operators.region_fit import RegionFit
 from shard.bounds import Bounds, CellRoom
 from shard.cell import CellState
-from shard.receiver import Receiver, Registered
+from shard.receiver import Receiver, Registered, read_records
 from shard.snapshot import Questions
 
 
@@ -35,6 +35,12 @@ def take_questions(
     Raises StateError where a newer edge wrote a record.
     """
     return _Interests(cell, catalog, epoch, partitions, bounds).take(records)
+
+
+def joins_asked(records: RawRecords | None) -> set[str]:
+    """Return the names of the joins that `records` ask, be it in vain. Cost: that of reading them."""
+    read = (record for _, record in read_records(records) if isinstance(record, PackedRegistrations))
+    return {region.shape.relation for record in read for region in record.regions}
 
 
 class _Interests(Receiver):
@@ -65,6 +71,9 @@ class _Interests(Receiver):
             if not registered:
                 continue
             relation, join = self._catalog.relation(name), join_of_name(name)
+            if relation is not None and record.header.catalog < relation.born:
+                self.counters.ignored_registrations += len(registered)
+                continue
             assert relation is not None and join is not None, f"{name} fits"
             asked.regions += [(version, region) for version, region, _ in registered if version < 0]
             taken = [one for one in registered if one[0] >= 0]

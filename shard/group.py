@@ -72,7 +72,7 @@ class Group:
     def __init__(self, name: str, members: Iterable[ShardState] = ()) -> None:
         self.name = name
         self._open = {member.shard: member for member in members}
-        self._tables = {shard: member.relation for shard, member in self._open.items()}
+        self._tables: dict[str, Relation] = {shard: member.relation for shard, member in self._open.items()}
         self._stored: Mapping[str, Sections] = {}
         self._seeded: Mapping[str, Sections] = {}
 
@@ -99,6 +99,10 @@ class Group:
             found = (_member(relation, shard, sections) for sections in self._sources(shard))
             self._open[shard] = next(filter(None, found), None) or ShardState(relation, shard)
         return self._open[shard]
+
+    def add(self, tables: Mapping[str, Relation]) -> None:
+        """Let the group have these members, too."""
+        self._tables |= tables
 
     @property
     def size(self) -> int:

@@ -24,12 +24,12 @@ from catalog.schema.cell import Cell
 from connectors.record import OutRecord, RawRecords
 from operators.counters import ShardCounters
 from operators.packed import Header
-from operators.record_error import WINDOW_FORMAT
+from operators.record_error import VIEWS_FORMAT, WINDOW_FORMAT
 from shard.bounds import held_by_cell
 from shard.cell import CellState
 from shard.cell_answers import cell_snapshots
 from shard.cell_batch import advance
-from shard.cell_register import take_questions
+from shard.cell_register import joins_asked, take_questions
 from shard.encode import Encoder, timeline_chunks
 from shard.group import Group
 from shard.group_spec import GroupSpec
@@ -74,6 +74,7 @@ def process_group(spec: GroupSpec, batch: int, state: bytes | None, records: Seq
     taken = ((shard, one.take(ordered)) for shard, one in batches.items())
     moved = {shard: changes for shard, changes in taken if changes is not None}
     views.advance(moved)
+    views.take_over(moved)
     for shard, one in batches.items():
         if shard in moved:
             one.member.counters.skipped += views.skipped.get(shard, 0)
@@ -99,26 +100,31 @@ def process_cell(
 
     It writes no dead letters and counts no rows: its tables' own shards do.
     """
-    stages = spec.stages
-    state = CellState.open(cell, spec.catalog.relations, data, spec.seed, stages)
+    state = CellState.open(cell, spec.catalog.relations, data, spec.seed, None)
     topics = {copy.relation.topic for copy in state.copies.values()}
     ordered = order(records, spec.topics.registrations, topics)
+    registered = ordered.addressed(cell.name)
+    stages = state.place(spec.catalog, joins_asked(registered) if spec.catalog.views else ())
     if not ordered.named and not ordered.rows:
+        state.arrange()
         return GroupResult(state.dump(spec.bounds.window), [])
     state.begin()
     bounds, window = spec.bounds, state.window
     window.begin(spec.epoch, batch, spec.partitions)
-    views = ViewBatch(spec, batch, stages, state.group, state.orderings)
+    held = [view.shard for view in state.views.values()]
+    views = ViewBatch(spec, batch, stages, state.group, state.orderings, held)
     views.prepare(ordered)
-    asked = take_questions(state, spec.catalog, spec.epoch, ordered.addressed(cell.name), spec.partitions, bounds)
+    asked = take_questions(state, spec.catalog, spec.epoch, registered, spec.partitions, bounds)
     views.register(ordered)
     state.arrange(views.wanted)
-    window.tell({table: state.interests.told(table) for table in cell.tables})
+    window.tell({name: state.interests.told(name) for name in state.sources})
+    window.lose(name for name, view in state.views.items() if view.shard in views.changed)
     snapshots = cell_snapshots(state, spec.catalog, asked, bounds.batch_bytes, spec.digest_key, bounds.whole)
-    told = advance(state, ordered, spec.several, spec.partitions, views.advance)
+    told = advance(state, ordered, spec.several, spec.partitions, views)
     state.counters.skipped += sum(views.skipped.values())
     header = Header("changes", spec.epoch, cell.name, batch, window=window.window)
-    header.format = WINDOW_FORMAT if window.window else header.format
+    header.format = VIEWS_FORMAT if state.views else WINDOW_FORMAT if window.window else header.format
+    header.views = list(state.views)
     encoder = Encoder(spec.topics.notifications, header)
     out = list(encoder.encode(snapshots, timeline_chunks(told), state.hurt))
     out.append(report_cell(spec, batch, state))
@@ -134,7 +140,7 @@ def report_cell(spec: GroupSpec, batch: int, state: CellState) -> OutRecord:
         rows=state.rows,
         bytes=state.size,
         held=held_by_cell(state, spec.bounds),
-        needed=[f"{table}.{column}" for table in state.cell.tables for column in state.interests.told(table)],
+        needed=[f"{table}.{column}" for table in state.sources for column in state.interests.told(table)],
         answer_rows=spec.bounds.whole.rows,
         **msgspec.structs.asdict(state.counters),
     )

@@ -52,7 +52,7 @@ class Receiver(ABC):
 
         Raises StateError where a newer edge wrote one.
         """
-        for partition, record in _read(records):
+        for partition, record in read_records(records):
             if isinstance(record, PackedRegistrations | PackedSummary):
                 if record.header.epoch != self.epoch or record.header.catalog < self.born:
                     self.counters.ignored_registrations += 1
@@ -138,8 +138,11 @@ class Receiver(ABC):
         counters.unfit_reasons = sorted({*counters.unfit_reasons, reason[:_LONGEST_REASON]})[:REASONS_KEPT]
 
 
-def _read(records: RawRecords | None) -> Iterator[tuple[int, Packed | Control | None]]:
-    """Yield each record with its partition, None for one that cannot be read."""
+def read_records(records: RawRecords | None) -> Iterator[tuple[int, Packed | Control | None]]:
+    """Yield each record with its partition, None for one that cannot be read.
+
+    Raises StateError where a newer edge wrote one.
+    """
     for i, value in enumerate(records.values if records is not None else []):
         if records is None or value is None:
             continue

@@ -1,13 +1,14 @@
 """One batch of the views of a group: what its members are told beside the tables, or the copies of a cell.
 
 prepare, register     before any rows; then nothing is kept that nobody needs (views.py)
-advance               changes of tables become those of stages; who can be asked tells them, all take them over
+advance               changes of tables become those of stages
+take_over             who can be asked tells them, all take them over
 records               of each view that was asked, or is needed and met rows
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 
 from catalog.schema.placed_stage import PlacedStage
 from connectors.record import OutRecord
@@ -21,17 +22,19 @@ from shard.views import Orderings, Views, no_others
 
 
 class ViewBatch:
-    """A batch of `stages`, which are members of `group`; `others` as `Views` has it."""
+    """A batch of `stages`, which are members of `group`; `others` and `held` as `Views` has them."""
 
     def __init__(
-        self, spec: GroupSpec, batch: int, stages: Sequence[PlacedStage], group: Group, others: Orderings = no_others
-    ) -> None:
-        self._views = Views(stages, group, others)
+        self, spec: GroupSpec, batch: int, stages: Sequence[PlacedStage], group: Group, others: Orderings = no_others,
+        held: Collection[str] = (),
+    ) -> None:  # fmt: skip
+        self._views = Views(stages, group, others, held)
         self._spec = spec
         self._batch = batch
         self._group = group
         self._members: dict[str, MemberBatch] = {}
         self._told: set[str] = set()
+        self._tables: set[str] = set()
         self.skipped: Mapping[str, int] = {}
         """By table the changes that stages would have computed which nobody needs, once for each of these."""
 
@@ -39,6 +42,11 @@ class ViewBatch:
     def wanted(self) -> Mapping[str, Set[KeptOrder]]:
         """The orderings that the needed stages want of each table that stages read."""
         return self._views.wanted
+
+    @property
+    def changed(self) -> Set[str]:
+        """The stages that got or lost their rows in the batch."""
+        return self._views.changed
 
     def prepare(self, ordered: Ordered) -> None:
         """Begin the batch of all that is needed, and give it its rows. Cost: as `Views.prepare`."""
@@ -63,15 +71,18 @@ class ViewBatch:
             member.write_rows()
 
     def advance(self, moved: dict[str, Moved]) -> None:
-        """Let the changes of tables that have `moved` become those of views, told and taken over."""
-        tables = set(moved)
+        """Let the changes of tables that have `moved` become those of views, which are put there, too."""
+        self._tables = set(moved)
         self.skipped = {
             shard: len(moved[shard].changes) * stages
             for shard, stages in self._views.unneeded().items()
-            if shard in tables
+            if shard in self._tables
         }
         self._views.advance(moved)
-        for shard in moved.keys() - tables:
+
+    def take_over(self, moved: dict[str, Moved]) -> None:
+        """Tell what views have `moved`, and take it over."""
+        for shard in moved.keys() - self._tables:
             if shard in self._members:
                 self._told.add(shard)
                 self._members[shard].tell(moved[shard].alone())

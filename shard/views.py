@@ -4,10 +4,11 @@
     settle    behind them: what nobody needs any more loses its rows
     advance   changes of tables become changes of stages, one stage after the other, cause by cause
 
-A stage is needed while somebody listens to it, while it is written to a topic, or while one that is needed reads it. It
-has no rows otherwise, and costs nothing; they are made of what it reads when they are needed, be it that the view was
-created on a table that has rows, that its first subscription comes, or that it is computed in another way than the
-version of before did. But a Fold, over a stream, is always needed: its rows could not be made (`folds.py`).
+A stage is needed while somebody listens to it, while it is written to a topic, while questions join it in a cell, or
+while one that is needed reads it. It has no rows otherwise, and costs nothing; they are made of what it reads when they
+are needed, be it that the view was created on a table that has rows, that its first subscription comes, or that it is
+computed in another way than the version of before did. But a Fold, over a stream, is always needed: its rows could not
+be made (`folds.py`).
 Cost: for each stage what its operator says; the rows of a stage that becomes needed O(n log n).
 """
 
@@ -46,13 +47,17 @@ def no_others(_member: str) -> Set[KeptOrder]:
 class Views:
     """The stages of `group`, each behind those that it reads.
 
-    others: what orderings a table of the group has to keep for others than the views.
+    others: what orderings a table of the group has to keep for others than the views.  held: the stages that are needed
+    whoever listens to them.
     """
 
-    def __init__(self, stages: Sequence[PlacedStage], group: Group, others: Orderings = no_others) -> None:
+    def __init__(
+        self, stages: Sequence[PlacedStage], group: Group, others: Orderings = no_others, held: Collection[str] = ()
+    ) -> None:
         self.stages = stages
         self._group = group
         self._others = others
+        self._held = held
         self._needed: set[str] = set()
         self._operators: dict[str, ViewOperator] = {}
         self.folds = Folds(stages, group)
@@ -157,7 +162,7 @@ class Views:
             for stage in self.stages
             if stage.served and (_is_wanted(self._group[stage.member]) or stage.member.encode() in asked)
         }
-        needed |= self.folds.stages.folds
+        needed |= self.folds.stages.folds | set(self._held)
         for stage in reversed(self.stages):
             if stage.member in needed:
                 needed.update(stage.inputs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -11,6 +12,7 @@ from catalog.query.explanation import Explanation
 from catalog.query.explanation import explain as explain_region
 from catalog.query.filter_shape import FilterShape
 from catalog.query.join_explanation import JoinedTable
+from catalog.query.view_explanation import ExplainedStage
 from catalog.schema.catalog import Catalog
 from catalog.types.column_type import JsonValue
 from connectors.formats.bucket import shard_of
@@ -93,12 +95,11 @@ def lines_of(place: Place) -> list[tuple[str, Any]]:
     if place.join is not None:
         equal = " and ".join(" = ".join(each) for each in place.join.equal)
         rows[2:2] = [("joined where", equal), *((f"of `{one.table}`", _asked(one)) for one in place.join.tables)]
+        rows[3 + len(place.join.tables) : 3 + len(place.join.tables)] = _steps(place.join.stages)
     if place.view is not None:
         topic = [("written to", place.view.topic)] if place.view.topic else []
         rows[1:1] = [("view", place.view.sql), *topic, ("computed in", ", ".join(place.view.groups))]
-        rows[3 + len(topic) : 3 + len(topic)] = [
-            (f"`{one.name}`", f"{one.made}{' (computed again here)' * one.again}") for one in place.view.stages
-        ]
+        rows[3 + len(topic) : 3 + len(topic)] = _steps(place.view.stages)
     if place.limit is not None:
         rows.insert(-5, ("first", f"{place.limit} by {', '.join(place.order)}"))
     if place.certainty != "temporary" or place.final_at is not None:
@@ -111,6 +112,11 @@ def lines_of(place: Place) -> list[tuple[str, Any]]:
     if place.virtual_edge is not None:
         rows.append(("virtual edge", place.virtual_edge))
     return rows
+
+
+def _steps(stages: Iterable[ExplainedStage]) -> list[tuple[str, Any]]:
+    """Return by what views are computed."""
+    return [(f"`{one.name}`", f"{one.made}{' (computed again here)' * one.again}") for one in stages]
 
 
 def _output(output: str, type_: str | None) -> str:

@@ -90,7 +90,7 @@ def explain(catalog: Catalog, region: Region, cost: str) -> Explanation:
         where=_where(relation, join, shape.tested, region.terms) if isinstance(shape, FilterShape) else None,
         order=[] if best is None else [_ordered(order) for order in best.order],
         limit=None if best is None else best.limit,
-        join=None if join is None else _joined(join, relation, region),
+        join=None if join is None else _joined(catalog, join, relation, region),
         view=None if view is None else explain_view(catalog, view),
         certainty=certainty_of(catalog, region),
         final_at=None if final is None else shown(_MOMENT, final),
@@ -122,9 +122,9 @@ def _named(join: Join | None, column: str) -> str:
     return quoted(column) if join is None else column_said(join, place_of(column))
 
 
-def _joined(join: Join, relation: Relation, region: Region) -> JoinExplanation:
+def _joined(catalog: Catalog, join: Join, relation: Relation, region: Region) -> JoinExplanation:
     assert isinstance(region.shape, FilterShape), "a join is asked for rows"
-    return explain_join(join, relation, region.shape.tested, decode_terms(region.terms))
+    return explain_join(catalog, join, relation, region.shape.tested, decode_terms(region.terms))
 
 
 def _ordered(order: Order) -> str:

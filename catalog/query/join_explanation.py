@@ -12,6 +12,8 @@ import msgspec
 from catalog.query.filter_terms import Box
 from catalog.query.value_set import ValueSet
 from catalog.query.value_text import held, is_point
+from catalog.query.view_explanation import ExplainedStage, explained_stages
+from catalog.schema.catalog import Catalog
 from catalog.schema.join import Join, Place, place_of
 from catalog.schema.relation import Relation
 from catalog.sql.names import quoted
@@ -34,15 +36,18 @@ class JoinExplanation(msgspec.Struct, frozen=True):
     """Where a join is answered, and of what rows.
 
     cell: what has copies of the tables.  equal: columns that are equal in a joined row, class by class.
-    tables: in the order of the join.
+    tables: in the order of the join.  stages: of views among them, all steps by which they are computed in the cell.
     """
 
     cell: str
     equal: list[list[str]]
     tables: list[JoinedTable]
+    stages: list[ExplainedStage] = []
 
 
-def explain_join(join: Join, relation: Relation, tested: Sequence[str], boxes: Sequence[Box]) -> JoinExplanation:
+def explain_join(
+    catalog: Catalog, join: Join, relation: Relation, tested: Sequence[str], boxes: Sequence[Box]
+) -> JoinExplanation:
     """Return the facts about a filter of a join, whose WHERE is `boxes` over the columns `tested`."""
     equal = [[column_said(join, place) for place in places] for places in join.classes]
     tables = []
@@ -50,7 +55,8 @@ def explain_join(join: Join, relation: Relation, tested: Sequence[str], boxes: S
         mine = {i: name for i, name in enumerate(tested) if place_of(name)[0] == position}
         parts = [{mine[i]: values for i, values in box.items() if i in mine} for box in boxes]
         tables.append(_table(_called(join, position), relation, parts))
-    return JoinExplanation(join.cell, equal, tables)
+    views = [catalog.views[name] for name in dict.fromkeys(join.tables) if name in catalog.views]
+    return JoinExplanation(join.cell, equal, tables, explained_stages(catalog, join.cell, views))
 
 
 def column_said(join: Join, place: Place) -> str:

@@ -29,7 +29,8 @@ from catalog.query.range_plan import is_number_type
 from catalog.query.resolution import column_of, refuse_bound, relation_of
 from catalog.query.statement_names import Name, Star
 from catalog.query.unsupported_joins import (
-    refuse_joined_view,
+    refuse_joined_stream,
+    refuse_many_read,
     refuse_or,
     refuse_same_table,
     refuse_types,
@@ -37,7 +38,7 @@ from catalog.query.unsupported_joins import (
 )
 from catalog.schema.catalog import Catalog
 from catalog.schema.cell import Cell
-from catalog.schema.join import Join, Place, column_name, relation_of_join
+from catalog.schema.join import MOST_TABLES, Join, Place, column_name, relation_of_join
 from catalog.schema.relation import Column, Relation, bound_of
 from catalog.sql.errors import SqlError, suggestion
 from catalog.sql.mistakes import string
@@ -134,14 +135,11 @@ def join_scope(catalog: Catalog, question: Question, text: StatementText) -> tup
     Raises SubscriptionError as `make_join_plan`.
     """
     tables = tuple([relation_of(catalog, source.table, text) for source in question.joined])
-    for source in question.joined:
-        view = catalog.views.get(source.table.text)
-        if view is not None:
-            of_stream = any(catalog.relations[table].stream is not None for table in view.tables)
-            raise refuse_joined_view(text, view.name, of_stream, source.table.span)
     for source, table in zip(question.joined, tables, strict=True):
         if table.audience:
             raise refuse_audience(text, "a join with", table, source.table.span)
+    over = catalog.read_by([table.name for table in tables])
+    _check_views(catalog, question.joined, over, text)
     names = SourceNames(question.joined, tables, text)
     equal = [_checked(each, names) for each in question.equal]
     _check_connected(names, equal)
@@ -151,10 +149,20 @@ def join_scope(catalog: Catalog, question: Question, text: StatementText) -> tup
     def written(positions: tuple[int, ...]) -> tuple[list[str], list[str]]:
         return [_moved(place, positions) for place in shown], sorted([_moved(place, positions) for place in tested])
 
-    join, positions = Join.of([table.name for table in tables], equal, written)
-    cell = catalog.cells.get(join.cell) or Cell(tuple(sorted(set(join.tables))), catalog.version)
-    relation = catalog.relation(join.name) or relation_of_join(join, cell, catalog.relations.__getitem__)
+    join, positions = Join.of([table.name for table in tables], equal, written, over)
+    cell = catalog.cells.get(join.cell) or Cell(join.base, catalog.version)
+    relation = catalog.relation(join.name) or relation_of_join(join, cell, catalog.present)
     return JoinScope(relation, names, positions), cell
+
+
+def _check_views(catalog: Catalog, sources: Sequence[Source], over: Sequence[str], text: StatementText) -> None:
+    """Refuse views of streams, and views that read more tables than a cell may have."""
+    for source in sources:
+        view = catalog.views.get(source.table.text)
+        if view is not None and any(catalog.relations[table].stream is not None for table in view.tables):
+            raise refuse_joined_stream(text, view.name, source.table.span)
+    if len(over) > MOST_TABLES:
+        raise refuse_many_read(text, over, sources[0].table.span)
 
 
 def _moved(place: Place, positions: tuple[int, ...]) -> str:

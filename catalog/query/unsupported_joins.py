@@ -106,12 +106,19 @@ def refuse_same_table(text: StatementText, node: exp.Expr) -> SqlError:
     return unsupported(text, "an equality of two columns of one table", node, _COMPARED)
 
 
-def refuse_joined_view(text: StatementText, name: str, of_stream: bool, place: object) -> SqlError:
-    """Return the refusal of a join with a view, which may be one of a stream."""
-    hint = f"Declare a view: CREATE VIEW v AS SELECT ... FROM {quoted(name)} JOIN ..., and ask that."
-    if of_stream:
-        hint = "It is a view of a stream: a view may join it with other views of that stream, and with no table."
+def refuse_joined_stream(text: StatementText, name: str, place: object) -> SqlError:
+    """Return the refusal of a join with a view of a stream."""
+    hint = "It is a view of a stream: a view may join it with other views of that stream, and with no table."
     return unsupported(text, f"a join with the view `{name}` in a question", place, hint)
+
+
+def refuse_many_read(text: StatementText, tables: Sequence[str], place: object) -> SqlError:
+    """Return the refusal of a join that reads too many tables through its views."""
+    listed = ", ".join(f"`{name}`" for name in tables)
+    what = (
+        f"a join that reads {len(tables)} tables through its views ({listed}), where at most {MOST_TABLES} are taken,"
+    )
+    return unsupported(text, what, place, "Register a subscription for each part, and join their answers.")
 
 
 def refuse_types(text: StatementText, said: str, node: exp.Expr) -> SqlError:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 from catalog.schema.catalog import Catalog
+from catalog.schema.placed_stage import home_of
 from catalog.schema.view import By, Fold, GroupBy, Joined, Map, Operator, TopK, Union, View
 from catalog.sql.names import quoted
 
@@ -36,12 +39,17 @@ class ViewExplanation(msgspec.Struct, frozen=True):
 def explain_view(catalog: Catalog, view: View) -> ViewExplanation:
     """Return the facts about a view, the steps in the order in which they are taken."""
     groups = [view.cell] if view.cell else list(catalog.relations[view.tables[0]].shards)
-    stages = [
-        ExplainedStage(stage.relation.name, made_of(stage.operator), each.tables != view.tables)
-        for each in catalog.views_below(view)
+    stages = explained_stages(catalog, home_of(view), [view])
+    return ViewExplanation(view.sql, groups, stages, view.topic or None)
+
+
+def explained_stages(catalog: Catalog, group: str, views: Sequence[View]) -> list[ExplainedStage]:
+    """Return all steps by which views are computed in a group."""
+    return [
+        ExplainedStage(stage.relation.name, made_of(stage.operator), home_of(each) != group)
+        for each in catalog.views_below(*views)
         for stage in each.stages
     ]
-    return ViewExplanation(view.sql, groups, stages, view.topic or None)
 
 
 def made_of(operator: Operator) -> str:

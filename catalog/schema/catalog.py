@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
@@ -46,7 +46,9 @@ class Catalog:
         if join is None or cell is None:
             return found
         try:
-            return self._joins.setdefault(name, relation_of_join(join, cell, self.relations.__getitem__))
+            if self.read_by(join.tables) != join.over:
+                return None
+            return self._joins.setdefault(name, relation_of_join(join, cell, self.present))
         except KeyError:
             return None
 
@@ -54,6 +56,21 @@ class Catalog:
         """Return the table or view of this name, None where there is none."""
         view = self.views.get(name)
         return self.relations.get(name) if view is None else view.relation
+
+    def present(self, name: str) -> Relation:
+        """Return the table or view of this name. Raises KeyError."""
+        relation = self.named(name)
+        if relation is None:
+            raise KeyError(name)
+        return relation
+
+    def read_by(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Return the tables that what is so called reads, sorted, if some of it are views; () if all are tables."""
+        views = {name: self.views[name] for name in names if name in self.views}
+        if not views:
+            return ()
+        read = {table for view in views.values() for table in view.tables}
+        return tuple(sorted(read | {name for name in names if name not in views}))
 
     def uncelled(self, name: str) -> tuple[str, ...]:
         """Return the tables of the cell that a view is to be computed in and that is not there; () where none lacks."""

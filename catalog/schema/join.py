@@ -11,6 +11,9 @@ A join is a relation, so what is asked of its rows is a filter of it (`catalog/q
 as filters are: followed by images of its rows. Nobody stores these. The cell of its tables (`cell.py`) sends edges the
 rows of the tables that changed, with their partners, and the edges make the images. All spellings of a join have one
 form here, hence one name.
+
+Views may stand beside tables. Their rows are made again in the cell of all tables that they read, and are sent as those
+of tables are; the name of such a join says which tables these are.
 """
 
 from __future__ import annotations
@@ -35,10 +38,14 @@ _MARK = '[["'
 
 
 class Join(msgspec.Struct, frozen=True, order=True, array_like=True):
-    """An inner equi-join of two to four tables; `Join.of` gives the form that all spellings share."""
+    """An inner equi-join of two to four tables or views; `Join.of` gives the form that all spellings share.
+
+    over: where some are views, the tables that all of them read, sorted; () else.
+    """
 
     tables: tuple[str, ...]
     classes: tuple[tuple[Place, ...], ...]
+    over: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -46,6 +53,7 @@ class Join(msgspec.Struct, frozen=True, order=True, array_like=True):
         tables: Iterable[str],
         equal: Iterable[tuple[Place, Place]],
         written: Callable[[tuple[int, ...]], Any] = lambda positions: (),
+        over: tuple[str, ...] = (),
     ) -> tuple[Join, tuple[int, ...]]:
         """Return the canonical join of `tables` under `equal`, and the position in it that each table got.
 
@@ -57,19 +65,25 @@ class Join(msgspec.Struct, frozen=True, order=True, array_like=True):
         forms = []
         for places in _orders(named):
             moved = tuple(sorted(tuple(sorted((places[p], column) for p, column in each)) for each in classes))
-            forms.append((cls(tuple(sorted(named)), moved), written(places), places))
+            forms.append((cls(tuple(sorted(named)), moved, over), written(places), places))
         join, _, positions = min(forms)
         return join, positions
 
     @property
     def name(self) -> str:
         """The name of the join as a relation: a JSON array of its members."""
-        return msgspec.json.encode(self).decode()
+        members = [self.tables, self.classes, self.over] if self.over else [self.tables, self.classes]
+        return msgspec.json.encode(members).decode()
+
+    @property
+    def base(self) -> tuple[str, ...]:
+        """The tables that it reads, also through views, sorted."""
+        return self.over or tuple(sorted(set(self.tables)))
 
     @property
     def cell(self) -> str:
         """The name of the cell that serves it."""
-        return cell_name(self.tables)
+        return cell_name(self.base)
 
 
 def is_join(relation: str) -> bool:
@@ -101,16 +115,21 @@ def place_of(name: str) -> Place:
 
 
 def relation_of_join(join: Join, cell: Cell, table: Callable[[str], Relation]) -> Relation:
-    """Return the join as a relation, served by `cell`. Raises KeyError where a table or a column is not there."""
+    """Return the join as a relation, served by `cell`. Raises KeyError where a table, view or column is not there.
+
+    It was born with the newest of what it is made of: a view that is dropped and created again makes another one.
+    """
     columns: list[Column] = []
     key: list[str] = []
+    born = cell.born
     for position, name in enumerate(join.tables):
         relation = table(name)
+        born = max(born, relation.born)
         columns += [_joined(position, column) for column in relation.columns]
         key += [column_name((position, column)) for column in relation.key]
     for place in (place for each in join.classes for place in each):
         table(join.tables[place[0]]).column(place[1])
-    return Relation(join.name, tuple(columns), tuple(key), topic="", born=cell.born, home=cell.name)
+    return Relation(join.name, tuple(columns), tuple(key), topic="", born=born, home=cell.name)
 
 
 def _joined(position: int, column: Column) -> Column:

@@ -12,7 +12,7 @@ A table in buckets has its views in each bucket. What a view reads through other
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 
 from catalog.schema.catalog import Catalog
@@ -47,16 +47,25 @@ def stages_beside(catalog: Catalog, table: str, bucket: int = 0) -> tuple[Placed
     return _placed(catalog, views, lambda name: f"{name}/{bucket}", {view.name for view in views})
 
 
-def stages_in(catalog: Catalog, cell: Cell) -> tuple[PlacedStage, ...]:
-    """Return the stages in a cell, each behind those that it reads."""
+def stages_in(catalog: Catalog, cell: Cell, joined: Collection[str] = ()) -> tuple[PlacedStage, ...]:
+    """Return the stages in a cell, each behind those that it reads; `joined` are the views that questions join there.
+
+    What is joined of another home is computed again, silent.
+    """
     home = [view for view in catalog.views.values() if view.cell == cell.name]
     own = {stage.relation.name for view in home for stage in view.stages}
     return _placed(
         catalog,
-        catalog.views_below(*home),
+        catalog.views_below(*home, *(catalog.views[name] for name in joined)),
         lambda name: f"{name}/0" if name in own else cell.member(name),
         {view.name for view in home},
     )
+
+
+def member_in(catalog: Catalog, cell: Cell, name: str) -> str:
+    """Return the member of a cell that has the rows of a table or view."""
+    view = catalog.views.get(name)
+    return f"{name}/0" if view is not None and view.cell == cell.name else cell.member(name)
 
 
 def home_of(view: View) -> str:

@@ -6,6 +6,7 @@ import msgspec
 
 from catalog.query.channel import Channel
 from catalog.query.shape import AnyShape
+from catalog.schema.cell import tables_of_cell
 from operators.record_error import OLDEST_FORMAT, Number, RecordError
 
 NO_HORIZON = -(2**63)
@@ -29,6 +30,7 @@ class Header(msgspec.Struct, omit_defaults=True):
     table, first: of a chunk of what a cell sends, whose rows it has, and which row or change of the batch is its first.
     keys: of such rows, what each column of keys is about: place in `channels`, class, position, number of the column.
     window: of what a cell sends, for how many batches its rows are to be kept under their stamps; 0: they have none.
+    views: of what a cell sends, the views that questions join there: they stand behind the cell's tables.
     anew: of registrations, the virtual edge has none of the rows that the cell has sent it.
     horizon: of what a view of streams sends, up to when its event time is complete as of the record's batch (of a
     snapshot, the batch before), in microseconds since 1970; NO_HORIZON where nothing is said of it.
@@ -61,6 +63,13 @@ class Header(msgspec.Struct, omit_defaults=True):
     window: Number = 0
     anew: bool = False
     horizon: Number = NO_HORIZON
+    views: list[str] = []
+
+    @property
+    def sources(self) -> tuple[str, ...] | None:
+        """The tables of a cell, in their order, and behind them its views; None where it is no cell's."""
+        tables = tables_of_cell(self.shard)
+        return None if tables is None else (*tables, *self.views)
 
     def check_chunk(self) -> None:
         """Raise ValueError unless the record is a chunk of a batch."""

@@ -20,7 +20,6 @@ import numpy as np
 import numpy.typing as npt
 
 from catalog.query.channel import ImageChannel
-from catalog.schema.cell import tables_of_cell
 from operators.timeline import KeyName, NamedRows, SentColumn, SentRows, Stamps
 from operators.wire.columns import Columns, int_width, nullable, text_list, write
 from operators.wire.header import Header
@@ -128,7 +127,7 @@ def _stamps(header: Header, columns: Columns) -> Stamps:
 def _lives(header: Header, columns: Columns) -> tuple[I64, I64]:
     """Return when each version was born and died, of a header that is sound."""
     header.check_chunk()
-    tables = tables_of_cell(header.shard)
+    tables = header.sources
     if tables is None or header.table not in tables or header.first < 0 or header.count != columns.layout.rows:
         raise ValueError(
             f"{header.count} rows of `{header.table}` from {header.first} on, of the cell `{header.shard}`"

@@ -23,7 +23,6 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from catalog.schema.cell import tables_of_cell
 from operators.timeline import CHANGE, NamedRows, SentColumn, SentRows, Timeline
 from operators.wire.columns import Columns, write
 from operators.wire.header import Header, PackedError
@@ -105,7 +104,7 @@ def pack(header: Header, part: Part) -> bytes:
 def read_changes(header: Header, columns: Columns) -> PackedChanges:
     """Read a record. Raises ValueError, KeyError where it is not sound."""
     header.check_chunk()
-    tables = tables_of_cell(header.shard)
+    tables = header.sources
     if tables is None or header.first < 0 or header.count != columns.layout.rows:
         raise ValueError(f"{header.count} changes from {header.first} on, of the cell `{header.shard}`")
     number, cause = columns.ints("number"), columns.ints("cause")
@@ -146,8 +145,8 @@ def joined(chunks: Sequence[TimelineChunk], spell: Spell = _unknown) -> Timeline
 
 
 def _joined(chunks: Sequence[TimelineChunk], spell: Spell) -> Timeline:
-    tables = tables_of_cell(chunks[0].header.shard) or ()
-    if len({(chunk.header.epoch, chunk.header.shard, chunk.header.batch) for chunk in chunks}) > 1:
+    tables = chunks[0].header.sources or ()
+    if len({(chunk.header.epoch, chunk.header.shard, chunk.header.batch, *chunk.header.views) for chunk in chunks}) > 1:
         raise ValueError("they are of several batches")
     by_table: dict[str, list[SentRows]] = {table: [] for table in tables}
     changes: list[Timeline] = []

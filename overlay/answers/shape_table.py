@@ -184,7 +184,10 @@ class ShapeEntry:
         join = join_of_name(self.shape.relation)
         if join is None and not self.topic:
             return "view dropped"
-        whole = join is not None and all(table in catalog.relations for table in join.tables)
+        whole = join is not None and all(table in catalog.relations for table in join.base)
+        cell = None if join is None else catalog.cells.get(join.cell)
+        if whole and cell is not None and cell.born <= self.born:
+            return "view dropped"
         return "cell dropped" if whole else "table dropped"
 
 

@@ -94,6 +94,8 @@ def images(
 
 def _says(join: Join, timeline: Timeline) -> bool:
     """Whether some row may be there for a join: each of its tables has rows, and of some it is said how they join."""
+    if not {*join.tables} <= {rows.table for rows in timeline.rows}:
+        return False
     mine = [timeline.rows[table] for table in places(join, timeline)]
     return all(map(len, mine)) and any(name == join.name for rows in mine for name, _, _ in rows.keys)
 

@@ -27,9 +27,10 @@ from catalog.schema.placed_stage import home_of
 from catalog.schema.relation import Relation
 from connectors.kafka.compacted_streams import among, loss_and_remedy
 from connectors.kafka.failure import KafkaFailure
+from connectors.placement import Placement, forgetting
 from connectors.record import OutRecord
 from connectors.topics import Topics
-from operators.control import Offsets, Silence, encode_control
+from operators.control import Offsets, Silence, Withdraw, encode_control
 from operators.wire.header import NO_HORIZON
 from streaming.checkpoint.checkpoint import Checkpoint, Sidecar
 from streaming.engine.batch_wait import Patience, wait_of
@@ -243,10 +244,22 @@ class QueryController:
         else:
             version = context.births.enterable(before)
         if version != context.sidecar.announced or before is None:
+            self._forget_groups(before, context.catalogs.at(version))
             first = context.checkpoint.last_planned() + 1
             record_version(context.sidecar, before, context.catalogs.at(version), version, first)
             context.checkpoint.store(context.sidecar)
         context.births.touch()
+
+    def _forget_groups(self, before: Catalog | None, newest: Catalog) -> None:
+        """Let the first batch under a version drop the states of groups that are none any more.
+
+        Told before the version is entered: a batch that runs under the one before passes it over.
+        """
+        gone = [] if before is None else sorted({*Placement.of(before).groups} - {*Placement.of(newest).groups})
+        nothing = encode_control(Withdraw(self._desk.sidecar.epoch, 0, []))
+        topic = self._desk.topics.registrations
+        if gone:
+            self._desk.cluster.append([OutRecord(topic, 0, forgetting(group), nothing) for group in gone])
 
     def _is_behind(self) -> bool:
         """Look for a newer catalog; return whether the query is to be started anew for it.

@@ -14,7 +14,7 @@ from catalog.schema.relation import Relation
 from connectors.dead_letter import RecordFault
 from connectors.formats.bucket import NOWHERE
 from connectors.json.canonical_key import CanonicalKey
-from connectors.placement import Member, Placement
+from connectors.placement import Member, Placement, forgetting
 from tests.connectors.documents import Publisher, relation_of
 
 Key = bytes | None
@@ -98,6 +98,15 @@ def test_a_registration_goes_where_its_member_is() -> None:
         assert placement.of_registration(shard.encode()) == shard
     for name in [None, b"", b"stock", b"stock/1", b"stock/00", b"trade/3", b"bond/0", b"\xff"]:
         assert placement.of_registration(name) is None
+
+
+def test_a_group_that_is_none_any_more_is_reached_to_be_forgotten_and_no_other() -> None:
+    placement = Placement.of(Catalog(0, {"stock": STOCK}))
+    assert placement.of_registration(forgetting("stock/0")) is None
+    assert placement.of_registration(forgetting("cell/stock+trade/0")) == "cell/stock+trade/0"
+    assert placement.of_registration(forgetting("é/0")) == "é/0"
+    odd = Placement({"odd": [Member("forget:trade/0", STOCK)]})
+    assert odd.of_registration(forgetting("trade/0")) == "odd", "a registration of that member"
 
 
 def test_what_nobody_reads_goes_nowhere() -> None:

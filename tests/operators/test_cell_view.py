@@ -31,3 +31,15 @@ def test_a_batch_without_changes_has_no_causes():
     assert len(view) == 0 and len(view.causes) == 0
     assert isinstance(view.views[0], BatchView) and isinstance(view.views[0].rows, RowStore)
     assert [each.dtype for each in view.cause] == [np.int32] * 3
+
+
+def test_views_stand_behind_tables_and_so_do_their_changes_of_each_cause():
+    world = CellWorld(catalog_of((BIGINT, BIGINT, BIGINT)))
+    view = world.view([[("s", 1, {"id": 1, **ROW})], [("r", 1, {"id": 1, **ROW}), ("r", 2, {"id": 2, **ROW})]])
+    assert view.beside({}) is view
+    beside = view.beside(
+        {"v": (view.views[0], np.array([0, 1], np.int32)), "w": (view.views[0], np.zeros(1, np.int32))}
+    )
+    assert beside.tables == (*TABLES, "v", "w") and beside.causes is view.causes and len(beside) == 6
+    assert [each.tolist() for each in beside.number] == [[3, 4], [0], [], [1, 5], [2]]
+    assert [each.tolist() for each in beside.cause] == [[1, 1], [0], [], [0, 1], [0]]

@@ -61,9 +61,9 @@ def test_anything_else_is_refused(value):
 @pytest.mark.parametrize(
     ("value", "says"),
     [
-        (b'{"kind":"epoch","format":99,"epoch":3,"catalog":0}', "format 99, expected at most 5"),
-        (b'{"kind":"progress","format":6,"place":{}}', "format 6, expected at most 5"),
-        (b'{"kind":"epoch","format":"2","epoch":3,"catalog":0}', "format '2', expected at most 5"),
+        (b'{"kind":"epoch","format":99,"epoch":3,"catalog":0}', "format 99, expected at most 6"),
+        (b'{"kind":"progress","format":7,"place":{}}', "format 7, expected at most 6"),
+        (b'{"kind":"epoch","format":"2","epoch":3,"catalog":0}', "format '2', expected at most 6"),
         (b'{"kind":"other"}', "kind `other`"),
     ],
 )
@@ -79,7 +79,7 @@ def test_the_sentence_says_where_a_record_stands_and_what_to_do():
     with pytest.raises(
         ControlError, match=r"^`t\.batches` \[0\] offset 7: .*Run the version of tidewire that wrote it"
     ):
-        control_at("t.batches", 0, 7, b'{"kind":"progress","format":6}')
+        control_at("t.batches", 0, 7, b'{"kind":"progress","format":7}')
     assert control_at("t.batches", 0, 7, encode_control(RegisterAll(3, 1))) == RegisterAll(3, 1)
 
 

@@ -296,8 +296,8 @@ def test_a_record_of_another_format_or_kind_is_newer_and_not_damaged(kind):
         with pytest.raises(PackedError, match=f"a newer tidewire wrote this packed record: it has {field}") as refused:
             unpack(other)
         assert refused.value.newer
-    strange = rewritten(SAMPLES[kind], lambda header, *_: header.update(format=6, channels="elsewhere", of=None))
-    with pytest.raises(PackedError, match="format 6, expected at most 5"):
+    strange = rewritten(SAMPLES[kind], lambda header, *_: header.update(format=7, channels="elsewhere", of=None))
+    with pytest.raises(PackedError, match="format 7, expected at most 6"):
         unpack(strange)
 
 

@@ -5,6 +5,7 @@ import pytest
 
 from operators.row_window import Known, RowWindow, WindowBounds
 from operators.seen_changes import SeenChanges
+from operators.window_kernels import MOST_BATCHES
 from state.change_batch import ChangeBatch
 from state.errors import StateError
 from state.row_store import RowStore
@@ -102,6 +103,15 @@ def test_columns_that_come_to_be_told_take_the_stamps():
     assert who(rows.run({}, (0,), told={"t": ["x", "y"]})[1]) == [0] * 4
 
 
+def test_tables_of_which_nothing_is_told_are_forgotten_as_those_whose_rows_are_made_anew():
+    rows = Rows()
+    rows.run({}, (0,))
+    rows.window.lose(["t", "u"])
+    assert who(rows.run({}, (0,))[1]) == [0] * 4
+    rows.window.tell({"u": ["x"]})
+    assert who(rows.run({}, ())[1]) == [0] * 4
+
+
 def test_another_epoch_another_setting_and_more_virtual_edges_forget_all():
     for change in ("epoch", "setting", "edges"):
         rows = Rows()
@@ -121,6 +131,15 @@ def test_beyond_the_bound_rows_get_no_stamp():
     for _ in range(2):
         rows.run({}, (0,))
     assert rows.run({}, (0,))[0].batch.tolist() == [5] * 5, "older ones have left the window"
+
+
+def test_a_batch_for_which_a_stamp_has_no_room_gives_none():
+    rows = Rows()
+    rows.batch = MOST_BATCHES - 2
+    assert rows.run({}, (0,))[0].batch.tolist() == [MOST_BATCHES - 1] * 4
+    stamps, known = rows.run({9: 9}, (0,))
+    assert stamps.batch.tolist() == [MOST_BATCHES - 1] * 4 + [-1] and who(known) == [1] * 4 + [0]
+    assert who(rows.run({}, ())[1]) == [1] * 4 + [0]
 
 
 def test_many_virtual_edges_have_sets_of_several_words():

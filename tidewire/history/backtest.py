@@ -76,7 +76,7 @@ def tables_of(catalog: Catalog, value: bytes) -> tuple[Relation, ...]:
     compiled, _, _ = compile_with_cell(catalog, value)
     name = compiled.region.shape.relation
     view, join = catalog.views.get(name), join_of_name(name)
-    named = (name,) if join is None else join.tables
+    named = (name,) if join is None else join.base
     found = tuple([catalog.relations[table] for table in sorted(set(named if view is None else view.tables))])
     stream = next((relation.name for relation in found if relation.stream is not None), None)
     if stream is not None:
@@ -89,8 +89,10 @@ def tables_of(catalog: Catalog, value: bytes) -> tuple[Relation, ...]:
 def views_of(catalog: Catalog, value: bytes) -> tuple[View, ...]:
     """Return the views that a question goes through, each behind those that it reads. *Raises* SubscriptionError."""
     compiled, _, _ = compile_with_cell(catalog, value)
-    view = catalog.views.get(compiled.region.shape.relation)
-    return () if view is None else tuple(catalog.views_below(view))
+    name = compiled.region.shape.relation
+    join = join_of_name(name)
+    views = [catalog.views[each] for each in (join.tables if join else [name]) if each in catalog.views]
+    return tuple(catalog.views_below(*views))
 
 
 def compile_record(catalog: Catalog, value: bytes) -> Compiled:

@@ -27,6 +27,7 @@ from tidewire.verification.recompute.history import (
     build_cell,
     build_view,
     connect,
+    load_view,
     schema_of,
     versions_in,
 )
@@ -209,7 +210,7 @@ class Recomputation:
         key = sequence.epoch, *sequence.subject
         if key not in self._relations:
             if isinstance(sequence, CellSequence):
-                histories = self._histories_of(sequence.cell.tables, sequence)
+                histories = self._histories_of(sequence)
                 tables = {name: its.table for name, its in sequence.tables.items()}
             else:
                 name, columns = key[1], set(_names(sequence.table))
@@ -270,21 +271,58 @@ class Recomputation:
     # -- joins ----------------------------------------------------------------------------------------------------
 
     def _joined(self, life: Life, question: JoinQuestion, at: Position) -> Recomputed:
-        cell = self._cell(question.tables, at)
-        self.subjects[life.id, life.version] = cell.name, cell.born
+        every = self._declared.views_at(self._batches.catalog_at(at))
+        views = {name: every[name] for name in question.tables if name in every}
+        read = {table for view in views.values() for table in view.tables}
+        cell = self._cell(tuple(sorted(read | {*question.tables} - views.keys())), at)
+        subject = self._going((cell.name, cell.born), views)
+        self.subjects[life.id, life.version] = subject
         sequence = self._sequence_of(cell, at)
         if sequence.limit is not None:
-            return Recomputed(sequence, None, question.policy)
+            return Recomputed(sequence, None, question.policy, subject)
         assert life.query is not None
-        named = self._named(life, question, sequence)
-        place = ((at.epoch, cell.name, cell.born), life.query, named.shown)
+        named = self._named(life, question, sequence, views)
+        born = (cell.born, *(view.born for _, view in sorted(views.items())))
+        place = ((at.epoch, f"{cell.name} {born}", cell.born), life.query, named.shown)
         answers = self._answers.get(place)
         if answers is None:
-            of_sources = [sequence.tables[source.table].table for source in question.sources]
-            answers = joined_answers(question, named, of_sources, self._histories_of(question.tables, sequence))
+            tables = {name: its.table for name, its in sequence.tables.items()} | views
+            of_sources = [tables[source.table] for source in question.sources]
+            histories = {
+                **self._histories_of(sequence),
+                **self._histories_of_views(question.tables, views, sequence, every),
+            }
+            answers = joined_answers(question, named, of_sources, histories)
             if self._uses[life.query] > 1:
                 self._answers[place] = answers
-        return Recomputed(sequence, answers, question.policy)
+        return Recomputed(sequence, answers, question.policy, subject)
+
+    def _going(self, cell: tuple[str, int], views: Views) -> tuple[str, int]:
+        """Return what a question of a cell and views ends with, of those that are no more; else the cell."""
+        standing = self._declared.newest_subjects()
+        subjects = [cell, *((name, view.born) for name, view in views.items())]
+        return next((subject for subject in subjects if subject not in standing), cell)
+
+    def _histories_of_views(
+        self, joined: tuple[str, ...], views: Views, sequence: CellSequence, every: Views
+    ) -> dict[str, History]:
+        """Return the histories of the views of a join, which stand beside those of its tables."""
+        database = next(iter(self._histories_of(sequence).values())).database
+        found = {}
+        for name, view in views.items():
+            key = sequence.epoch, f"{sequence.subject} {name}", view.born
+            if key not in self._histories:
+                columns, named = set(_names(view)), [tables for tables in self._joins() if name in tables]
+                starred = any(tables in self._starred for tables in named)
+                measures = columns if starred else columns & {m for tables in named for m in self._measures[tables]}
+                versions, called = self._versions_of(view, sequence, every), f"{view.name} {view.born}"
+                self._histories[key] = load_view(database, called, view.columns, versions, measures)
+            found[name] = self._histories[key]
+        return found
+
+    def _joins(self) -> list[tuple[str, ...]]:
+        """Return what is joined by some question, by the names of each."""
+        return [named for named in self._measures if isinstance(named, tuple)]
 
     def _cell(self, tables: tuple[str, ...], at: Position) -> Cell:
         cell = self._declared.cells_at(self._batches.catalog_at(at)).get(tables)
@@ -305,29 +343,33 @@ class Recomputation:
             self._cells[key] = cell_sequence(cell, tables, first)
         return self._cells[key]
 
-    def _histories_of(self, tables: tuple[str, ...], sequence: CellSequence) -> dict[str, History]:
+    def _histories_of(self, sequence: CellSequence) -> dict[str, History]:
         key = sequence.epoch, *sequence.subject
         if key not in self._cell_histories:
-            measures = set(self._measures[tables])
-            if tables in self._starred:
+            joins = [named for named in self._joins() if {*named} & {*sequence.cell.tables}]
+            measures = {measure for named in joins for measure in self._measures[named]}
+            if any(named in self._starred for named in joins):
                 every = (its.table for its in sequence.tables.values())
                 measures |= {column.name.lower() for table in every for column in beside_ranges(table.columns)}
             self._cell_histories[key] = build_cell(self._database, sequence, self._rows, measures)
         return self._cell_histories[key]
 
-    def _named(self, life: Life, question: JoinQuestion, sequence: CellSequence) -> Named:
+    def _named(self, life: Life, question: JoinQuestion, sequence: CellSequence, views: Views) -> Named:
         """Return the question with its names found, among the columns that there were when it was taken.
 
         Tables only get more columns, so how many a `*` shows says which there were (`_all_columns`); without one, any
         declaration that has the names has the same ones.
         """
         born = {name: its.table.born for name, its in sequence.tables.items()}
-        ways = self._declared.together([(source.table, born[source.table]) for source in question.sources])
+        ways = self._declared.together([(name, born[name]) for name in question.tables if name not in views])
         width, why = width_of(life) if question.starred else None, ""
         found: Named | None = None
         for tables in ways:
             try:
-                found = question.named([[column.name.lower() for column in table.columns] for table in tables])
+                known = {table.name.lower(): table.columns for table in tables}
+                known |= {name: view.columns for name, view in views.items()}
+                of_sources = [[column.name.lower() for column in known[one.table]] for one in question.sources]
+                found = question.named(of_sources)
             except NoSuchName as error:
                 why = str(error)
                 continue

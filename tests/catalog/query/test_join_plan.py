@@ -153,3 +153,30 @@ def test_an_unserved_join_has_the_region_that_it_will_have() -> None:
             Compiler(BARE).compile(sql)
         served = apply_ddl(BARE, f"CREATE JOIN {', '.join(caught.value.tables)}", 5)
         assert Compiler(served).compile(sql).region == region(sql)
+
+
+def test_a_view_is_joined_in_the_cell_of_all_tables_and_the_name_says_which() -> None:
+    viewed = apply_ddl(CATALOG, "CREATE VIEW low AS SELECT symbol, MIN(price) AS price FROM quote GROUP BY symbol", 60)
+    compiled = Compiler(viewed).compile("SELECT l.price, f.kind FROM low l JOIN filing f ON l.symbol = f.symbol")
+    join = join_of_name(compiled.region.shape.relation)
+    assert join == Join(("filing", "low"), PAIR.classes, ("filing", "quote")) and join.cell == PAIR.cell
+    relation = viewed.relation(join.name)
+    assert relation is not None and relation.born == 60 and relation.home == PAIR.cell
+    again = apply_ddl(apply_ddl(viewed, "DROP VIEW low", 61), "CREATE VIEW low AS SELECT symbol, price FROM quote", 62)
+    assert (relation := again.relation(join.name)) is not None and relation.born == 62
+    other = apply_ddl(apply_ddl(viewed, "DROP VIEW low", 61), "CREATE VIEW low AS SELECT symbol FROM sector", 62)
+    assert other.relation(join.name) is None, "it would be of other tables"
+
+
+def test_a_view_joined_with_its_own_table_waits_for_the_cell_of_that() -> None:
+    viewed = apply_ddl(BARE, "CREATE VIEW low AS SELECT symbol, MIN(price) AS price FROM quote GROUP BY symbol", 60)
+    with pytest.raises(CellMissing) as missing:
+        Compiler(viewed).compile("SELECT q.id, l.price FROM quote q JOIN low l ON q.symbol = l.symbol")
+    assert missing.value.tables == ("quote",)
+
+
+def test_more_tables_than_a_cell_has_are_refused_also_through_views() -> None:
+    made = "".join(f"CREATE TABLE t{i} (k INTEGER PRIMARY KEY);" for i in range(5))
+    pairs = "CREATE VIEW v AS SELECT a.k FROM t0 a JOIN t1 b ON a.k = b.k JOIN t2 c ON a.k = c.k JOIN t3 d ON a.k = d.k"
+    with pytest.raises(SubscriptionError, match="reads 5 tables through its views"):
+        Compiler(apply_ddl(BARE, made + pairs, 60)).compile("SELECT v.k FROM v JOIN t4 ON v.k = t4.k")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from catalog.schema.catalog import Catalog
 from catalog.schema.ddl import apply_ddl
-from catalog.schema.placed_stage import home_of, stages_beside, stages_in
+from catalog.schema.placed_stage import home_of, member_in, stages_beside, stages_in
 
 CATALOG = apply_ddl(
     Catalog(),
@@ -52,3 +52,11 @@ def test_in_a_cell_what_is_at_home_elsewhere_is_computed_again_and_not_asked() -
 def test_home_is_the_shard_of_the_one_table_or_the_cell_of_several() -> None:
     homes = {name: home_of(view) for name, view in CATALOG.views.items()}
     assert homes == {"sums": "a/0", "more": "a/0", "pairs": CELL, "last": CELL}
+
+
+def test_a_view_that_is_joined_in_a_cell_is_computed_there_whatever_its_home_is() -> None:
+    cell = CATALOG.cells[CELL]
+    placed = stages_in(CATALOG, cell, ["more", "last"])
+    assert [one.member for one in placed if one.served] == ["pairs/0", "last/0"]
+    assert placed[-1].member in ("last/0", f"{CELL}/more") and f"{CELL}/more" in [one.member for one in placed]
+    assert [member_in(CATALOG, cell, name) for name in ("a", "more", "last")] == [f"{CELL}/a", f"{CELL}/more", "last/0"]

@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace as replace_struct
 
 from catalog.schema.join import Join
 from operators.packed import Header, PackedChanges, PackedError, PackedRows, unpack
+from operators.record_error import VIEWS_FORMAT
 from operators.timeline import SentColumn, SentRows, Timeline
 from operators.wire.timeline import ChangesPart, RowsPart, joined, pack, split
 from state.byte_runs import RECORD_BYTES
@@ -39,6 +41,18 @@ def test_a_timeline_comes_back_from_chunks_of_any_size_in_any_order(most: int, o
 def test_golden_bytes_stay_as_they_are():
     for record, name in zip(records(small()), ("rows", "more_rows", "changes"), strict=True):
         assert record == (GOLDEN / f"format_2_{name}.bin").read_bytes()
+
+
+def test_views_stand_behind_the_tables_of_the_cell_as_the_header_names_them():
+    view = replace(small().rows[1], table="v")
+    none = np.zeros(0, np.int64)
+    table = np.where(small().table == 1, 2, small().table)
+    viewed = replace(small(), rows=(small().rows[0], SentRows("s", none, none, {}, {}), view), table=table)
+    header = replace_struct(HEADER, views=["v"], format=VIEWS_FORMAT)
+    packed = [pack(header, part) for part in split(viewed)]
+    assert same(joined([unpack(record) for record in packed]), viewed)  # type: ignore[arg-type]
+    with pytest.raises(PackedError, match="of the cell"):
+        unpack(pack(HEADER, list(split(viewed))[1]))
 
 
 def test_the_headers_say_what_a_chunk_has():

@@ -8,8 +8,11 @@ import numpy as np
 
 from catalog.query.best_shape import BestShape
 from catalog.query.channel import Order, channel_of
+from catalog.query.filter_shape import FilterShape
 from catalog.query.shape import Output, Shape
 from catalog.schema.catalog import Catalog
+from catalog.schema.cell import Cell
+from catalog.schema.join import Join
 from catalog.schema.relation import Column, Relation
 from catalog.types.column_type import ColumnType, Kind
 from overlay.answers.shape_table import ShapeTable
@@ -42,6 +45,16 @@ def test_what_was_dropped_is_told_by_whether_a_topic_fed_it() -> None:
     shape = Shape("t", (Output("min", "k"),), (), None)
     assert ShapeTable().enter(shape, relation(3), [NUMBER]).dropped(Catalog()) == "table dropped"
     assert ShapeTable().enter(shape, replace(relation(3), topic=""), [NUMBER]).dropped(Catalog()) == "view dropped"
+
+
+def test_of_a_join_with_a_view_it_is_the_view_that_was_dropped_where_the_cell_stands() -> None:
+    name = Join(("t", "v"), (((0, "k"), (1, "k")),), ("t",)).name
+    shape = FilterShape(name, ("0.k",), (), (), (), ())
+    entry = ShapeTable().enter(shape, replace(relation(5), name=name, topic="", home="cell/t/0"), [NUMBER])
+    cells = {"cell/t/0": Cell(("t",), 4)}
+    assert entry.dropped(Catalog(6, {"t": relation(3)}, cells=cells)) == "view dropped"
+    assert entry.dropped(Catalog(6, {"t": relation(3)})) == "cell dropped"
+    assert entry.dropped(Catalog(6, {})) == "table dropped"
 
 
 def test_shapes_are_found_by_their_channels_until_they_are_dropped() -> None:

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from random import Random
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 
+from catalog.schema.join import Join
 from connectors.kafka.partitioner import home_partition
 from operators.reply import Rows
 from overlay.delivery.packed_deliveries import PACKED_KEY, lines_of
 from overlay.index import join_index
 from overlay.index.join_index import JoinIndex
+from overlay.maintain.join_fast_path import of_join
+from tests.operators.timelines import JOIN, small
 from tests.overlay.join_bench import ASK, Bench, JoinBench, Part, filing, quote
 
 FROM = "FROM quote q JOIN filing f ON q.symbol = f.symbol"
@@ -120,3 +125,14 @@ def test_it_tells_what_the_general_way_tells(seed: int, monkeypatch: pytest.Monk
 def test_virtual_edges_that_share_an_index_tell_what_they_would_alone(seed: int) -> None:
     script = Script(seed, 3)
     assert script.play(JoinIndex()) == script.play(None)
+
+
+def test_of_a_timeline_with_views_the_fast_way_takes_the_two_tables_of_its_join() -> None:
+    whole = small()
+    assert of_join(whole, JOIN.name) is whole and of_join(whole, Join(("r", "v"), JOIN.classes, ("r",)).name) is None
+    view = replace(whole.rows[1], table="v")
+    more = replace(whole, rows=(view, *whole.rows), table=np.array([1, 0, 1]))
+    some = of_join(more, JOIN.name)
+    assert some is not None and some.rows == whole.rows
+    assert (some.number.tolist(), some.table.tolist(), some.cause.tolist()) == ([3, 5], [0, 0], [2, 3])
+    assert (some.after.tolist(), some.offset.tolist()) == ([1, 2], [7, 2**40])

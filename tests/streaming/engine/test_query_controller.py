@@ -12,6 +12,7 @@ import pytest
 from catalog.schema.catalog import Catalog
 from catalog.schema.cell import Cell, cell_name
 from connectors.kafka.failure import BrokerUnavailable, KafkaFailure
+from connectors.placement import forgetting
 from connectors.record import OutRecord
 from connectors.topics import Topics
 from operators.control import Offsets, Progress, RegisterAll
@@ -433,6 +434,24 @@ def test_a_cell_that_is_dropped_ends_and_one_made_again_has_a_new_seed(stage: St
     stage.commit(1, s=5, u=5)
     stage.declare("CREATE JOIN s, u")
     assert stage.run(4).seeds == {PAIR: repr((4, {"s/0": b"1", "u/0": b"1"})).encode()}
+
+
+def test_groups_that_are_none_any_more_are_to_be_forgotten(stage: Stage, joined: Query) -> None:
+    def forgotten() -> list[bytes | None]:
+        keys = [record.key for record in stage.cluster.appended if record.topic == TOPICS.registrations]
+        return [key for key in keys if key is not None and key.startswith(b"forget:")]
+
+    stage.births.seconds = 0.0
+    stage.declare("CREATE JOIN s, u")
+    stage.run(2)
+    assert forgotten() == []
+    stage.declare("DROP JOIN s, u")
+    stage.run(3)
+    assert forgotten() == [forgetting(PAIR)]
+    stage.declare("DROP TABLE u")
+    stage.run(4)
+    assert forgotten() == [forgetting(PAIR), forgetting("u/0")]
+    assert stage.error is None
 
 
 def test_a_join_that_is_refused_is_announced_without_a_restart(stage: Stage, joined: Query) -> None:

@@ -88,7 +88,17 @@ def build_view(
     measures: Iterable[str],
 ) -> History:
     """Load the versions of a view, which have been computed, as those of a table into a schema of its own in `root`."""
-    database = _in_schema(root, schema)
+    return load_view(_in_schema(root, schema), name, columns, versions, measures)
+
+
+def load_view(
+    database: duckdb.DuckDBPyConnection,
+    name: str,
+    columns: Many[Column],
+    versions: Many[Version],
+    measures: Iterable[str],
+) -> History:
+    """Load the versions of a view, which have been computed, under a name into the schema that `database` is at."""
     texts = [[None if row[i] is None else _text(row[i]) for _, _, _, row in versions] for i in range(len(columns))]
     made: dict[str, Any] = {f"v{i}": pa.array(some, pa.string()) for i, some in enumerate(texts)}
     made["__from"] = pa.array([version.start for version in versions], pa.int64())

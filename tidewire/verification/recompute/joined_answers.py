@@ -26,6 +26,7 @@ import pyarrow as pa
 
 from tidewire.verification.input.column import Column
 from tidewire.verification.input.declared import Table
+from tidewire.verification.input.declared_views import View
 from tidewire.verification.recompute.bag_answers import BagAnswers
 from tidewire.verification.recompute.history import History, quoted
 from tidewire.verification.recompute.range_bounds import beside_ranges
@@ -39,9 +40,9 @@ _FROM, _TO = "__from", "__to"
 
 
 def joined_answers(
-    question: JoinQuestion, named: Named, tables: Sequence[Table], histories: Mapping[str, History]
+    question: JoinQuestion, named: Named, tables: Sequence[Table | View], histories: Mapping[str, History]
 ) -> BagAnswers:
-    """Return the running answer; `tables` are those of the sources, `histories` by the lower-case name.
+    """Return the running answer; `tables`, or views, are those of the sources, `histories` by the lower-case name.
 
     *Cost*: a hash join of the versions that meet the conditions of their tables, as many pairs as have equal columns,
     overlap or not; then as a filter of those that overlap. Raises Unreadable if DuckDB cannot run a condition.
@@ -64,7 +65,7 @@ class _Statement:
     """The parts of the SELECT of one question."""
 
     def __init__(
-        self, question: JoinQuestion, named: Named, tables: Sequence[Table], histories: Mapping[str, History]
+        self, question: JoinQuestion, named: Named, tables: Sequence[Table | View], histories: Mapping[str, History]
     ) -> None:
         self._question = question
         self._named = named
