@@ -36,7 +36,7 @@ def regions(draw: st.DrawFn) -> Region:
 
 @pytest.mark.deep
 @given(st.lists(regions(), min_size=1, max_size=4))
-@settings(max_examples=deep_examples(400), deadline=None)
+@settings(max_examples=deep_examples(400, few=4), deadline=None)
 def test_what_fits_is_answered_and_what_does_not_says_why(asked: list[Region]) -> None:
     fit = RegionFit(RELATION)
     reasons = [fit.why_not(region) for region in asked]
