@@ -37,11 +37,11 @@ Name = tuple[str, int]
 """Kind of changes and limit, 0 for the tree of minima."""
 
 
-def measure(rows: int = ROWS) -> dict[str, Any]:
+def measure(rows: int = ROWS, turns: int = RUNS) -> dict[str, Any]:
     """Return all costs."""
     case = Case(rows)
     runs = {(kind, most): case.best(kind, most) for most in LIMITS for kind in KINDS}
-    took = _by_turns(runs | {(kind, 0): case.minimum(kind) for kind in OVER})
+    took = _by_turns(runs | {(kind, 0): case.minimum(kind) for kind in OVER}, turns)
     moves_up = {str(most): len(runs["goes", most]()[1].cand) / CHANGES for most in LIMITS}
     return {
         "bestk_us": {str(most): {kind: round(took[kind, most], 2) for kind in KINDS} for most in LIMITS},
@@ -98,9 +98,9 @@ def _timed(tree: Any, run: Callable[[Any], Any]) -> tuple[float, Any]:
     return (time.thread_time() - start) / CHANGES * 1e6, found
 
 
-def _by_turns(runs: Mapping[Name, Run]) -> dict[Name, float]:
+def _by_turns(runs: Mapping[Name, Run], times: int) -> dict[Name, float]:
     """Return the least microseconds of each; they take turns, so that a ratio is of runs that saw the same."""
-    turns = [{name: run()[0] for name, run in runs.items()} for _ in range(RUNS)]
+    turns = [{name: run()[0] for name, run in runs.items()} for _ in range(times)]
     return {name: min(turn[name] for turn in turns) for name in runs}
 
 

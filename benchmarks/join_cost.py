@@ -36,25 +36,27 @@ CHANGES = 4_000
 TURNS = 5
 
 
-def measure(usual: int = 100_000, many: int = 1_000_000, turns: int = TURNS) -> dict[str, Any]:
-    """Return all figures; `many` of 0 leaves those of a million out."""
+def measure(
+    usual: int = 100_000, many: int = 1_000_000, turns: int = TURNS, rows: int = ROWS, changes: int = CHANGES
+) -> dict[str, Any]:
+    """Return all figures; `many` of 0 leaves those of a million out, tests have fewer rows and changes."""
     warm()
     warm_tables()
-    with_five = live(usual)
+    with_five = live(usual, rows)
     crowds = {"100k": usual, "1m": many}
-    ratios = {name: Crowds(count, turns) for name, count in crowds.items() if count}
+    ratios = {name: Crowds(count, turns, rows, changes) for name, count in crowds.items() if count}
     return with_five | {
         **{f"joins_{name}_over_1k": crowd.ratio for name, crowd in ratios.items()},
         "join_chain_us": {name: crowd.us for name, crowd in ratios.items()},
     }
 
 
-def live(count: int) -> dict[str, Any]:
+def live(count: int, rows: int = ROWS) -> dict[str, Any]:
     """Return what it takes until subscriptions are live, and what an edge keeps of each."""
-    met = ANSWER * count / ROWS
-    JoinChain().subscribe(max(count // 20, 1), met / 20)
+    met = ANSWER * count / rows
+    JoinChain(rows).subscribe(max(count // 20, 1), met / 20)
     settle()
-    chain = JoinChain()
+    chain = JoinChain(rows)
     chain.stages.seconds.clear()
     chain.subscribe(count, met)
     us = chain.stages.each(count)
@@ -74,24 +76,24 @@ class Crowds:
     ratio: rows/s of the many over those of the few.  us: a change, of shard and edge, of either.
     """
 
-    def __init__(self, count: int, turns: int) -> None:
-        chains = {"few": JoinChain(), "many": JoinChain()}
+    def __init__(self, count: int, turns: int, rows: int, changes: int) -> None:
+        chains = {"few": JoinChain(rows), "many": JoinChain(rows)}
         chains["many"].subscribe(count, MET)
-        once = JoinChain()
+        once = JoinChain(rows)
         once.subscribe(FEW, MET)
-        told = {name: chain.timed(CHANGES)[1] for name, chain in (("few", once), ("many", chains["many"]))}
+        told = {name: chain.timed(changes)[1] for name, chain in (("few", once), ("many", chains["many"]))}
         chains["few"].subscribe(FEW, MET * told["many"] / told["few"])
-        chains["few"].timed(CHANGES)
+        chains["few"].timed(changes)
         settle()
-        runs = [{name: chain.timed(CHANGES) for name, chain in chains.items()} for _ in range(turns)]
+        runs = [{name: chain.timed(changes) for name, chain in chains.items()} for _ in range(turns)]
         whole = [[sum(run[name][0].values()) for name in ("few", "many")] for run in runs]
         self.ratio = round(float(np.median([few / many for few, many in whole])), 3)
-        self.us = {name: _least([run[name] for run in runs]) for name in chains}
+        self.us = {name: _least([run[name] for run in runs], changes) for name in chains}
 
 
-def _least(runs: list[tuple[dict[str, float], float]]) -> dict[str, float]:
+def _least(runs: list[tuple[dict[str, float], float]], changes: int) -> dict[str, float]:
     """Return least microseconds a change by stage, and deliveries a change."""
-    stages = {name: round(min(run[name] for run, _ in runs) / CHANGES * 1e6, 2) for name in ("shard", "edge")}
+    stages = {name: round(min(run[name] for run, _ in runs) / changes * 1e6, 2) for name in ("shard", "edge")}
     return stages | {"deliveries": round(float(np.mean([told for _, told in runs])), 2)}
 
 

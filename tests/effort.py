@@ -43,10 +43,13 @@ def examples(all_of_them: int) -> int:
     return min(all_of_them, max(_FEWEST, all_of_them // _PART))
 
 
-def deep_examples(all_of_them: int) -> int:
-    """Return the same for a test that is marked `deep`, as its examples are dear: in quick runs an eightieth, but 3."""
+def deep_examples(all_of_them: int, few: int | None = None) -> int:
+    """Return the same for a test that is marked `deep`, as its examples are dear: in quick runs an eightieth, but 3.
+
+    few: how many in quick runs instead, where an eightieth of many is dear still.
+    """
     if settings.get_current_profile_name() == QUICK:
-        return min(all_of_them, max(_FEW, all_of_them // _FEW_PART))
+        return min(all_of_them, max(_FEW, all_of_them // _FEW_PART) if few is None else few)
     return examples(all_of_them)
 
 

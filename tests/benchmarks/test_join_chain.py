@@ -64,7 +64,7 @@ def test_deliveries_are_of_the_changes_that_meet_a_range() -> None:
 
 
 def test_figures_of_the_chain_are_shown_with_their_goals() -> None:
-    figures = join_cost.measure(300, 600, 1)
+    figures = join_cost.measure(300, 600, 1, rows=500, changes=400)
     shown = {path: goal for path, _, goal, _ in lines(figures)}
     assert {path.split(".")[0] for path in shown} == set(figures)
     assert all(shown[path] for path in GOALS if path.split(".")[0] in figures)

@@ -53,7 +53,7 @@ def digest_of(relation, names: list[str], rows: list[tuple]) -> Told:
 
 @pytest.mark.deep
 @given(rng=st.randoms(use_true_random=False), types=st.sampled_from(KEY_TYPES), data=st.data())
-@settings(max_examples=deep_examples(2_000), deadline=None)
+@settings(max_examples=deep_examples(2_000, few=8), deadline=None)
 def test_each_region_is_answered_as_it_is_asked_however_many_are_asked_together(rng: Random, types, data):
     catalog = catalog_of(types)
     world, stored = world_of(rng, catalog)

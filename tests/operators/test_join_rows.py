@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from catalog.schema.join import Join
 from operators.join_rows import JoinRows, links_of, numbers_of
-from tests.effort import examples
+from tests.effort import deep_examples
 from tests.operators.cell_world import FORMS, KEY_TYPES, CellWorld, catalog_of, draw_join, draw_parts
 from tests.oracle.join_twin import comparable
 
@@ -42,8 +42,9 @@ def naive(catalog, join: Join, stored: dict[str, list], rows: list[list[int]]) -
     return Counter(chosen for chosen in every if all(equal(chosen, places) for places in join.classes))
 
 
+@pytest.mark.deep
 @given(rng=st.randoms(use_true_random=False), types=st.sampled_from(KEY_TYPES))
-@settings(max_examples=examples(400), deadline=None)
+@settings(max_examples=deep_examples(400), deadline=None)
 def test_rows_join_as_nested_loops_say(rng: Random, types):
     catalog = catalog_of(types)
     world, stored = world_of(rng, catalog)

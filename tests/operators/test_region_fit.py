@@ -10,7 +10,7 @@ from catalog.query.shape import BEYOND_KEYS, LOWEST_KEY, Output, Region, Shape, 
 from operators.region_fit import RegionFit
 from shard.tables import Table
 from state.order_code import INT64_MAX, INT64_MIN
-from tests.effort import examples
+from tests.effort import deep_examples
 from tests.operators.watched import RELATION
 
 NAMES = [column.name for column in RELATION.columns]
@@ -34,8 +34,9 @@ def regions(draw: st.DrawFn) -> Region:
     return Region(shape, group_key(tuple(values)), lo, hi, draw(st.integers(0, 5)) == 0)
 
 
+@pytest.mark.deep
 @given(st.lists(regions(), min_size=1, max_size=4))
-@settings(max_examples=examples(400), deadline=None)
+@settings(max_examples=deep_examples(400, few=4), deadline=None)
 def test_what_fits_is_answered_and_what_does_not_says_why(asked: list[Region]) -> None:
     fit = RegionFit(RELATION)
     reasons = [fit.why_not(region) for region in asked]

@@ -3,6 +3,7 @@ from __future__ import annotations
 from random import Random
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -12,7 +13,7 @@ from catalog.query.shape import Region
 from catalog.query.value_set import ValueSet
 from operators.coded_terms import CodedRows
 from operators.region_hulls import ColumnPlaces, Hull, intervals_of
-from tests.effort import examples
+from tests.effort import deep_examples
 from tests.operators.filter_rows import CHANGES, REGIONS, store_of
 from tests.operators.watched import RELATION
 from tests.oracle.naive_first_rows import meets
@@ -26,8 +27,9 @@ def hulls_of(rows: CodedRows, regions: list[Region]) -> dict[int, Hull]:
     return found
 
 
+@pytest.mark.deep
 @given(changes=CHANGES, regions=st.lists(REGIONS, min_size=1, max_size=5), seed=st.integers(0, 99))
-@settings(max_examples=examples(600), deadline=None)
+@settings(max_examples=deep_examples(600, few=8), deadline=None)
 def test_no_row_that_a_region_holds_is_outside_of_its_hull(changes, regions, seed):
     store, rows = store_of(changes)
     coded = CodedRows(RELATION, store)

@@ -47,7 +47,7 @@ def sent(timeline: Timeline) -> Timeline:
 
 @pytest.mark.deep
 @given(rng=st.randoms(use_true_random=False), types=st.sampled_from(KEY_TYPES))
-@settings(max_examples=deep_examples(4_000), deadline=None)
+@settings(max_examples=deep_examples(4_000, few=10), deadline=None)
 def test_edges_rebuild_every_join_from_what_they_are_sent(rng: Random, types):
     catalog = catalog_of(types)
     world, twin = CellWorld(catalog), JoinTwin(catalog)

@@ -182,8 +182,9 @@ def test_everything_is_told_once_and_in_order(
     engine.run_batch()
     engine.run_batch(engine.value + 1)
     world.finish()
-    assert world.told(), "nothing was told"
-    for (name, version), lines in world.told().items():
+    told = world.told()
+    assert told, "nothing was told"
+    for (name, version), lines in told.items():
         assert [line["n"] for line in lines] == list(range(1, len(lines) + 1)), (name, version)
         changes = lines[1:-1] if lines[-1]["kind"] == "ended" else lines[1:]
         assert lines[0]["kind"] == "snapshot" and all(line["kind"] == "change" for line in changes)
@@ -193,7 +194,7 @@ def test_everything_is_told_once_and_in_order(
     for edge in world.member._owned.edges.values():
         edge.check()
         for view in views(edge):
-            assert world.told()[view.id, view.version][-1]["new"] == engine.value == view.answer
+            assert told[view.id, view.version][-1]["new"] == engine.value == view.answer
 
 
 def test_a_turn_without_time_takes_one_notification_and_leaves_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -175,7 +175,7 @@ def _not_followed(self, table, replay, seen):
     mine = self._tables.get(table)
     if mine is not None:
         rows = int((replay.current >= 0).sum())
-        for name in ("batch", "number", "edges"):
+        for name in ("stamp", "edges"):
             setattr(mine, name, np.resize(getattr(mine, name), rows))
 
 

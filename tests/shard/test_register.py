@@ -290,9 +290,9 @@ def test_the_virtual_edge_of_an_unreadable_record_is_told(value):
     assert shard.counters.unfit_registrations == 0
 
 
-@pytest.mark.parametrize("value", [b'{"kind":"images","epoch":7}', b'{"kind":"withdraw","format":6}'])
+@pytest.mark.parametrize("value", [b'{"kind":"images","epoch":7}', b'{"kind":"withdraw","format":7}'])
 def test_a_record_of_a_newer_edge_ends_the_engine_with_a_sentence(value):
-    packed = rewritten(registration(1, (0, 2)), lambda header, *_: header.update(format=6, epoch={}))
+    packed = rewritten(registration(1, (0, 2)), lambda header, *_: header.update(format=7, epoch={}))
     for newer in (value, packed):
         with pytest.raises(StateError, match=r"`registrations` \[0\] offset 1 cannot be taken: a newer tidewire wrote"):
             take_registrations(state(), EPOCH, records(registration(1, (0, 2)), newer))

@@ -16,6 +16,7 @@ from overlay.machine.virtual_edge import VirtualEdge
 from overlay.maintain.sent_window import SentWindow
 from overlay.subscriptions.registrations import Registrations
 from overlay.subscriptions.summaries import Patience
+from tests.effort import deep_examples
 from tests.tidewire.test_joins_interrupted import DAMAGED
 from tests.tidewire.verification.test_against_the_chain import EDGES
 from tests.tidewire.verification.test_joins_against_the_chain import DDL, Joined
@@ -78,7 +79,8 @@ def damage(chain: Joined, choose: random.Random) -> None:
     chain.settle()
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.deep
+@pytest.mark.parametrize("seed", range(deep_examples(48, few=3)))
 def test_all_that_is_told_is_right_and_no_row_is_missed(seed: int) -> None:
     chain, missed = drive(seed)
     report = verify(chain.journal())
@@ -99,19 +101,20 @@ def _never_anew(registrations: Registrations) -> None:
 
 _OFFSET, _CLEAR, _DROP = SentWindow.offset.fget, Registrations.clear, SentWindow.drop  # type: ignore[attr-defined]
 MISTAKES = {
-    "who takes over collects nothing": (VirtualEdge, "collect", lambda *_: None),
-    "who takes over begins too late": (SentWindow, "offset", property(_late)),
-    "dropped a batch too early": (SentWindow, "drop", lambda window, batch: _DROP(window, batch + 1)),
-    "rows of another epoch stay": (SentWindow, "clear", lambda window: None),
-    "a loss is not said": (Registrations, "clear", _never_anew),
+    "who takes over collects nothing": (VirtualEdge, "collect", lambda *_: None, 0),
+    "who takes over begins too late": (SentWindow, "offset", property(_late), 0),
+    "dropped a batch too early": (SentWindow, "drop", lambda window, batch: _DROP(window, batch + 1), 0),
+    "rows of another epoch stay": (SentWindow, "clear", lambda window: None, 5),
+    "a loss is not said": (Registrations, "clear", _never_anew, 7),
 }
+"""What is wrong, and a run that shows it; where it does no longer, the others are tried."""
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_mistakes_show(mistake: str) -> None:
-    of, name, wrong = MISTAKES[mistake]
+    of, name, wrong, first = MISTAKES[mistake]
     with mock.patch.object(of, name, wrong):
-        for seed in range(60):
+        for seed in (first, *range(60)):
             try:
                 chain, missed = drive(seed)
             except (AssertionError, ValueError, LookupError):
@@ -126,13 +129,14 @@ def test_the_window_is_used() -> None:
     assert sum(json.loads(value or b"{}").get("named", 0) for _, value in chain.logs[chain.topics.engines][0]) > 25
 
 
+@pytest.mark.deep
 def test_who_misses_a_row_asks_anew_and_tells_nothing_wrong() -> None:
     """As an edge does whose state is of before there were windows: it does not know where to read again.
 
     (What is lost just before an epoch ends cannot be judged.)
     """
     with mock.patch.object(VirtualEdge, "window_offset", property(lambda _: None)):
-        runs = [drive(seed, begins=False) for seed in range(8)]
+        runs = [drive(seed, begins=False) for seed in range(deep_examples(32, few=2))]
     assert any(missed for _, missed in runs)
     for chain, _ in runs:
         report = verify(chain.journal())

@@ -21,10 +21,11 @@ from tidewire.scenario.script import Json
 
 
 class PureEngine:
-    """`ScenarioEngine` over `PurePipeline`."""
+    """`ScenarioEngine` over `PurePipeline`, of so many virtual edges."""
 
-    def __init__(self) -> None:
-        self._pipeline = PurePipeline()
+    def __init__(self, virtual_edges: int = VIRTUAL_EDGES) -> None:
+        self._virtual_edges = virtual_edges
+        self._pipeline = PurePipeline(virtual_edges)
         self._read: dict[int, int] = {}
         self._deliveries = DeliveryReader()
         self._waiting: dict[str, list[dict[str, Json]]] = {}
@@ -65,7 +66,7 @@ class PureEngine:
         self._pipeline.append(self._pipeline.topics.subscriptions, key, msgspec.json.encode({"sql": sql}))
         self._pipeline.settle()
         self._pipeline.make_cells()
-        acks = self._pipeline.logs[self._pipeline.topics.acks][home_partition(key, VIRTUAL_EDGES)]
+        acks = self._pipeline.logs[self._pipeline.topics.acks][home_partition(key, self._virtual_edges)]
         newest = next(msgspec.json.decode(value) for k, value in reversed(acks) if k == key and value is not None)
         return Refusal(newest["code"], newest["message"]) if newest["status"] == "refused" else None
 
@@ -80,7 +81,7 @@ class PureEngine:
 
     def deliveries(self, subscription: str) -> list[dict[str, Json]]:
         """Take the deliveries to a subscription since the last call."""
-        partition = home_partition(subscription.encode(), VIRTUAL_EDGES)
+        partition = home_partition(subscription.encode(), self._virtual_edges)
         log = self._pipeline.logs[self._pipeline.topics.deliveries][partition]
         for key, value in log[self._read.get(partition, 0) :]:
             if key != PROGRESS_KEY:

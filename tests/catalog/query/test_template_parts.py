@@ -10,7 +10,7 @@ from catalog.sql.errors import SubscriptionError
 from tests.catalog.joined import BARE
 from tests.catalog.joined import CATALOG as JOINED
 from tests.catalog.sample import CATALOG, compiler
-from tests.effort import examples
+from tests.effort import deep_examples
 
 HEAD = "SELECT symbol FROM stock WHERE "
 
@@ -129,8 +129,9 @@ SHARED = Compiler(CATALOG, max_templates=64)
 SHARED_JOINED, SHARED_BARE = Compiler(JOINED, max_templates=64), Compiler(BARE, max_templates=64)
 
 
+@pytest.mark.deep
 @given(st.lists(statements(), min_size=20, max_size=20))
-@settings(deadline=None, max_examples=examples(500))
+@settings(deadline=None, max_examples=deep_examples(500, few=4))
 def test_put_together_is_as_parsed(some) -> None:
     for sql in some:
         expected = parsed(sql)
@@ -138,8 +139,9 @@ def test_put_together_is_as_parsed(some) -> None:
         assert told(SHARED.compile, sql) == expected
 
 
+@pytest.mark.deep
 @given(st.lists(statements(joined_heads, joined_names), min_size=20, max_size=20))
-@settings(deadline=None, max_examples=examples(300))
+@settings(deadline=None, max_examples=deep_examples(300, few=3))
 def test_joins_put_together_are_as_parsed(some) -> None:
     for sql in some:
         expected = told(lambda text: Compiler(JOINED)._compile_whole(text, None, []), sql)

@@ -54,17 +54,27 @@ def valued(what: Expression | Condition) -> dict[tuple[int | None, int | None], 
     return {(a, b): computed(what, {"a": a, "b": b}) for a, b in places}
 
 
-def seen(
-    values: dict[tuple[int | None, int | None], int | None], one: ColumnGrowth, other: ColumnGrowth
-) -> tuple[Moves, Signs, bool]:
+Step = tuple[int | None, int | None]
+Seen = tuple[Moves, Signs, bool]
+
+
+def steps_of(values: dict[Step, int | None]) -> dict[tuple[Step, Step], Seen]:
+    """Return what each two steps of the columns do, which signs they lead to, and whether to NULL."""
+    found = {}
+    for (a, c), (b, d) in product(product((None, *NUMBERS[EITHER]), repeat=2), repeat=2):
+        before, after = values[a, b], values[c, d]
+        signs = Signs(0) if not after else POSITIVE if after > 0 else NEGATIVE
+        found[(a, c), (b, d)] = seen_values([before], [after]), signs, after is None
+    return found
+
+
+def seen(all_steps: dict[tuple[Step, Step], Seen], one: ColumnGrowth, other: ColumnGrowth) -> Seen:
     """Return what such values do in all steps, which signs they have, and whether one is NULL."""
     ours, theirs = (STEPS[each.moves, each.signs, each.nullable] for each in (one, other))
-    made = {(values[a, b], values[c, d]) for (a, c), (b, d) in product(ours, theirs)}
-    moves, signs = FIXED, Signs(0)
-    for before, after in made:
-        moves |= seen_values([before], [after])
-        signs |= Signs(0) if not after else POSITIVE if after > 0 else NEGATIVE
-    return moves, signs, any(after is None for _, after in made)
+    moves, signs, null = FIXED, Signs(0), False
+    for its_moves, its_signs, its_null in {all_steps[both] for both in product(ours, theirs)}:
+        moves, signs, null = moves | its_moves, signs | its_signs, null or its_null
+    return moves, signs, null
 
 
 EXPRESSIONS = {
@@ -80,10 +90,10 @@ EXPRESSIONS = {
 
 @pytest.mark.parametrize("name", EXPRESSIONS)
 def test_every_step_of_expressions(name: str) -> None:
-    exact, values = 0, valued(EXPRESSIONS[name])
+    exact, all_steps = 0, steps_of(valued(EXPRESSIONS[name]))
     for one, other in product(GROWTHS, repeat=2):
         said = expression_growth(EXPRESSIONS[name], {"a": one, "b": other})
-        moves, signs, null = seen(values, one, other)
+        moves, signs, null = seen(all_steps, one, other)
         assert not moves & ~said.moves, f"{one} {other}: {moves}, said {said}"
         assert not signs & ~said.signs and (said.nullable or not null), f"{one} {other}: {signs} {null}, said {said}"
         exact += moves == said.moves
@@ -103,10 +113,10 @@ CONDITIONS: dict[str, Condition] = {
 
 @pytest.mark.parametrize("name", CONDITIONS)
 def test_every_step_of_conditions(name: str) -> None:
-    values = valued(CONDITIONS[name])
+    all_steps = steps_of(valued(CONDITIONS[name]))
     for one, other in product(GROWTHS, repeat=2):
         said = condition_moves(CONDITIONS[name], {"a": one, "b": other})
-        moves, _, _ = seen(values, one, other)
+        moves, _, _ = seen(all_steps, one, other)
         assert not moves & ~said, f"{one} {other}: {moves}, said {said}"
 
 

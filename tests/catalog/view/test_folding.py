@@ -92,7 +92,7 @@ def test_what_is_refused(query: str) -> None:
 
 
 @pytest.mark.deep
-@settings(max_examples=deep_examples(1_000), deadline=None)
+@settings(max_examples=deep_examples(1_000, few=10), deadline=None)
 @given(viewed.queries())
 def test_a_plan_fits_and_its_text_says_the_same(query: str) -> None:
     """Whatever is taken over a table is refused over a stream, or has a fold behind all that reads it."""

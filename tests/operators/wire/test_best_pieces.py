@@ -10,12 +10,13 @@ from hypothesis import strategies as st
 from operators.packed import pack_best, unpack
 from operators.wire.best_pieces import joined, whole
 from state.causes import Causes
-from tests.effort import examples
+from tests.effort import deep_examples
 from tests.operators.wire.test_best import HEADER, MESSAGE, TEXT_BOUNDS, causes_of, messages_of, said
 
 
+@pytest.mark.deep
 @given(message=MESSAGE, cut=st.integers(1, 3))
-@settings(max_examples=examples(100), deadline=None)
+@settings(max_examples=deep_examples(100, few=5), deadline=None)
 def test_pieces_of_a_message_are_put_together(message, cut):
     messages, one = messages_of([message], [0]), np.zeros(1, np.int64)
     cands = len(message["cands"])
@@ -29,8 +30,9 @@ def test_pieces_of_a_message_are_put_together(message, cut):
             whole(read[1:])
 
 
+@pytest.mark.deep
 @given(drawn=st.lists(MESSAGE, min_size=2, max_size=6), data=st.data())
-@settings(max_examples=examples(100), deadline=None)
+@settings(max_examples=deep_examples(100, few=5), deadline=None)
 def test_records_of_whole_messages_become_one(drawn, data):
     count = len(drawn)
     messages = replace(messages_of([one | {"channel": 0} for one in drawn], [*range(count)]), texts=[])

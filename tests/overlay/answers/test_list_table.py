@@ -17,7 +17,7 @@ from overlay.answers import list_record_kernels
 from overlay.answers.answer_table import AnswerTable, list_records
 from overlay.answers.list_layout import ListLayout
 from overlay.answers.list_table import ListTable
-from tests.effort import examples
+from tests.effort import deep_examples
 from tests.oracle.plain_kernels import plain_kernels
 
 TEXT = ColumnType(Kind.VARCHAR)
@@ -39,8 +39,9 @@ def stored(table: ListTable) -> dict[int, list[bytes]]:
     return dict(read.taken_lists())
 
 
+@pytest.mark.deep
 @given(steps)
-@settings(max_examples=examples(300), deadline=None)
+@settings(max_examples=deep_examples(300), deadline=None)
 def test_lists_are_those_that_were_started_last(steps) -> None:  # type: ignore[no-untyped-def]
     table, twin = ListTable(), dict[int, list[bytes]]()
     for slots, asked in steps:
@@ -90,9 +91,10 @@ widths = st.sampled_from([1, 255, 256, 65_535, 65_536, 300_000])
 wide_lists = st.lists(st.tuples(st.lists(widths, max_size=18), st.booleans()), min_size=1, max_size=5)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("compiled", [True, False])
 @given(asked=wide_lists)
-@settings(max_examples=examples(100), deadline=None)
+@settings(max_examples=deep_examples(100, few=5), deadline=None)
 def test_records_are_what_encoding_them_gives(compiled, asked) -> None:  # type: ignore[no-untyped-def]
     table, slots = ListTable(), np.arange(len(asked))
     lists = [[bytes([i]) * width for i, width in enumerate(rows)] for rows, _ in asked]

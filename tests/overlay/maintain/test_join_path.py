@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from operators.reply import Rows, encode_row
 from overlay.subscriptions import filter_book
-from tests.effort import examples
+from tests.effort import deep_examples
 from tests.oracle.naive_cell import Part
 from tests.overlay.join_bench import ASK, JoinBench, filing, quote
 
@@ -171,7 +171,8 @@ def told_in_steps(seed: int, most: int) -> dict[str, list[dict]]:
     return {name: sorted(lines, key=lambda line: line["n"]) for name, lines in found.items()}
 
 
-@settings(max_examples=examples(200), deadline=None)
+@pytest.mark.deep
+@settings(max_examples=deep_examples(200, few=3), deadline=None)
 @given(seed=st.integers(0, 2**32))
 def test_what_is_told_does_not_hang_on_how_many_images_are_looked_at_together(seed: int) -> None:
     at_once = told_in_steps(seed, 4_096)

@@ -14,7 +14,7 @@ from catalog.schema.join import Join, column_name
 from operators.packed import Header, PackedImages
 from operators.timeline import Timeline
 from overlay.maintain.join_replay import images, lacking
-from tests.effort import examples
+from tests.effort import deep_examples
 from tests.oracle.naive_answer import Row, Rows
 from tests.oracle.naive_cell import Caused, NaiveTimeline, applied, joined
 from tests.overlay.join_questions import FORMS, RELATIONS, SHOWN, TABLES, batches, joins
@@ -68,7 +68,8 @@ def bag_of(rows: Rows, needed: list[str], wanted: object) -> Counter:
     return Counter(tuple(row[name] for name in needed) for row in rows.values() if wanted(row))  # type: ignore[operator]
 
 
-@settings(max_examples=examples(2_000), deadline=None)
+@pytest.mark.deep
+@settings(max_examples=deep_examples(2_000, few=15), deadline=None)
 @given(
     join=joins,
     drawn=batches((6, 12), (1, 8)),
@@ -110,7 +111,8 @@ def check_form(join: Join, made: list[PackedImages], needed: list[str], piece: i
         assert (np.diff(numbers) >= 0).all()
 
 
-@settings(max_examples=examples(1_000), deadline=None)
+@pytest.mark.deep
+@settings(max_examples=deep_examples(1_000, few=10), deadline=None)
 @given(join=joins, drawn=batches((6, 12), (1, 8)), bound=st.tuples(st.integers(0, 3), st.integers(0, 1)))
 def test_rows_that_nobody_wants_may_be_left_out(join: Join, drawn: list[list[Caused]], bound: tuple[int, int]) -> None:
     """A row is sent where its x is wanted at some position of its table; whoever asks for that is told all the same."""

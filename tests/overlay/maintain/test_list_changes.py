@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from overlay.maintain import list_kernels
 from overlay.maintain.list_follower import MOST_PROJECTIONS
-from tests.effort import examples
+from tests.effort import deep_examples
 from tests.oracle.plain_kernels import plain_kernels
 from tests.overlay.list_bench import ListBench, lines
 
@@ -26,13 +26,14 @@ asked = st.tuples(
 ).map(lambda one: (*sorted(one[:2]), *one[2:]))  # fmt: skip
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("compiled", [True, False])
 @given(
     asked=st.lists(asked, min_size=1, max_size=8),
     rows=rows,
     batches=st.lists(st.tuples(causes, st.integers(1, 3)), min_size=1, max_size=4),
 )
-@settings(max_examples=examples(400), deadline=None)
+@settings(max_examples=deep_examples(400), deadline=None)
 def test_a_list_is_told_what_becomes_of_it(compiled: bool, asked: Any, rows: Any, batches: Any) -> None:
     if not compiled:
         with plain_kernels(list_kernels):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from connectors.kafka.reader import Reader
 from connectors.kafka.record import KafkaRecord
 from connectors.log.publication_log import PublicationLog
-from tests.effort import examples
+from tests.effort import deep_examples
 from tests.tidewire.history.test_backtest import RELATION, VERSIONS, Change, filled
 from tests.tidewire.history.test_backtest_rows import Live, deliveries, facts, questions
 from tidewire.client.records import At, read_ack
@@ -48,7 +48,8 @@ def began(live: Live) -> At:
     return at
 
 
-@settings(max_examples=examples(100), deadline=None)
+@pytest.mark.deep
+@settings(max_examples=deep_examples(100), deadline=None)
 @given(VERSIONS, questions, st.integers(0, 3), st.integers(0, 3))
 def test_history_ends_where_live_deliveries_begin(
     tmp_path_factory: pytest.TempPathFactory, versions: list[list[Change]], question: tuple[str, str], a: int, b: int

@@ -12,4 +12,4 @@ FILES = [path for path in FOUND if not read_scenario(path).unsupported]
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_every_scenario_holds_on_the_pure_pipeline(path):
-    assert run_scenario(path, read_scenario(path), PureEngine()) is None
+    assert run_scenario(path, read_scenario(path), PureEngine(virtual_edges=4)) is None

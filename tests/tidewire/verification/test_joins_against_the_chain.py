@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import zlib
+from functools import cache
 from typing import Any
 
 import pytest
@@ -212,12 +213,18 @@ DAMAGE = {
 }
 
 
+@cache
+def journal_of(seed: int) -> Journal:
+    """Return what a chain told, which is run once for all damages: each of them is mended again."""
+    return drive(seed).journal()
+
+
 @pytest.mark.deep
 @pytest.mark.parametrize("damage", DAMAGE)
 def test_damage_of_what_the_chain_told_is_found(damage: str) -> None:
     tried = 0
     for seed in range(200):
-        choose, journal = random.Random(seed), drive(seed).journal()
+        choose, journal = random.Random(seed), journal_of(seed)
         log = choose.choice(list(journal.deliveries.records.values()))
         made = []
         for place, record in enumerate(log):
@@ -228,8 +235,9 @@ def test_damage_of_what_the_chain_told_is_found(damage: str) -> None:
         if not made:
             continue
         place, damaged = choose.choice(made)
-        log[place] = damaged
+        right, log[place] = log[place], damaged
         assert not verify(journal).clean, (seed, damaged.value)
+        log[place] = right
         tried += 1
         if tried == deep_examples(16):
             break

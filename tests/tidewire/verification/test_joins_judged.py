@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.effort import examples
+from tests.effort import deep_examples
 from tests.tidewire.verification.simulated_engine import home
 from tests.tidewire.verification.simulated_joins import FORMS, AskedJoin, SimulatedJoins, simulate_joins
 from tests.tidewire.verification.test_rows_judged import FAULTS, deliveries, find_each, judged, replaced
@@ -17,7 +17,8 @@ from tidewire.verification.verify import verify
 Told = dict[str, Any]
 
 
-@settings(max_examples=examples(60), deadline=None)
+@pytest.mark.deep
+@settings(max_examples=deep_examples(60), deadline=None)
 @given(st.integers(0, 10**9))
 def test_right_deliveries_are_clean(seed: int) -> None:
     report = verify(simulate_joins(seed).journal())

@@ -10,17 +10,26 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.effort import deep_examples, examples
+from tests.effort import deep_examples
 from tests.tidewire.verification.simulated_engine import home
 from tests.tidewire.verification.simulated_views import AskedOfView, AskedRowsOfView, SimulatedViews, simulate_views
 from tests.tidewire.verification.test_joins_judged import another_cause, another_topic
 from tests.tidewire.verification.test_rows_judged import FAULTS as FAULTS_OF_ROWS
-from tests.tidewire.verification.test_rows_judged import Told, deliveries, find_each, judged, renumbered, replaced
+from tests.tidewire.verification.test_rows_judged import (
+    Told,
+    deliveries,
+    find_each,
+    history,
+    judged,
+    renumbered,
+    replaced,
+)
 from tests.tidewire.verification.test_verify import FAULTS
 from tidewire.verification.verify import verify
 
 
-@settings(max_examples=examples(60), deadline=None)
+@pytest.mark.deep
+@settings(max_examples=deep_examples(60), deadline=None)
 @given(st.integers(0, 10**9))
 def test_right_deliveries_are_clean(seed: int) -> None:
     report = verify(simulate_views(seed).journal())
@@ -29,12 +38,13 @@ def test_right_deliveries_are_clean(seed: int) -> None:
 
 
 ROWS_FAULTS = FAULTS_OF_ROWS | {"another topic": another_topic, "another cause": another_cause}
+simulate_rows_of_views = partial(simulate_views, rows=True)
 
 
 @pytest.mark.deep
 @pytest.mark.parametrize("fault", ROWS_FAULTS)
 def test_each_fault_of_rows_is_found(fault: str) -> None:
-    find_each(ROWS_FAULTS[fault], partial(simulate_views, rows=True), ["a", "b", "c", "d"])
+    find_each(ROWS_FAULTS[fault], simulate_rows_of_views, ["a", "b", "c", "d"])
 
 
 @pytest.mark.deep
@@ -42,7 +52,7 @@ def test_each_fault_of_rows_is_found(fault: str) -> None:
 def test_each_fault_is_found(fault: str) -> None:
     tried = 0
     for seed in range(400):
-        choose, engine = random.Random(seed), simulate_views(seed)
+        choose, engine = random.Random(seed), history(simulate_views, seed)
         journal = engine.journal()
         places = [(r.partition, r.offset) for r in journal.deliveries.all() if b'"kind": "change"' in (r.value or b"")]
         if not places:
