@@ -19,7 +19,7 @@ from operators.control import Offsets, Progress, RegisterAll
 from streaming.checkpoint.checkpoint import Checkpoint
 from streaming.checkpoint.files import LocalFiles
 from streaming.engine import query_controller
-from streaming.engine.cell_births import CellBirths
+from streaming.engine.cell_births import CELL_SECONDS, CellBirths
 from streaming.engine.query_controller import EngineContext, QueryController, Versions
 from streaming.engine.stored_state import StoredGroup
 from streaming.engine.view_topics import ViewTopics
@@ -74,8 +74,9 @@ class Query:
 class Stage:
     """A controller at work in a thread."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, cell_seconds: float = CELL_SECONDS) -> None:
         self.folder = folder
+        self.cell_seconds = cell_seconds
         self.cluster = MemoryCluster(TOPICS)
         self.runs: list[Query] = []
         self.error: BaseException | None = None
@@ -93,6 +94,7 @@ class Stage:
         sidecar = claim(self.cluster, TOPICS, checkpoint)
         catalogs = CatalogTopic(self.cluster, TOPICS)
         births = CellBirths(self.cluster, TOPICS, checkpoint, sidecar, catalogs, self._read_groups, seed_of)
+        births.seconds = self.cell_seconds
         self.births = births
         context = EngineContext(
             cluster=self.cluster,
@@ -390,7 +392,7 @@ def test_an_engine_that_died_amid_a_batch_runs_it_before_a_cell_comes(
     monkeypatch.setattr(query_controller, "STOP_SECONDS", 0.2)
     stage.stop()
     plan(stage.folder, 1, REGISTRATIONS | {"s": {"0": 2}, "u": {"0": 1}})
-    later = Stage(stage.folder)
+    later = Stage(stage.folder, cell_seconds=0.5)
     later.cluster = stage.cluster
     later.declare("DROP TABLE u; CREATE TABLE u (id BIGINT PRIMARY KEY, x BIGINT) WITH ('topic'='u')")
     later.declare("CREATE JOIN s, u")
