@@ -17,9 +17,13 @@ from connectors.kafka.admin import Admin
 
 
 def compacted_streams(admin: Admin, relations: Iterable[Relation]) -> Iterator[Relation]:
-    """Yield the streams among `relations` whose topics are compacted. *Raises* KafkaFailure. *Cost*: a round trip."""
+    """Yield the streams among `relations` whose topics are compacted. *Raises* KafkaFailure.
+
+    *Cost*: a round trip, where there is a stream.
+    """
     streams = [relation for relation in relations if relation.stream is not None]
-    yield from among(streams, admin.compacted([relation.topic for relation in streams]))
+    if streams:
+        yield from among(streams, admin.compacted([relation.topic for relation in streams]))
 
 
 def among(relations: Iterable[Relation], compacted: Collection[str]) -> Iterator[Relation]:

@@ -30,6 +30,7 @@ def test_each_table_says_what_it_is_asked() -> None:
                 "rest": [{"volume": "up to 2 or from 4"}],
             },
         ],
+        "stages": [],
     }
     assert facts["outputs"] == ["quote.price", "filing.kind", "filing.weight"]
     assert (facts["cost"], facts["types"]) == ("joined changes", ["DECIMAL(12,2)", "VARCHAR", "DOUBLE"])
