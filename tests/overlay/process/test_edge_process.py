@@ -26,6 +26,7 @@ from connectors.kafka.properties import KafkaProperties
 from connectors.kafka.reader import Reader
 from connectors.record import OutRecord
 from connectors.topics import Topics
+from operators.record_error import NEWEST_FORMAT
 from overlay.process.edge_config import EdgeConfig
 from overlay.process.edge_process import EdgeProcess
 from tests.conftest import TEST_VIRTUAL_EDGES
@@ -207,7 +208,7 @@ def test_what_a_newer_engine_wrote_and_damaged_state_end_it_with_one_sentence(
     write(kafka, topics.notifications, b'{"kind":"progress","format":99}')
     end = Admin(kafka).end_offsets(topics.notifications)
     said = ended_alone(kafka, topics, tmp_path)
-    assert f"`{topics.notifications}` [" in said and "it has format 99, expected at most 5" in said, said
+    assert f"`{topics.notifications}` [" in said and f"it has format 99, expected at most {NEWEST_FORMAT}" in said, said
     ends = {(topics.notifications, number): offset for number, offset in end.items()}
     Admin(kafka).delete_records(ends)
     write(kafka, topics.edge_state, b"\xffdamaged")
