@@ -140,6 +140,7 @@ def test_a_second_engine_refuses_and_does_the_first_no_harm(services: Services) 
     assert services.first.alive and report.clean, (report, report.faults)
 
 
+@pytest.mark.ordeal
 def test_an_engine_that_takes_over_with_an_empty_state_ends_the_first(services: Services) -> None:
     services.second = services.engine("second", "--take-over")
     services.flow(300)
@@ -151,6 +152,7 @@ def test_an_engine_that_takes_over_with_an_empty_state_ends_the_first(services: 
     assert report.clean and report.epochs == 2, (report, report.faults)
 
 
+@pytest.mark.ordeal
 def test_an_engine_that_wakes_as_a_zombie_ends_itself_and_is_not_heard(services: Services) -> None:
     services.flow(50)
     freeze(services.second)
