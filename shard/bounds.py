@@ -109,7 +109,8 @@ class CellRoom:
         }
 
     def _bytes(self, orderings: set[tuple[str, _Kept]]) -> int:
-        return _BYTES_A_ROW * sum(self._cell.sources[table].table.rows for table, _ in orderings)
+        sources = self._cell.sources
+        return _BYTES_A_ROW * sum(sources[table].table.rows for table, _ in orderings)
 
 
 class Room:

@@ -35,6 +35,7 @@ from shard.group import Group
 from shard.group_spec import GroupSpec
 from shard.member_batch import MemberBatch
 from shard.order import Ordered, order
+from shard.receiver import read_records
 from shard.state import ShardState
 from shard.stream_batch import StreamBatch
 from shard.view_batch import ViewBatch
@@ -103,7 +104,7 @@ def process_cell(
     state = CellState.open(cell, spec.catalog.relations, data, spec.seed, None)
     topics = {copy.relation.topic for copy in state.copies.values()}
     ordered = order(records, spec.topics.registrations, topics)
-    registered = ordered.addressed(cell.name)
+    registered = [*read_records(ordered.addressed(cell.name))]
     stages = state.place(spec.catalog, joins_asked(registered) if spec.catalog.views else ())
     if not ordered.named and not ordered.rows:
         state.arrange()

@@ -26,6 +26,8 @@ REASONS_KEPT = 5
 _LONGEST_REASON = 300
 _HINT = "Run engine and edges of one version, the engine first."
 _NO_KEYS = "a digest by keys, expected a filter that shows the primary key"
+ReadRecord = tuple[int, Packed | Control | None]
+"""The partition of a record, and what it is; None: it cannot be read."""
 Registered = list[tuple[int, Region, bool]]
 """Versions and regions, and whether the subscription has begun."""
 
@@ -47,12 +49,9 @@ class Receiver(ABC):
         self.hurt = hurt
         self.asked: dict[int, Questions] = {}
 
-    def take(self, records: RawRecords | None) -> dict[int, Questions]:
-        """Take all records; return what each virtual edge is to be answered.
-
-        Raises StateError where a newer edge wrote one.
-        """
-        for partition, record in read_records(records):
+    def take(self, records: Iterable[ReadRecord]) -> dict[int, Questions]:
+        """Take all records, as `read_records` gives them; return what each virtual edge is to be answered."""
+        for partition, record in records:
             if isinstance(record, PackedRegistrations | PackedSummary):
                 if record.header.epoch != self.epoch or record.header.catalog < self.born:
                     self.counters.ignored_registrations += 1
@@ -138,7 +137,7 @@ class Receiver(ABC):
         counters.unfit_reasons = sorted({*counters.unfit_reasons, reason[:_LONGEST_REASON]})[:REASONS_KEPT]
 
 
-def read_records(records: RawRecords | None) -> Iterator[tuple[int, Packed | Control | None]]:
+def read_records(records: RawRecords | None) -> Iterator[ReadRecord]:
     """Yield each record with its partition, None for one that cannot be read.
 
     Raises StateError where a newer edge wrote one.

@@ -35,7 +35,7 @@ from operators.row_images import NO_GROUP
 from operators.wire.header import NO_HORIZON
 from shard.bounds import Bounds, Room
 from shard.gone_windows import GoneWindows
-from shard.receiver import Receiver, Registered
+from shard.receiver import Receiver, Registered, read_records
 from shard.snapshot import DIGEST_KEY, Questions, Snapshot, snapshots_of
 from shard.state import ShardState
 from state.boxes import Boxes, hashes_of
@@ -61,7 +61,7 @@ def take_registrations(
     Cost: O(registrations * log rows), and O(rows) for each new ordering; boxes: state/boxes.py.
     Raises StateError where a newer edge wrote a record.
     """
-    asked = _Listeners(state, epoch, partitions, bounds, upto).take(records)
+    asked = _Listeners(state, epoch, partitions, bounds, upto).take(read_records(records))
     snapshots = snapshots_of(state, asked, bounds.batch_bytes, digest_key, bounds.whole)
     _forget_unheard(state)
     return snapshots

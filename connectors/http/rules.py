@@ -79,7 +79,7 @@ class HttpRules:
 
         A token is looked at first: without one, nobody learns what else would be wrong.
         """
-        tenant = self.tenant_of(token_of(request) or "") if self.tenants else EVERYONE
+        tenant = self._asker(request)
         if tenant is None:
             message = "this edge asks for a token. Send `Authorization: Bearer <token>` with one that it knows."
             return refusal(401, "unauthorized", message, {"WWW-Authenticate": "Bearer"})
@@ -94,18 +94,22 @@ class HttpRules:
 
     def own_prefix(self, request: HTTPConnection) -> str:
         """Return what ids of the (admitted) asker begin with; empty where all are open to it."""
-        tenant = self.tenant_of(token_of(request) or "") if self.tenants else EVERYONE
+        tenant = self._asker(request)
         return "" if tenant in (None, EVERYONE) else f"{tenant}/"
 
     def attributes_of(self, request: HTTPConnection) -> Mapping[str, object]:
         """Return what the (admitted) asker is known to be, whatever it says of itself."""
-        tenant = self.tenant_of(token_of(request) or "") if self.tenants else EVERYONE
+        tenant = self._asker(request)
         return self.attributes.get(tenant or "", {})
 
     def shows_figures(self, request: HTTPConnection) -> bool:
         """Whether an asker may see how much the edge does: where subscribers are told apart, no tenant but `*`."""
-        tenant = self.tenant_of(token_of(request) or "") if self.tenants else EVERYONE
+        tenant = self._asker(request)
         return tenant is not None and (not self.attributes or tenant == EVERYONE)
+
+    def _asker(self, request: HTTPConnection) -> str | None:
+        """Return whose token a request has; everybody's where the edge asks for none."""
+        return self.tenant_of(token_of(request) or "") if self.tenants else EVERYONE
 
     def allows_origin(self, origin: str, own: tuple[str, int]) -> bool:
         """Whether a page of this origin may ask, on a connection that came in at `own`."""

@@ -10,25 +10,22 @@ where records were trimmed, and no tombstone. So MIN of the day would be 12.00, 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Set
 
 from catalog.schema.relation import Relation
-from connectors.kafka.admin import Admin
+
+Compacted = Callable[[list[str]], Set[str]]
+"""Tells which of some topics are compacted, such as `Admin.compacted`."""
 
 
-def compacted_streams(admin: Admin, relations: Iterable[Relation]) -> Iterator[Relation]:
-    """Yield the streams among `relations` whose topics are compacted. *Raises* KafkaFailure.
+def compacted_streams(compacted: Compacted, relations: Iterable[Relation]) -> list[Relation]:
+    """Return the streams among `relations` whose topics are compacted.
 
-    *Cost*: a round trip, where there is a stream.
+    *Cost*: that of asking once of all topics, where there is a stream.
     """
     streams = [relation for relation in relations if relation.stream is not None]
-    if streams:
-        yield from among(streams, admin.compacted([relation.topic for relation in streams]))
-
-
-def among(relations: Iterable[Relation], compacted: Collection[str]) -> Iterator[Relation]:
-    """Yield the streams among `relations` whose topics are among the `compacted` ones."""
-    yield from (relation for relation in relations if relation.stream is not None and relation.topic in compacted)
+    found = compacted([relation.topic for relation in streams]) if streams else frozenset()
+    return [relation for relation in streams if relation.topic in found]
 
 
 def loss_and_remedy(stream: Relation) -> tuple[str, str]:

@@ -25,7 +25,7 @@ import msgspec
 from catalog.schema.catalog import Catalog
 from catalog.schema.placed_stage import home_of
 from catalog.schema.relation import Relation
-from connectors.kafka.compacted_streams import among, loss_and_remedy
+from connectors.kafka.compacted_streams import compacted_streams, loss_and_remedy
 from connectors.kafka.failure import KafkaFailure
 from connectors.placement import Placement, forgetting
 from connectors.record import OutRecord
@@ -404,8 +404,7 @@ class QueryController:
 
     def _report_compacted(self) -> None:
         """Say of streams that their topics are compacted. The engine goes on: what it has read of them is right."""
-        streams = self._streams()
-        for stream in among(streams, self._desk.cluster.compacted([each.topic for each in streams]) if streams else ()):
+        for stream in compacted_streams(self._desk.cluster.compacted, self._streams()):
             _LOG.warning("%s. %s", *loss_and_remedy(stream))
 
 

@@ -71,6 +71,9 @@ class Client:
         engine has announced it).
         """
         before, after = self._catalog.check(ddl)
+        for relation in after.relations.values():
+            if relation.stream is not None and relation.name not in before.relations:
+                refuse_compacted(self._kafka, relation)
         if create_topics:
             for relation in after.relations.values():
                 if before.relations.get(relation.name) != relation:
@@ -78,9 +81,6 @@ class Client:
             for view in after.views.values():
                 if view.topic and before.views.get(view.name) != view:
                     self._kafka.create_topic(view.topic, partitions or VIEW_PARTITIONS, COMPACTED)
-        for relation in after.relations.values():
-            if relation.stream is not None and relation.name not in before.relations:
-                refuse_compacted(self._kafka, relation)
         same = replace(after, version=before.version) == before
         version = before.version if same else self._catalog.append(marked(ddl))
         if timeout > 0:

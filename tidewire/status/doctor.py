@@ -287,7 +287,8 @@ def _stream_topics(settings: Settings) -> Iterator[Finding]:
     properties = KafkaProperties(settings.address, settings.kafka)
     try:
         catalog = read_catalog(Reader(properties, _KAFKA_SECONDS), Topics(settings.prefix))
-        for stream in compacted_streams(Admin(properties, _KAFKA_SECONDS), catalog.relations.values()):
+        relations = catalog.relations.values()
+        for stream in compacted_streams(lambda all_: Admin(properties, _KAFKA_SECONDS).compacted(all_), relations):
             yield Finding("streams", Verdict.WARN, *loss_and_remedy(stream))
     except TopicUnknown:
         return

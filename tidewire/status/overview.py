@@ -29,6 +29,7 @@ from catalog.schema.placed_stage import home_of
 from catalog.schema.relation import Relation
 from connectors.http.address import parse_address
 from connectors.kafka.catalog_versions import CatalogFold
+from connectors.kafka.compacted_streams import compacted_streams
 from connectors.kafka.failure import KafkaFailure, NotAuthorised, TopicUnknown
 from connectors.kafka.reader import Reader
 from connectors.kafka.record import KafkaRecord
@@ -339,9 +340,8 @@ class Observer:
 
     def _compacted(self, catalog: Catalog) -> set[str]:
         """Return the topics of streams that are compacted, as far as this user may ask."""
-        topics = [relation.topic for relation in catalog.relations.values() if relation.stream is not None]
         try:
-            return self._admin.compacted(topics) if topics else set()
+            return {stream.topic for stream in compacted_streams(self._admin.compacted, catalog.relations.values())}
         except NotAuthorised:
             return set()
 

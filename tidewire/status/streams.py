@@ -13,7 +13,7 @@ import msgspec
 
 from catalog.schema.catalog import Catalog
 from catalog.types.value import moment_text
-from connectors.kafka.compacted_streams import among, loss_and_remedy
+from connectors.kafka.compacted_streams import loss_and_remedy
 from operators.counters import DomainCounters, ShardCounters
 
 
@@ -53,14 +53,10 @@ def streams_of(
     catalog: Catalog, counters: dict[str, ShardCounters], compacted: Collection[str] = ()
 ) -> list[StreamState]:
     """Return the streams of `catalog` that have told of themselves, by name. compacted: topics that are."""
-    losses = {
-        stream.name: "{}. {}".format(*loss_and_remedy(stream))
-        for stream in among(catalog.relations.values(), compacted)
-    }
-    return [msgspec.structs.replace(one, loss=losses.get(one.name, "")) for one in _streams(catalog, counters)]
+    return list(_streams(catalog, counters, compacted))
 
 
-def _streams(catalog: Catalog, counters: dict[str, ShardCounters]) -> Iterator[StreamState]:
+def _streams(catalog: Catalog, counters: dict[str, ShardCounters], compacted: Collection[str]) -> Iterator[StreamState]:
     for name, relation in sorted(catalog.relations.items()):
         told = counters[relation.shard].stream if relation.shard in counters else msgspec.UNSET
         if relation.stream is None or told is msgspec.UNSET:
@@ -69,7 +65,8 @@ def _streams(catalog: Catalog, counters: dict[str, ShardCounters]) -> Iterator[S
         held = _furthest_behind(relation.topic, told.partitions)
         upto = None if told.upto is None else moment_text(told.upto)
         holes = sum(domain.hole for domain in told.partitions)
-        yield StreamState(name, views, upto, told.late, told.ahead, told.unfolded, held, holes=holes)
+        loss = "{}. {}".format(*loss_and_remedy(relation)) if relation.topic in compacted else ""
+        yield StreamState(name, views, upto, told.late, told.ahead, told.unfolded, held, loss, holes)
 
 
 def sentence(stream: StreamState) -> str:

@@ -7,7 +7,7 @@ import pytest
 from catalog.schema.catalog import Catalog
 from catalog.schema.ddl import apply_ddl
 from connectors.kafka.admin import Admin
-from connectors.kafka.compacted_streams import among, compacted_streams, loss_and_remedy
+from connectors.kafka.compacted_streams import compacted_streams, loss_and_remedy
 from connectors.kafka.light import LightKafka
 from connectors.kafka.properties import KafkaProperties
 
@@ -27,7 +27,7 @@ def streams(prefix: str) -> Catalog:
 
 def test_a_table_loses_nothing_by_it() -> None:
     catalog = streams("")
-    (found,) = among(catalog.relations.values(), {"t", "both"})
+    (found,) = compacted_streams({"t", "both"}.intersection, catalog.relations.values())
     what, remedy = loss_and_remedy(found)
     assert "the topic `both` of stream `both` is compacted" in what
     assert "--entity-name both --add-config cleanup.policy=delete" in remedy
@@ -39,7 +39,7 @@ def test_both_clients_find_the_same(kafka: KafkaProperties, prefix: str) -> None
     made = {prefix + name: policy for name, policy in POLICIES.items() if name != "absent"}
     for topic, policy in made.items():
         admin.create_topic(topic, config=policy)
-    found = [stream.name for stream in compacted_streams(admin, streams(prefix).relations.values())]
+    found = [stream.name for stream in compacted_streams(admin.compacted, streams(prefix).relations.values())]
     assert sorted(found) == ["both", "compacted"]
     assert {topic for topic in made if light.is_compacted(topic)} == {prefix + name for name in found}
     assert admin.compacted([]) == set()

@@ -29,6 +29,7 @@ from tidewire.verification.input.rows import WALKED, Rows, Step
 from tidewire.verification.recompute.range_bounds import beside_ranges, stored_as, with_bounds
 from tidewire.verification.recompute.ranked_column import Measure
 from tidewire.verification.recompute.version import Version
+from tidewire.verification.records.lexer import quoted
 from tidewire.verification.records.ranges import EVERYTHING, is_range
 from tidewire.verification.records.wide_decimals import key_column, key_expression, wide_digits
 
@@ -229,8 +230,3 @@ def _measure(database: duckdb.DuckDBPyConnection, name: str, measure: str, rank:
         f"GROUP BY {rank} ORDER BY {rank}"
     ).fetchall()
     return Measure.of(type, (value for (value,) in found))
-
-
-def quoted(name: str) -> str:
-    """Return a name in quotes, as DuckDB reads it."""
-    return '"' + name.replace('"', '""') + '"'

@@ -28,9 +28,10 @@ from tidewire.verification.input.column import Column
 from tidewire.verification.input.declared import Table
 from tidewire.verification.input.declared_views import View
 from tidewire.verification.recompute.bag_answers import BagAnswers
-from tidewire.verification.recompute.history import History, quoted
+from tidewire.verification.recompute.history import History
 from tidewire.verification.recompute.range_bounds import beside_ranges
 from tidewire.verification.records.join_question import JoinQuestion, Named, Node, Place, columns_in, flat
+from tidewire.verification.records.lexer import quoted
 from tidewire.verification.records.literals import all_of, make_exact
 from tidewire.verification.records.question import Unreadable
 from tidewire.verification.records.range_conditions import RangeConditions, derived_name

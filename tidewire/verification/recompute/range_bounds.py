@@ -13,6 +13,7 @@ import duckdb
 import pyarrow as pa
 
 from tidewire.verification.input.column import Column
+from tidewire.verification.records.lexer import quoted
 from tidewire.verification.records.range_conditions import derived_name
 from tidewire.verification.records.ranges import element_of, is_range, read
 
@@ -36,17 +37,17 @@ def with_bounds(
         return versions, columns
     chosen, joins = ["v.*"], []
     for i, column in enumerate(ranges):
-        name = _quoted(column.name)
+        name = quoted(column.name)
         found = database.execute(f"SELECT DISTINCT {name} FROM ({versions}) WHERE {name} IS NOT NULL").fetchall()
         texts = sorted([text for (text,) in found])
         parts = list(zip(*[read(column.type, text) for text in texts], strict=True)) or [()] * 5
         kinds = (pa.string(), pa.string(), pa.bool_(), pa.bool_(), pa.bool_())
         made = {f"p{at}": pa.array(part, kind) for at, (part, kind) in enumerate(zip(parts, kinds, strict=True))}
         database.register("__ranges", pa.table({"whole": pa.array(texts, pa.string()), **made}))
-        table = _quoted(f"ranges {i} of {abs(hash(versions))}")
+        table = quoted(f"ranges {i} of {abs(hash(versions))}")
         database.execute(f"CREATE OR REPLACE TABLE {table} AS SELECT * FROM __ranges")
         beside = enumerate(_parts(column))
-        chosen += [f"CAST(r{i}.p{at} AS {part.type}) AS {_quoted(part.name)}" for at, part in beside]
+        chosen += [f"CAST(r{i}.p{at} AS {part.type}) AS {quoted(part.name)}" for at, part in beside]
         joins.append(f"LEFT JOIN {table} AS r{i} ON r{i}.whole = v.{name}")
     return f"SELECT {', '.join(chosen)} FROM ({versions}) AS v {' '.join(joins)}", beside_ranges(columns)
 
@@ -59,7 +60,3 @@ def _parts(column: Column) -> list[Column]:
     types = {"lower": element, "upper": element}
     types |= dict.fromkeys(("lower closed", "upper closed", "empty"), "BOOLEAN")
     return [Column(derived_name(part, column.name), type, True) for part, type in types.items()]
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'

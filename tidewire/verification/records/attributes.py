@@ -17,7 +17,7 @@ from typing import Any
 
 import duckdb
 
-from tidewire.verification.records.lexer import is_word, lexemes
+from tidewire.verification.records.lexer import is_word, lexemes, quoted, string
 from tidewire.verification.records.literals import make_exact
 from tidewire.verification.records.range_conditions import RangeConditions
 from tidewire.verification.records.ranges import is_range
@@ -67,7 +67,7 @@ def as_sql(value: object) -> str:
     """Return a JSON scalar of a subscription's record as a constant."""
     if value is None or isinstance(value, bool):
         return "NULL" if value is None else str(value).upper()
-    return str(value) if isinstance(value, int | Decimal) else _text(str(value))
+    return str(value) if isinstance(value, int | Decimal) else string(str(value))
 
 
 def visible(
@@ -85,7 +85,7 @@ def visible(
     ]
     name = table["table_name"]
     called = table["alias"] or name
-    sql = f"SELECT * FROM (SELECT * FROM {_name(name)} WHERE {' AND '.join(sides)}) AS {_name(called)}"
+    sql = f"SELECT * FROM (SELECT * FROM {quoted(name)} WHERE {' AND '.join(sides)}) AS {quoted(called)}"
     made = database.execute("SELECT json_serialize_sql(?)", [sql]).fetchone()
     assert made is not None
     node: dict[str, Any] = json.loads(made[0])["statements"][0]["node"]["from_table"]
@@ -98,7 +98,7 @@ def visible(
 def _holds(column: str, type: str, value: str | None, everything: bool, params: Sequence[Any]) -> str:
     if value is None:
         return "1 = 0"
-    name = _name(column)
+    name = quoted(column)
     said = f"{name} @> {_point(value, params)}" if is_range(type) else f"{name} = {value}"
     return f"({said} OR {name} IS NULL)" if everything else f"({said})"
 
@@ -106,11 +106,11 @@ def _holds(column: str, type: str, value: str | None, everything: bool, params: 
 def _point(value: str, params: Sequence[Any]) -> str:
     """Return a value as it stands behind `@>`: a text as the range from it to itself."""
     if value.startswith("$") and isinstance(params[int(value[1:]) - 1], str):
-        value = _text(params[int(value[1:]) - 1])
+        value = string(params[int(value[1:]) - 1])
     if not value.startswith("'"):
         return value
     bound = value[1:-1].replace("''", "'").replace("\\", "\\\\").replace('"', '""')
-    return _text(f'["{bound}","{bound}"]')
+    return string(f'["{bound}","{bound}"]')
 
 
 def _is_list(texts: Sequence[str]) -> bool:
@@ -124,11 +124,3 @@ def _joined(pieces: Sequence[str]) -> str:
     for piece in pieces:
         text += f" {piece}" if text and (is_word(text[-1]) and (piece[0] == "'" or is_word(piece))) else piece
     return text
-
-
-def _text(value: str) -> str:
-    return "'" + value.replace("'", "''") + "'"
-
-
-def _name(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'

@@ -27,6 +27,16 @@ def is_word(lexeme: str) -> bool:
     return lexeme[0].isalpha() or lexeme[0] == "_"
 
 
+def quoted(name: str) -> str:
+    """Return a name as SQL quotes it."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def string(text: str) -> str:
+    """Return a text as SQL's constant."""
+    return "'" + text.replace("'", "''") + "'"
+
+
 def quote_names(text: str, names: set[str]) -> str:
     """Put quotes around the `names` (lower case) in `text` that DuckDB takes for keywords, and only around those.
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import duckdb
 
+from tidewire.verification.records.lexer import quoted, string
 from tidewire.verification.records.ranges import (
     NoRange,
     Range,
@@ -98,7 +99,7 @@ class RangeConditions:
         value = self._value(side)
         if side.get("class") == "COLUMN_REF" or value is None:
             return side
-        return self._parsed(_text(canonical(type, value)))
+        return self._parsed(string(canonical(type, value)))
 
     def _operator(self, node: Node) -> Any:
         left, right = (argument["expression"] for argument in node["arguments"])
@@ -111,7 +112,7 @@ class RangeConditions:
         value, literal = self._value(right), right
         if value is None:
             return self._parsed("NULL::BOOLEAN")
-        if operator == "@>" and not self._is_text(right):
+        if operator == "@>" and not self._isstring(right):
             other, shown = Range("", "", True, True), lambda _: self._written(literal)
         else:
             other, shown = read(type, value), (lambda bound: _constant(type, bound))
@@ -122,9 +123,9 @@ class RangeConditions:
         *qualifier, whole = column["column_names"]
 
         def name(part: str) -> str:
-            return ".".join(_quoted(each) for each in [*qualifier, self._derived(part, whole)])
+            return ".".join(quoted(each) for each in [*qualifier, self._derived(part, whole)])
 
-        self_name = ".".join(_quoted(each) for each in column["column_names"])
+        self_name = ".".join(quoted(each) for each in column["column_names"])
         return self._parsed(f"CASE WHEN {self_name} IS NOT NULL THEN {said(name)} END")
 
     def _parsed(self, expression: str) -> Node:
@@ -151,7 +152,7 @@ class RangeConditions:
             return None
         return str(literal["text"])
 
-    def _is_text(self, node: Node) -> bool:
+    def _isstring(self, node: Node) -> bool:
         if node.get("class") == "PARAMETER":
             return isinstance(self._params[int(node["identifier"]) - 1], str)
         return node.get("class") == "CONSTANT" and node["literal"]["kind"] == "STRING"
@@ -161,7 +162,7 @@ class RangeConditions:
         value = self._value(node)
         assert value is not None
         if node.get("class") == "CAST":
-            return f"CAST({_text(value)} AS {node['type_expr']['type_name']})"
+            return f"CAST({string(value)} AS {node['type_expr']['type_name']})"
         signs = len(value) - len(value.lstrip("+-"))
         return ("-" if value[:signs].count("-") % 2 else "") + value[signs:]
 
@@ -170,15 +171,7 @@ def _constant(type: str, bound: str) -> str:
     """Return a bound as SQL, beside a column of its type."""
     name = type.partition("(")[0]
     if name == "DATERANGE":
-        return f"DATE {_text(bound)}"
+        return f"DATE {string(bound)}"
     if name == "TSRANGE":
-        return f"TIMESTAMP {_text(bound)}"
-    return _text(bound) if name == "TEXTRANGE" else bound
-
-
-def _text(value: str) -> str:
-    return "'" + value.replace("'", "''") + "'"
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
+        return f"TIMESTAMP {string(bound)}"
+    return string(bound) if name == "TEXTRANGE" else bound
