@@ -198,7 +198,7 @@ class LightKafka:
         return True
 
     def is_compacted(self, topic: str) -> bool:
-        """Whether `topic` forgets records that a later one of the same key has replaced."""
+        """Whether `topic`, if it is there, forgets records that a later one of the same key has replaced."""
         with _named(f"describing the topic `{topic}`"):
             admin = KafkaAdminClient(**self._properties)
             try:
@@ -206,7 +206,7 @@ class LightKafka:
                 found = admin.describe_configs([asked], config_filter="all")
             finally:
                 admin.close()
-        policies = (entries["cleanup.policy"] for by_name in found.values() for entries in by_name.values())
+        policies = (entries.get("cleanup.policy", "") for by_name in found.values() for entries in by_name.values())
         return any("compact" in str(policy) for policy in policies)
 
     def close(self) -> None:

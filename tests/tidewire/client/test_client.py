@@ -23,6 +23,7 @@ from state.errors import UserError
 from tests.conftest import TEST_VIRTUAL_EDGES
 from tidewire import Client, Delivery, Progress, Refused
 from tidewire.client.failures import NotAnswered
+from tidewire.client.stream_topic import CompactedTopic
 
 pytestmark = pytest.mark.broker
 
@@ -70,6 +71,19 @@ def test_apply_waits_until_the_version_is_announced(
     assert time.monotonic() - began > 0.5
     assert client.apply(stock, timeout=120) == 0, "the same text again changes nothing and is not written"
     assert Admin(kafka).partitions(topics.prefix + "stock") == 4
+
+
+def test_a_stream_gets_a_topic_and_on_a_compacted_one_nothing_is_made(
+    client: Client, topics: Topics, kafka: KafkaProperties, stock: str
+) -> None:
+    admin, ticks = Admin(kafka), topics.prefix + "ticks"
+    stream = f"CREATE STREAM tick (ts TIMESTAMP) WITH ('topic'='{ticks}', 'event_time'='ts', 'lateness'='1 s')"
+    admin.create_topic(topics.prefix + "compacted", config={"cleanup.policy": "compact"})
+    with pytest.raises(CompactedTopic):
+        client.apply(f"{stock}; {stream.replace(ticks, topics.prefix + 'compacted')}", timeout=0)
+    assert topics.prefix + "stock" not in admin.topics()
+    assert client.apply(stream, timeout=0) == 0
+    assert ticks in admin.topics()
 
 
 def test_apply_says_that_nobody_announces_it(client: Client, stock: str) -> None:
