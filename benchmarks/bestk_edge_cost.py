@@ -31,8 +31,8 @@ import numpy as np
 
 from benchmarks.edge_chain import TOPICS, EdgeChain
 from benchmarks.edge_memory import resident
+from catalog.ddl.statements import apply_ddl
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import apply_ddl
 from overlay.machine.virtual_edge import VirtualEdge
 from overlay.maintain import list_kernels
 from overlay.maintain.list_follower import ListFollower, Moves, Pairs, Record

@@ -25,8 +25,8 @@ from decimal import Decimal
 import msgspec
 import numpy as np
 
+from catalog.ddl.statements import apply_ddl
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import apply_ddl
 from connectors.json.byte_layout import ByteLayout, equal_strings
 from connectors.json.columns import read_columns
 from connectors.json.format import JsonFormat, warm

@@ -12,8 +12,8 @@ import numpy as np
 
 from benchmarks.edge_chain import EdgeChain
 from benchmarks.filter_workload import COLUMNS, Conjunctions, draw_changes, draw_rows
+from catalog.ddl.statements import apply_ddl
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import apply_ddl
 from state.change_batch import I64
 
 ROWS = 50_000

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from benchmarks.edge_chain import EdgeChain, records
+from catalog.ddl.statements import apply_ddl
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import apply_ddl
 from connectors.record import RawRecords
 from state.change_batch import I64
 

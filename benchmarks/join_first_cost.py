@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 
 from benchmarks.edge_chain import TOPICS, records, registered
+from catalog.ddl.statements import apply_ddl
 from catalog.query.filter_shape import FilterShape
 from catalog.query.filter_terms import box_of_intervals
 from catalog.query.shape import Region
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import apply_ddl
 from catalog.schema.join import Join
 from connectors.record import RawRecords
 from shard.group_spec import GroupSpec

@@ -16,9 +16,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from catalog.ddl.statements import apply_ddl
 from catalog.query.shape import Output, Region, Shape, group_key
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import apply_ddl
 from catalog.schema.relation import Relation
 from connectors.kafka.partitioner import home_partition
 from connectors.record import OutRecord

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmarks.stock_workload import Market
+from catalog.ddl.statements import apply_ddl
 from catalog.query.shape import Output, Region, Shape, group_key
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import apply_ddl
 from catalog.schema.relation import Relation
 from connectors.record import OutRecord
 from connectors.topics import Topics

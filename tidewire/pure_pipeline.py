@@ -18,9 +18,9 @@ from collections.abc import Callable, Sequence
 import msgspec
 import numpy as np
 
+from catalog.ddl.cell_ddl import create_join
+from catalog.ddl.statements import apply_ddl
 from catalog.schema.catalog import Catalog
-from catalog.schema.cell_ddl import create_join
-from catalog.schema.ddl import apply_ddl
 from catalog.schema.relation import Relation
 from connectors.kafka.partitioner import home_partition
 from connectors.placement import Placement

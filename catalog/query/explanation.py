@@ -10,6 +10,7 @@ from catalog.query.filter_shape import FilterShape
 from catalog.query.filter_terms import decode_terms
 from catalog.query.finality import final_at
 from catalog.query.join_explanation import JoinExplanation, column_said, explain_join
+from catalog.query.question_certainty import certainty_of
 from catalog.query.range_text import held_ends
 from catalog.query.shape import BEYOND_KEYS, LOWEST_KEY, Output, Region, Shape
 from catalog.query.value_set import ValueSet
@@ -20,7 +21,6 @@ from catalog.schema.join import Join, join_of_name, place_of
 from catalog.schema.relation import LOWER_END, Column, Relation
 from catalog.sql.names import quoted
 from catalog.types.column_type import ColumnType, JsonValue, Kind
-from catalog.view.question_certainty import certainty_of
 
 _MOMENT = ColumnType(Kind.TIMESTAMP)
 

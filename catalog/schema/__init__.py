@@ -1,1 +1,1 @@
-"""What is declared: tables, their options, and how they may change."""
+"""What is declared, as values: tables, streams, joins, cells and views, and the formats of their records."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from catalog.schema.stream import Closing, Stream
+from catalog.sql.names import quoted
 from catalog.types.column_type import ColumnType
 from catalog.types.range_value import ends_type
 
@@ -64,6 +65,15 @@ def bound_of(name: str) -> tuple[str, str] | None:
     """Return the function and the column of which a name is the bound, None where it is none."""
     function, _, column = name.removesuffix(")").partition("(")
     return (function, column) if function in (LOWER, UPPER) and name.endswith(")") else None
+
+
+def audience_text(audience: Audience) -> str:
+    """Return an audience as the option says it.
+
+    >>> audience_text((("age", "for_age"), ("region", "For Region")))
+    'age:for_age, region:"For Region"'
+    """
+    return ", ".join([f"{attribute}:{quoted(column)}" for attribute, column in audience])
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from catalog.schema.audience_option import audience_text
-from catalog.schema.relation import Audience, Relation
+from catalog.schema.relation import Audience, Relation, audience_text
 from catalog.schema.view import ColumnOf, GroupBy, Map, Operator, Stage, TopK
 from catalog.view.refusals import Refusals
 

@@ -11,9 +11,9 @@ import bisect
 import logging
 from collections.abc import Iterable
 
+from catalog.ddl.newer_statement import newer_statement
+from catalog.ddl.statements import fold_ddl
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import fold_ddl
-from catalog.schema.newer_statement import newer_statement
 from connectors.kafka.failure import KafkaFailure
 from connectors.kafka.reader import Reader
 from connectors.topics import Topics

@@ -22,9 +22,9 @@ from typing import TypeVar
 import numpy as np
 
 from catalog.query.compiler import Compiled
+from catalog.query.question_certainty import certainty_of
 from catalog.query.subscription_id import MAX_ID_BYTES
 from catalog.schema.relation import Relation
-from catalog.view.question_certainty import certainty_of
 from overlay.answers.shape_table import form_of
 from overlay.arena.key_kernels import homes
 from overlay.arena.text_arena import sizes_of

@@ -16,7 +16,7 @@ from typing import Protocol
 
 from structlog.typing import FilteringBoundLogger
 
-from catalog.schema.cell_ddl import create_join
+from catalog.ddl.cell_ddl import create_join
 from connectors.kafka.failure import KafkaFailure
 from connectors.record import OutRecord
 from connectors.topics import Topics

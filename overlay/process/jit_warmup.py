@@ -9,8 +9,8 @@ import numpy as np
 
 from catalog.bulk.bulk_compiler import FEW
 from catalog.bulk.term_columns import warm as warm_terms
+from catalog.ddl.statements import apply_ddl
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import apply_ddl
 from connectors.topics import Topics
 from operators.control import EpochBegins, Progress, RegisterAll, encode_control
 from operators.operator import Answers

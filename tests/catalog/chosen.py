@@ -1,8 +1,8 @@
 """Tables that choose their subscribers, for the tests of this folder."""
 
+from catalog.ddl.statements import apply_ddl
 from catalog.query.compiler import Compiler
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import apply_ddl
 
 COLUMNS = "id BIGINT PRIMARY KEY, price NUMRANGE(12,2), for_age INT4RANGE, for_region VARCHAR, v INTEGER"
 AUDIENCE = "'audience'='age:for_age, region:for_region'"

@@ -6,10 +6,10 @@ import random
 from dataclasses import dataclass
 from itertools import product
 
+from catalog.ddl.statements import apply_ddl
 from catalog.query.compiler import Compiler
 from catalog.query.shape import Region
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import apply_ddl
 from catalog.schema.join import Place
 
 DDL = """

@@ -10,8 +10,8 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+from catalog.ddl.statements import apply_ddl
 from catalog.query.compiler import Compiler
-from catalog.schema.ddl import apply_ddl
 from catalog.sql.errors import SqlError
 from tests.catalog import chosen, joined, streamed, viewed
 from tests.catalog.sample import CATALOG, compiler

@@ -1,9 +1,9 @@
 """The catalog that these tests compile against: one table with a column of every type, one with a quoted name."""
 
+from catalog.ddl.statements import apply_ddl
 from catalog.query.compiler import Compiler
 from catalog.query.shape import Region
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import apply_ddl
 from catalog.types.column_type import ColumnType, Kind
 
 DDL = """

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from catalog.ddl.statements import apply_ddl
 from catalog.query.compiler import Compiled, Compiler
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import apply_ddl
 from catalog.schema.view import View
 
 STREAM = """CREATE STREAM trade (symbol VARCHAR, price DECIMAL(12,2), n INTEGER, risk DOUBLE, ts TIMESTAMP)

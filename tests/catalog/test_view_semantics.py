@@ -13,7 +13,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from catalog.schema.ddl import apply_ddl, to_ddl
+from catalog.ddl.statements import apply_ddl, to_ddl
 from catalog.schema.relation import Relation
 from catalog.sql.errors import CatalogError
 from catalog.types.column_type import Kind

@@ -6,8 +6,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from catalog.ddl.statements import apply_ddl
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import apply_ddl
 from catalog.schema.relation import Column, Relation
 from catalog.schema.view import (
     Among,

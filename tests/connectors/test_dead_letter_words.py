@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from catalog.ddl.statements import fold_ddl
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import fold_ddl
 from connectors.formats.record_format import format_of
 from tests.connectors import proto_files
 from tests.connectors.debezium_source import COLUMNS, INLINE, UNITS

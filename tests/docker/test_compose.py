@@ -12,8 +12,8 @@ import msgspec
 import pytest
 import yaml
 
+from catalog.ddl.statements import apply_ddl
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import apply_ddl
 from connectors.kafka.properties import KafkaProperties
 from tests.docker.compose_file import FOLDER, Compose, read_compose
 from tidewire.settings import ENV_PREFIX, Settings, load_settings

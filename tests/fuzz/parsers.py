@@ -12,10 +12,10 @@ from typing import Any
 from google.protobuf.message import DecodeError
 from hypothesis import strategies as st
 
+from catalog.ddl.statements import apply_ddl, to_ddl
 from catalog.query.compiler import Compiler
 from catalog.schema.avro_references import inlined
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import apply_ddl, to_ddl
 from catalog.schema.proto_schema import ProtoSchema, ProtoSchemaError
 from catalog.sql.errors import CatalogError, SubscriptionError
 from connectors.formats.record_format import format_of

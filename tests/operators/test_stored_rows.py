@@ -7,8 +7,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from catalog.ddl.statements import apply_ddl
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import apply_ddl
 from connectors.json.format import JsonFormat
 from connectors.json.writer import encode_key, encode_row
 from connectors.record import RawRecords

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from catalog.ddl.statements import apply_ddl
 from catalog.query.shape import Output, Region, Shape, group_key
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import apply_ddl
 from connectors.record import RawRecords
 from operators.packed import Header, pack_registrations
 from tests.shard.test_pipeline import TOPICS, records

@@ -5,11 +5,11 @@
 
 from __future__ import annotations
 
+from catalog.ddl.statements import apply_ddl
 from catalog.query.filter_shape import FilterShape
 from catalog.query.filter_terms import encode_terms
 from catalog.query.shape import Region
 from catalog.query.value_set import ValueSet
-from catalog.schema.ddl import apply_ddl
 from catalog.schema.join import Join
 from connectors.record import RawRecords
 from operators.packed import Header, pack_registrations

@@ -15,9 +15,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
+from catalog.ddl.statements import apply_ddl
 from catalog.schema.catalog import Catalog
 from catalog.schema.cell import Cell
-from catalog.schema.ddl import apply_ddl
 from shard.cell import CellState
 from shard.cell_seed import seed_of_cell
 from shard.group_spec import GroupSpec

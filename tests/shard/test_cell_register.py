@@ -6,6 +6,7 @@ from random import Random
 import msgspec
 import pytest
 
+from catalog.ddl.statements import apply_ddl
 from catalog.query.channel import ImageChannel
 from catalog.query.filter_shape import FilterShape
 from catalog.query.filter_terms import encode_terms
@@ -13,7 +14,6 @@ from catalog.query.output import Output
 from catalog.query.shape import Region, Shape
 from catalog.query.value_set import ValueSet
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import apply_ddl
 from catalog.schema.join import Join
 from operators.answer_quota import AnswerQuota
 from operators.control import Withdraw, Write, encode_control

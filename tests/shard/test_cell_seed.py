@@ -6,8 +6,8 @@ from random import Random
 
 import msgspec
 
+from catalog.ddl.statements import apply_ddl
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import apply_ddl
 from connectors.unresolved import Position
 from shard.cell import CellState
 from shard.cell_seed import seed_of_cell

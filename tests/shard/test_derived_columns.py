@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 
+from catalog.ddl.statements import apply_ddl, to_ddl
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import apply_ddl, to_ddl
 from catalog.schema.relation import as_declared
 from catalog.sql.errors import CatalogError
 from connectors.decoded import Decoded

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from catalog.ddl.statements import apply_ddl
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import apply_ddl
 from catalog.schema.placed_stage import stages_beside
 from operators.wire.header import NO_HORIZON
 from shard.folds import Folds, StreamStages

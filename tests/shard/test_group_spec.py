@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from catalog.ddl.statements import apply_ddl
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import apply_ddl
 from connectors.topics import Topics
 from shard.group_spec import GroupSpec, bucket_of
 

@@ -16,9 +16,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
+from catalog.ddl.statements import apply_ddl
 from catalog.query.shape import Output, Region, Shape, group_key
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import apply_ddl
 from connectors.record import OutRecord, RawRecords
 from connectors.topics import Topics
 from operators.control import Withdraw, encode_control

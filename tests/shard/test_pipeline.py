@@ -3,13 +3,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from catalog.ddl.statements import apply_ddl
 from catalog.query.channel import ImageChannel
 from catalog.query.filter_shape import FilterShape
 from catalog.query.filter_terms import encode_terms
 from catalog.query.shape import Output, Region, Shape, group_key
 from catalog.query.value_set import ValueSet
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import apply_ddl
 from connectors.record import RawRecords
 from connectors.topics import Topics
 from operators.control import Withdraw, encode_control

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from catalog.ddl.statements import apply_ddl
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import apply_ddl
 from connectors.formats.debezium_format import DebeziumFormat
 from connectors.kafka.partitioner import home_partition
 from shard.deleted_rows import Graves

@@ -14,12 +14,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from catalog.ddl.statements import apply_ddl
 from catalog.query.filter_shape import FilterShape
 from catalog.query.filter_terms import encode_terms
 from catalog.query.shape import Region
 from catalog.query.value_set import ValueSet
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import apply_ddl
 from connectors.record import RawRecords
 from operators.control import Silence, encode_control
 from operators.packed import Header, PackedImages, PackedMessages, PackedSnapshot, pack_registrations, unpack

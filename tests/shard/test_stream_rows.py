@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from catalog.ddl.statements import apply_ddl
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import apply_ddl
 from shard.horizon import Horizon
 from shard.stream_rows import StreamRows
 from tests.shard.test_pipeline import records

@@ -9,12 +9,12 @@ from typing import Any
 import msgspec
 import pytest
 
+from catalog.ddl.statements import apply_ddl
 from catalog.query.channel import ImageChannel
 from catalog.query.filter_shape import FilterShape
 from catalog.query.filter_terms import encode_terms
 from catalog.query.shape import Output, Region, Shape, group_key
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import apply_ddl
 from connectors.record import OutRecord, RawRecords
 from operators.control import Withdraw, encode_control
 from operators.packed import Header, PackedImages, PackedMessages, PackedSnapshot, pack_registrations, unpack

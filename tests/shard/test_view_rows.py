@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from catalog.ddl.statements import apply_ddl
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import apply_ddl
 from connectors.json.writer import encode_key, encode_row
 from operators.stored_rows import stored_rows
 from shard.view_rows import view_rows

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from catalog.ddl.statements import apply_ddl
 from catalog.schema.catalog import Catalog
 from catalog.schema.cell import cell_name
-from catalog.schema.ddl import apply_ddl
 from connectors.record import OutRecord, RawRecords
 from operators.control import Write, encode_control
 from shard import views

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import json
 
+from catalog.ddl.statements import apply_ddl
 from catalog.query.compiler import Compiler
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import apply_ddl
 from connectors.topics import Topics
 from tests.soak.market import AFFECTED, QUOTE, TRADE, Asker, Market
 from tests.soak.population import ttl_of

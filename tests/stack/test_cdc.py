@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
+from catalog.ddl.statements import apply_ddl
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import apply_ddl
 from catalog.types.column_type import ColumnType, JsonValue
 from catalog.types.value import json_of_code
 from connectors.formats.record_format import format_of

@@ -7,9 +7,9 @@ from zlib import crc32
 import msgspec
 import pytest
 
+from catalog.ddl.statements import apply_ddl
 from catalog.query.compiler import Compiler
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import apply_ddl
 from connectors.formats.bucket import shard_of
 from connectors.record import OutRecord
 from operators.control import RegisterAll

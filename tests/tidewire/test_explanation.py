@@ -1,8 +1,8 @@
 """What `explain` says of a subscription."""
 
+from catalog.ddl.statements import apply_ddl
 from catalog.query.compiler import Compiler
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import apply_ddl
 from tests.catalog import streamed
 from tidewire.explanation import explain, lines_of
 

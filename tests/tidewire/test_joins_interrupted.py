@@ -15,7 +15,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from catalog.schema.cell_ddl import create_join
+from catalog.ddl.cell_ddl import create_join
 from operators.row_window import WindowBounds
 from overlay.subscriptions.summaries import Patience
 from shard.bounds import Bounds

@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from catalog.ddl.statements import apply_ddl
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import apply_ddl
 from operators.packed import PackedMessages, PackedSnapshot, is_packed, unpack
 from tests.tidewire.test_chain_interrupted import journal
 from tests.upgrade.make_golden import take

@@ -19,9 +19,9 @@ from dataclasses import replace
 
 import msgspec
 
+from catalog.ddl.stream_statement import marked
 from catalog.schema.catalog import Catalog
 from catalog.schema.relation import Relation
-from catalog.schema.stream_statement import marked
 from catalog.types.column_type import ColumnType, JsonValue, Kind
 from catalog.types.value import code_of
 from connectors.json.writer import encode_key, encode_row

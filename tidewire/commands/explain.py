@@ -8,8 +8,8 @@ from typing import Annotated
 import msgspec
 import typer
 
+from catalog.ddl.statements import apply_ddl
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import apply_ddl
 from catalog.sql.errors import SqlError
 from tidewire.client.client import subscription_value
 from tidewire.client.connection import find_stack, open_client

@@ -16,11 +16,11 @@ from itertools import pairwise
 import msgspec
 import numpy as np
 
+from catalog.ddl.cell_ddl import create_join
+from catalog.ddl.statements import to_ddl
 from catalog.query.compiler import Compiled, Compiler
 from catalog.schema.catalog import Catalog
 from catalog.schema.cell import Cell
-from catalog.schema.cell_ddl import create_join
-from catalog.schema.ddl import to_ddl
 from catalog.schema.join import join_of_name
 from catalog.schema.relation import Relation
 from catalog.schema.view import View

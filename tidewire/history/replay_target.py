@@ -13,9 +13,9 @@ from dataclasses import replace
 
 import msgspec
 
+from catalog.ddl.statements import fold_ddl, to_ddl
+from catalog.ddl.stream_statement import marked
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import fold_ddl, to_ddl
-from catalog.schema.stream_statement import marked
 from connectors.kafka.producer import Producer
 from connectors.kafka.properties import KafkaProperties
 from connectors.kafka.reader import Reader

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 
+from catalog.ddl.statements import apply_ddl, to_ddl
 from catalog.schema.catalog import Catalog
 from catalog.schema.cell import Cell
-from catalog.schema.ddl import apply_ddl, to_ddl
 from catalog.schema.relation import Relation
 from catalog.schema.view import View
 from catalog.sql.names import quoted

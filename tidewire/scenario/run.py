@@ -8,8 +8,8 @@ from pathlib import Path
 
 import msgspec
 
+from catalog.ddl.statements import apply_ddl
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import apply_ddl
 from catalog.types.column_type import ColumnType, Kind
 from catalog.types.value import from_json
 from state.errors import TidewireError

@@ -21,11 +21,11 @@ from collections.abc import Callable, Sequence
 from decimal import Decimal
 from functools import partial
 
+from catalog.ddl.cell_ddl import create_join
+from catalog.ddl.statements import apply_ddl
 from catalog.query.compiler import Compiler
 from catalog.query.shape import COUNTS
 from catalog.schema.catalog import Catalog
-from catalog.schema.cell_ddl import create_join
-from catalog.schema.ddl import apply_ddl
 from catalog.sql.errors import CellMissing
 from catalog.types.column_type import ColumnType, Kind
 from catalog.types.range_value import RangeRefused, read_range

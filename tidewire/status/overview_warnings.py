@@ -5,8 +5,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Iterator
 
+from catalog.ddl.cell_ddl import create_join
 from catalog.schema.catalog import Catalog
-from catalog.schema.cell_ddl import create_join
 from catalog.schema.relation import Relation
 from catalog.sql.names import quoted
 from operators.counters import ShardCounters

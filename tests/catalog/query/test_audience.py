@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from catalog.ddl.statements import apply_ddl
 from catalog.query.compiler import Compiler
 from catalog.query.explanation import explain
 from catalog.query.filter_shape import FilterShape
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import apply_ddl
 from catalog.sql.errors import SubscriptionError
 from tests.catalog import refusals
 from tests.catalog.chosen import CATALOG

@@ -2,6 +2,7 @@
 
 import pytest
 
+from catalog.ddl.statements import apply_ddl
 from catalog.query.best_plan import BestPlan, LimitRefused, make_best_plan
 from catalog.query.best_shape import BestShape
 from catalog.query.channel import Order
@@ -10,7 +11,6 @@ from catalog.query.question import read_question
 from catalog.query.shape import Region, group_key
 from catalog.query.template import split
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import apply_ddl
 from catalog.sql.errors import SubscriptionError
 from catalog.sql.statement_text import StatementText
 from state.order_code import code_of_double

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from catalog.ddl.statements import apply_ddl
 from catalog.query.compiler import Compiler
 from catalog.query.filter_plan import MAX_SHOWN, FilterPlan
 from catalog.query.filter_shape import FilterShape
@@ -14,7 +15,6 @@ from catalog.query.question import read_question
 from catalog.query.shape import NO_GROUP, Region, group_key
 from catalog.query.value_set import ValueSet
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import apply_ddl
 from catalog.sql.errors import SubscriptionError
 from catalog.sql.statement_text import StatementText
 from catalog.types.literal import ConstantRefused, LiteralKind

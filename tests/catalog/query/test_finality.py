@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from catalog.bulk.bulk_compiler import compile_all
+from catalog.ddl.statements import apply_ddl
 from catalog.query.compiler import Compiled, Compiler
 from catalog.query.finality import NEVER, end_of, gone_at
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import apply_ddl
 from catalog.schema.stream import HOUR, SECOND, WINDOWS, Closing
 from catalog.sql.errors import SubscriptionError
 from catalog.sql.notify import Notify

@@ -4,12 +4,12 @@ import random
 
 import pytest
 
+from catalog.ddl.statements import apply_ddl
 from catalog.query.compiler import Compiler
 from catalog.query.filter_shape import FilterShape
 from catalog.query.filter_terms import decode_terms
 from catalog.query.join_plan import JOINED_CHANGES
 from catalog.query.shape import NO_GROUP
-from catalog.schema.ddl import apply_ddl
 from catalog.schema.join import Join, join_of_name
 from catalog.sql.errors import CellMissing, SubscriptionError
 from tests.catalog.joined import BARE, CATALOG, asked, compiler, region

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from catalog.ddl.statements import apply_ddl
 from catalog.query.compiler import Compiler
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import apply_ddl
 from catalog.sql.errors import SubscriptionError
 
 DDL = """CREATE TABLE t (k BIGINT PRIMARY KEY, i INT4RANGE, n NUMRANGE(6,2), d DATERANGE, s TEXTRANGE, v VARCHAR);

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from catalog.ddl.statements import apply_ddl
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import apply_ddl
 from catalog.schema.placed_stage import home_of, member_in, stages_beside, stages_in
 
 CATALOG = apply_ddl(

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from catalog.ddl.statements import apply_ddl
 from catalog.query.compiler import Compiler
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import apply_ddl
 from catalog.sql.errors import SqlError, SubscriptionError
 from tests.catalog import refusals
 from tests.catalog.sample import CATALOG, compiler

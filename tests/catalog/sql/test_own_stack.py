@@ -8,9 +8,9 @@ from typing import TypeVar
 
 import pytest
 
+from catalog.ddl.statements import apply_ddl
 from catalog.query.compiler import Compiler
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import apply_ddl
 from catalog.sql.errors import SqlError
 from catalog.sql.own_stack import on_own_stack
 from tests.catalog.sample import CATALOG

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
+from catalog.ddl.statements import apply_ddl
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import apply_ddl
 from catalog.sql.errors import CatalogError
 from catalog.types import foreign_types
 

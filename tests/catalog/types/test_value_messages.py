@@ -3,8 +3,8 @@ import base64
 import pytest
 from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorProto, FileDescriptorSet
 
+from catalog.ddl.statements import apply_ddl
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import apply_ddl
 from catalog.schema.proto_schema import ProtoSchema, ProtoSchemaError
 from catalog.types.value_messages import FIELDS, WRAPPERS
 from state.errors import TidewireError

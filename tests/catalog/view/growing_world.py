@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
 
+from catalog.query.certainty import Certainties
 from catalog.schema.relation import Column, Relation
 from catalog.schema.view import Stage, View
 from catalog.types.column_type import ColumnType
-from catalog.view.certainty import Certainties
 from tests.operators.views.stage_draws import draw_chain, draw_group_by, draw_map
 from tests.operators.views.view_draws import (
     BIGINT,

@@ -1,8 +1,8 @@
 import pytest
 from hypothesis import given, settings
 
+from catalog.ddl.statements import apply_ddl, fold_ddl, to_ddl
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import apply_ddl, fold_ddl, to_ddl
 from catalog.schema.view import Aggregate, Fold, GroupBy, Map
 from catalog.sql.errors import SqlError
 from catalog.types.column_type import ColumnType, Kind

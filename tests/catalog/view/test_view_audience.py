@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from catalog.ddl.statements import apply_ddl
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import apply_ddl
 from catalog.sql.errors import CatalogError
 from tests.tidewire.verification.input.test_view_audience import declared_views
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
 
+from catalog.ddl.statements import apply_ddl, fold_ddl, to_ddl
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import apply_ddl, fold_ddl, to_ddl
 from catalog.schema.view import (
     Arithmetic,
     Coalesce,

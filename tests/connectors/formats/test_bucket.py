@@ -7,9 +7,9 @@ from zlib import crc32
 
 import pytest
 
+from catalog.ddl.statements import apply_ddl
 from catalog.query.compiler import Compiler
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import apply_ddl
 from catalog.schema.relation import Relation
 from connectors.dead_letter import RecordFault
 from connectors.formats.bucket import NOWHERE, Buckets, checksums

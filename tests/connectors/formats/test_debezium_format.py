@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from catalog.ddl.statements import apply_ddl
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import apply_ddl
 from connectors.formats.debezium_format import DebeziumFormat
 from tests.connectors.debezium_source import COLUMNS, UNITS, Source
 from tests.connectors.relations import records

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from catalog.ddl.statements import apply_ddl
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import apply_ddl
 from connectors.dead_letter import RecordFault
 from connectors.formats.debezium_record import DebeziumChange, DebeziumRecordDecoder
 from connectors.json.scalar import scalar_text

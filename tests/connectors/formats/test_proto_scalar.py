@@ -1,7 +1,7 @@
 import pytest
 
+from catalog.ddl.statements import apply_ddl
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import apply_ddl
 from connectors.formats.protobuf_format import ProtobufFormat
 from connectors.json.scalar import scalar_text
 from tests.catalog.types.test_value_messages import own

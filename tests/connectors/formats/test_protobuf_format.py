@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from catalog.ddl.statements import apply_ddl, fold_ddl, to_ddl
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import apply_ddl, fold_ddl, to_ddl
 from catalog.schema.relation import Relation
 from connectors.formats.protobuf_format import ProtobufFormat
 from tests.connectors.proto_files import LATER, OLD, TRADE, frame, message, text_of

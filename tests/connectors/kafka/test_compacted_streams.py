@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from catalog.ddl.statements import apply_ddl
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import apply_ddl
 from connectors.kafka.admin import Admin
 from connectors.kafka.compacted_streams import compacted_streams, loss_and_remedy
 from connectors.kafka.light import LightKafka

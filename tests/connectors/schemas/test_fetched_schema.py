@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import pytest
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
 
+from catalog.ddl.statements import apply_ddl
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import apply_ddl
 from catalog.schema.relation import Relation
 from connectors.formats.avro_format import AvroFormat
 from connectors.formats.protobuf_format import ProtobufFormat

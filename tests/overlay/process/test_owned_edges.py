@@ -8,8 +8,8 @@ import msgspec
 import numpy as np
 import pytest
 
+from catalog.ddl.statements import apply_ddl
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import apply_ddl
 from connectors.kafka.partitioner import home_partition
 from connectors.kafka.record import KafkaRecord
 from connectors.topics import Topics

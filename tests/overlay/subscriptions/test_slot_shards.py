@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from catalog.ddl.statements import apply_ddl
 from catalog.query.compiler import Compiler
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import apply_ddl
 from connectors.formats.bucket import shard_of
 from overlay.subscriptions.slot_shards import SlotShards
 from overlay.subscriptions.subscription_store import SubscriptionStore

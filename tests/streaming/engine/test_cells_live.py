@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from catalog.ddl.statements import apply_ddl
 from catalog.schema.catalog import Catalog
 from catalog.schema.cell import cell_name
-from catalog.schema.ddl import apply_ddl
 from operators.stored_rows import stored_rows
 from shard.cell import CellState
 from shard.pipeline import process_group

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from pyspark.sql import SparkSession
 
+from catalog.ddl.statements import apply_ddl
 from catalog.schema.catalog import Catalog
 from catalog.schema.cell import Cell
-from catalog.schema.ddl import apply_ddl
 from connectors.log.publication_log import PublicationLog
 from connectors.placement import Member, Placement
 from connectors.record import OutRecord

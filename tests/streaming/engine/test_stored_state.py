@@ -5,8 +5,8 @@ from itertools import count
 import pytest
 from pyspark.sql import SparkSession
 
+from catalog.ddl.statements import apply_ddl
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import apply_ddl
 from operators.stored_rows import stored_rows
 from shard.pipeline import process_group
 from state.errors import StateError

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from catalog.ddl.statements import apply_ddl
 from catalog.schema.catalog import Catalog
 from catalog.schema.cell import cell_name
-from catalog.schema.ddl import apply_ddl
 from connectors.record import OutRecord
 from connectors.topics import Topics
 from operators.control import Write

@@ -22,7 +22,7 @@ def test_a_worker_loads_neither_a_parser_nor_a_planner_nor_a_table_format() -> N
     names = set(loaded.stdout.split())
     assert "streaming.query.adapter" in names
     elsewhere = {"sqlglot", "duckdb", "deltalake", "confluent_kafka", "kafka", "starlette", "structlog", "overlay"}
-    assert names.isdisjoint(elsewhere | {"catalog.schema.ddl", "catalog.query.compiler", "catalog.view"})
+    assert names.isdisjoint(elsewhere | {"catalog.ddl.statements", "catalog.query.compiler", "catalog.view"})
 
 
 def test_what_cannot_be_loaded_is_said_and_ends_nothing() -> None:

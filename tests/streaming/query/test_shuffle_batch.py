@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from catalog.ddl.statements import apply_ddl
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import apply_ddl
 from connectors.placement import Placement
 from streaming.query import shuffle_batch
 from streaming.query.shuffle_batch import RECORDS, ShuffleBatches, unwrap

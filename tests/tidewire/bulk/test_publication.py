@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from catalog.ddl.statements import apply_ddl
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import apply_ddl
 from connectors.kafka.failure import BrokerUnavailable, KafkaFailure
 from connectors.record import OutRecord
 from tests.connectors import json_texts

@@ -4,8 +4,8 @@ from typing import cast
 
 import pytest
 
+from catalog.ddl.statements import apply_ddl
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import apply_ddl
 from connectors.kafka.failure import KafkaFailure
 from connectors.kafka.light import LightKafka
 from tidewire.client.stream_topic import CompactedTopic, refuse_compacted

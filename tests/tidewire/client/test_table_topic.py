@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from catalog.ddl.statements import apply_ddl
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import apply_ddl
 from catalog.schema.relation import Relation
 from tidewire.client.table_topic import PARTITIONS, partitions_of, uncertain_order
 

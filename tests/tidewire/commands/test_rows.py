@@ -1,7 +1,7 @@
 import pytest
 
+from catalog.ddl.statements import apply_ddl
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import apply_ddl
 from catalog.sql.errors import SubscriptionError
 from state.errors import UserError
 from tidewire.commands.rows import refuse_streams

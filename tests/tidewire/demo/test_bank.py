@@ -6,9 +6,9 @@ from collections import Counter
 
 import pytest
 
+from catalog.ddl.statements import apply_ddl
 from catalog.query.compiler import Compiler
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import apply_ddl
 from connectors.json.writer import encode_key, encode_row
 from tests.tidewire.demo.told import Told
 from tidewire.client.records import At, Delivery

@@ -8,9 +8,9 @@ from importlib.util import find_spec
 
 import pytest
 
+from catalog.ddl.statements import apply_ddl
 from catalog.query.compiler import Compiler
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import apply_ddl
 from connectors.json.writer import encode_row
 from tidewire.demo.flights import DDL, DataMissing, events, questions
 from tidewire.demo.story import Event

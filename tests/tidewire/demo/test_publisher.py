@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from catalog.ddl.statements import apply_ddl
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import apply_ddl
 from connectors.record import OutRecord
 from operators.control import Progress as EngineProgress
 from tests.tidewire.demo.watched import watch

@@ -6,8 +6,8 @@ import datetime as dt
 
 import msgspec
 
+from catalog.ddl.statements import apply_ddl
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import apply_ddl
 from operators.counters import DomainCounters, ShardCounters, StreamCounters
 from tidewire.demo.streams_seen import StreamsSeen
 

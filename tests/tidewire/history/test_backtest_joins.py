@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from catalog.ddl.statements import apply_ddl
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import apply_ddl
 from connectors.log.publication_log import PublicationLog
 from operators.control import Progress
 from tests.connectors.small_log import Published, SmallLog, small_log

@@ -11,8 +11,8 @@ from typing import Any
 import duckdb
 import msgspec
 
+from catalog.ddl.statements import apply_ddl
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import apply_ddl
 from catalog.schema.relation import Relation
 from catalog.types.value import from_json
 from overlay.delivery.bag_delivery import BAG_ENDED, bag_change, bag_snapshot

@@ -1,7 +1,7 @@
 import pytest
 
+from catalog.ddl.statements import apply_ddl
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import apply_ddl
 from catalog.sql.errors import CatalogError
 from tidewire.scenario.own_catalog import OwnCatalog
 from tidewire.scenario.own_names import OwnNames, TakenNames

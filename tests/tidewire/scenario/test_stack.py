@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from catalog.ddl.statements import apply_ddl
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import apply_ddl
 from tidewire.client.records import Ack
 from tidewire.scenario.engine import Refusal
 from tidewire.scenario.pure import PureEngine

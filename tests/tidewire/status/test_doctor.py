@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from catalog.ddl.statements import apply_ddl
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import apply_ddl
 from connectors.kafka.failure import KafkaFailure, TopicUnknown
 from connectors.topics import Topics
 from state.errors import TidewireError

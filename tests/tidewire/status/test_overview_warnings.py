@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from catalog.ddl.statements import apply_ddl, fold_ddl
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import apply_ddl, fold_ddl
 from operators.counters import ShardCounters
 from tidewire.stack.process_state import ProcessState, Restart
 from tidewire.status.overview import (

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from catalog.ddl.statements import apply_ddl
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import apply_ddl
 from operators.counters import DomainCounters, ShardCounters, StreamCounters
 from tidewire.status.streams import StreamState, sentence, stream_warnings, streams_of
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from functools import cache
 
+from catalog.ddl.statements import fold_ddl
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import fold_ddl
 from connectors.formats.record_format import format_of
 from connectors.json.scalar import scalar_text
 from tests.connectors.relations import records

@@ -3,7 +3,7 @@
 import dataclasses
 import random
 
-from catalog.schema.ddl import to_ddl
+from catalog.ddl.statements import to_ddl
 from connectors.formats.bucket import Buckets
 from tests.connectors.documents import Publisher, relation_of
 from tests.connectors.formats.test_bucket import bucketed

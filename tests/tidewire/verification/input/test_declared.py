@@ -5,8 +5,8 @@ import contextlib
 import pytest
 from hypothesis import given, settings
 
+from catalog.ddl.statements import apply_ddl, fold_ddl
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import apply_ddl, fold_ddl
 from catalog.schema.format_options import unit_of
 from catalog.sql.errors import CatalogError
 from state.errors import TidewireError

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from catalog.ddl.statements import fold_ddl
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import fold_ddl
 from catalog.sql.errors import CatalogError
 from tests.effort import examples
 from tests.tidewire.verification.scratch import SCRATCH

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from catalog.ddl.statements import fold_ddl
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import fold_ddl
 from catalog.sql.errors import CatalogError
 from catalog.types.column_type import ColumnType, Kind
 from tests.effort import examples

@@ -8,8 +8,8 @@ import contextlib
 import pytest
 from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
 
+from catalog.ddl.statements import fold_ddl
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import fold_ddl
 from state.errors import TidewireError
 from tests.connectors.proto_files import LATER, TRADE, text_of
 from tests.tidewire.verification.input.test_declared import declared

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
-from catalog.schema.given_options import is_topic_name
+from catalog.ddl.given_options import is_topic_name
 from catalog.schema.internal_topics import owner_of
 from catalog.schema.relation import Relation
 from catalog.schema.view import GroupBy, Map, TopK, Union, View

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from catalog.ddl.given_options import GivenOptions
 from catalog.schema.format_options import FORMATS
-from catalog.schema.given_options import GivenOptions
 from catalog.schema.relation import Column
 from catalog.schema.stream import HOUR, Stream
 from catalog.sql.errors import suggestion

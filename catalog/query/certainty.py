@@ -8,7 +8,7 @@
     SELECT MIN(price) FROM table                         temporary    rows of tables change
 
 Source: Relational, 1.2.3: the compiler types every column. A question about tables alone is always temporary. The rule
-claims nothing that is not so (`tests/catalog/view/test_certainty.py` plays random histories), and less than is so.
+claims nothing that is not so (`tests/catalog/query/test_certainty.py` plays random histories), and less than is so.
 When an answer becomes final is not told here: that is a question of event time.
 """
 

@@ -1,8 +1,8 @@
 import pytest
 
+from catalog.ddl.statements import apply_ddl, to_ddl
 from catalog.query.compiler import Compiler
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import apply_ddl, to_ddl
 from catalog.schema.relation import Relation
 from catalog.sql.errors import CatalogError, SubscriptionError
 

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlglot import exp
 
-from catalog.schema.catalog_text import parts_of, split_statements
-from catalog.schema.cell_ddl import CellStatement
-from catalog.schema.stream_statement import marked
+from catalog.ddl.catalog_text import parts_of, split_statements
+from catalog.ddl.cell_ddl import CellStatement
+from catalog.ddl.stream_statement import marked
 from catalog.sql.errors import CatalogError
 from catalog.sql.statement_text import StatementText
 from tests.state.test_ordering import CALM

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from catalog.schema.ddl import apply_ddl
+from catalog.ddl.statements import apply_ddl
 from catalog.sql.errors import CatalogError
 from tests.catalog.sample import CATALOG
 

@@ -23,22 +23,21 @@ from types import MappingProxyType
 
 from sqlglot import exp
 
-from catalog.schema.audience_option import audience_text
+from catalog.ddl.catalog_text import parts_of
+from catalog.ddl.cell_ddl import Cells, CellStatement, create_join, is_kept_name
+from catalog.ddl.ddl_mistakes import SUPPORTED, explained_ddl
+from catalog.ddl.declaration import Declaration, read_stream, read_table, read_table_name
+from catalog.ddl.evolution import evolve
+from catalog.ddl.schema_columns import unreadable
+from catalog.ddl.stream_statement import STREAM
+from catalog.ddl.view_ddl import Views, is_view
+from catalog.ddl.view_topic import written_to
 from catalog.schema.catalog import Catalog
-from catalog.schema.catalog_text import parts_of
 from catalog.schema.cell import Cell
-from catalog.schema.cell_ddl import Cells, CellStatement, create_join, is_kept_name
-from catalog.schema.ddl_mistakes import SUPPORTED, explained_ddl
-from catalog.schema.declaration import Declaration, read_stream, read_table, read_table_name
-from catalog.schema.evolution import evolve
 from catalog.schema.internal_topics import owner_of
-from catalog.schema.relation import Column, Relation
-from catalog.schema.schema_columns import unreadable
+from catalog.schema.relation import Column, Relation, audience_text
 from catalog.schema.stream import HOUR, Stream
-from catalog.schema.stream_statement import STREAM
 from catalog.schema.view import View, create_view
-from catalog.schema.view_ddl import Views, is_view
-from catalog.schema.view_topic import written_to
 from catalog.sql.errors import CatalogError, suggestion
 from catalog.sql.names import quoted
 from catalog.sql.own_stack import on_own_stack

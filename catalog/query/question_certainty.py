@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from catalog.query.certainty import Certainties, Certainty
 from catalog.query.finality import final_at
 from catalog.query.shape import Region
 from catalog.schema.catalog import Catalog
 from catalog.schema.view import Fold
-from catalog.view.certainty import Certainties, Certainty
 
 
 def certainty_of(catalog: Catalog, region: Region) -> Certainty:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from catalog.schema.ddl import fold_ddl, to_ddl
+from catalog.ddl.statements import fold_ddl, to_ddl
 from catalog.sql.errors import CatalogError
 from tests.catalog.sample import CATALOG
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from catalog.schema.ddl import fold_ddl
-from catalog.schema.newer_statement import newer_statement
+from catalog.ddl.newer_statement import newer_statement
+from catalog.ddl.statements import fold_ddl
 from catalog.sql.errors import CatalogError
 from tests.catalog.viewed import CATALOG
 

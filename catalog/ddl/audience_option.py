@@ -13,10 +13,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from catalog.schema.given_options import GivenOptions, Option
+from catalog.ddl.given_options import GivenOptions, Option
 from catalog.schema.relation import Audience, Column
 from catalog.sql.errors import suggestion
-from catalog.sql.names import quoted
 
 _PAIR = re.compile(r'\s*([A-Za-z_][A-Za-z0-9_]*)\s*:\s*(?:"((?:[^"]|"")+)"|([^":,\s]+))\s*(?:,|$)', re.ASCII)
 _FORM = "Write 'audience'='age:for_age, region:for_region': attributes of subscribers, each with a column."
@@ -36,15 +35,6 @@ def read_audience(given: GivenOptions, table: str, columns: Sequence[Column]) ->
         raise given.source.refusal("malformed", what, option.value_span, _FORM)
     _check(given, option, table, pairs, [column.name for column in columns])
     return pairs
-
-
-def audience_text(audience: Audience) -> str:
-    """Return an audience as the option says it.
-
-    >>> audience_text((("age", "for_age"), ("region", "For Region")))
-    'age:for_age, region:"For Region"'
-    """
-    return ", ".join([f"{attribute}:{quoted(column)}" for attribute, column in audience])
 
 
 def _check(given: GivenOptions, option: Option, table: str, pairs: Audience, names: Sequence[str]) -> None:

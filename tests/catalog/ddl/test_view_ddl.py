@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+from catalog.ddl.cell_ddl import MAX_CELLS
+from catalog.ddl.statements import apply_ddl, fold_ddl, to_ddl
 from catalog.schema.catalog import Catalog
 from catalog.schema.cell import cell_name
-from catalog.schema.cell_ddl import MAX_CELLS
-from catalog.schema.ddl import apply_ddl, fold_ddl, to_ddl
 from catalog.schema.view import GroupBy, Joined, Map, TopK, Union
 from catalog.sql.errors import CatalogError
 from tests.catalog import refusals

@@ -2,10 +2,10 @@
 
 import pytest
 
+from catalog.ddl.cell_ddl import MAX_CELLS, is_kept_name
+from catalog.ddl.statements import apply_ddl, fold_ddl, to_ddl
 from catalog.schema.catalog import Catalog
 from catalog.schema.cell import Cell, cell_name
-from catalog.schema.cell_ddl import MAX_CELLS, is_kept_name
-from catalog.schema.ddl import apply_ddl, fold_ddl, to_ddl
 from catalog.sql.errors import CatalogError
 from tests.catalog.joined import BARE
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 
-from catalog.schema.audience_option import audience_text
-from catalog.schema.declaration import Declaration
+from catalog.ddl.declaration import Declaration
 from catalog.schema.format_options import REGISTRY, reading
-from catalog.schema.relation import Relation
+from catalog.schema.relation import Relation, audience_text
 from catalog.sql.errors import SqlError
 from catalog.sql.names import quoted
 from catalog.sql.statement_text import Span, StatementText

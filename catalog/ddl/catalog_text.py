@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
-from catalog.schema.cell_ddl import CellStatement, is_about_cell, read_cell_statement
-from catalog.schema.stream_statement import is_about_stream, is_mark, read_stream_statement
+from catalog.ddl.cell_ddl import CellStatement, is_about_cell, read_cell_statement
+from catalog.ddl.stream_statement import is_about_stream, is_mark, read_stream_statement
 from catalog.sql.statement_text import StatementText
 
 

@@ -15,9 +15,9 @@ from itertools import product
 
 from sqlglot.tokenizer_core import Token
 
-from catalog.schema.catalog_text import split_statements
-from catalog.schema.cell_ddl import is_about_cell, read_cell_statement
-from catalog.schema.stream_statement import is_mark
+from catalog.ddl.catalog_text import split_statements
+from catalog.ddl.cell_ddl import is_about_cell, read_cell_statement
+from catalog.ddl.stream_statement import is_mark
 from catalog.sql.errors import CatalogError, SqlError
 from catalog.sql.statement_text import StatementText
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from catalog.ddl.statements import apply_ddl, to_ddl
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import apply_ddl, to_ddl
 from catalog.schema.relation import Column, Relation
 from catalog.sql.errors import CatalogError
 from catalog.types.column_type import RANGES, ColumnType, Kind

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from catalog.query.best_shape import BestShape
+from catalog.query.certainty import Certainties, Certainty, set_moves
 from catalog.query.channel import Order
 from catalog.query.compiler import Compiler
 from catalog.query.filter_shape import FilterShape
@@ -19,7 +20,6 @@ from catalog.query.shape import Region, Shape
 from catalog.query.value_set import ValueSet, everything
 from catalog.schema.relation import Column, Relation
 from catalog.types.column_type import ColumnType, Kind
-from catalog.view.certainty import Certainties, Certainty, set_moves
 from catalog.view.moves import ANY, EMPTIES, FALLS, FILLS, FIXED, MOVES, RISES, Moves
 from state.order_code import INT64_MAX, INT64_MIN
 from tests.catalog.view.growing_world import GrowingWorld

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from catalog.schema.given_options import GivenOptions, is_topic_name
+from catalog.ddl.given_options import GivenOptions, is_topic_name
 from catalog.sql.errors import CatalogError
 from catalog.sql.statement_text import StatementText
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from catalog.ddl.statements import apply_ddl, to_ddl
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import apply_ddl, to_ddl
 from catalog.sql.errors import CatalogError
 
 DDL = 'CREATE TABLE t (k BIGINT PRIMARY KEY, "It\'s, mine" INT4RANGE, team VARCHAR)'

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
+from catalog.ddl.stream_options import read_stream_options
+from catalog.ddl.table_options import read_options
 from catalog.schema.relation import Column, Relation, derived, with_ranges
-from catalog.schema.stream_options import read_stream_options
-from catalog.schema.table_options import read_options
 from catalog.sql.errors import suggestion
 from catalog.sql.names import folded
 from catalog.sql.statement_text import Span, StatementText

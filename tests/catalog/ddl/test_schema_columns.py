@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from catalog.ddl.statements import apply_ddl, fold_ddl
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import apply_ddl, fold_ddl
 from catalog.sql.errors import CatalogError
 from connectors.formats.record_format import format_of
 from connectors.kafka.catalog_versions import CatalogFold

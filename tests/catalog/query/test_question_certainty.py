@@ -2,7 +2,7 @@ import msgspec
 import pytest
 
 from catalog.query.explanation import explain
-from catalog.view.question_certainty import certainty_of
+from catalog.query.question_certainty import certainty_of
 from tests.catalog.streamed import CATALOG, after, compiled
 
 AT = "hour = TIMESTAMP '2026-03-02 10:00:00'"

@@ -17,13 +17,13 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
+from catalog.ddl.cell_ddl import CellStatement, is_kept_name
+from catalog.ddl.declaration import read_table_name
+from catalog.ddl.view_topic import check_view_topic, read_view_topic
 from catalog.schema.catalog import Catalog
 from catalog.schema.cell import cell_name
-from catalog.schema.cell_ddl import CellStatement, is_kept_name
-from catalog.schema.declaration import read_table_name
 from catalog.schema.relation import Relation
 from catalog.schema.view import View
-from catalog.schema.view_topic import check_view_topic, read_view_topic
 from catalog.sql.errors import CatalogError, SqlError, suggestion
 from catalog.sql.names import quoted
 from catalog.sql.statement_text import StatementText, tokens_of

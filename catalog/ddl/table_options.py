@@ -4,8 +4,8 @@ topic     the Kafka topic that feeds the table; by default the table's name
 format    how its records are written; `json` by default (a row as a JSON object, a tombstone deletes)
 absent    what a member that a row lacks means: `null` (default), `error` (a dead letter), `keep` (the stored value)
 null.range   what NULL in a range column means: `nothing` (default), as in SQL, or `everything`, no constraint
-audience  who is told of the rows (`catalog/schema/audience_option.py`); everybody by default
-buckets, bucket.by   into how many shards the table is parted, and by what (`catalog/schema/bucket_options.py`)
+audience  who is told of the rows (`catalog/ddl/audience_option.py`); everybody by default
+buckets, bucket.by   into how many shards the table is parted, and by what (`catalog/ddl/bucket_options.py`)
 
 and those of the format (`catalog/schema/format_options.py`).
 """
@@ -17,10 +17,10 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from catalog.schema.audience_option import read_audience
-from catalog.schema.bucket_options import read_bucket_by, read_buckets
+from catalog.ddl.audience_option import read_audience
+from catalog.ddl.bucket_options import read_bucket_by, read_buckets
+from catalog.ddl.given_options import GivenOptions
 from catalog.schema.format_options import FORMATS
-from catalog.schema.given_options import GivenOptions
 from catalog.schema.relation import Audience, Column
 from catalog.sql.statement_text import Span, StatementText
 

@@ -1,7 +1,7 @@
 import pytest
 
+from catalog.ddl.statements import apply_ddl, to_ddl
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import apply_ddl, to_ddl
 from catalog.schema.relation import Relation
 from catalog.schema.stream import HOUR, SECOND, Stream
 from catalog.sql.errors import CatalogError

@@ -1,10 +1,10 @@
 import pytest
 
+from catalog.ddl.catalog_text import split_statements
+from catalog.ddl.newer_statement import newer_statement
+from catalog.ddl.statements import fold_ddl
+from catalog.ddl.stream_statement import MARK, is_about_stream, is_mark, marked
 from catalog.schema.catalog import Catalog
-from catalog.schema.catalog_text import split_statements
-from catalog.schema.ddl import fold_ddl
-from catalog.schema.newer_statement import newer_statement
-from catalog.schema.stream_statement import MARK, is_about_stream, is_mark, marked
 from catalog.sql.statement_text import tokens_of
 from tests.catalog.streamed import DDL
 
