@@ -27,7 +27,7 @@ pytestmark = [pytest.mark.stack, pytest.mark.timeout(1800)]
 TABLES = ("a", "b", "c")
 DDL = "; ".join(f"CREATE TABLE {name} (id INTEGER PRIMARY KEY, k INTEGER, v INTEGER)" for name in TABLES)
 POINTS = {"unseeded": "ab", "seeded": "ac", "entered": "bc", "touched": "aa"}
-"""Where the engine dies, and whose join is asked for then; one of them in each run, all in `make ordeal`."""
+"""Where the engine dies, and whose join is asked for then."""
 BESIDE = "SELECT v, k FROM a WHERE v < 70"
 KEYS, IDS = 6, 30
 LONG = 400.0
@@ -144,9 +144,8 @@ def test_the_first_join_makes_its_cell_and_others_notice_nothing(
     assert {one.kind for one in hearer.deliveries("beside")} <= {"snapshot", "change"}
 
 
-@pytest.mark.parametrize(
-    "point", [pytest.param(point, marks=[] if point == "entered" else pytest.mark.ordeal) for point in POINTS]
-)
+@pytest.mark.ordeal
+@pytest.mark.parametrize("point", POINTS)
 def test_an_engine_that_dies_while_a_cell_comes_live(
     stack: LiveStack, client: Client, hearer: Hearer, traffic: Traffic, point: str
 ) -> None:
@@ -192,6 +191,6 @@ def test_a_table_that_is_dropped_ends_its_joins(
     stack: LiveStack, client: Client, hearer: Hearer, traffic: Traffic
 ) -> None:
     traffic.close()
-    client.apply("DROP TABLE c", timeout=LONG)
-    eventually(lambda: hearer.deliveries("entered")[-1].kind == "ended", "the end of joins of what is dropped", LONG)
-    assert all("c" not in cell.tables for cell in stack.look().cells)
+    client.apply("DROP TABLE b", timeout=LONG)
+    eventually(lambda: hearer.deliveries("anew")[-1].kind == "ended", "the end of joins of what is dropped", LONG)
+    assert all("b" not in cell.tables for cell in stack.look().cells)

@@ -89,6 +89,7 @@ def test_the_past_joins_the_present(stack: LiveStack, ask: Ask) -> None:
     assert report.clean, report
 
 
+@pytest.mark.ordeal
 def test_a_lost_state_comes_back(stack: LiveStack, ask: Ask) -> None:
     before = ask("rows", "stock")
     epoch = stack.look().engine.epoch

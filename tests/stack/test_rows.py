@@ -101,6 +101,7 @@ def test_what_is_only_pushed_begins_with_its_rows(stack: LiveStack, client: Clie
         assert one.rows == Counter([("A", "10.25"), ("B", "9.50"), ("C", "1.00")])
 
 
+@pytest.mark.ordeal
 def test_after_the_death_of_an_engine_the_rows_are_the_same(stack: LiveStack, client: Client, hearer: Hearer) -> None:
     before = hearer.held("a").mark
     stack.kill("engine")

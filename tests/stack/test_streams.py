@@ -157,6 +157,7 @@ def test_a_partition_that_stalls_is_named_until_it_is_silent(
     check(hearer, market, 4)
 
 
+@pytest.mark.ordeal
 def test_the_power_fails_and_nothing_final_is_taken_back(
     stack: LiveStack, client: Client, hearer: Hearer, market: Market
 ) -> None:

@@ -185,6 +185,7 @@ def test_a_view_on_rows_that_are_there_is_told_to_all_kinds_of_questions(
     check(hearer, traffic, QUESTIONS, {"trade"})
 
 
+@pytest.mark.ordeal
 def test_an_engine_that_dies_amid_it(stack: LiveStack, client: Client, hearer: Hearer, traffic: Traffic) -> None:
     before = stack.child("engine")["pid"]
     (stack.directory.path / "die-untold").touch()

@@ -23,7 +23,7 @@ from operators.control import RegisterAll, decode_control
 from operators.packed import Header, PackedMessages, PackedSnapshot, is_packed, pack_registrations, unpack
 from tests.streaming.waiting import eventually
 
-pytestmark = [pytest.mark.broker, pytest.mark.spark, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.broker, pytest.mark.spark, pytest.mark.ordeal, pytest.mark.timeout(1800)]
 WAIT_SECONDS = 250
 # The rooms come to the executors as a zip, without compiled kernels: two executors would compile for 7 s each.
 CONFIG = """

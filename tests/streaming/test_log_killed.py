@@ -18,7 +18,7 @@ from streaming.log.keeper import LogConfig
 from tests.streaming.conftest import World
 from tests.streaming.waiting import eventually
 
-pytestmark = [pytest.mark.broker, pytest.mark.spark, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.broker, pytest.mark.spark, pytest.mark.ordeal, pytest.mark.timeout(900)]
 
 
 def test_killed_between_the_commit_and_whatever_comes_after_it(

@@ -38,6 +38,7 @@ def demo(data_dir: Path, capfd: pytest.CaptureFixture[str], *words: str) -> dict
 
 
 @stack
+@pytest.mark.ordeal
 @pytest.mark.timeout(900)
 def test_the_bank_is_killed_and_nobody_hears_of_another_total(here: Path, capfd: pytest.CaptureFixture[str]) -> None:
     said = demo(here, capfd, "bank", "--transfers", "600", "--kills", "2", "--subscriptions", "12")
@@ -49,6 +50,7 @@ def test_the_bank_is_killed_and_nobody_hears_of_another_total(here: Path, capfd:
 
 
 @stack
+@pytest.mark.ordeal
 @flights_there
 @pytest.mark.timeout(900)
 def test_the_cheapest_are_told_right(here: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,10 +23,9 @@ from tidewire.scenario.run import run_scenario
 from tidewire.scenario.script import read_scenario
 from tidewire.scenario.stack import SharedStack, StackEngine, embedded_engines
 
-FILES = [
-    Path(__file__).parents[2] / "scenarios" / f"{name}.jsonl"
-    for name in ("policies", "filter_mixed", "join_cells", "view_flights", "audience_offers")
-]
+SCENARIOS = Path(__file__).parents[2] / "scenarios"
+KINDS = ["policies", "filter_mixed", "join_cells", "view_flights", "audience_offers", "view_in_join"]
+IN_EACH_RUN = "audience_offers"
 ASKED = "SELECT MIN(y) FROM t"
 
 
@@ -32,33 +33,51 @@ def rows_of(engine: StackEngine, id: str) -> list[object]:
     return [delivery["new"] for delivery in engine.deliveries(id)]
 
 
+@pytest.fixture(scope="module")
+def make() -> Iterator[Callable[[], AbstractContextManager[StackEngine]]]:
+    """Makes engines that share a stack."""
+    with embedded_engines() as made:
+        yield made
+
+
 @pytest.mark.stack
 @pytest.mark.timeout(1800)
-def test_scenarios_share_a_stack_and_know_nothing_of_each_other() -> None:
-    with embedded_engines() as make:
-        with make() as first:
-            first.declare("CREATE TABLE t (id INTEGER PRIMARY KEY, y INTEGER)")
+def test_scenarios_share_a_stack_and_know_nothing_of_each_other(
+    make: Callable[[], AbstractContextManager[StackEngine]],
+) -> None:
+    with make() as first:
+        first.declare("CREATE TABLE t (id INTEGER PRIMARY KEY, y INTEGER)")
+        assert first.subscribe("a", ASKED) is None
+        first.publish("t", [{"id": 1, "y": 7}])
+        assert rows_of(first, "a") == [None, 7]
+        for _ in range(2):
+            first.unsubscribe("a")
             assert first.subscribe("a", ASKED) is None
-            first.publish("t", [{"id": 1, "y": 7}])
-            assert rows_of(first, "a") == [None, 7]
-            for _ in range(2):
-                first.unsubscribe("a")
-                assert first.subscribe("a", ASKED) is None
-                assert [delivery["kind"] for delivery in first.deliveries("a")] == ["ended", "snapshot"]
-        with make() as second:
-            refused = second.subscribe("a", ASKED)
-            assert isinstance(refused, Refusal) and refused.code == "unknown_table"
-            assert second.deliveries("a") == []
-            second.declare("CREATE TABLE t (id INTEGER PRIMARY KEY, y DOUBLE)")
-            assert second.subscribe("a", ASKED) is None
-            assert rows_of(second, "a") == [None]
-            second.publish("t", [{"id": 2, "y": 9}])
-            second.restart()
-            second.delete("t", [{"id": 2}])
-            assert rows_of(second, "a") == [9, None]
-        for path in FILES:
-            with make() as next_one:
-                assert run_scenario(path, read_scenario(path), next_one) is None
+            assert [delivery["kind"] for delivery in first.deliveries("a")] == ["ended", "snapshot"]
+    with make() as second:
+        refused = second.subscribe("a", ASKED)
+        assert isinstance(refused, Refusal) and refused.code == "unknown_table"
+        assert second.deliveries("a") == []
+        second.declare("CREATE TABLE t (id INTEGER PRIMARY KEY, y DOUBLE)")
+        assert second.subscribe("a", ASKED) is None
+        assert rows_of(second, "a") == [None]
+        second.publish("t", [{"id": 2, "y": 9}])
+        second.restart()
+        second.delete("t", [{"id": 2}])
+        assert rows_of(second, "a") == [9, None]
+
+
+@pytest.mark.stack
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=[] if kind == IN_EACH_RUN else pytest.mark.ordeal) for kind in KINDS]
+)
+def test_what_the_pure_engine_says_a_stack_says(
+    make: Callable[[], AbstractContextManager[StackEngine]], kind: str
+) -> None:
+    path = SCENARIOS / f"{kind}.jsonl"
+    with make() as engine:
+        assert run_scenario(path, read_scenario(path), engine) is None
 
 
 STEPS = ["publish t", "publish u", "subscribe a", "subscribe b", "latest c", "refused d"]
@@ -174,7 +193,9 @@ MANY = [
 
 @pytest.mark.stack
 @pytest.mark.timeout(1800)
-def test_publications_do_not_wait_one_by_one(tmp_path: Path) -> None:
+def test_publications_do_not_wait_one_by_one(
+    tmp_path: Path, make: Callable[[], AbstractContextManager[StackEngine]]
+) -> None:
     path = tmp_path / "many.jsonl"
     told = {}
     for id in "abc":
@@ -184,7 +205,7 @@ def test_publications_do_not_wait_one_by_one(tmp_path: Path) -> None:
         told[id] = failure.got
     expected = (json.dumps({"expect": id, **told[id]}) for id in "abc")
     path.write_text("\n".join([*MANY, *expected]))
-    with embedded_engines() as make, make() as engine:
+    with make() as engine:
         began = time.monotonic()
         assert run_scenario(path, read_scenario(path), engine) is None
         print(f"{len(PUBLICATIONS)} publications: {time.monotonic() - began:.1f} s")
