@@ -30,16 +30,12 @@ def filled(kafka: KafkaProperties, topics: Topics) -> LightKafka:
     return LightKafka(kafka.kafka_python())
 
 
-@pytest.mark.parametrize(
-    ("above", "below", "found"), [(0, 3_000, b"1999"), (1_000, 1_500, b"1499"), (-1, 1, b"0"), (5_000, 6_000, None)]
-)
-def test_the_newest_that_is_wanted(
-    filled: LightKafka, topics: Topics, above: int, below: int, found: bytes | None
-) -> None:
+def test_the_newest_that_is_wanted(filled: LightKafka, topics: Topics) -> None:
     reader = filled.reader()
     reader.assign(topics.batches)
-    record = reader.newest(lambda record: above <= int(record.value or b"-1") < below)
-    assert (record.value if record is not None else None) == found
+    for above, below, found in ((0, 3_000, b"1999"), (1_000, 1_500, b"1499"), (-1, 1, b"0"), (5_000, 6_000, None)):
+        record = reader.newest(lambda record, above=above, below=below: above <= int(record.value or b"-1") < below)
+        assert (record.value if record is not None else None) == found
     [(_, offset)] = filled.send(topics.batches, [(None, b"7777")])
     came = [record for _ in range(20) for record in reader.poll()]
     assert [record.offset for record in came] == [offset]
