@@ -3,8 +3,10 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-FAST := -m 'not broker and not spark and not stack and not cdc'
-DEEP := -m 'deep and not broker and not spark and not stack and not cdc' --hypothesis-profile=deep
+NO_JVM := not broker and not spark and not stack and not cdc
+FAST := -m 'not deep and $(NO_JVM)'
+BOTH := -m '$(NO_JVM)'
+DEEP := -m 'deep and $(NO_JVM)' --hypothesis-profile=deep
 SLOW := -m '(broker or spark or stack or cdc) and not ordeal' --durations=20 \
 	--ignore=tests/stack/test_crashes.py --ignore=tests/stack/test_random_chain.py --ignore=tests/stack/test_cdc_killed.py \
 	--ignore=tests/stack/test_steady.py
@@ -29,11 +31,11 @@ demo: setup
 
 test: test-fast test-deep test-slow
 
-# No JVM: the quick tier. Of the dear property tests, marked `deep`, a few examples.
+# No JVM: the quick tier, without the dear property tests, which are marked `deep`.
 test-fast: setup
 	$(BIN)/python -m pytest $(FAST) -n $(WORKERS) --dist worksteal
 
-# The dear property tests, marked `deep`, with as many examples as the others have: machines and chains against their twins.
+# The dear property tests, with as many examples as the others have: machines and chains against their twins.
 test-deep: setup
 	$(BIN)/python -m pytest $(DEEP) -n $(WORKERS) --dist worksteal
 
@@ -41,13 +43,13 @@ test-deep: setup
 test-slow: setup
 	$(BIN)/python -m pytest $(SLOW)
 
-# The fast tests with all the examples of the property tests, drawn anew in each run.
+# Fast and deep tests with all the examples of the property tests, drawn anew in each run.
 thorough: setup
-	$(BIN)/python -m pytest $(FAST) -n $(WORKERS) --dist worksteal --hypothesis-profile=thorough
+	$(BIN)/python -m pytest $(BOTH) -n $(WORKERS) --dist worksteal --hypothesis-profile=thorough
 
-# Which lines and branches the fast tests reach, the deep ones as deeply as in `make test`; htmlcov/index.html shows them.
+# Which lines and branches fast and deep tests reach, as they are in `make test`; htmlcov/index.html shows them.
 coverage: setup
-	$(BIN)/python -m pytest $(FAST) -n $(WORKERS) --dist worksteal --hypothesis-profile=deep --cov --cov-report=term:skip-covered --cov-report=html
+	$(BIN)/python -m pytest $(BOTH) -n $(WORKERS) --dist worksteal --hypothesis-profile=deep --cov --cov-report=term:skip-covered --cov-report=html
 
 # Every parser of outside bytes, for MINUTES each; a finding is shown in its smallest form.
 fuzz: MINUTES ?= 5

@@ -111,7 +111,8 @@ def _sort(
                 low = _lowest(masks[q])
         spare[at[low]] = box
         at[low] += 1
-    order[begin:end] = spare[: end - begin]
+    for p in range(begin, end):  # a slice would bring numba's words for unequal shapes: 5 s of compiling
+        order[p] = spare[p - begin]
 
 
 @numba.njit(cache=True)

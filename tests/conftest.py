@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import uuid
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ import pytest
 from connectors.kafka.admin import Admin
 from connectors.kafka.properties import KafkaProperties
 from connectors.topics import Topics
+from overlay.process.lasting_objects import settle
 from tests import effort, kernel_warmth
 from tidewire.stack.broker import Broker
 from tidewire.stack.jars import jar_directories, read_jar_sets, require_jars
@@ -30,10 +32,20 @@ os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1")
 
 
 def pytest_sessionstart() -> None:
-    """In a worker of pytest-xdist, have its share of the kernels compiled before tests are handed out."""
+    """In a worker of pytest-xdist, have its share of the kernels compiled before tests are handed out.
+
+    What is compiled and collected until then stays: looking for garbage in it would cost a tenth of that time.
+    """
     worker = os.environ.get("PYTEST_XDIST_WORKER")
     if worker:
+        gc.disable()
         kernel_warmth.warm_share(worker)
+
+
+def pytest_collection_finish() -> None:
+    """Look for garbage from here on, but seldom, and not in what all tests share."""
+    settle()
+    gc.enable()
 
 
 def make_broker(home: Path) -> Broker:

@@ -18,13 +18,13 @@ def chosen() -> Iterator[None]:
     settings.load_profile(before)
 
 
-@pytest.mark.parametrize(("profile", "many", "dear"), [(QUICK, 50, 5), (DEEP, 50, 50), (THOROUGH, 400, 400)])
+@pytest.mark.parametrize(("profile", "many", "dear"), [(QUICK, 20, 5), (DEEP, 20, 20), (THOROUGH, 400, 400)])
 def test_as_many_as_the_profile_says(profile: str, many: int, dear: int) -> None:
     settings.load_profile(profile)
     assert (examples(400), deep_examples(400)) == (many, dear)
 
 
-@pytest.mark.parametrize(("profile", "few", "dear"), [(QUICK, 8, 3), (DEEP, 8, 8), (THOROUGH, 8, 8)])
+@pytest.mark.parametrize(("profile", "few", "dear"), [(QUICK, 8, 3), (DEEP, 8, 5), (THOROUGH, 8, 8)])
 def test_where_there_are_few_most_are_drawn(profile: str, few: int, dear: int) -> None:
     settings.load_profile(profile)
     assert (examples(8), deep_examples(8)) == (few, dear)

@@ -176,7 +176,7 @@ def _walk(
     out: int64[4, room], cause, left and right version, of which -1 is no partner, and whether the pair is there. What
     it has no room for is counted only.
     """
-    at, i, k, lefts, rights = 0, 0, 0, change.shape[1], right.shape[1]
+    at, i, k, lefts, rights = np.int64(0), 0, 0, change.shape[1], right.shape[1]  # not once more for a literal 0
     while i < lefts or k < rights:
         cause = change[0, i] if k == rights or (i < lefts and change[0, i] < right[0, k]) else right[0, k]
         i_end, k_end = i, k
@@ -197,7 +197,7 @@ def _walk(
                         out, at,
                     )  # fmt: skip
         i, k = i_end, k_end
-    return at
+    return int(at)
 
 
 ENTRIES = (_plant, _walk)

@@ -130,7 +130,8 @@ def _tell(out: I64, count: int, cause: int, version: int, place: int) -> I64:
     """Write one change of the view, place 0 being a delete; return where it was written, which may have grown."""
     if count == out.shape[1]:
         wider = np.empty((3, 2 * count), np.int64)
-        wider[:, :count] = out
+        for p in range(count):  # a slice would bring numba's words for unequal shapes: 5 s of compiling
+            wider[0, p], wider[1, p], wider[2, p] = out[0, p], out[1, p], out[2, p]
         out = wider
     out[0, count], out[1, count], out[2, count] = cause, version, place
     return out
@@ -146,9 +147,10 @@ def _walk(
     old, new: room for all slots.  stamp: int64[groups].  mark: int64[4, rows], for both lists the cause in which a row
     stood in it, and where.
     """
-    count = i = 0
+    zero, i = np.int64(0), 0  # numba compiles what is called with a literal 0 once more for it
+    count = zero
     while i < change.shape[1]:
-        cause, begin, was = change[0, i], i, 0
+        cause, begin, was = change[0, i], i, zero
         while i < change.shape[1] and change[0, i] == cause:
             for side in range(1, 3):
                 if change[side, i] >= 0:
@@ -159,7 +161,7 @@ def _walk(
                 _shift(of.live, of.slot[change[1, c]], -1)
             if change[2, c] >= 0:
                 _shift(of.live, of.slot[change[2, c]], 1)
-        has = 0
+        has = zero
         for c in range(begin, i):
             for side in range(1, 3):
                 v = change[side, c]
@@ -174,7 +176,7 @@ def _walk(
             mark[2, e], mark[3, e] = cause, p
         for p in range(was):
             if mark[2, entry[old.version[p]]] != cause:
-                out = _tell(out, count, cause, old.version[p], 0)
+                out = _tell(out, count, cause, old.version[p], zero)
                 count += 1
         for p in range(has):
             e = entry[new.version[p]]
@@ -183,7 +185,7 @@ def _walk(
             if not same or (ranked and old.place[q] != new.place[p]):
                 out = _tell(out, count, cause, new.version[p], new.place[p])
                 count += 1
-    return out, count
+    return out, int(count)
 
 
 ENTRIES = (_plant, _walk)

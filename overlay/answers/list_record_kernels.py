@@ -52,7 +52,8 @@ def write(numbers: I64, counts: I64, data: U8, starts: U32, lengths: I32, skip: 
             for byte in range(wide - 1, -1, -1):
                 out[at] = length >> 8 * byte & 0xFF
                 at += 1
-            out[at : at + length] = data[start : start + length]
+            for byte in range(length):  # a slice would bring numba's words for unequal shapes: 5 s of compiling
+                out[at + byte] = data[start + byte]
             at += length
             row += 1
         out[at] = 0

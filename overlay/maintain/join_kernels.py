@@ -103,8 +103,9 @@ def count(
     """Write how many combinations each root has."""
     chosen, at = np.empty(steps.shape[1], np.int64), np.empty((2, steps.shape[2]), np.int64)
     nothing = np.empty((steps.shape[1] + 1, 0), np.int64)
+    zero = np.int64(0)  # numba compiles what is called with a literal 0 once more for it
     for r in range(roots.shape[1]):
-        counts[r] = _walk(roots[:, r], steps, compared, links, order, keys, lives, chosen, at, 0, nothing, 0)
+        counts[r] = _walk(roots[:, r], steps, compared, links, order, keys, lives, chosen, at, zero, nothing, zero)
 
 
 @numba.njit(cache=True)
@@ -117,7 +118,7 @@ def write(
     Of each there are its versions by position, and below them the number of its root. There must be as many.
     """
     chosen, at = np.empty(steps.shape[1], np.int64), np.empty((2, steps.shape[2]), np.int64)
-    start = 0
+    start = np.int64(0)
     while start < out.shape[1]:
         _walk(roots[:, root], steps, compared, links, order, keys, lives, chosen, at, skip, out, start)
         end = min(start + counts[root] - skip, out.shape[1])

@@ -14,8 +14,8 @@ def test_filters_are_conjunctions_of_two_to_five_columns_met_about_as_often_as_a
     assert filters.columns.shape == (2_000, MOST) and set(used.sum(axis=1).tolist()) == {2, 3, 4, 5}
     assert (filters.lo <= filters.hi)[used].all()
     assert (filters.lo == filters.hi)[used & (filters.columns < CATEGORICAL)].all()
-    rows = draw_changes(5, 200, updates=False).new
-    assert 10 < np.mean([len(Plain(filters).met(row)) for row in rows]) < 40
+    rows, plain = draw_changes(5, 200, updates=False).new, Plain(filters)
+    assert 10 < np.mean([len(plain.met(row)) for row in rows]) < 40
     assert all(np.array_equal(a, b) for a, b in zip(filters, draw_filters(2_000, 20), strict=True))
 
 

@@ -143,7 +143,7 @@ def test_hundreds_of_rows_compiled() -> None:
     watched = Watched(twin, [INT64_MIN, 20, 41, INT64_MAX])
     for each in CHANNELS:
         watched.subscribe(operator, each)
-    for _ in range(3):
+    for _ in range(2):
         changes: list[Change] = []
         for pk, e, f, x, y, t in rng.integers(0, [150, 3, 3, 60, 60, 5], (200, 6)).tolist():
             row: dict[str, int | str | None] = {"e": ["a", "b", None][e], "f": [0, 1, None][f], "x": x, "y": y}

@@ -29,6 +29,7 @@ from overlay.process.edge_member import EdgeMember
 from overlay.process.ownership import Ownership
 from overlay.process.shard_looks import ShardLooks
 from overlay.push.board import PushBoard
+from tests.effort import examples
 from tests.overlay.process.test_owned_edges import CATALOG
 from tests.overlay.push_world import PARTITIONS, TOPICS, MemoryEngine, MemoryLog
 from tests.overlay.views import views
@@ -163,7 +164,7 @@ class World:
 
 @pytest.mark.parametrize("failing", [0.0, 0.3])
 @pytest.mark.parametrize("seconds", [0.0, 60.0])
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(examples(5, fewest=1)))
 def test_everything_is_told_once_and_in_order(
     monkeypatch: pytest.MonkeyPatch, seed: int, seconds: float, failing: float
 ) -> None:

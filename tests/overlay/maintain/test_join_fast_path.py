@@ -18,6 +18,7 @@ from overlay.delivery.packed_deliveries import PACKED_KEY, lines_of
 from overlay.index import join_index
 from overlay.index.join_index import JoinIndex
 from overlay.maintain.join_fast_path import of_join
+from tests.effort import examples
 from tests.operators.timelines import JOIN, small
 from tests.overlay.join_bench import ASK, Bench, JoinBench, Part, filing, quote
 
@@ -112,7 +113,7 @@ def lines(bench: Bench) -> Iterator[tuple[str, dict[str, Any]]]:
                 yield key.decode(), msgspec.json.decode(value)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(examples(12, fewest=3)))
 def test_it_tells_what_the_general_way_tells(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     script, index = Script(seed, 1), JoinIndex()
     told, left = script.play(index)
@@ -121,7 +122,7 @@ def test_it_tells_what_the_general_way_tells(seed: int, monkeypatch: pytest.Monk
     assert script.play(None) == (told, left)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(examples(12, fewest=3)))
 def test_virtual_edges_that_share_an_index_tell_what_they_would_alone(seed: int) -> None:
     script = Script(seed, 3)
     assert script.play(JoinIndex()) == script.play(None)

@@ -18,10 +18,9 @@ class Node:
 
 
 @pytest.fixture(autouse=True)
-def _thawed() -> object:
+def _threshold() -> object:
     before = gc.get_threshold()
     yield
-    gc.unfreeze()
     gc.set_threshold(*before)
 
 

@@ -377,7 +377,7 @@ def test_many_come_and_go_while_answers_change(edge: LiveEdge) -> None:
     readers = [threading.Thread(target=read) for _ in range(4)]
     for reader in readers:
         reader.start()
-    for value in range(1, 100):
+    for value in range(1, 50):
         edge.publish(value)
         time.sleep(0.002)
     stop.set()

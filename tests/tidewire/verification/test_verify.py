@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.effort import deep_examples
+from tests.effort import deep_examples, examples
 from tests.tidewire.verification.asked_rows import random_rows
 from tests.tidewire.verification.simulated_engine import Asked, SimulatedEngine, home
 from tidewire.verification.compare.report import Report, rows_of
@@ -77,7 +77,7 @@ def test_a_right_engine_is_clean(seed: int) -> None:
 
 
 @pytest.mark.deep
-@settings(max_examples=deep_examples(40), deadline=None)
+@settings(max_examples=examples(40), deadline=None)  # each draws one of the faults
 @given(st.integers(0, 10**9), st.data())
 def test_a_delivery_that_is_changed_lost_or_repeated_is_found(seed: int, data: st.DataObject) -> None:
     engine = simulate(seed, 40)

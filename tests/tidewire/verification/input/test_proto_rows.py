@@ -227,7 +227,7 @@ def pairs(
 
 @pytest.mark.deep
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=deep_examples(40) // 2, deadline=None)  # of tables of each kind
+@settings(max_examples=deep_examples(20), deadline=None)  # of tables of each kind
 @given(st.data(), st.booleans())
 def test_messages_are_read_as_the_product_reads_them(kind: str, data: st.DataObject, keyless: bool) -> None:
     text, records = data.draw(cases(kind))

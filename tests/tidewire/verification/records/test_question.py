@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 from decimal import Decimal
+from itertools import product
 from typing import Any
 
 import pytest
@@ -120,15 +121,17 @@ FAR = [
 
 @pytest.mark.parametrize("column", VALUES)
 def test_the_same_rows_are_in(database: Any, column: str) -> None:
+    operators = ["<", "<=", "=", ">", ">="]
+    tests = list(product(LITERALS.get(column, []), operators))
+    if not tests:  # of each number one or two, of each column others
+        every, first = 5 // examples(5, fewest=1), list(VALUES).index(column)
+        tests = list(product([*NUMBERS, *FAR], [*operators, "BETWEEN 1 AND"]))[first % every :: every]
     compared = 0
-    for literal in LITERALS.get(column, [*NUMBERS, *FAR]):
-        for operator in ("<", "<=", "=", ">", ">=", "BETWEEN 1 AND"):
-            if column in LITERALS and operator.startswith("B"):
-                continue
-            expected = chosen_by_compiler(column, f"{column} {operator} {literal}")
-            if expected is not None:
-                compared += 1
-                assert chosen_by_duckdb(database, column, f"x {operator} {literal}") == expected, (operator, literal)
+    for literal, operator in tests:
+        expected = chosen_by_compiler(column, f"{column} {operator} {literal}")
+        if expected is not None:
+            compared += 1
+            assert chosen_by_duckdb(database, column, f"x {operator} {literal}") == expected, (operator, literal)
     assert compared >= 3
 
 
