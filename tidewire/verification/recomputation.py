@@ -192,6 +192,16 @@ class Recomputation:
             self._histories[key] = build_view(self._database, schema, view.name, view.columns, versions, measures)
         return _answered(question, view, self._histories[key])
 
+    def written(self, view: View, at: Position) -> tuple[TakenRecords, list[Version] | None]:
+        """Return what a view that is there in the batch after `at` is made of, and all versions of its rows.
+
+        The versions are None where they cannot be known. Raises Unreadable.
+        """
+        sequence = self._sequence_of_view(view, at)
+        if sequence.limit is not None or not self._knows_windows(view, at):
+            return sequence, None
+        return sequence, self._versions_of(view, sequence, self._declared.views_at(self._batches.catalog_at(at)))
+
     def _versions_of(self, view: View, sequence: Sequence | CellSequence, views: Views) -> list[Version]:
         """Return the versions of a view's rows, by the seqs of all of its tables."""
         place = sequence.epoch, sequence.subject, view.name.lower(), view.born
