@@ -52,8 +52,9 @@ class PurePipeline:
 
     `logs[topic][partition]` is a list of (key, value); a record's offset is its place in the list, and its timestamp
     `FIRST_STAMP` and the number of records appended before it anywhere. `clock` is the time that progress tells, in
-    seconds since 1970; whoever wants time to pass adds to it. `stamps` has the timestamps of `logs`, `headers` the headers
-    of those records that have one, by offset, and `groups` the states of groups by name. `place` says which groups there are; as in the stack, each shard is alone in one, and each
+    seconds since 1970; whoever wants time to pass adds to it. `stamps` has the timestamps of `logs`, `headers` the
+    headers of those records that have one, by offset, and `groups` the states of groups by name.
+    `place` says which groups there are; as in the stack, each shard is alone in one, and each
     cell is one. (Cells begin with the states of groups that have the shard's name.) `bounds` are what subscriptions may
     make a shard hold. The edges share an index of joins, as in one process.
     """

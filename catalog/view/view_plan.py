@@ -136,10 +136,15 @@ class ViewPlanner:
 
     def _union(self, draft: Draft, plans: Sequence[SelectPlan], selects: Sequence[exp.Select]) -> Relation:
         for plan, select in zip(plans, selects, strict=True):
-            if len(plan.items) != len(plans[0].items):
-                what = f"this SELECT has {_columns(len(plan.items))}, and the first has {_columns(len(plans[0].items))}"
+            shown, first = ([item for item in each.items if not item.part] for each in (plan, plans[0]))
+            if len(shown) != len(first):
+                what = f"this SELECT has {_columns(len(shown))}, and the first has {_columns(len(first))}"
                 hint = "All SELECTs of a UNION ALL show the same number of columns."
                 raise self.refuse.refusal("type_mismatch", what, select, hint)
+            for one, other in zip(shown, first, strict=True):
+                if one.typed.type != other.typed.type and (one.typed.type.is_range or other.typed.type.is_range):
+                    what = f"`{other.name}` is {other.typed.type} and here {one.typed.type}"
+                    raise self.refuse.refusal("type_mismatch", what, one.typed.node, "Show ranges of one type.")
         branches = [self._shown(draft, plan) for plan in plans]
         reader = ExpressionReader(self.refuse, _Nothing())
         common = [reader.common(each, each[0].node) for each in zip(*branches, strict=True)]

@@ -1,8 +1,8 @@
 """Views on a whole stack, written to topics: what a plain consumer of Kafka makes of them, whatever dies on the way.
 
 A consumer that knows nothing of tidewire but the header's rule drops repeats, and folds the rest by key. What it has is
-compared with what plain Python makes of all that was published, and with what `tidewire rows` says; `verify` compares each
-record with what it computes itself.
+compared with what plain Python makes of all that was published, and with what `tidewire rows` says; `verify` compares
+each record with what it computes itself.
 """
 
 from __future__ import annotations

@@ -155,7 +155,7 @@ class Viewed(Joined):
         for view in self.catalog.views.values():
             if view.topic and (self.told.get(view.name) != view.born or choose.random() < 0.05):
                 self.told[view.name] = view.born
-                newest = {key: value for key, value in self.logs[view.topic][0]}
+                newest = dict(self.logs[view.topic][0])
                 keys = [(key or b"").decode() for key, value in newest.items() if value is not None]
                 for shard in view.relation.shards:
                     said = encode_control(Write(self.epoch, self.catalog.version, True, keys))

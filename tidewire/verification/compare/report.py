@@ -22,7 +22,8 @@ class Fault(msgspec.Struct, omit_defaults=True):
 class Report(msgspec.Struct):
     """Counts of deliveries, and of records in the topics of views, except where it says otherwise.
 
-    written: the records in the topics of views that a reader keeps.  right: as recomputed.  wrong: there, with another value, position, SQL or order.  missed: not there.
+    written: the records in the topics of views that a reader keeps.  right: as recomputed.
+    wrong: there, with another value, position, SQL or order.  missed: not there.
     extra: should not be there; `duplicates` of them are repeats.  gaps: `n` that does not follow the one before.
     unanswered: subscriptions that have no snapshot, resync or end that is due, and views of which nothing is written
     (their edge or engine may be behind).

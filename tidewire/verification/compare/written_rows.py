@@ -1,6 +1,6 @@
 """The topics of views against their histories: what each record says, and whether one stands there for each change.
 
-    first     a shard begins with a record of each row as they are before a batch, which may be told again before another
+    first     a shard begins with a record of each row as they are before a batch, and may do so again before another
     then      one record for what each publication did to each row: the row as it is then, or nothing where it went
     and       nothing else: no record that changes nothing, none under the name of another publication
 
@@ -24,8 +24,8 @@ from tidewire.verification.input.declared import Declared
 from tidewire.verification.input.declared_views import View
 from tidewire.verification.input.ordering import Sequence as TableSequence
 from tidewire.verification.input.ordering import TakenRecords
-from tidewire.verification.recompute.view_records import Change, Row, ViewRecords, key_text
 from tidewire.verification.recomputation import Recomputation
+from tidewire.verification.recompute.view_records import Change, Row, ViewRecords, key_text
 from tidewire.verification.records.batches import Batches, Position
 from tidewire.verification.records.journal import Record, TopicLog
 from tidewire.verification.records.question import Unreadable
@@ -301,7 +301,7 @@ class _Shard:
         self._report.fault("missed", f"`{self._shard}`", f"{note}, of {key}", expected)
 
     def _is_gone(self, batch: int, place: int, key: bytes | None) -> bool:
-        """Whether Kafka may have removed a record of this place: between its neighbours of the shard offsets are gone."""
+        """Whether Kafka may have removed a record of this place: between its neighbours offsets are gone."""
         log = self._topic._log
         wanted = batch, place
         whole = {p: not log.has_lost(p, 0, log.end.get(p, 0)) for p in log.records}

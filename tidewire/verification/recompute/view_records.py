@@ -1,4 +1,4 @@
-"""What the topic of a view must say, by the versions of its rows: what each publication did to each row, shard by shard.
+"""What the topic of a view must say, by the versions of its rows: what each publication did to each row.
 
     versions     [3, 7) A 5.00    [7, ...) A 4.00            key A    seq 3: A 5.00    seq 7: A 4.00
     versions     [4, 7) B 6.00                               key B    seq 4: B 6.00    seq 7: nothing, the row went
@@ -94,8 +94,8 @@ def key_text(key: Row) -> str:
 def written_value(column: Column, value: Any) -> Any:
     """Return a value as its record has it.
 
-    >>> written_value(Column("n", "DECIMAL(6,2)", True), Decimal("1.5")), written_value(Column("d", "DOUBLE", True), -0.0)
-    ('1.50', 0.0)
+    >>> written_value(Column("n", "DECIMAL(6,2)", True), Decimal("1.5"))
+    '1.50'
     """
     if value is None or isinstance(value, bool):
         return value

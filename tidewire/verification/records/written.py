@@ -1,7 +1,7 @@
 """The topic of a view, read as any reader is told to read it: whoever must have each change once drops repeats.
 
     key            value                      header `tidewire`
-    {"g":"A"}      {"g":"A","low":"5.00"}     {"shard":"low/0","epoch":0,"batch":6,"n":0,"at":{"topic":"q","partition":0,...}}
+    {"g":"A"}      {"g":"A","low":"5.00"}     {"shard":"low/0","epoch":0,"batch":6,"n":0,"at":{"topic":"q",...}}
 
 For each partition and `shard`, a record whose (`epoch`, `batch`, `n`) is not greater than the greatest one before is a
 repeat. A record without such a header is somebody else's: it stands in the topic, and says nothing of the view.

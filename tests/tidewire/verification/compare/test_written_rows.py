@@ -259,7 +259,7 @@ def other_value(choose: random.Random, log: TopicLog, its: list[Record], i: int)
     value = its[i].value
     row = None if value is None or choose.random() < 0.2 else json.loads(value)
     if row is not None:
-        name = choose.choice([name for name in row])
+        name = choose.choice(list(row))
         row[name] = "other" if row[name] != "other" else None
     elif value is None:
         row = {"g": "back"}
