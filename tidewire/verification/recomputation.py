@@ -89,7 +89,11 @@ class Recomputation:
             return Recomputed(sequence, None, question.policy, key[1:])
         assert life.query is not None
         if question.starred:
-            columns = self._all_columns(life, question, self._taken[key].table) if view is None else _names(view)
+            columns = (
+                self._all_columns(life, question, self._taken[key].table)
+                if view is None
+                else [column.name.lower() for column in view.columns]
+            )
             question = question.over(columns)
         answers = self._answers.get((key, life.query, question.items))
         if answers is None:
