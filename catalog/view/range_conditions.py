@@ -12,6 +12,7 @@ view has; that of isempty() is one.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeGuard
 
 from sqlglot import exp
 
@@ -38,7 +39,7 @@ def is_of_ranges(node: exp.Expr) -> bool:
     return type(node) in _OPERATORS or _is_empty(node)
 
 
-def _is_empty(node: exp.Expr) -> bool:
+def _is_empty(node: exp.Expr) -> TypeGuard[exp.Anonymous]:
     return isinstance(node, exp.Anonymous) and node.name.upper() == "ISEMPTY" and len(node.expressions) == 1
 
 
