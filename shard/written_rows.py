@@ -87,7 +87,7 @@ def _rows_of(view: BatchView) -> I64:
 
 
 def _all_columns(view: BatchView) -> Sequence[int]:
-    return range(len(view.relation.columns))
+    return [i for i, column in enumerate(view.relation.columns) if not column.of]
 
 
 def _key_columns(view: BatchView) -> Sequence[int]:

@@ -52,8 +52,9 @@ class PurePipeline:
 
     `logs[topic][partition]` is a list of (key, value); a record's offset is its place in the list, and its timestamp
     `FIRST_STAMP` and the number of records appended before it anywhere. `clock` is the time that progress tells, in
-    seconds since 1970; whoever wants time to pass adds to it. `stamps` has the timestamps of `logs`, and `groups` the
-    states of groups by name. `place` says which groups there are; as in the stack, each shard is alone in one, and each
+    seconds since 1970; whoever wants time to pass adds to it. `stamps` has the timestamps of `logs`, `headers` the
+    headers of those records that have one, by offset, and `groups` the states of groups by name.
+    `place` says which groups there are; as in the stack, each shard is alone in one, and each
     cell is one. (Cells begin with the states of groups that have the shard's name.) `bounds` are what subscriptions may
     make a shard hold. The edges share an index of joins, as in one process.
     """
@@ -72,6 +73,7 @@ class PurePipeline:
         self.groups: dict[str, bytes | None] = {}
         self._seeds: dict[str, bytes] = {}
         self.stamps: dict[Place, list[int]] = defaultdict(list)
+        self.headers: dict[Place, dict[int, bytes]] = defaultdict(dict)
         self._appended = FIRST_STAMP
         self._silences = 0
         self._virtual_edges = virtual_edges
@@ -354,6 +356,9 @@ class PurePipeline:
 
     def _write(self, records: list[OutRecord]) -> None:
         for record in records:
+            if record.header is not None:
+                place = record.topic, record.partition or 0
+                self.headers[place][len(self.logs[place[0]][place[1]])] = record.header
             self.append(record.topic, record.key, record.value, record.partition)
 
     def _unread(

@@ -16,6 +16,7 @@ from catalog.types.column_type import Kind
 from catalog.types.literal import LiteralKind
 from catalog.view.expressions import ExpressionReader
 from catalog.view.literals import literal_of
+from catalog.view.range_conditions import PartOf, RangeConditions, is_of_ranges
 from catalog.view.refusals import Refusals
 from catalog.view.typed import Typed
 
@@ -30,7 +31,7 @@ MOST_VALUES = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """A condition and its canonical text."""
+    """A condition and its canonical text, '' where the one before it has said it."""
 
     condition: Condition
     sql: str
@@ -51,9 +52,10 @@ def conjuncts_of(node: exp.Expr) -> list[exp.Expr]:
 class ConditionReader:
     """Reads the conditions of one SELECT by the reader of its expressions."""
 
-    def __init__(self, refuse: Refusals, expressions: ExpressionReader) -> None:
+    def __init__(self, refuse: Refusals, expressions: ExpressionReader, part: PartOf) -> None:
         self._refuse = refuse
         self._expressions = expressions
+        self._ranges = RangeConditions(refuse, expressions, part)
 
     def read(self, node: exp.Expr) -> list[Read]:
         """Return the conditions that all have to be met. Raises the text's error."""
@@ -72,6 +74,9 @@ class ConditionReader:
                 return [self._among(inner, negated)]
             case exp.Is():
                 return [self._null(inner, negated)]
+        if is_of_ranges(inner):
+            comparisons, sql = self._ranges.read(inner, negated)
+            return [Read(one, "" if i else sql) for i, one in enumerate(comparisons)]
         if type(inner) in _COMPARISONS:
             op = _COMPARISONS[type(inner)]
             left, right = self._side(inner.this, inner), self._side(inner.expression, inner)
@@ -87,6 +92,11 @@ class ConditionReader:
 
     def _compared(self, op: str, left: Typed, right: Typed, node: exp.Expr) -> Read:
         left, right = self._alike(left, right, node)
+        if left.type.is_range and op not in ("=", "<>"):
+            hint = "Write =, <>, IN, &&, @>, <@ or isempty(); lower() and upper() of it are compared as any column."
+            raise self._refuse.refusal(
+                "type_mismatch", f"`{left.sql[:60]}` is {left.type}, and {op} is not for ranges", node, hint
+            )
         return Read(Comparison(op, left.expression, right.expression), f"{left.sql} {op} {right.sql}")
 
     def _alike(self, left: Typed, right: Typed, node: exp.Expr) -> tuple[Typed, Typed]:
@@ -151,4 +161,6 @@ class ConditionReader:
 
 def _kind(one: Typed) -> object:
     """Return what can be compared with each other: numbers of all types, and else values of one type."""
+    if one.type.is_range:
+        return one.type
     return "number" if one.bound is not None or one.type.kind in (Kind.REAL, Kind.DOUBLE) else one.type.kind

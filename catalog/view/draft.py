@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from catalog.schema.relation import Column, Relation
+from catalog.schema.relation import Column, Relation, derived
 from catalog.schema.view import (
     Aggregate,
     By,
@@ -51,7 +51,7 @@ class Draft:
 
     def map(self, source: Relation, items: Sequence[Shown], where: Sequence[Condition] = ()) -> Relation:
         """Add a Map."""
-        columns = [Column(name, expression.type, nullable) for name, expression, nullable in items]
+        columns = _with_parts([Column(name, expression.type, nullable) for name, expression, nullable in items])
         shown: dict[str, str] = {}
         for name, expression, _ in items:
             if isinstance(expression, ColumnOf):
@@ -60,16 +60,23 @@ class Draft:
         return self._add(operator, columns, _named(source.key, shown))
 
     def group(
-        self, source: Relation, by: Sequence[tuple[str, str]], aggregates: Sequence[tuple[str, Aggregate, bool]]
+        self,
+        source: Relation,
+        by: Sequence[tuple[str, str]],
+        aggregates: Sequence[tuple[str, Aggregate, bool]],
+        parts: int = 0,
     ) -> Relation:
-        """Add a GroupBy: `by` are columns of the source and what they are called in the groups."""
-        return self._grouped(GroupBy, source, by, aggregates)
+        """Add a GroupBy: `by` are columns of the source and what they are called in the groups.
+
+        The last ones, `parts` of them, hang on the others, being parts of ranges, and are not in the key.
+        """
+        return self._grouped(GroupBy, source, by, aggregates, parts)
 
     def fold(
         self, source: Relation, by: Sequence[tuple[str, str]], aggregates: Sequence[tuple[str, Aggregate, bool]]
     ) -> Relation:
         """Add a Fold, as `group` does a GroupBy."""
-        return self._grouped(Fold, source, by, aggregates)
+        return self._grouped(Fold, source, by, aggregates, 0)
 
     def _grouped(
         self,
@@ -77,11 +84,12 @@ class Draft:
         source: Relation,
         by: Sequence[tuple[str, str]],
         aggregates: Sequence[tuple[str, Aggregate, bool]],
+        parts: int,
     ) -> Relation:
-        columns = [replace(source.column(name), name=called) for name, called in by]
+        columns = [replace(source.column(name), name=called, of="", role="") for name, called in by]
         columns += [Column(called, aggregate.type, nullable) for called, aggregate, nullable in aggregates]
         operator = kind(source.name, tuple([name for name, _ in by]), tuple([each for _, each, _ in aggregates]))
-        return self._add(operator, columns, tuple([called for _, called in by]))
+        return self._add(operator, columns, tuple([called for _, called in by[: len(by) - parts]]))
 
     def top(self, source: Relation, by: Sequence[str], order: Sequence[By], k: int, rank: str | None) -> Relation:
         """Add a TopK; `rank` is what the column of places is called, if there is one."""
@@ -99,11 +107,8 @@ class Draft:
         names: tuple[Sequence[str], Sequence[str]],
     ) -> Relation:
         """Add a Joined; `names` are what the columns of each side are called in it."""
-        columns = [replace(column, name=name) for column, name in zip(left.columns, names[0], strict=True)]
-        columns += [
-            replace(column, name=name, nullable=column.nullable or outer)
-            for column, name in zip(right.columns, names[1], strict=True)
-        ]
+        columns = _called(left, names[0])
+        columns += [replace(column, nullable=column.nullable or outer) for column in _called(right, names[1])]
         lookup = bool(right.key) and set(right.key) <= {name for _, name in equal}
         key = tuple([names[0][left.index(name)] for name in left.key])
         if not lookup:
@@ -117,6 +122,7 @@ class Draft:
             Column(name, branches[0].columns[i].type, any(branch.columns[i].nullable for branch in branches))
             for i, name in enumerate(names)
         ]
+        columns = _with_parts(columns)
         return self._add(Union(tuple([branch.name for branch in branches])), columns, ())
 
     def project(self, source: Relation, items: Sequence[Shown], where: Sequence[Condition] = ()) -> Relation:
@@ -134,8 +140,8 @@ class Draft:
         if last is None or source.name != last.name:
             return source
         renamed = {old: new for old, (new, _, _) in zip(names, items, strict=True)}
-        columns = tuple([replace(column, name=renamed[column.name]) for column in last.columns])
-        relation = replace(last, columns=columns, key=tuple([renamed[name] for name in last.key]))
+        columns = _with_parts([replace(column, name=renamed[column.name]) for column in last.columns])
+        relation = replace(last, columns=tuple(columns), key=tuple([renamed[name] for name in last.key]))
         return self._replace_last(relation)
 
     def close(self, made: Relation) -> tuple[Stage, ...]:
@@ -156,6 +162,23 @@ class Draft:
         self.stages[-1] = Stage(relation, self.stages[-1].operator)
         self.bounds.add(relation, self.stages[-1].operator)
         return relation
+
+
+def _with_parts(columns: Sequence[Column]) -> list[Column]:
+    """Return columns, those marked that stand for parts of a range among them, as they are called."""
+    parts = {part.name: part for column in columns for part in derived(column)}
+    return [
+        replace(column, of=part.of, role=part.role)
+        if (part := parts.get(column.name))
+        else replace(column, of="", role="")
+        for column in columns
+    ]
+
+
+def _called(relation: Relation, names: Sequence[str]) -> list[Column]:
+    """Return the columns of a relation under other names."""
+    called = {column.name: name for column, name in zip(relation.columns, names, strict=True)}
+    return [replace(each, name=called[each.name], of=called[each.of] if each.of else "") for each in relation.columns]
 
 
 def _named(key: tuple[str, ...], shown: dict[str, str]) -> tuple[str, ...]:

@@ -137,6 +137,8 @@ class ExpressionReader:
 
     def _coalesce(self, operands: Sequence[Typed], node: exp.Expr) -> Typed:
         type_, bound = self.common(operands, node)
+        for one in operands:
+            self._refuse.range(one, "COALESCE of")
         sides = [self.beside(one, type_) for one in operands]
         sql = f"COALESCE({', '.join(one.sql for one in operands)})"
         nullable = all(one.nullable for one in operands)

@@ -182,6 +182,8 @@ def _stage_names(number: int, relation: Relation) -> list[str]:
 
 
 def _may_be_equal(one: ColumnType, other: ColumnType) -> bool:
+    if one.is_range or other.is_range:
+        return one == other
     return one.kind is other.kind or all(_is_number(type_) for type_ in (one, other))
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from catalog.schema.view import Constant
+from catalog.schema.view import ColumnOf, Constant
 from catalog.types.column_type import ColumnType, Kind
 from catalog.view.bounds import COUNTED, Bound, TooWide, type_of
 from catalog.view.expressions import ExpressionReader, column_of
@@ -58,11 +58,15 @@ def _is_windowed(node: exp.Expr) -> bool:
 
 @dataclass(slots=True)
 class Grouping:
-    """Finds groups and aggregates in a grouped SELECT; `rows` reads expressions of the rows that are grouped."""
+    """Finds groups and aggregates in a grouped SELECT; `rows` reads expressions of the rows that are grouped.
+
+    parts: of groups that are ranges, by (text of the group, role); they are grouped by, too, and nobody wrote them.
+    """
 
     refuse: Refusals
     rows: ExpressionReader
     groups: list[Typed]
+    parts: dict[tuple[str, str], Typed] = field(default_factory=dict)
     aggregates: dict[str, AggregateRead] = field(default_factory=dict)
 
     def find(self, node: exp.Expr) -> Typed | None:
@@ -83,6 +87,11 @@ class Grouping:
     def column(self, group: Typed, node: exp.Expr) -> Typed:
         """Return the column of what GROUP BY makes that has the values of a group."""
         return column_of(group.sql, group.type, group.sql, group.nullable, group.bound, node)
+
+    def part(self, of: Typed, role: str) -> ColumnOf:
+        """Return the column that is a part of a range that is grouped by."""
+        part = self.parts[of.sql, role]
+        return ColumnOf(part.sql, part.type)
 
     def _aggregate(self, kind: str, node: exp.Expr) -> Typed:
         return self.add(kind, *self._arguments(kind, node), node)
@@ -116,7 +125,9 @@ class Grouping:
         if node.args.get("count") is not None or len(given) != 2 or None in given:
             hint = "Write LATEST(x BY t): x of the row with the greatest t."
             raise self.refuse.unsupported(f"LATEST of {len(given)} expressions", node, hint)
-        return self._argument(given[0]), self._argument(given[1])
+        by = self._argument(given[1])
+        self.refuse.range(by, "LATEST by")
+        return self._argument(given[0]), by
 
     def _argument(self, node: exp.Expr) -> Typed:
         if has_aggregate(node):
@@ -133,6 +144,7 @@ class Grouping:
             return type_of(COUNTED), COUNTED
         assert argument is not None, "only COUNT takes *"
         if kind in ("MIN", "MAX", "LATEST"):
+            self.refuse.range(argument, f"{kind} of")
             return argument.type, argument.bound
         if argument.bound is None and argument.type.kind not in _FLOATS:
             what = f"`{argument.sql[:60]}` is {argument.type}, and {kind} of it is not supported"

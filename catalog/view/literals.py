@@ -18,7 +18,7 @@ from sqlglot import exp
 
 from catalog.schema.view import Constant
 from catalog.types.column_type import MAX_PRECISION, ColumnType, Kind
-from catalog.types.literal import LiteralKind, is_number, place
+from catalog.types.literal import LiteralKind, is_number, place, range_of
 from catalog.view.bounds import TooWide, least_type
 
 _TYPED = {exp.DType.DATE: LiteralKind.DATE, exp.DType.TIMESTAMP: LiteralKind.TIMESTAMP}
@@ -65,6 +65,9 @@ class Literal:
         """
         if self.kind is LiteralKind.NUMBER and beside is not None and beside.kind in _FLOATS:
             return Constant(self._place(beside), beside)
+        if beside is not None and beside.is_range:
+            found = range_of(beside, self.kind, self.text, self.negative)
+            return Constant(None if found is None else found.text, beside)
         if beside is not None and beside.kind in _MOMENTS and self.kind is not LiteralKind.NUMBER:
             return Constant(self._place(beside), beside)
         if self.kind is LiteralKind.NUMBER:

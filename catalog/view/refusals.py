@@ -10,12 +10,14 @@ from catalog.sql.errors import SqlError
 from catalog.sql.names import quoted
 from catalog.sql.repair import near_word
 from catalog.sql.statement_text import Span, StatementText
+from catalog.view.typed import Typed
 
 SUPPORTED = (
     "A view is SELECT items FROM a [[LEFT] JOIN b ON a.k = b.k ...] [WHERE condition AND ...] [GROUP BY columns "
     "[HAVING condition AND ...]] [QUALIFY ROW_NUMBER() OVER (PARTITION BY columns ORDER BY columns) <= k], or several "
     "of these with UNION ALL between them. Items are columns, constants, +, -, *, COALESCE, DATE_TRUNC, and COUNT, "
-    "SUM, AVG, MIN, MAX and LATEST(x BY t); conditions are =, <>, <, <=, >, >=, BETWEEN, IN, IS [NOT] NULL."
+    "SUM, AVG, MIN, MAX and LATEST(x BY t); conditions are =, <>, <, <=, >, >=, BETWEEN, IN, IS [NOT] NULL, and of "
+    "ranges &&, @>, <@ and isempty()."
 )
 
 _CLAUSES: dict[str, tuple[tuple[str, ...], str, str | None]] = {
@@ -39,9 +41,9 @@ _CLAUSES: dict[str, tuple[tuple[str, ...], str, str | None]] = {
 }
 _LATER = "Declare a view that computes it, and read that view here."
 _EXPRESSIONS: dict[type[exp.Expr], tuple[str, str | None]] = {
-    exp.ArrayOverlaps: ("&&", "Ask the table itself: a view takes no ranges."),
-    exp.ArrayContainsAll: ("@>", "Ask the table itself: a view takes no ranges."),
-    exp.ArrayContainedBy: ("<@", "Ask the table itself: a view takes no ranges."),
+    exp.ArrayOverlaps: ("&& as a value", "It stands behind WHERE, as a condition of its own."),
+    exp.ArrayContainsAll: ("@> as a value", "It stands behind WHERE, as a condition of its own."),
+    exp.ArrayContainedBy: ("<@ as a value", "It stands behind WHERE, as a condition of its own."),
     exp.Div: ("division", "Multiply instead, such as by 0.5; AVG divides a sum by a count."),
     exp.IntDiv: ("division", "Multiply instead, such as by 0.5; AVG divides a sum by a count."),
     exp.Mod: ("%", None),
@@ -161,6 +163,19 @@ class Refusals:
         """Return the refusal of an item that has no name."""
         hint = f"Say what the column is called: {sql} AS name."
         return self.refusal("syntax", "an item that is no plain column has no name", node, hint)
+
+    def range(self, one: Typed, what: str) -> None:
+        """Raise the refusal of `what` if a value is a range."""
+        if one.type.is_range:
+            raise self.of_range(f"{what} the range `{one.sql[:60]}`", one.node)
+
+    def of_range(self, what: str, node: exp.Expr) -> SqlError:
+        """Return the refusal of what a view does with values, but not with ranges."""
+        hint = (
+            "Take lower() and upper() of it, which are columns as any other; ranges are shown, filtered, grouped by "
+            "and joined by."
+        )
+        return self.unsupported(what, node, hint)
 
     def named_twice(self, name: str, node: exp.Expr) -> SqlError:
         """Return the refusal of a second item of one name."""

@@ -33,7 +33,9 @@ class Source:
     def place(self, number: int, alone: bool) -> Place:
         """Return one of its columns; `alone`: it is the only source."""
         column = self.relation.columns[number]
-        sql = quoted_for_all(column.name) if alone else f"{quoted_for_all(self.called)}.{quoted_for_all(column.name)}"
+        sql = quoted_for_all(column.of if column.of else column.name)
+        sql = sql if alone else f"{quoted_for_all(self.called)}.{sql}"
+        sql = f"{column.role}({sql})" if column.of else sql
         return Place(self.stages[number], replace(column, nullable=column.nullable or self.outer), sql)
 
 
@@ -52,14 +54,16 @@ class Scope:
         name, qualifier = folded(node.this), node.args.get("table")
         sources = self.sources if qualifier is None else [self.source(qualifier)]
         found = [place for source in sources for place in self._of(source) if place.column.name == name]
+        found = [place for place in found if not place.column.is_end]
         if len(found) == 1:
-            return self._no_range(found[0], node)
+            return found[0]
         if found:
             hint = f"Write {' or '.join(place.sql for place in found)}."
             what = f"`{name}` is a column of {len(found)} of the tables"
             raise self.refuse.refusal("unknown_column", what, node, hint)
         if (bound := bound_of(name)) and bound[1] in [c.name for s in sources for c in s.relation.declared]:
-            raise self.refuse.unsupported(f"{bound[0].upper()}() of `{bound[1]}`", node, "Leave it out.")
+            what = f"{bound[0].upper()}() of `{bound[1]}`, which is no range,"
+            raise self.refuse.unsupported(what, node, "Leave it out.")
         known = dict.fromkeys(column.name for source in sources for column in source.relation.declared)
         who = f"`{sources[0].relation.name}` has no" if len(sources) == 1 else "no table here has a"
         raise self.refuse.refusal(
@@ -80,17 +84,6 @@ class Scope:
         """Return the columns that `*` stands for, or `called.*`."""
         sources = self.sources if qualifier is None else [self.source(qualifier)]
         return [place for source in sources for place in self._of(source) if not place.column.of]
-
-    def shown(self, star: exp.Expr, qualifier: exp.Expr | None) -> list[Place]:
-        """Return the same, of a SELECT list. Raises the text's error, `unsupported`, for a range."""
-        return [self._no_range(place, star) for place in self.all(qualifier)]
-
-    def _no_range(self, place: Place, node: exp.Expr) -> Place:
-        """Refuse a range, and what is derived from one: a view is asked by the columns that it computes."""
-        if place.column.type.is_range or place.column.of:
-            hint = "Ask the table itself; rows of a join of tables, too, are found by their ranges."
-            raise self.refuse.unsupported(f"the range `{place.column.of or place.column.name}` in a view", node, hint)
-        return place
 
     def of(self, number: int) -> list[Place]:
         """Return the columns of one source."""

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from catalog.schema.relation import Relation
+from catalog.schema.relation import LOWER, UPPER, Column, Relation, derived
 from catalog.schema.view import Aggregate, ColumnOf
 from catalog.sql.names import folded, quoted_for_all
 from catalog.view.column_bounds import Bounds
@@ -40,10 +40,11 @@ _CLAUSES = ("expressions", "from_", "joins", "where", "group", "having", "qualif
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One item of the SELECT list, and what its column is called."""
+    """One item of the SELECT list, and what its column is called. `part`: nobody wrote it; it belongs to a range."""
 
     name: str
     typed: Typed
+    part: bool = False
 
     @property
     def sql(self) -> str:
@@ -55,8 +56,13 @@ class Item:
 def _last_part(typed: Typed) -> str:
     """Return the text of a plain column without its table, and '' of all else."""
     node = typed.node.unnest()
-    plain = isinstance(node, exp.Column) and isinstance(node.this, exp.Identifier)
+    plain = isinstance(node, exp.Column) and isinstance(node.this, exp.Identifier) and not _is_bound(typed)
     return quoted_for_all(folded(node.this)) if plain and isinstance(typed.expression, ColumnOf) else ""
+
+
+def _is_bound(typed: Typed) -> bool:
+    """Whether a column is lower() or upper() of a range, which has no name of its own."""
+    return typed.sql.startswith((f"{LOWER}(", f"{UPPER}("))
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +87,12 @@ class Rows:
         """Return a column as an expression."""
         column, bound = place.column, self.bounds[self.relation.index(place.stage)]
         return column_of(place.stage, column.type, place.sql, column.nullable, bound, node)
+
+    def part(self, of: Typed, role: str) -> ColumnOf:
+        """Return the column that is a part of a range, which is a column."""
+        assert isinstance(of.expression, ColumnOf), "ranges are columns"
+        found = self.relation.derived(of.expression.name, role)
+        return ColumnOf(found.name, found.type)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,10 +138,10 @@ class SelectReader:
     def _rows(self, scope: Scope, relation: Relation, clause: str) -> Rows:
         return Rows(self._refuse, scope, relation, self._draft.bounds_of(relation), clause)
 
-    def _conditions(self, known: Known, clause: exp.Expr | None) -> list[Read]:
+    def _conditions(self, known: Rows | Grouping, clause: exp.Expr | None) -> list[Read]:
         if clause is None:
             return []
-        return ConditionReader(self._refuse, ExpressionReader(self._refuse, known)).read(clause.this)
+        return ConditionReader(self._refuse, ExpressionReader(self._refuse, known), known.part).read(clause.this)
 
     def _grouping(self, tree: exp.Select, scope: Scope, relation: Relation) -> Grouping | None:
         """Return what a grouped SELECT is made of, None where it is none."""
@@ -145,7 +157,10 @@ class SelectReader:
                 read = reader.read(self._meant(node, tree, scope))
                 groups.setdefault(read.sql, read)
         of_rows = ExpressionReader(self._refuse, self._rows(scope, relation, "an aggregate"))
-        return Grouping(self._refuse, of_rows, list(groups.values()))
+        grouping = Grouping(self._refuse, of_rows, list(groups.values()))
+        rows = self._rows(scope, relation, "GROUP BY")
+        grouping.parts = {(one.sql, role): part for one in grouping.groups for role, _, part in _parts(one, "", rows)}
+        return grouping
 
     def _meant(self, node: exp.Expr, tree: exp.Select, scope: Scope) -> exp.Expr:
         """Return the expression that is grouped by: an item, where its name is written and no column has it."""
@@ -175,6 +190,11 @@ class SelectReader:
                 if item.name in found:
                     raise self._refuse.named_twice(item.name, node)
                 found[item.name] = item
+        for item in [*found.values()]:
+            for _, name, part in _parts(item.typed, item.name, grouping or rows):
+                if name in found:
+                    raise self._refuse.named_twice(name, tree)
+                found[name] = Item(name, part, part=True)
         if len(found) > MOST_ITEMS:
             raise self._refuse.unsupported(f"a SELECT list of more than {MOST_ITEMS} items", tree.expressions[-1])
         return list(found.values())
@@ -204,7 +224,7 @@ class SelectReader:
             raise self._refuse.unsupported("* with anything behind it", node, "Name the columns.")
         if grouping is not None:
             raise self._refuse.unsupported("* in a grouped SELECT", node, "Name the columns that are grouped by.")
-        places = scope.shown(star, star.args.get("table") if isinstance(star, exp.Column) else None)
+        places = scope.all(star.args.get("table") if isinstance(star, exp.Column) else None)
         return [Item(place.column.name, rows.typed(place, _column_node(place))) for place in places]
 
     def _rank(self, window: exp.Window, top: Top | None, reader: ExpressionReader) -> Typed:
@@ -239,11 +259,14 @@ class SelectReader:
         groups = _in_order(grouping.groups, items)
         wanted = [each for a in aggregates for each in (a.argument, a.by) if each is not None]
         wanted += key if any(a.by is not None for a in aggregates) else ()
-        needed = _distinct([*groups, *wanted])
+        parts = list(grouping.parts.values())
+        needed = _distinct([*groups, *parts, *wanted])
         source, name_of = self._computed(relation, needed, where)
-        by = [(name_of(group), group.sql) for group in groups]
+        by = [(name_of(group), group.sql) for group in (*groups, *parts)]
         made = [(a.typed.sql, _aggregate(a, name_of), a.typed.nullable) for a in aggregates]
-        return (self._draft.group if relation.stream is None else self._draft.fold)(source, by, made)
+        if relation.stream is not None:
+            return self._draft.fold(source, by, made)
+        return self._draft.group(source, by, made, len(parts))
 
     def _computed(
         self, relation: Relation, needed: Sequence[Typed], where: Sequence[Read]
@@ -291,6 +314,16 @@ def _aggregate(read: AggregateRead, name_of: Callable[[Typed], str]) -> Aggregat
     return Aggregate(read.kind, column, read.typed.type, None if read.by is None else name_of(read.by))
 
 
+def _parts(of: Typed, name: str, known: Rows | Grouping) -> list[tuple[str, str, Typed]]:
+    """Return what is kept beside a range: role, name beside a column called `name`, and the column that it is."""
+    made = []
+    for part in derived(Column(name, of.type)):
+        column = known.part(of, part.role)
+        typed = column_of(column.name, column.type, f"{part.role} of {of.sql}", True, None, of.node)
+        made.append((part.role, part.name, typed))
+    return made
+
+
 def _column_node(place: Place) -> exp.Expr:
     """Return a name as if it were written, which has no place in the text."""
     return exp.column(exp.to_identifier(place.column.name, quoted=True))
@@ -304,13 +337,13 @@ def _sql(
     having: Sequence[Read],
     top: Top | None,
 ) -> str:
-    parts = [f"SELECT {', '.join(item.sql for item in items)} FROM {from_sql}"]
+    parts = [f"SELECT {', '.join(item.sql for item in items if not item.part)} FROM {from_sql}"]
     if where:
-        parts.append(f"WHERE {' AND '.join(read.sql for read in where)}")
+        parts.append(f"WHERE {' AND '.join(read.sql for read in where if read.sql)}")
     if grouping is not None and grouping.groups:
         parts.append(f"GROUP BY {', '.join(group.sql for group in grouping.groups)}")
     if having:
-        parts.append(f"HAVING {' AND '.join(read.sql for read in having)}")
+        parts.append(f"HAVING {' AND '.join(read.sql for read in having if read.sql)}")
     if top is not None:
         parts.append(f"QUALIFY {top.sql} <= {top.k}")
     return " ".join(parts)

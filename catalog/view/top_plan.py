@@ -149,6 +149,7 @@ class TopReader:
         one = self._reader.read(node)
         if one.literal is not None:
             raise self._refuse.unsupported("a constant in OVER", node, "Name a column.")
+        self._refuse.range(one, "OVER by")
         return one
 
     def _ordered(self, node: exp.Expr) -> tuple[Typed, bool, bool]:

@@ -6,8 +6,7 @@
     TopK(by for_region)        the same: who is first hangs on rows for the same subscribers
 
 Of any other operator, and where such a column is not shown, a row may hang on rows that are not for whom it is told:
-such a view of a table with an audience is refused. So is one of a table whose audience has range columns, since a view
-shows none.
+such a view of a table with an audience is refused.
 """
 
 from __future__ import annotations

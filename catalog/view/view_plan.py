@@ -134,12 +134,22 @@ class ViewPlanner:
                 return self.refuse.unsupported(word, (word,), hint)
         return self.refuse.unsupported("a view of anything but SELECT", node)
 
+    def _check_alike(self, plan: SelectPlan, first: SelectPlan, select: exp.Select) -> None:
+        """Refuse a SELECT of a UNION ALL that shows other columns than the first, or ranges where that has none."""
+        ours, others = ([item for item in each.items if not item.part] for each in (plan, first))
+        if len(ours) != len(others):
+            what = f"this SELECT has {_columns(len(ours))}, and the first has {_columns(len(others))}"
+            hint = "All SELECTs of a UNION ALL show the same number of columns."
+            raise self.refuse.refusal("type_mismatch", what, select, hint)
+        for one, other in zip(ours, others, strict=True):
+            types = one.typed.type, other.typed.type
+            if types[0] != types[1] and any(type_.is_range for type_ in types):
+                what = f"`{other.name}` is {types[1]} and here {types[0]}"
+                raise self.refuse.refusal("type_mismatch", what, one.typed.node, "Show ranges of one type.")
+
     def _union(self, draft: Draft, plans: Sequence[SelectPlan], selects: Sequence[exp.Select]) -> Relation:
         for plan, select in zip(plans, selects, strict=True):
-            if len(plan.items) != len(plans[0].items):
-                what = f"this SELECT has {_columns(len(plan.items))}, and the first has {_columns(len(plans[0].items))}"
-                hint = "All SELECTs of a UNION ALL show the same number of columns."
-                raise self.refuse.refusal("type_mismatch", what, select, hint)
+            self._check_alike(plan, plans[0], select)
         branches = [self._shown(draft, plan) for plan in plans]
         reader = ExpressionReader(self.refuse, _Nothing())
         common = [reader.common(each, each[0].node) for each in zip(*branches, strict=True)]

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
@@ -57,15 +58,20 @@ class Reader:
         return self._read(_places(topic, starts), _places(topic, stops))
 
     def read_to_end(
-        self, topic: str, partitions: Sequence[int] | None = None, start: Mapping[int, int] | None = None
+        self,
+        topic: str,
+        partitions: Sequence[int] | None = None,
+        start: Mapping[int, int] | None = None,
+        header: str = "",
     ) -> Iterator[KafkaRecord]:
         """Yield what is in `topic` now, from the oldest record kept or from `start` (partition -> offset).
 
-        Records of one partition come in order; partitions interleave. Open transactions are waited for.
+        Records of one partition come in order; partitions interleave. Open transactions are waited for. They come with
+        the header of the name `header`, if one is asked for.
         """
         ends = self.admin.end_offsets(topic, partitions)
         starts = self.admin.begin_offsets(topic, ends) | {p: o for p, o in (start or {}).items() if p in ends}
-        return self._read(_places(topic, starts), _places(topic, ends))
+        return self._read(_places(topic, starts), _places(topic, ends), header)
 
     def tail(
         self, topic: str, start: Mapping[int, int] | None = None, idle: float = 0.5
@@ -85,7 +91,7 @@ class Reader:
                 if not messages:
                     yield None
 
-    def _read(self, starts: Mapping[Place, int], stops: Mapping[Place, int]) -> Iterator[KafkaRecord]:
+    def _read(self, starts: Mapping[Place, int], stops: Mapping[Place, int], header: str = "") -> Iterator[KafkaRecord]:
         open_places = {place: stop for place, stop in stops.items() if starts[place] < stop}
         if not open_places:
             return
@@ -97,7 +103,7 @@ class Reader:
                     place, offset, ended = (message.topic(), message.partition()), message.offset(), _is_end(message)
                     stop = open_places.get(place, -1)
                     if not ended and offset < stop:
-                        yield record_of(message)
+                        yield record_of(message) if not header else _with_header(message, header)
                     if offset + (not ended) >= stop:
                         open_places.pop(place, None)
                 heard = self._still_there(heard, bool(messages))
@@ -160,6 +166,12 @@ def record_of(message: Message) -> KafkaRecord:
     return KafkaRecord(
         message.topic(), message.partition(), message.offset(), message.timestamp()[1], message.key(), message.value()
     )
+
+
+def _with_header(message: Message, name: str) -> KafkaRecord:
+    """Copy a record with the last header of a name."""
+    found = [value for given, value in message.headers() or [] if given == name]
+    return replace(record_of(message), header=found[-1] if found else None)
 
 
 def _is_end(message: Message) -> bool:

@@ -64,7 +64,7 @@ def _true(condition: Condition, view: BatchView, versions: I64) -> Bool:
 
 def _among(of: RowValues, values: Sequence[Constant]) -> Bool:
     """Return which values are equal to one of some constants; anything where they are NULL."""
-    if of.type.kind is Kind.VARCHAR:
+    if of.type.is_text:
         wanted = {str(value.value).encode() for value in values}
         texts, place = used_texts(of)
         return np.array([text in wanted for text in texts] or [False], np.bool_)[place]
@@ -95,7 +95,7 @@ def _stored_as(type_: ColumnType, constant: Constant) -> int | None:
 
 def signs(left: RowValues, right: RowValues) -> I8:
     """Return the sign of the order of values, row by row; anything where one is NULL."""
-    if left.type.kind is Kind.VARCHAR:
+    if left.type.is_text:
         one, other = _text_places(left, right)
         return _signs(one, other)
     if left.exact and right.exact:

@@ -24,6 +24,7 @@ from operators.packed import (
     pack_registrations,
     unpack,
 )
+from operators.record_error import HORIZON_FORMAT
 from state.causes import Causes
 from tests.operators.test_packed import CHANNELS, SAMPLES, SHAPE, messages
 
@@ -38,6 +39,14 @@ def old(kind: str, format_: int = 1) -> bytes:
 def withdrawn_rows() -> bytes:
     channels: list[Channel] = [*CHANNELS, ImageChannel("t"), *LIST.channels]
     return encode_control(Withdraw(5, 3, channels, format_of_channels(channels)))
+
+
+def messages_of_a_stream() -> bytes:
+    """What a view of a stream sends, with its horizon: of format 5."""
+    rows = [{"cause": cause, "new": cause + 3, "has_new": True} for cause in (0, 1)]
+    causes = Causes(["s"], np.zeros(2, np.int32), np.zeros(2, np.int32), np.arange(2))
+    header = Header("messages", 5, "v/0", 3, horizon=1_772_326_800_000_000, format=HORIZON_FORMAT)
+    return pack_messages(header, messages(rows, []), np.arange(2), causes, np.zeros(2, np.bool_))
 
 
 def test_messages_of_format_1_say_what_they_said() -> None:
@@ -82,6 +91,13 @@ def test_what_questions_for_rows_register_is_of_a_format_at_which_that_version_e
         assert isinstance(record, PackedRegistrations | PackedSummary) and record.header.format == 3
     withdrawn = decode_control(old("withdraw", 3))
     assert isinstance(withdrawn, Withdraw) and withdrawn.format == 3 and ImageChannel("t") in withdrawn.channels
+
+
+def test_what_a_view_of_a_stream_sends_in_format_5_is_read_for_ever() -> None:
+    assert messages_of_a_stream() == old("messages", 5)
+    record = unpack(old("messages", 5))
+    assert isinstance(record, PackedMessages) and record.messages.new.tolist() == [3, 4]
+    assert (record.header.format, record.header.horizon) == (5, 1_772_326_800_000_000)
 
 
 def test_rows_of_one_cause_are_told_so_in_both_formats() -> None:

@@ -1,7 +1,8 @@
 """Views on a whole stack, written to topics: what a plain consumer of Kafka makes of them, whatever dies on the way.
 
 A consumer that knows nothing of tidewire but the header's rule drops repeats, and folds the rest by key. What it has is
-compared with what plain Python makes of all that was published, and with what `tidewire rows` says.
+compared with what plain Python makes of all that was published, and with what `tidewire rows` says; `verify` compares
+each record with what it computes itself.
 """
 
 from __future__ import annotations
@@ -14,11 +15,13 @@ from typing import Any
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
-from tests.stack.live_stack import LiveStack, eventually
+from tests.stack.live_stack import PATIENCE, LiveStack, eventually
 from tests.stack.stack_program import PROGRAM
 from tests.stack.test_views import DDL, LONG, LOWS, SECTORS, Traffic
 from tidewire import cli
 from tidewire.client.client import Client
+from tidewire.verification.compare.report import Report
+from tidewire.verification.reading import verify_kafka
 
 pytestmark = [pytest.mark.stack, pytest.mark.timeout(1800)]
 Rows = dict[bytes, dict[str, Any]]
@@ -109,6 +112,13 @@ def check(stack: LiveStack, traffic: Traffic, topic: str, truth: Callable[[Traff
         )
 
 
+def verified(stack: LiveStack) -> Report:
+    """Judge all that was ever written."""
+    report = verify_kafka(stack.kafka, stack.topics, PATIENCE)
+    assert report.clean, (report, report.faults)
+    return report
+
+
 def written(ddl: str, topic: str) -> str:
     return ddl.replace(" AS", f" WITH ('topic'='{topic}') AS", 1)
 
@@ -147,6 +157,7 @@ def test_another_view_on_the_topic_leaves_nothing_of_the_one_before(
     client.apply("DROP VIEW sectors; DROP VIEW lows", timeout=LONG)
     anew = LOWS.replace("GROUP BY g", "GROUP BY g HAVING COUNT(*) > 2").replace("MIN(x)", "MAX(x)")
     client.apply(written(anew, "lows-out"), timeout=LONG)
+    assert verified(stack).written > 0
 
     def truth(now: Traffic) -> Rows:
         groups: dict[Any, list[int]] = {}
@@ -157,3 +168,5 @@ def test_another_view_on_the_topic_leaves_nothing_of_the_one_before(
         return keyed(*(({"g": g}, {"low": max(xs), "n": len(xs)}) for g, xs in kept.items()))
 
     check(stack, traffic, "lows-out", truth)
+    report = verified(stack)
+    assert report.right + report.unjudged == report.written > 0

@@ -24,6 +24,7 @@
     expiry       when a time to live is over
     lives        when each version of each subscription began and ended
     judgement    expected against delivered
+    view_records what the topic of a view must say; written: as a reader reads it; written_rows: whether it does
     anchors      where a life begins in each epoch; numbers: its `n`; findings: what is counted
     report       what was right, wrong, missed, extra
 

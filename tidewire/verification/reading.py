@@ -6,7 +6,8 @@
 4. what was unsubscribed meanwhile, and `catalog`: hold what has called for an end among the deliveries, and every
    version that a batch names.
 5. `acks`, `dead-letters`, `silences` and what of `registrations` says that streams are silent, and the topics of all
-   tables and streams that were ever declared, as far as the batches read them.
+   tables and streams that were ever declared, as far as the batches read them; those that views are written to, which
+   have all that a batch wrote before `batches` tells of it.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from tidewire.verification.records.batches import Batches, Position
 from tidewire.verification.records.journal import Journal, Record, TopicLog
 from tidewire.verification.records.lifetimes import Lives, read_progress
 from tidewire.verification.records.sample import EVERY_ONE, Sample
+from tidewire.verification.records.written import HEADER
 from tidewire.verification.schemas.registry import Registry
 from tidewire.verification.verify import verify
 
@@ -72,6 +74,7 @@ def read_journal(properties: KafkaProperties, topics: Topics, patience: float, s
     declared = Declared(catalog.all(), topics.prefix)
     with LightKafka(properties.kafka_python()) as light:
         relations = {topic: _read_relation(reader, light, topic) for topic in sorted(declared.topics())}
+        written = {topic: _read_relation(reader, light, topic, HEADER) for topic in sorted(declared.written_topics())}
     return Journal(
         catalog=catalog,
         batches=batches,
@@ -84,15 +87,16 @@ def read_journal(properties: KafkaProperties, topics: Topics, patience: float, s
         sample=sample,
         silences=_read_of_streams(reader, topics.silences, declared),
         registrations=_read_of_streams(reader, topics.registrations, declared),
+        written=written,
     )
 
 
-def read_log(reader: Reader, topic: str, sample: Sample = EVERY_ONE) -> TopicLog:
-    """Read a whole topic as it is now, but for records that `sample` leaves out."""
+def read_log(reader: Reader, topic: str, sample: Sample = EVERY_ONE, header: str = "") -> TopicLog:
+    """Read a whole topic as it is now, but for records that `sample` leaves out; with a header, if one is named."""
     begin = reader.admin.begin_offsets(topic)
     end = reader.admin.end_offsets(topic)
     log = TopicLog(topic, {p: [] for p in begin}, begin, end)
-    extend(log, reader.read_to_end(topic), sample)
+    extend(log, reader.read_to_end(topic, header=header), sample)
     return log
 
 
@@ -100,7 +104,7 @@ def extend(log: TopicLog, records: Iterable[KafkaRecord], sample: Sample = EVERY
     """Append records, which come in order within each partition."""
     for r in records:
         if sample.takes(r.key):
-            record = Record(r.partition, r.offset, r.timestamp, r.key, r.value)
+            record = Record(r.partition, r.offset, r.timestamp, r.key, r.value, r.header)
             log.records.setdefault(r.partition, []).append(record)
         log.end[r.partition] = max(log.end.get(r.partition, 0), r.offset + 1)
 
@@ -134,9 +138,9 @@ def _read_of_streams(reader: Reader, topic: str, declared: Declared) -> TopicLog
     return log
 
 
-def _read_relation(reader: Reader, light: LightKafka, topic: str) -> TopicLog:
+def _read_relation(reader: Reader, light: LightKafka, topic: str, header: str = "") -> TopicLog:
     try:
-        log = read_log(reader, topic)
+        log = read_log(reader, topic, header=header)
     except TopicUnknown:
         return TopicLog(topic)
     log.compacted = light.is_compacted(topic)

@@ -89,7 +89,11 @@ class Recomputation:
             return Recomputed(sequence, None, question.policy, key[1:])
         assert life.query is not None
         if question.starred:
-            columns = self._all_columns(life, question, self._taken[key].table) if view is None else _names(view)
+            columns = (
+                self._all_columns(life, question, self._taken[key].table)
+                if view is None
+                else [column.name.lower() for column in view.columns]
+            )
             question = question.over(columns)
         answers = self._answers.get((key, life.query, question.items))
         if answers is None:
@@ -191,6 +195,16 @@ class Recomputation:
             schema = schema_of(at.epoch, key[1:])
             self._histories[key] = build_view(self._database, schema, view.name, view.columns, versions, measures)
         return _answered(question, view, self._histories[key])
+
+    def written(self, view: View, at: Position) -> tuple[TakenRecords, list[Version] | None]:
+        """Return what a view that is there in the batch after `at` is made of, and all versions of its rows.
+
+        The versions are None where they cannot be known. Raises Unreadable.
+        """
+        sequence = self._sequence_of_view(view, at)
+        if sequence.limit is not None or not self._knows_windows(view, at):
+            return sequence, None
+        return sequence, self._versions_of(view, sequence, self._declared.views_at(self._batches.catalog_at(at)))
 
     def _versions_of(self, view: View, sequence: Sequence | CellSequence, views: Views) -> list[Version]:
         """Return the versions of a view's rows, by the seqs of all of its tables."""

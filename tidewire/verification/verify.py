@@ -10,6 +10,7 @@ from tidewire.verification.compare.judgement import Judgement
 from tidewire.verification.compare.missing import find_due
 from tidewire.verification.compare.quota import QUOTA, RowQuota
 from tidewire.verification.compare.report import Report
+from tidewire.verification.compare.written_rows import judge_written
 from tidewire.verification.input.declared import Declared
 from tidewire.verification.input.ordering import Sequence, sequences
 from tidewire.verification.input.registry_schemas import Inquiry
@@ -58,6 +59,8 @@ def _verify(
     for life in lives.lives:
         judgement.judge(life)
     _judge_dead_letters(journal, taken, rows, report)
+    for log in journal.written.values():
+        judge_written(log, declared, batches, recomputation, report)
     find_due(lives, batches, declared, recomputation.subjects, recomputation.ttls(lives), report)
     _describe(batches, taken, lives, report)
 

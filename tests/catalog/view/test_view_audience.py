@@ -52,5 +52,12 @@ def test_a_view_that_might_tell_of_others_is_refused(query: str) -> None:
     assert not declared_views(f"{DDL}; CREATE VIEW v AS {query}")
 
 
+def test_a_range_of_the_audience_is_shown_as_any_other_column() -> None:
+    made = apply_ddl(CATALOG, "CREATE VIEW v AS SELECT id, a AS ages FROM n", 2).views["v"].relation
+    assert made.audience == (("x", "ages"),)
+    judged = declared_views(f"{DDL}; CREATE VIEW v AS SELECT id, a AS ages FROM n")["v"].audience
+    assert judged.pairs == made.audience and not judged.everything
+
+
 def test_views_of_other_tables_are_for_everybody() -> None:
     assert apply_ddl(CATALOG, "CREATE VIEW v AS SELECT id FROM q", 2).views["v"].relation.audience == ()

@@ -43,16 +43,31 @@ def test_golden_bytes_stay_as_they_are():
         assert record == (GOLDEN / f"format_2_{name}.bin").read_bytes()
 
 
-def test_views_stand_behind_the_tables_of_the_cell_as_the_header_names_them():
-    view = replace(small().rows[1], table="v")
-    none = np.zeros(0, np.int64)
+def viewed() -> Timeline:
+    """The same, with a view of the name v in the place of s, of which nothing is sent."""
+    view, none = replace(small().rows[1], table="v"), np.zeros(0, np.int64)
     table = np.where(small().table == 1, 2, small().table)
-    viewed = replace(small(), rows=(small().rows[0], SentRows("s", none, none, {}, {}), view), table=table)
+    return replace(small(), rows=(small().rows[0], SentRows("s", none, none, {}, {}), view), table=table)
+
+
+def records_with_views() -> list[bytes]:
     header = replace_struct(HEADER, views=["v"], format=VIEWS_FORMAT)
-    packed = [pack(header, part) for part in split(viewed)]
-    assert same(joined([unpack(record) for record in packed]), viewed)  # type: ignore[arg-type]
+    return [pack(header, part) for part in split(viewed())]
+
+
+def test_views_stand_behind_the_tables_of_the_cell_as_the_header_names_them():
+    assert same(joined([unpack(record) for record in records_with_views()]), viewed())  # type: ignore[arg-type]
     with pytest.raises(PackedError, match="of the cell"):
-        unpack(pack(HEADER, list(split(viewed))[1]))
+        unpack(pack(HEADER, list(split(viewed()))[1]))
+
+
+def test_what_was_written_of_views_in_format_6_is_read_for_ever():
+    written = [(GOLDEN / f"format_6_{name}.bin").read_bytes() for name in ("rows", "view_rows", "changes")]
+    chunks = [unpack(record) for record in written]
+    assert [(chunk.header.format, chunk.header.views) for chunk in chunks] == [(6, ["v"])] * 3
+    assert [chunk.header.table for chunk in chunks[:2]] == ["r", "v"]
+    assert same(joined(chunks), viewed())  # type: ignore[arg-type]
+    assert records_with_views() == written, "and a batch that is written again has the same chunks"
 
 
 def test_the_headers_say_what_a_chunk_has():

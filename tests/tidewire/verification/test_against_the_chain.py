@@ -72,7 +72,7 @@ class Judged(PurePipeline):
 
     def log(self, topic: str, partitions: int) -> TopicLog:
         records = [
-            Record(p, offset, self.stamps[topic, p][offset], key, value)
+            Record(p, offset, self.stamps[topic, p][offset], key, value, self.headers[topic, p].get(offset))
             for p, pairs in self.logs[topic].items()
             for offset, (key, value) in enumerate(pairs)
         ]

@@ -11,6 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from catalog.sql.errors import CatalogError
+from operators.control import Write, encode_control
+from overlay.subscriptions.summaries import PATIENT, Patience
 from tests.effort import deep_examples
 from tests.tidewire.verification.test_against_the_chain import EDGES
 from tests.tidewire.verification.test_joins_against_the_chain import DAMAGE, DDL, WIDER, Joined
@@ -55,7 +57,14 @@ ABOVE = {
 
 
 class Viewed(Joined):
-    """What asks about a view is written to it by what the catalog says of its columns."""
+    """What asks about a view is written to it by what the catalog says of its columns.
+
+    told: the views that were told to write themselves to their topics, by name, with their `born`.
+    """
+
+    def __init__(self, patience: Patience = PATIENT, window: int = 0) -> None:
+        super().__init__(patience, window)
+        self.told: dict[str, int] = {}
 
     def question(self, choose: random.Random, view: str) -> str:
         """Return any question of a view."""
@@ -121,11 +130,42 @@ class Viewed(Joined):
         for name in there:
             wanted |= ABOVE.get(name, {})
         name = choose.choice(list(wanted))
-        text = f"CREATE VIEW {name} AS {wanted[name]}" if name not in there else f"DROP VIEW {name}"
+        if name in there:
+            self.try_to(f"DROP VIEW {name}", "conflict")
+        elif choose.random() < 0.6 or not self.try_to(
+            f"CREATE VIEW {name} WITH ('topic'='out-{name}') AS {wanted[name]}", "unsupported", "unknown_table"
+        ):
+            self.try_to(f"CREATE VIEW {name} AS {wanted[name]}", "unknown_table")
+
+    def try_to(self, text: str, *codes: str) -> bool:
+        """Apply a statement, which may be refused with one of some codes; return whether it was not."""
         try:
             self.apply(text)
         except CatalogError as refused:
-            assert refused.code in ("conflict", "unknown_table"), (text, str(refused))
+            assert refused.code in codes, (text, str(refused))
+            return False
+        return True
+
+    def begin_epoch(self) -> None:
+        super().begin_epoch()
+        self.told.clear()
+
+    def write_views(self, choose: random.Random) -> None:
+        """Tell views that are written to topics to begin, as an engine does; now and then one that is told already."""
+        for view in self.catalog.views.values():
+            if view.topic and (self.told.get(view.name) != view.born or choose.random() < 0.05):
+                self.told[view.name] = view.born
+                newest = dict(self.logs[view.topic][0])
+                keys = [(key or b"").decode() for key, value in newest.items() if value is not None]
+                for shard in view.relation.shards:
+                    said = encode_control(Write(self.epoch, self.catalog.version, True, keys))
+                    self.append(self.topics.registrations, shard.encode(), said, 0)
+
+    def journal(self) -> Journal:
+        made = super().journal()
+        topics = [topic for topic in self.logs if topic.startswith("out-")]
+        made.written = {topic: self.log(topic, 1) for topic in topics}
+        return made
 
 
 def drive(seed: int, losses: bool = False, window: int = 0) -> Viewed:
@@ -155,10 +195,13 @@ def drive(seed: int, losses: bool = False, window: int = 0) -> Viewed:
             chain.declare_any(choose)
         elif action < 0.95:
             chain.apply(WIDER)
+        elif action < 0.96:
+            chain.break_off(choose.random())
         elif losses and views:
             shard = f"{choose.choice(views)}/0".encode()
             topic = choose.choice([chain.topics.notifications, chain.topics.registrations])
             chain.append(topic, shard, b"\xff\xff\xff\xffdamaged", choose.randrange(EDGES))
+        chain.write_views(choose)
         if choose.random() < 0.6:
             chain.settle()
         if choose.random() < 0.6:

@@ -20,11 +20,13 @@ class Fault(msgspec.Struct, omit_defaults=True):
 
 
 class Report(msgspec.Struct):
-    """Counts of deliveries, except where it says otherwise.
+    """Counts of deliveries, and of records in the topics of views, except where it says otherwise.
 
-    right: as recomputed.  wrong: there, with another value, position, SQL or order.  missed: not there.
+    written: the records in the topics of views that a reader keeps.  right: as recomputed.
+    wrong: there, with another value, position, SQL or order.  missed: not there.
     extra: should not be there; `duplicates` of them are repeats.  gaps: `n` that does not follow the one before.
-    unanswered: subscriptions that have no snapshot, resync or end that is due (their edge or engine may be behind).
+    unanswered: subscriptions that have no snapshot, resync or end that is due, and views of which nothing is written
+    (their edge or engine may be behind).
     unreadable: subscriptions and records that could not be judged at all.  unjudged: deliveries whose value could not
     be judged, since their input is gone or no registry says how to read it (`limits` says what), or their batch is
     beyond the horizon.
@@ -39,6 +41,7 @@ class Report(msgspec.Struct):
     epochs: int = 0
     horizon: tuple[int, int] | None = None
     deliveries: int = 0
+    written: int = 0
     right: int = 0
     wrong: int = 0
     missed: int = 0
@@ -101,6 +104,8 @@ def rows_of(report: Report) -> list[tuple[str, int | str]]:
         ("subscriptions", report.subscriptions),
         ("deliveries", report.deliveries),
     ]
+    if report.written:
+        rows.append(("records of views", report.written))
     rows += [(name.replace("_", " "), getattr(report, name)) for name in COUNTED]
     if report.pushed:
         rows.append(("not judged: push", report.pushed))

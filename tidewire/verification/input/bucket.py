@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from decimal import Decimal
 from zlib import crc32
 
@@ -26,10 +27,16 @@ def bucket_of(table: Table, key: bytes | None) -> int:
         texts = key_texts(table, key)
     except Bad:
         return 0
-    members = []
-    for column, text in zip((c for c in table.columns if c.name in table.key), texts, strict=True):
-        if column.name in table.bucket_by:
-            members.append(f"{json.dumps(column.name, ensure_ascii=False)}:{_json(column.type, text)}")
+    return bucket_with(table, dict(zip((c.name for c in table.columns if c.name in table.key), texts, strict=True)))
+
+
+def bucket_with(table: Table, texts: Mapping[str, str]) -> int:
+    """Return the number of the bucket of the row that has these texts in the columns of `bucket.by`."""
+    members = [
+        f"{json.dumps(column.name, ensure_ascii=False)}:{_json(column.type, texts[column.name])}"
+        for column in table.columns
+        if column.name in table.bucket_by
+    ]
     return crc32(("{" + ",".join(members) + "}").encode()) % table.buckets
 
 

@@ -235,6 +235,10 @@ class Declared:
         """Return the topics of all tables that were ever declared."""
         return {table.topic for table in self.every()}
 
+    def written_topics(self) -> set[str]:
+        """Return the topics that views were ever written to."""
+        return {view.topic for one in self._versions for view in one.views.values() if view.topic}
+
     def every(self) -> list[Table]:
         """Return every declaration that ever held, the oldest first."""
         return list(dict.fromkeys(table for one in self._versions for table in one.tables.values()))

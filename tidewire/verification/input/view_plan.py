@@ -39,7 +39,10 @@ class Literal:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """An operator: `+ - * coalesce trunc-minute trunc-hour trunc-day = <> < <= > >= in and or not null`."""
+    """An operator: `+ - * coalesce trunc-minute trunc-hour trunc-day = <> < <= > >= in and or not null`.
+
+    Of ranges `&& @> <@`, whose right side is a constant, and `lower upper empty`.
+    """
 
     operator: str
     operands: tuple[Expression, ...]

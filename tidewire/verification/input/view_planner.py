@@ -41,6 +41,8 @@ from tidewire.verification.input.view_plan import (
 )
 from tidewire.verification.records.attributes import EVERYBODY, Audience
 from tidewire.verification.records.lexer import is_word, lexemes, quote_names
+from tidewire.verification.records.range_values import bounds_of, point
+from tidewire.verification.records.ranges import canonical, element_of, is_range
 from tidewire.verification.records.rounding import nearest_real, number_of
 
 Node = dict[str, Any]
@@ -50,6 +52,8 @@ _COMPARED = {
 }  # fmt: skip
 _AGGREGATES = ("count_star", "count", "sum", "avg", "min", "max", "latest", "max_by")
 _UNITS = ("minute", "hour", "day")
+_OF_RANGES = {"&&": "&&", "@>": "<@", "<@": "@>"}
+"""Operators of ranges, and what each is with its sides exchanged."""
 _ODD = ("alias", "query_location", "query_location_length")
 """Members of the tree that say nothing of what is meant; the alias of an item of the SELECT list does."""
 
@@ -506,7 +510,26 @@ def _function(name: str, operands: list[Expression]) -> Expression:
         word = str(unit.value).lower() if isinstance(unit, Literal) else ""
         if word in _UNITS:
             return Call(f"trunc-{word}", (moment,), "TIMESTAMP")
+    if name in _OF_RANGES:
+        return _of_ranges(name, *operands)
+    if name in ("lower", "upper", "isempty"):
+        [of] = operands
+        if not is_range(of.type):
+            raise NoView(f"{name}() of {of.type}")
+        return Call("empty", (of,), "BOOLEAN") if name == "isempty" else Call(name, (of,), element_of(of.type))
     raise NoView(f"{name}()")
+
+
+def _of_ranges(name: str, left: Expression, right: Expression) -> Call:
+    """Read an operator of ranges, of a column and a constant on either side."""
+    if isinstance(left, Literal):
+        left, right, name = right, left, _OF_RANGES[name]
+    if not isinstance(right, Literal) or not is_range(left.type):
+        raise NoView(f"{left.type} {name} {right.type}")
+    value = right.value
+    if value is not None:
+        value = bounds_of(left.type, value) if isinstance(value, str) else point(left.type, value)
+    return Call(name, (left, Literal(value, left.type)), "BOOLEAN")
 
 
 def _compared(name: str, left: Expression, right: Expression) -> Call:
@@ -553,6 +576,8 @@ def _typed(constant: Expression, type: str) -> Expression:
     value = constant.value
     if not isinstance(value, str) or type == "VARCHAR":
         return constant
+    if is_range(type):
+        return Literal(canonical(type, value), type)
     if type in ("DATE", "TIMESTAMP"):
         moment = dt.datetime.fromisoformat(value.strip())
         whole = type == "DATE" and moment.time() == dt.time()

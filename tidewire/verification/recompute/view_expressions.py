@@ -15,6 +15,7 @@ from decimal import Decimal
 from typing import Any
 
 from tidewire.verification.input.view_plan import FLOATS, Call, Expression, Field, Literal
+from tidewire.verification.records.range_values import MEETS, PARTS, Bounds, bounds_of
 from tidewire.verification.records.rounding import EXACT
 
 Row = tuple[Any, ...]
@@ -84,7 +85,11 @@ def _call(call: Call, operands: list[Evaluator]) -> Evaluator:
         return _among(operands[0], operands[1:])
     if name in ("and", "or"):
         return _several(operands, name == "or")
+    if name in MEETS:
+        return _met(MEETS[name], call.operands[0].type, *operands)
     [of] = operands
+    if name in PARTS:
+        return _part(PARTS[name], call.operands[0].type, of)
     if name == "null":
         return lambda row: of(row) is None
     return lambda row: None if (value := of(row)) is None else not value
@@ -126,6 +131,20 @@ def _coalesce(operands: list[Evaluator], type: str) -> Evaluator:
         return as_type(next((value for value in values if value is not None), None), type)
 
     return first
+
+
+def _met(holds: Callable[[Bounds, Bounds], bool], type: str, left: Evaluator, right: Evaluator) -> Evaluator:
+    """An operator of ranges; the right side is a constant."""
+
+    def met(row: Row) -> bool | None:
+        one, other = left(row), right(row)
+        return None if one is None or other is None else holds(bounds_of(type, one), other)
+
+    return met
+
+
+def _part(part: Callable[[Bounds], Any], type: str, of: Evaluator) -> Evaluator:
+    return lambda row: None if (value := of(row)) is None else part(bounds_of(type, value))
 
 
 def _truncated(of: Evaluator, zeros: dict[str, Any]) -> Evaluator:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -10,13 +11,17 @@ from tidewire.verification.records.sample import EVERY_ONE, Sample
 
 
 class Record(NamedTuple):
-    """One record. `timestamp` is in milliseconds; a value of None is a tombstone."""
+    """One record. `timestamp` is in milliseconds; a value of None is a tombstone.
+
+    `header` is that of the name `tidewire`, and read of the topics of views alone.
+    """
 
     partition: int
     offset: int
     timestamp: int
     key: bytes | None
     value: bytes | None
+    header: bytes | None = None
 
 
 @dataclass(slots=True)
@@ -47,6 +52,12 @@ class TopicLog:
         """Return all records, partition after partition."""
         return [record for partition in sorted(self.records) for record in self.records[partition]]
 
+    def has_lost(self, partition: int, start: int, end: int) -> bool:
+        """Whether some of the offsets [start, end) of a partition have no record. Cost: O(log n)."""
+        kept = self.records.get(partition, [])
+        first = bisect.bisect_left(kept, start, key=lambda record: record.offset)
+        return bisect.bisect_left(kept, end, lo=first, key=lambda record: record.offset) - first < end - start
+
     def trimmed(self, partition: int) -> bool:
         """Whether the beginning of `partition` is gone."""
         return self.begin.get(partition, 0) > 0
@@ -58,7 +69,7 @@ class Journal:
 
     `later_tombstones` are those that came to `subscriptions` after it was read and before the deliveries were.
     `deliveries` may lack those of subscriptions that `sample` leaves out; these are not judged. Of `registrations`
-    there are the records that say that streams are silent.
+    there are the records that say that streams are silent. `written` are the topics that views are written to, by name.
     """
 
     catalog: TopicLog
@@ -72,3 +83,4 @@ class Journal:
     sample: Sample = EVERY_ONE
     silences: TopicLog | None = None
     registrations: TopicLog | None = None
+    written: dict[str, TopicLog] = field(default_factory=dict)
