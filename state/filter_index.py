@@ -356,9 +356,9 @@ class FilterIndex:
                 yield hits
 
     def _fitting(self, most: int) -> int:
-        """Return how many changes to take together, so that `most` hits are enough if they have as many as those before.
+        """Return how many changes to take together: so many that `most` hits do if they have as many as those before.
 
-        What did not fit is done again: that costs as much as what did.
+        What does not fit is done again, and costs as much as what does.
         """
         changes, hits, _ = self._watched.tolist()
         return min(max(int(_ROOMY * most * changes / hits), 1), TOGETHER) if hits else TOGETHER

@@ -60,7 +60,7 @@ class Market:
         self._offers = Offers(seed, Topics())
 
     def next(self) -> OutRecord:
-        """Return a change of a trade, or one in five times of a quote, one in fifty of a note, one in 200 of an offer."""
+        """Return a change of a trade, one in five times of a quote, one in fifty of a note, one in 200 of an offer."""
         if self._choose.random() < 0.02:
             return self._notes.next()
         if self._choose.random() < 0.005:

@@ -26,18 +26,8 @@ def test_questions_have_every_family_and_policy() -> None:
     asker = Asker(1, Topics(), 1000)
     asked = [json.dumps(asker.ask()) for _ in range(3000)]
     words = ["MIN(", "MAX(", "COUNT(", "SUM(", "AVG(", "DISTINCT", "LATEST", "MIN CHANGE", "EVERY CHANGE", "quote"]
-    words += [
-        "SELECT *",
-        "TRANSITIONS",
-        "ENTER",
-        "SNAPSHOT NONE",
-        "JOIN",
-        " OR ",
-        "NOT (",
-        "LIMIT",
-        "FROM board",
-        "ATTRIBUTES",
-    ]
+    words += ["SELECT *", "TRANSITIONS", "ENTER", "SNAPSHOT NONE", "JOIN", " OR ", "NOT (", "LIMIT", "FROM board"]
+    words += ["ATTRIBUTES"]
     for word in words:
         assert any(word in text for text in asked), word
     assert any(ttl_of(json.loads(text)) for text in asked)

@@ -1,7 +1,7 @@
 """Offers that choose their subscribers, with ranges on both sides, and questions of people about them.
 
-Offers come, change in a column or in all, move from one audience to another, and go. Who asks is of an age and of a region;
-some ask the same and are others, and some are what no offer is for.
+Offers come, change in a column or in all, move from one audience to another, and go. Who asks is of an age and of a
+region; some ask the same and are others, and some are what no offer is for.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ ASKED = [
     "SELECT * FROM offer WHERE price = '[{low},{high})' OR days = '(,)' AND rank = {rank}",
     "SELECT COUNT(*), SUM(rank) FROM offer WHERE valid && '[{at},)' AND days @> DATE '{day}' {given} NOTIFY LATEST",
     "SELECT AVG(rank) FROM offer WHERE isempty(days) OR price @> {low}",
-    "SELECT id, days FROM offer WHERE upper(days) > DATE '{day}' AND days && '[{day},2026-12-20)' {given} DELIVER PACKED",
+    "SELECT id FROM offer WHERE upper(days) > DATE '{day}' AND days && '[{day},2026-12-20)' {given} DELIVER PACKED",
 ]
 """Where `{given}` is not, the attributes stand at the end or beside the SQL."""
 

@@ -4,8 +4,8 @@
 its JVM, its workers, the edges and the broker, at moments that a seed chooses, on all at once, and at two chosen
 points: after the sink and before the commit record, and after the commit and before the progress record. Before each
 kill questions are asked whose first answers take several records, and others over joins, whose cells come live on
-demand amid all this, and others over views, of one table and of two, of which one is dropped and made anew. Offers choose
-by ranges and words who is told of them. All the time somebody looks rows up.
+demand amid all this, and others over views, of one table and of two, of which one is dropped and made anew. Offers
+choose by ranges and words who is told of them. All the time somebody looks rows up.
 
 TIDEWIRE_ORDEAL=short: a fifth of the publications and three of the ways.
 """

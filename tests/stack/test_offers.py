@@ -1,4 +1,4 @@
-"""Offers and those who ask for them: taken as they are, judged clean, and whoever is told of what is not for it is found."""
+"""Offers and those who ask for them: all are taken, judged clean, and who is told of rows for others is found."""
 
 from __future__ import annotations
 

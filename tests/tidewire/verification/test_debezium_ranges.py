@@ -1,9 +1,9 @@
 """What Debezium publishes of PostgreSQL's ranges, as it was captured: read exactly, and judged by `verify`.
 
-`debezium_ranges.jsonl` has what Debezium 3.6.1 wrote of two tables of PostgreSQL 15 to which the same was done: a snapshot,
-inserts, updates, a changed key, a delete. `plain`: pairs of key and value without schemas, REPLICA IDENTITY DEFAULT.
-`inline`: payloads of pairs whose schemas are `key_schema` and `value_schema`, REPLICA IDENTITY FULL. `row`: what PostgreSQL
-held in the end.
+`debezium_ranges.jsonl` has what Debezium 3.6.1 wrote of two tables of PostgreSQL 15 to which the same was done: a
+snapshot, inserts, updates, a changed key, a delete. `plain`: pairs of key and value without schemas, REPLICA IDENTITY
+DEFAULT. `inline`: payloads of pairs whose schemas are `key_schema` and `value_schema`, REPLICA IDENTITY FULL. `row`:
+what PostgreSQL held in the end.
 """
 
 from __future__ import annotations
