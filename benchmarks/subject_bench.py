@@ -153,7 +153,7 @@ def _values(source: np.random.Generator, shape: tuple[int, ...]) -> tuple[I64, I
 def _changes(source: np.random.Generator, index: FilterIndex) -> tuple[dict[str, float], dict[str, int]]:
     """Return what a change costs, by what it is, and how many subscriptions it is about."""
     fresh, old = (draw_publications(source, PUBLICATIONS, many) for many in (INSERTED, UPDATED))
-    images = {
+    images: dict[str, tuple[I64 | None, I64]] = {
         "insert": (None, fresh),
         "random": (old, with_other_values(source, old)),
         "step": (old, one_step_on(source, old)),
