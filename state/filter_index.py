@@ -80,6 +80,8 @@ SEGMENT = 512
 HITS = 500_000
 """About the most hits that are found at once."""
 _FEWER = 8
+_ROOMY = 0.9
+"""Part of the room for hits that changes are expected to fill."""
 _DUE_PART = 4
 _DUE_CANDIDATES = 64
 _DUE_CHANGES = 10_000
@@ -336,7 +338,7 @@ class FilterIndex:
             np.empty(64 * WORDS, np.int64),
         )  # fmt: skip
         out = _room(min(max(most, len(self)), m * len(self)))
-        begin, together = 0, TOGETHER
+        begin, together = 0, self._fitting(most)
         while begin < m:
             end, count, looked = filter_match.match(
                 *rows, *cells, *self._bits.arrays, *kept, begin, together, *out, *scratch
@@ -349,8 +351,17 @@ class FilterIndex:
             filter_match.in_order(*found, begin, np.zeros(end - begin, np.int64), *hits)
             self._watched += (end - begin, count, looked)
             begin = end
+            together = min(together, self._fitting(most))
             if count:
                 yield hits
+
+    def _fitting(self, most: int) -> int:
+        """Return how many changes to take together: so many that `most` hits do if they have as many as those before.
+
+        What does not fit is done again, and costs as much as what does.
+        """
+        changes, hits, _ = self._watched.tolist()
+        return min(max(int(_ROOMY * most * changes / hits), 1), TOGETHER) if hits else TOGETHER
 
 
 def _room(hits: int) -> Hits:

@@ -5,7 +5,7 @@ publication changes about `AFFECTED` answers, however many questions there are; 
 trades, and told at most once a batch. Families and policies are those of the crash test. As from applications, the same
 few SELECT lists are asked about ever new regions; so are rows, and sums, under conditions beyond one range; first rows,
 in few orders; and rows of joins of the trades with a few notes about them, of which each says who is above it. Some ask
-views of trades and notes.
+views of trades and notes, and some for offers, which choose whom they are for.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from connectors.record import OutRecord
 from connectors.topics import Topics
 from tests.stack.boards import Boards
 from tests.stack.notes import Notes
+from tests.stack.offers import Offers
 from tests.stack.trades import QUOTE, SECTORS, Questions, Row, relation_of
 
 TRADE = """CREATE TABLE trade (id BIGINT PRIMARY KEY, sector VARCHAR, venue INTEGER, risk DOUBLE, qty BIGINT,
@@ -56,11 +57,14 @@ class Market:
         self._trade = relation_of(TRADE, "trade")
         self._quote = relation_of(QUOTE, "quote")
         self._notes = Notes(seed, Topics(), NOTES, TRADES)
+        self._offers = Offers(seed, Topics())
 
     def next(self) -> OutRecord:
-        """Return a change of a trade, or one in five times of a quote, or one in fifty of a note."""
+        """Return a change of a trade, one in five times of a quote, one in fifty of a note, one in 200 of an offer."""
         if self._choose.random() < 0.02:
             return self._notes.next()
+        if self._choose.random() < 0.005:
+            return self._offers.next()
         return self._next_quote() if self._choose.random() < 0.2 else self._next_trade()
 
     def _next_trade(self) -> OutRecord:
@@ -112,6 +116,7 @@ class Asker(Questions):
         super().__init__(seed, topics)
         self._part = AFFECTED / max(count, 1)
         self._boards = Boards(seed, topics)
+        self._offers = Offers(seed, topics)
 
     def ask(self) -> Row:
         """Return what a record of `subscriptions` says; one in ten has a time to live."""
@@ -120,6 +125,8 @@ class Asker(Questions):
             low = choose.uniform(0, RISK * 0.94)
             where = f"sector = '{choose.choice(SECTORS)}' AND risk BETWEEN {low:.4f} AND {low + RISK * 0.06:.4f}"
             return self._question("trade", self._asked("trade"), where, True)
+        if choose.random() < 0.002:
+            return self._offers.ask()
         if choose.random() < 0.3:
             return self._beyond_a_range()
         if choose.random() < 0.1:

@@ -182,7 +182,7 @@ def rows_of(ddl: str, records: RawRecords, cuts: int, dead: int = 0) -> list[lis
     assert opened.counters.dead == dead, [letter.message for letter in format_of(relation, True).decode(records).dead]
     rows = opened.table.stored
     return sorted(
-        [shown(column.type, value) for column, value in zip(relation.columns, rows.image(i), strict=True)]
+        [shown(c.type, value) for c, value in zip(relation.columns, rows.image(i), strict=True) if not c.of]
         for i in range(len(rows))
     )
 
