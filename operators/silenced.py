@@ -7,9 +7,12 @@ epoch, a rebuild, a back-test, the verification) goes by that.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import msgspec
 
 from operators.record_error import Number
+from state.errors import StateError
 
 
 class Silenced(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -30,3 +33,29 @@ class Silenced(msgspec.Struct, frozen=True, omit_defaults=True):
     def key(self) -> bytes:
         """The key of its record: of two silences at one place the later one alone counts."""
         return f"{self.stream}/{self.born}/{self.partition}/{self.after}{'/hole' if self.hole else ''}".encode()
+
+
+_DECODER = msgspec.json.Decoder(Silenced)
+
+
+def by_stream(records: Iterable[tuple[str, bytes | None]]) -> dict[str, tuple[Silenced, ...]]:
+    """Return what records of the topic `silences` say; each comes with where it stands, in words, in their order.
+
+    Raises StateError if one is none of those that shards write. Cost: 1 us each.
+    """
+    found: dict[str, list[Silenced]] = {}
+    for where, value in records:
+        if value is not None:
+            one = _read(value, where)
+            found.setdefault(one.stream, []).append(one)
+    return {stream: tuple(ones) for stream, ones in found.items()}
+
+
+def _read(value: bytes, where: str) -> Silenced:
+    try:
+        return _DECODER.decode(value)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise StateError(
+            f"{where} is not where a silence has counted (begins with {value[:64]!r}): {error}. "
+            "Find out who else writes there, or run the version of tidewire that wrote it."
+        ) from error

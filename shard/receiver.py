@@ -17,7 +17,7 @@ from operators.control import Control, Silence, Withdraw, Write, decode_control
 from operators.counters import Counters
 from operators.packed import Packed, PackedRegistrations, PackedSummary, is_packed, unpack_sound
 from operators.record_error import RecordError
-from operators.reply import PLAINLY, Asked, Refused
+from operators.reply import Asked, Refused
 from shard.snapshot import Questions
 from state.errors import StateError
 
@@ -117,8 +117,8 @@ class Receiver(ABC):
         fitting: Registered = []
         for place, said in zip(places, reasons, strict=True):
             version, region, reason = record.versions[place], record.regions[place], said
-            if not reason and (version < 0 or place in record.asked):
-                reason = _why_not_asked(region, record.asked.get(place, PLAINLY))
+            if not reason and place in record.asked:
+                reason = _why_not_asked(region, record.asked[place])
             if reason:
                 self._pass_over(1, reason)
                 about = f"shard `{self.name}` cannot answer it: {reason[:_LONGEST_REASON]}"
@@ -156,7 +156,7 @@ def read_records(records: RawRecords | None) -> Iterator[ReadRecord]:
 
 
 def _why_not_asked(region: Region, asked: Asked) -> str:
-    """Return why a region cannot be asked for like this: only filters have rows."""
+    """Return why a region cannot be asked for like this: only filters have digests."""
     if not isinstance(region.shape, FilterShape):
-        return "a look, or a digest, expected only of a filter"
+        return "a digest, expected only of a filter"
     return _NO_KEYS if asked.by_keys and not region.shape.keys else ""

@@ -11,7 +11,8 @@ can answer it, or the shard has no room for it (`shard/bounds.py`), or rows of a
 (`shard/gone_windows.py`); or `Later` (`shard/snapshot.py`). Of a filter the
 virtual edge then hears all images of rows, whatever the filter is about. What it hears of rows, by these or by messages
 about first rows, has the columns that its questions need: these widen as the boxes do, and shrink with a summary. A
-registration of a negative version is a look at rows: it is answered, and nothing else.
+registration of a negative version is a look: it is answered or refused as others are, and leaves nothing behind. The
+channels of one are listened to until the answers are made.
 """
 
 from __future__ import annotations
@@ -61,9 +62,10 @@ def take_registrations(
     Cost: O(registrations * log rows), and O(rows) for each new ordering; boxes: state/boxes.py.
     Raises StateError where a newer edge wrote a record.
     """
-    asked = _Listeners(state, epoch, partitions, bounds, upto).take(read_records(records))
+    listeners = _Listeners(state, epoch, partitions, bounds, upto)
+    asked = listeners.take(read_records(records))
     snapshots = snapshots_of(state, asked, bounds.batch_bytes, digest_key, bounds.whole)
-    _forget_unheard(state)
+    _forget_unheard(state, listeners.looked)
     return snapshots
 
 
@@ -76,14 +78,18 @@ class _Listeners(Receiver):
         self._fit = RegionFit(state.relation)
         self._bounds = bounds
         self._gone = GoneWindows(state.relation.closing, upto)
+        self.looked: set[Channel] = set()
+        """The channels that looks are answered from."""
 
     def _listen(self, ve: int, record: PackedRegistrations, asked: Questions) -> None:
         state, regions = self._state, record.regions
         fitting = self._fitting(record, range(len(regions)), self._fit.reasons(regions), asked)
-        looks = [(version, region) for version, region, _ in fitting if version < 0]
-        asked.regions += looks
-        begun = self._gone.refuse([one for one in fitting if one[0] >= 0] if looks else fitting, asked)
-        taken = self._housed(begun, asked)
+        begun = self._gone.refuse(fitting, asked)
+        looks = [(version, region) for version, region, _ in begun if version < 0]
+        if looks:
+            self._look(looks)
+            asked.regions += looks
+        taken = self._housed([one for one in begun if one[0] >= 0] if looks else begun, asked)
         if not taken:
             return
         by_channel = _by_channel(region for _, region in taken)
@@ -99,6 +105,12 @@ class _Listeners(Receiver):
                 self._need(ve, met)
         state.counters.registrations += len(taken)
         asked.regions += taken
+
+    def _look(self, looks: Sequence[tuple[int, Region]]) -> None:
+        """Have what looks are answered from: that of filters is the rows themselves."""
+        channels = _by_channel(region for _, region in looks if not isinstance(region.shape, FilterShape))
+        self._state.table.listen(list(channels))
+        self.looked.update(channels)
 
     def _replace(self, record: PackedSummary) -> None:
         """Take the boxes of the channels that the virtual edge listens to; what it has withdrawn stays withdrawn."""
@@ -197,8 +209,9 @@ def _in_hole(state: ShardState, partition: int) -> bool:
     return 0 <= partition < len(domains) and domains[partition].held is not None
 
 
-def _forget_unheard(state: ShardState) -> None:
+def _forget_unheard(state: ShardState, looked: Iterable[Channel]) -> None:
+    """Forget channels to which nobody listens, those that were only looked at among them."""
     unheard = [channel for channel, edges in state.listeners.items() if not edges]
     for channel in unheard:
         del state.listeners[channel]
-    state.table.forget(unheard)
+    state.table.forget([*unheard, *(channel for channel in looked if channel not in state.listeners)])

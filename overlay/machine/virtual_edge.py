@@ -20,6 +20,8 @@ Promises, numbered as the tests that crash it:
 7. *Losses.* A notification that cannot be read, a batch that is not whole, lacks a column that a filter needs or names
    a row that is not here, or a shard that could not read what was registered makes all register again, as under 3; a
    notification that a newer engine wrote raises an error.
+8. *Finals.* What was told as final is told no more. Shards are asked for it in each later era, and one that says
+   otherwise is named (`contradictions`).
 """
 
 from __future__ import annotations
@@ -47,6 +49,7 @@ from overlay.machine.notification import Control, read_notification
 from overlay.machine.subscription_view import SubscriptionView, SubscriptionViews
 from overlay.maintain.batch_applier import BatchApplier
 from overlay.maintain.batch_buffer import BatchBuffer, Chunk, MissingChunksError
+from overlay.maintain.contradictions import Contradiction, Contradictions
 from overlay.maintain.sent_window import MissingRowsError
 from overlay.subscriptions.bag_looks import BagLooks, Denied, Outcome
 from overlay.subscriptions.edge_counters import EdgeCounters
@@ -94,7 +97,10 @@ class VirtualEdge:
         self._outbox = Outbox(topics, number)
         self._losses: list[str] = []
         self._looks = BagLooks(self._store)
-        self._applier = BatchApplier(self._store, self._outbox, self.counters, self._looks, digest_key)
+        self._contradictions = Contradictions(self._store, self.counters)
+        self._applier = BatchApplier(
+            self._store, self._outbox, self.counters, self._looks, self._contradictions, digest_key
+        )
         self._views = SubscriptionViews(self._store, self._admission.held, self._memory)
         self._endings = Endings(self._store, self._outbox, self.counters, self._memory.followed)
         self._expiry = Expiry(self._store)
@@ -197,6 +203,10 @@ class VirtualEdge:
         losses, self._losses = self._losses, []
         return losses
 
+    def contradictions(self) -> list[Contradiction]:
+        """Return the final answers that shards say otherwise, as was found since the last call: for the log."""
+        return self._contradictions.named()
+
     # -- what goes out --------------------------------------------------------------------------------------------
 
     def take(self) -> list[OutRecord]:
@@ -213,6 +223,12 @@ class VirtualEdge:
             if asked:
                 topic = self._topics.registrations
                 self._outbox.extend([*self._store.registrations.looks(asked, self._admission.catalog, to, topic)])
+            finals = self._contradictions.asked()
+            if finals:
+                topic = self._topics.registrations
+                self._outbox.extend(
+                    [*self._store.registrations.comparisons(finals, self._admission.catalog, to, topic)]
+                )
         delta = self._memory.changes()
         if delta != Delta():
             self._outbox.extend([self._state_record(value) for value in encode_deltas(delta)])
@@ -457,6 +473,7 @@ class VirtualEdge:
             self._endings.end(np.array(slots, np.int64), reason)
         self.counters.over_quota += len(over[quota.REASON])
         self._complete(committed.horizons)
+        self._contradictions.turn(self._head.horizons)
         if committed.lost and self._head.registered:
             self._register_again(batch)
 

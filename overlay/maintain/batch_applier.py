@@ -20,6 +20,7 @@ from overlay.maintain.bag_teller import BagTeller
 from overlay.maintain.batch_buffer import CommittedBatch
 from overlay.maintain.best_path import BestPath
 from overlay.maintain.conflated_path import LatestAnswers
+from overlay.maintain.contradictions import Contradictions
 from overlay.maintain.finals import REASON, Finals
 from overlay.maintain.image_path import ImagePath
 from overlay.maintain.join_fast_path import JoinFastPath
@@ -48,14 +49,16 @@ class BatchApplier:
     """Turns batches into deliveries and new answers."""
 
     def __init__(
-        self, store: SubscriptionStore, outbox: Outbox, counters: EdgeCounters, looks: BagLooks, digest_key: bytes
-    ) -> None:
+        self, store: SubscriptionStore, outbox: Outbox, counters: EdgeCounters, looks: BagLooks,
+        contradictions: Contradictions, digest_key: bytes,
+    ) -> None:  # fmt: skip
         self._store = store
         self._outbox = outbox
         self._counters = counters
         self._modes = Modes(store)
         projector = Projector(store.shapes, digest_key)
         self._looks = looks
+        self._contradictions = contradictions
         self._bag_snapshots = BagSnapshots(store, projector)
         self._snapshots = Snapshots(store, outbox, counters, self._modes, self._bag_snapshots)
         self._singles = SingleAnswers(store, outbox, counters)
@@ -79,6 +82,7 @@ class BatchApplier:
         snapshots = whole_snapshots(batch.snapshots)
         for snapshot in snapshots:
             self._snapshots.take(snapshot, position.before)
+            self._contradictions.take(snapshot)
         if len(self._looks):
             self._answer_looks(snapshots, position.before)
         for packed in batch.messages:

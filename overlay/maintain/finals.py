@@ -8,7 +8,7 @@ windows that end by then is told so behind all else of the batch, once:
 
 `upto` is the end of the last window that was asked about. `old` is what was told before, as a rule the same: NOTIFY MIN
 CHANGE and NOTIFY FINAL may have held something back. From then on the slot keeps its answer whatever comes: it leaves
-index and summaries, and is not registered again in a new epoch.
+index and summaries, and is not registered again in a new epoch: it is only compared (`contradictions.py`).
 Cost: O(slots) in numpy for each horizon that comes, once any slot becomes final one day; 10 us for each that does.
 """
 

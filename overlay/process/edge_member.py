@@ -255,6 +255,8 @@ class EdgeMember:
             self._feed(notifications, until)
             for number, why in self._owned.losses():
                 self._log.warning("notifications lost, registering all again", virtual_edge=number, reason=why)
+            for number, found in self._owned.contradictions():
+                self._log.warning("a final answer is contradicted", virtual_edge=number, **found._asdict())
             self._owned.refuse_held()
             self._feed(subscriptions, until)
             self._owned.raise_fences()

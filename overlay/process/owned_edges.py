@@ -22,6 +22,7 @@ from connectors.topics import Topics
 from overlay.delivery.packed_deliveries import PACKED_KEY
 from overlay.index.join_index import JoinIndex
 from overlay.machine.virtual_edge import VirtualEdge
+from overlay.maintain.contradictions import Contradiction
 from overlay.process.compaction_policy import SnapshotPolicy
 from overlay.subscriptions.bag_looks import Denied, Outcome
 from state.row_digest import KEY_BYTES
@@ -157,6 +158,10 @@ class OwnedEdges:
     def losses(self) -> list[tuple[int, str]]:
         """Return which virtual edges lost what since the last call."""
         return [(number, why) for number, owned in self._owned.items() for why in owned.edge.losses()]
+
+    def contradictions(self) -> list[tuple[int, Contradiction]]:
+        """Return the final answers of which a shard says something else since the last call, by virtual edge."""
+        return [(number, each) for number, owned in self._owned.items() for each in owned.edge.contradictions()]
 
     def moved(self, positions: Mapping[Place, int], topic: str) -> None:
         """Note how far `topic` was consumed, transaction markers included; everything before was fed in."""

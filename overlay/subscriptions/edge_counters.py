@@ -16,7 +16,8 @@ class EdgeCounters:
     `dropped_old_epoch`: records of a lower epoch. `repeats`: chunks and progress records seen before.
     `stale_snapshots`: answers that no registration waited for. `conflated`: changes that no delivery of their own told.
     `losses`: times that all was registered again since something could not be read, or was not there.
-    `expired`, `over_quota`: subscriptions that ended so. `finals`: answers that became final.
+    `expired`, `over_quota`: subscriptions that ended so. `finals`: answers that became final;
+    `contradictions`: those that a shard says otherwise by now.
     `ignored`: records without a key, unsubscriptions of unknown ids.
     """
 
@@ -26,6 +27,7 @@ class EdgeCounters:
     expired: int = 0
     over_quota: int = 0
     finals: int = 0
+    contradictions: int = 0
     messages: int = 0
     unwanted: int = 0
     refused: int = 0

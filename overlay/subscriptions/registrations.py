@@ -96,12 +96,30 @@ class Registrations:
 
     def looks(self, asked: dict[int, int], catalog: Catalog, to: Header, topic: str) -> Iterator[OutRecord]:
         """Yield the records that ask for the rows of slots, each under its number, and for nothing else."""
+        for shard, part in self._looked_at(asked, catalog):
+            columns = replace(self._columns(part), have=[], digest_only=None, by_keys=None)
+            yield self._look(asked, part, shard, columns, to, topic)
+
+    def comparisons(self, asked: dict[int, int], catalog: Catalog, to: Header, topic: str) -> Iterator[OutRecord]:
+        """Yield the records that ask whether slots have their answers still: of bags no more than a digest."""
+        for shard, part in self._looked_at(asked, catalog):
+            columns = self._columns(part)
+            told = np.array([digest is not None for digest in columns.have], np.bool_)
+            columns = replace(columns, digest_only=told if len(told) else None)
+            yield self._look(asked, part, shard, columns, to, topic)
+
+    def _looked_at(self, asked: dict[int, int], catalog: Catalog) -> Iterator[tuple[str, I64]]:
         for shard, mine in self._shards.parted(np.array(list(asked), np.int64), catalog):
-            header = Header("register", to.epoch, shard, ve=to.ve, catalog=to.catalog)
             for part in self._parts(mine):
-                columns = replace(self._columns(part), have=[], digest_only=None, by_keys=None)
-                numbers = np.array([asked[slot] for slot in part.tolist()], np.int64)
-                yield OutRecord(topic, to.ve, shard.encode(), pack_region_columns(header, numbers, columns))
+                yield shard, part
+
+    def _look(
+        self, asked: dict[int, int], part: I64, shard: str, columns: RegionColumns, to: Header, topic: str
+    ) -> OutRecord:
+        """Return a record of the looks at `part`, each under its number."""
+        header = Header("register", to.epoch, shard, ve=to.ve, catalog=to.catalog)
+        numbers = np.array([asked[slot] for slot in part.tolist()], np.int64)
+        return OutRecord(topic, to.ve, shard.encode(), pack_region_columns(header, numbers, columns))
 
     def _withdrawals(self, catalog: Catalog, to: Header, topic: str) -> Iterator[OutRecord]:
         by_shard: dict[str, list[Channel]] = {}

@@ -388,6 +388,20 @@ def test_a_version_that_is_registered_twice_in_a_batch_is_answered_once():
     assert sorted(short.version.tolist()) == list(range(40)) and len(short.answers.parts) == 16
 
 
+@pytest.mark.parametrize("shape", [SHAPE, BOTH, Shape("t", (Output("distinct", "s"),), (), "x")])
+def test_a_look_has_the_answer_of_a_registration_and_leaves_nothing_behind(shape):
+    shard = state()
+    looked = take_registrations(shard, EPOCH, asked_of(shape, -5), bounds=Bounds(channels=0))[3]
+    assert not shard.listeners and not list(shard.table.channels) and shard.table.orderings == 0
+    registered = take_registrations(shard, EPOCH, asked_of(shape, 5))[3]
+    assert looked.version.tolist() == [-5] and registered.version.tolist() == [5]
+    assert not looked.replies and looked.answers.parts == registered.answers.parts
+    assert (looked.answers.new == registered.answers.new).all()
+    before = Group(RELATION.shard, [shard]).dump()
+    take_registrations(shard, EPOCH, asked_of(shape, -6))
+    assert Group(RELATION.shard, [shard]).dump() == before and list(shard.listeners) == list(shape.channels)
+
+
 def test_a_version_that_is_refused_and_then_taken_has_its_answer():
     shard = state()
     take_registrations(shard, EPOCH, asked_of(SHAPE, 1))

@@ -200,8 +200,7 @@ class Chain:
             self.draw.choice([1, 2, 2, 3, 99]),
             max(0, now + self.draw.randint(-9, 14)),
         )
-        row = {"g": event[0], "x": event[1], "ts": moment(event[2])}
-        self.pipeline.append("s", None, json.dumps(row).encode(), partition)
+        self.pipeline.append("s", None, row(event), partition)
         self.tide.publish(partition, event)
         if first:
             self.settle()
@@ -219,8 +218,7 @@ class Chain:
         id = f"q{self.draw.randrange(6)}"
         self.settle()
         question = self.draw.choice(self.questions)
-        value = json.dumps({"sql": question.sql}).encode()
-        self.pipeline.append(self.pipeline.topics.subscriptions, id.encode(), value)
+        self.pipeline.append(self.pipeline.topics.subscriptions, id.encode(), asking(question.sql))
         if self.is_gone(question):
             self.settle()
             assert self.ack(id)["code"] == "window_gone", question.sql
@@ -300,6 +298,7 @@ class Chain:
         assert len({(one["partition"], one["offset"]) for one in letters}) == self.tide.late
         for edge in self.pipeline.edges:
             edge.check()
+            assert edge.counters.contradictions == 0, edge.contradictions()
 
 
 @pytest.mark.deep
@@ -331,3 +330,57 @@ def play(draw: Random, keep: int | None) -> None:
 
 def test_homes_are_spread() -> None:
     assert {home_partition(f"q{i}".encode(), EDGES) for i in range(6)} == set(range(EDGES))
+
+
+def test_a_topic_that_is_made_anew_contradicts_finals_and_tells_nobody() -> None:
+    chain = finals_of_two_hours()
+    chain.begin_epoch()
+    chain.settle()
+    pipeline, told = chain.pipeline, of_subscribers(chain)
+    pipeline.logs["s"][0][:2] = [(None, row(("a", 5, 5))), (None, row(("a", 0, 8)))]
+    pipeline.begin_epoch()
+    pipeline.settle()
+    found = [each for edge in pipeline.edges for each in edge.contradictions()]
+    assert sorted((each.id, each.upto, each.told, each.found) for each in found) == [
+        ("a", moment(60), "2", "5"),
+        ("c", moment(60), "1", "2"),
+        ("d", moment(60), "2 rows", "1 row"),
+        ("e", moment(60), '[["b",3]]', '[["a",5]]'),
+    ]
+    assert of_subscribers(chain) == told, "nothing more is told of what is final"
+
+    for number in range(EDGES):
+        pipeline.lose_edge(number)
+    pipeline.append("s", None, row(("a", 1, 150)), 0)
+    pipeline.settle()
+    again = sorted(each.id for edge in pipeline.edges for each in edge.contradictions())
+    assert again == list("acde") and of_subscribers(chain) == told, "the next process finds them again"
+
+
+def finals_of_two_hours() -> Chain:
+    """Return a chain whose subscribers have their finals, about all kinds of answers; "b" is over with it."""
+    chain = Chain(Random(1))
+    for id, question in zip("abcdefg", [*of_an_hour(0), of_several()[0], of_an_hour(1)[0]], strict=True):
+        chain.pipeline.append(chain.pipeline.topics.subscriptions, id.encode(), asking(question.sql))
+        chain.asked[id], chain.subscribers[id] = question, Subscriber()
+    chain.settle()
+    for event in (("a", 2, 5), ("b", 3, 6), ("a", 1, 70), ("a", 1, 140)):
+        chain.pipeline.append("s", None, row(event), 0)
+        chain.tide.publish(0, event)
+        chain.settle()
+    assert all(chain.subscribers[id].final for id in "abcdefg")
+    return chain
+
+
+def of_subscribers(chain: Chain) -> list[tuple[bytes | None, bytes | None]]:
+    """Return what subscribers were told."""
+    logs = chain.pipeline.logs[chain.pipeline.topics.deliveries].values()
+    return [(key, value) for log in logs for key, value in log if key is not None and not key.startswith(b"@")]
+
+
+def asking(sql: str) -> bytes:
+    return json.dumps({"sql": sql}).encode()
+
+
+def row(event: Event) -> bytes:
+    return json.dumps({"g": event[0], "x": event[1], "ts": moment(event[2])}).encode()

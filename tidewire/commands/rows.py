@@ -9,7 +9,10 @@ import typer
 
 from catalog.schema.catalog import Catalog
 from catalog.schema.relation import Relation
+from catalog.schema.view import View
 from connectors.kafka.reader import Reader
+from connectors.log.cut import Cut
+from operators.silenced import Silenced
 from operators.stored_rows import stored_rows
 from shard.log_fold import fold_log, fold_view
 from shard.state import ShardState
@@ -17,6 +20,7 @@ from state.errors import UserError
 from tidewire.client.connection import find_stack, kafka_properties, open_client, topics_of
 from tidewire.history.log_moment import cut_through, parse_moment
 from tidewire.history.open_log import open_log
+from tidewire.history.past_silences import before, read_silences
 from tidewire.options import (
     BootstrapOption,
     CheckpointOption,
@@ -57,7 +61,7 @@ def rows(
         catalog = client.catalog()
         view = catalog.views.get(relation)
         declared = client.relation(relation) if view is None else view.relation
-        refuse_streams(catalog, relation, at)
+        refuse_streams(catalog, relation)
     if at is None:
         where = locate_checkpoint(settings, data_dir, _engine(settings))
         states, when = _from_checkpoint(settings, where, catalog, declared, terminal)
@@ -65,7 +69,8 @@ def rows(
         log = open_log(settings)
         cut = cut_through(log, parse_moment(at))
         topics, when = topics_of(settings), f"at {at}"
-        folded = None if view is None else fold_view(log, catalog, view, cut, topics)
+        silences = _silences(settings, catalog, view, cut)
+        folded = None if view is None else fold_view(log, catalog, view, cut, topics, silences)
         states = folded or [fold_log(log, declared, cut, topics)]
     found = stored_rows(declared, *(state.table.stored for state in states))
     if json:
@@ -77,19 +82,21 @@ def rows(
     terminal.say(f"{sum(state.table.rows for state in states):,} rows of `{declared.name}` {when}")
 
 
-def refuse_streams(catalog: Catalog, name: str, at: str | None) -> None:
-    """Raise UserError where a stream is asked for, or a view of one in the log (`at`): nobody has these rows."""
-    view, relation = catalog.views.get(name), catalog.relations.get(name)
+def refuse_streams(catalog: Catalog, name: str) -> None:
+    """Raise UserError where a stream is asked for: nobody has its rows."""
+    relation = catalog.relations.get(name)
     if relation is not None and relation.stream is not None:
         raise UserError(
             f"`{name}` is a stream, whose rows nobody keeps; ask for those of a view that groups them, or read "
             f"the topic `{relation.topic}`"
         )
-    if view is not None and at is not None and any(catalog.relations[table].stream for table in view.tables):
-        raise UserError(
-            f"`{name}` is a view of a stream: the log does not say where that was silent, and which rows were late "
-            "hangs on it; leave out --at for the rows that the engine holds"
-        )
+
+
+def _silences(settings: Settings, catalog: Catalog, view: View | None, cut: Cut) -> dict[str, tuple[Silenced, ...]]:
+    """Return where silences of the stream below a view had counted by a cut."""
+    if view is None or not any(catalog.relations[table].stream for table in view.tables):
+        return {}
+    return before(cut, read_silences(Reader(kafka_properties(settings)), topics_of(settings)), catalog)
 
 
 def _engine(settings: Settings) -> EngineState:

@@ -80,9 +80,12 @@ def tables_of(catalog: Catalog, value: bytes) -> tuple[Relation, ...]:
     found = tuple([catalog.relations[table] for table in sorted(set(named if view is None else view.tables))])
     stream = next((relation.name for relation in found if relation.stream is not None), None)
     if stream is not None:
-        what = f"the past of a question about stream `{stream}` cannot be told: the log does not say where it was "
-        hint = "Subscribe; NOTIFY FINAL tells the last answer alone. `tidewire verify` judges what was told."
-        raise SubscriptionError("unsupported", f"{what}silent, and which rows were late hangs on that", hint=hint)
+        what = f"a question about stream `{stream}` cannot be asked of the past: a back-test does not go through what "
+        hint = (
+            "`tidewire rows VIEW --at VERSION` has the rows of a view as they were; `tidewire verify` judges what was "
+            "told; who subscribes now is told all that is kept, and what is final at once."
+        )
+        raise SubscriptionError("unsupported", f"{what}was said of its silences, on which finals hang", hint=hint)
     return found
 
 

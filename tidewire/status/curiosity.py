@@ -25,7 +25,7 @@ class Curiosity(msgspec.Struct, frozen=True):
     what the log had of them.  registered_again: times that a virtual edge had missed something, and was answered from
     the shards' states.  skipped: changes that stages would have computed which nobody needs.  quenched: messages that
     no virtual edge wanted; spared: ways to one that did not want them.  finals: answers that became final, and are not
-    asked any more.
+    asked any more.  contradictions: final answers that a shard says otherwise now.
     """
 
     trimmed: int = 0
@@ -36,6 +36,7 @@ class Curiosity(msgspec.Struct, frozen=True):
     quenched: int = 0
     spared: int = 0
     finals: int = 0
+    contradictions: int = 0
 
     @property
     def lost(self) -> str:
@@ -45,6 +46,7 @@ class Curiosity(msgspec.Struct, frozen=True):
             _said(self.unanswered, "partition", "of streams in which `tidewire silence` has to accept that"),
             _said(self.from_log, "group", "made from the log"),
             _said(self.registered_again, "time", "all was registered again"),
+            _said(self.contradictions, "final answer", "contradicted"),
         ]
         return ", ".join(filter(None, said))
 
@@ -79,6 +81,7 @@ def curiosity_of(
         sum(shard.suppressed for shard in shards),
         sum(shard.spared for shard in shards),
         sum(_count(edge, "finals") for edge in edges),
+        sum(_count(edge, "contradictions") for edge in edges),
     )
 
 

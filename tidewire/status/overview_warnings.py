@@ -71,12 +71,19 @@ def _edges(overview: Overview) -> Iterator[str]:
             continue
         if edge.health.get("state") != "running":
             yield f"the edge at `{edge.address}` is {edge.health.get('state')}."
-        losses = _losses(edge.health.get("virtual_edges"))
+        losses = _sum_of("losses", edge.health.get("virtual_edges"))
         if losses:
             yield (
                 f"the edge at `{edge.address}` could not read what engine or edges had written, {losses} times, and "
                 "registered all again: answers came late, and changes in between as one. Its log says where; find out "
                 "who else writes to tidewire's topics."
+            )
+        contradictions = _sum_of("contradictions", edge.health.get("virtual_edges"))
+        if contradictions:
+            yield (
+                f"the edge at `{edge.address}` was told {contradictions} answers otherwise that were told as final "
+                "before, and told nobody: its log names each. A topic was made anew or written otherwise, or the log "
+                "has not all of it."
             )
         yield from _filters(edge, overview.tables)
 
@@ -101,9 +108,9 @@ def _filters(edge: EdgeState, tables: list[TableState]) -> Iterator[str]:
         )
 
 
-def _losses(virtual_edges: object) -> int:
+def _sum_of(counter: str, virtual_edges: object) -> int:
     counts = virtual_edges.values() if isinstance(virtual_edges, dict) else ()
-    return sum(int(edge.get("losses", 0)) for edge in counts if isinstance(edge, dict))
+    return sum(int(edge.get(counter, 0)) for edge in counts if isinstance(edge, dict))
 
 
 def _log(overview: Overview) -> Iterator[str]:

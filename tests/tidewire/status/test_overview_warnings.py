@@ -64,6 +64,10 @@ def test_edges_that_are_absent_out_of_reach_or_not_serving() -> None:
     assert "`a:1` could not read what engine or edges had written, 3 times" in warned(
         edges=[EdgeState("a:1", [0, 1], lost)]
     )
+    other = {"state": "running", "virtual_edges": {"0": {"contradictions": 2}, "1": {"contradictions": 0}}}
+    assert "`a:1` was told 2 answers otherwise that were told as final" in warned(
+        edges=[EdgeState("a:1", [0, 1], other)]
+    )
     assert "`a:1` is restoring" in warned(edges=[EdgeState("a:1", [0, 1], {"state": "restoring"})])
 
 
