@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from catalog.query.condition_tree import WITHIN, And, Condition, Or, Tree, conditions_of
+from catalog.query.condition_tree import And, Condition, Or, Tree, conditions_of
 from catalog.query.output import SUMS
 from catalog.query.question import Attribute, Question
 from catalog.query.statement_names import Name
@@ -27,6 +27,7 @@ from catalog.schema.relation import Relation
 from catalog.sql.errors import SqlError, suggestion
 from catalog.sql.names import quoted
 from catalog.sql.statement_text import StatementText
+from catalog.types.range_operand import WITHIN
 
 
 def with_audience(relation: Relation, question: Question, text: StatementText) -> Question:

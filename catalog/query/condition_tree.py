@@ -32,6 +32,7 @@ from catalog.query.unsupported_joins import refuse_compared
 from catalog.sql.mistakes import Words
 from catalog.sql.statement_text import StatementText
 from catalog.types.literal import LiteralKind
+from catalog.types.range_operand import WITHIN
 
 MAX_DEPTH = 60
 """Deepest nesting of AND, OR and NOT in each other."""
@@ -52,8 +53,6 @@ _FOREIGN = (
     (("STARTSWITH", "("), "the function STARTSWITH", "starts_with(column, 'abc')"),
 )
 """What the parser takes and other databases do not: its words, what it is called, and what to write."""
-WITHIN = "within"
-"""The operator that a value, whatever its text looks like, lies within a range: nobody writes it (`audience.py`)."""
 OF_RANGES = frozenset([f"{no}{one}" for one in ("&&", "@>", "<@", "empty") for no in ("", "not ")]) | {WITHIN}
 """Operators of range columns alone. `empty` is the function isempty()."""
 _RANGES: dict[type[exp.Expr], tuple[str, str]] = {

@@ -16,10 +16,10 @@ from typing import TypeGuard
 
 from sqlglot import exp
 
-from catalog.query.range_ends import ends_of
 from catalog.schema.relation import LOWER_END, UPPER_END
 from catalog.schema.view import ColumnOf, Comparison, Constant
 from catalog.types.literal import LiteralKind, LiteralMismatch
+from catalog.types.range_operand import ends_of
 from catalog.types.range_value import read_range
 from catalog.view.expressions import ExpressionReader
 from catalog.view.literals import literal_of

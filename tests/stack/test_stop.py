@@ -35,7 +35,11 @@ def stack(tmp_path: Path) -> Iterator[LiveStack]:
     "number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.ordeal)], ids=["SIGTERM", "SIGINT"]
 )
 def test_nothing_that_is_planned_is_left(stack: LiveStack, number: signal.Signals) -> None:
-    questions, publisher, checkpoint = Questions(SEED, stack.topics), Publisher(stack.kafka, SEED), Checkpoint(stack)
+    questions, publisher, checkpoint = (
+        Questions(SEED, stack.topics),
+        Publisher(stack.kafka, SEED, 100),
+        Checkpoint(stack),
+    )
     with Client(stack.settings.address) as client:
         client.apply(TRADE, timeout=120)
         client.subscribe_all({r.key.decode(): r.value for r in questions.new(50)}, timeout=120)

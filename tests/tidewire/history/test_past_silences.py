@@ -9,8 +9,8 @@ from random import Random
 
 import pytest
 
+from catalog.ddl.statements import apply_ddl
 from catalog.schema.catalog import Catalog
-from catalog.schema.ddl import apply_ddl
 from connectors.log.cut import Place
 from connectors.log.publication_log import PublicationLog
 from operators.silenced import Silenced

@@ -6,9 +6,9 @@ import random
 
 import pytest
 
-from catalog.query.range_ends import ends_of
 from catalog.types.column_type import ColumnType, Kind
 from catalog.types.literal import LiteralKind
+from catalog.types.range_operand import ends_of
 from catalog.types.range_value import RangeRefused, read_range
 from tests.effort import examples
 from tests.oracle.naive_ranges import ELEMENTS, random_range
