@@ -104,6 +104,7 @@ def test_a_home_that_cannot_be_written_is_named(monkeypatch: pytest.MonkeyPatch,
 
 
 def test_the_environment_that_changes_spark_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("JAVA_TOOL_OPTIONS")  # that of all tests
     monkeypatch.setenv("https_proxy", "http://p:1")
     monkeypatch.setenv("SPARK_HOME", "/opt/spark")
     monkeypatch.setenv("TIDEWIRE_EDGSE", "1")
