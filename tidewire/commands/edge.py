@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sys
+from importlib.abc import MetaPathFinder
 from typing import Annotated
 
 import typer
@@ -37,6 +39,7 @@ def edge(
     configure_logs(settings.log_level, json)
     if settings.http_port:
         require_free(settings.http_port, "the edge's HTTP", "http_port", settings.http_host)
+    without_pandas()
     with loading():
         from overlay.process.edge_config import EdgeConfig
         from overlay.process.edge_process import EdgeProcess
@@ -52,3 +55,17 @@ def edge(
         joins_on_demand=settings.joins_on_demand,
     )
     run_service(EdgeProcess(made).run)
+
+
+class _NoPandas(MetaPathFinder):
+    def find_spec(self, fullname: str, path: object, target: object = None) -> None:
+        if fullname == "pandas":
+            raise ModuleNotFoundError("an edge does without it", name=fullname)
+
+
+def without_pandas() -> None:
+    """Let Arrow do without pandas, which it loads with its first array where that is installed.
+
+    Saves a fifth of an edge's start, and memory. Nothing in an edge uses it.
+    """
+    sys.meta_path.insert(0, _NoPandas())
