@@ -18,6 +18,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from state.errors import TidewireError, UserError
+from tidewire.stack.loading import loading
 
 COMMANDS = {
     "up": "Run broker, engine and edges on this machine until Ctrl-C.",
@@ -56,7 +57,8 @@ class LazyCommands(TyperGroup):
         """Import a command; None when there is no such."""
         if cmd_name not in COMMANDS:
             return None
-        module = importlib.import_module(f"tidewire.commands.{cmd_name}")
+        with loading():
+            module = importlib.import_module(f"tidewire.commands.{cmd_name}")
         app = getattr(module, "app", None)
         if app is None:
             app = typer.Typer(add_completion=False, rich_markup_mode=None)

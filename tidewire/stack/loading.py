@@ -1,4 +1,4 @@
-"""Loads the modules of a service without the garbage collector.
+"""Loads the modules of a command without the garbage collector.
 
 What modules bring stays, and by default every 700 new objects are gone through: of loading a worker that was an eighth.
 """
