@@ -357,8 +357,9 @@ def test_a_topic_that_was_created_again_stops_the_engine_which_names_the_remedie
     world.admin.create_topic("thing", 2)
     world.send("thing", (b'{"id":1}', b'{"id":1,"big":1}'))
     eventually(lambda: world.stack.directory.read_status() is None, "the stack to end")
-    said = world.stack.said()
-    assert "the topic `thing` was deleted and created again" in said
+    # `up` says why once all else has ended.
+    again = "the topic `thing` was deleted and created again"
+    said = eventually(lambda: (said := world.stack.said()) and again in said and said, "the reason", 60)
     assert "DROP TABLE thing" in said and "a new checkpoint" in said
     world.stack.stop()
     shutil.rmtree(world.stack.settings.checkpoint_location)
