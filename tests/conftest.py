@@ -27,8 +27,11 @@ _OVERRIDES = {
 
 
 effort.register()
-# Programs in Java that live for seconds spend more on their best compiler than it gains: a third of a test's time.
-os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1")
+# Programs in Java that live for seconds spend more on their best compiler than it gains, a third of a test's time, and
+# a fifth on verifying the classes of jars, whose digests are known.
+os.environ.setdefault(
+    "JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
+)
 
 
 def pytest_sessionstart() -> None:
