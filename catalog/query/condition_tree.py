@@ -30,6 +30,7 @@ from catalog.query.unsupported import (
 )
 from catalog.query.unsupported_joins import refuse_compared
 from catalog.sql.mistakes import Words
+from catalog.sql.range_operators import RANGE_OPERATORS, is_isempty
 from catalog.sql.statement_text import StatementText
 from catalog.types.literal import LiteralKind
 from catalog.types.range_operand import WITHIN
@@ -55,10 +56,6 @@ _FOREIGN = (
 """What the parser takes and other databases do not: its words, what it is called, and what to write."""
 OF_RANGES = frozenset([f"{no}{one}" for one in ("&&", "@>", "<@", "empty") for no in ("", "not ")]) | {WITHIN}
 """Operators of range columns alone. `empty` is the function isempty()."""
-_RANGES: dict[type[exp.Expr], tuple[str, str]] = {
-    exp.ArrayOverlaps: ("&&", "&&"), exp.ArrayContainsAll: ("@>", "<@"), exp.ArrayContainedBy: ("<@", "@>")
-}  # fmt: skip
-"""What an operator of ranges is called, and the same with its sides exchanged."""
 PLAIN = frozenset({"=", "<", "<=", ">", ">="})
 """Operators of which one leaves a point or a range."""
 
@@ -166,15 +163,15 @@ class ConditionReader:
                 return Condition(self._names.column(node), "=", (self._number(truth),), written)
         if type(node) in COMPARISONS:
             return self._comparison(node, negated, written)
-        if type(node) in _RANGES:
+        if type(node) in RANGE_OPERATORS:
             return self._of_ranges(node, negated, written)
-        if isinstance(node, exp.Anonymous) and node.name.upper() == "ISEMPTY" and len(node.expressions) == 1:
+        if is_isempty(node):
             return self._made(self._column(node.expressions[0], node), "empty", (), negated, written)
         raise refuse_predicate(self._text, node)
 
     def _of_ranges(self, node: exp.Expr, negated: bool, written: exp.Expr) -> Condition:
         """Read an operator of ranges, of a column and a constant on either side."""
-        left, right, (operator, mirrored) = node.this.unnest(), node.expression.unnest(), _RANGES[type(node)]
+        left, right, (operator, mirrored) = node.this.unnest(), node.expression.unnest(), RANGE_OPERATORS[type(node)]
         if isinstance(left, exp.Column) and isinstance(right, exp.Column):
             raise (refuse_compared if self._names.joined else refuse_columns)(self._text, node)
         if isinstance(right, exp.Column):

@@ -26,7 +26,7 @@ from catalog.sql.statement_text import StatementText
 from catalog.types.column_type import ColumnType
 from catalog.types.literal import ConstantRefused, LiteralKind
 from catalog.types.order_key import after
-from catalog.types.range_operand import WITHIN, ends_of
+from catalog.types.range_operand import ends_of, limits
 from catalog.types.range_value import (
     Bound,
     ends_coded,
@@ -126,11 +126,4 @@ class EndSet:
             ends = ends_of(self.type, operator, kinds[i], texts[i], negative)
         except ConstantRefused as e:
             raise e.at(self.column, i) from None
-        if ends is None:
-            return None
-        lower, upper = ends
-        if operator == "&&":
-            return (None, upper) if self.end == LOWER_END else (lower, None)
-        if (operator in ("@>", WITHIN)) == (self.end == LOWER_END):
-            return None, lower if self.end == LOWER_END else upper
-        return lower if self.end == LOWER_END else upper, None
+        return None if ends is None else limits(operator, ends, self.end == LOWER_END)

@@ -39,6 +39,21 @@ def ends_of(
     return None if found is None else (found.lower, found.upper)
 
 
+def limits(operator: str, ends: tuple[Bound, Bound], is_lower: bool) -> tuple[Bound | None, Bound | None]:
+    """Return the least and the greatest lower end (else upper end) of the ranges that meet an operator and its operand.
+
+    `ends` are those of the operand. One of the two is None: there is no such limit.
+
+    >>> limits("&&", (10, 20), True), limits("&&", (10, 20), False)
+    ((None, 20), (10, None))
+    """
+    lower, upper = ends
+    if operator == "&&":
+        return (None, upper) if is_lower else (lower, None)
+    its = lower if is_lower else upper
+    return (None, its) if (operator in ("@>", WITHIN)) == is_lower else (its, None)
+
+
 def _ends_of_text(type_: ColumnType, text: str) -> tuple[Bound, Bound]:
     """Return the ends of the range of a value that is written as a text."""
     try:

@@ -12,15 +12,15 @@ view has; that of isempty() is one.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeGuard
 
 from sqlglot import exp
 
 from catalog.schema.relation import LOWER_END, UPPER_END
 from catalog.schema.view import ColumnOf, Comparison, Constant
+from catalog.sql.range_operators import RANGE_OPERATORS, is_isempty
 from catalog.types.literal import LiteralKind, LiteralMismatch
-from catalog.types.range_operand import ends_of
-from catalog.types.range_value import read_range
+from catalog.types.range_operand import ends_of, limits
+from catalog.types.range_value import Bound, read_range
 from catalog.view.expressions import ExpressionReader
 from catalog.view.literals import literal_of
 from catalog.view.refusals import Refusals
@@ -28,19 +28,11 @@ from catalog.view.typed import Typed
 
 PartOf = Callable[[Typed, str], ColumnOf]
 """Finds the column that is a part of a range, which is a column: `role` as in `catalog/schema/relation.py`."""
-_OPERATORS: dict[type[exp.Expr], tuple[str, str]] = {
-    exp.ArrayOverlaps: ("&&", "&&"), exp.ArrayContainsAll: ("@>", "<@"), exp.ArrayContainedBy: ("<@", "@>")
-}  # fmt: skip
-"""What each is called, and the same with its sides exchanged."""
 
 
 def is_of_ranges(node: exp.Expr) -> bool:
     """Whether a condition is one that only ranges have."""
-    return type(node) in _OPERATORS or _is_empty(node)
-
-
-def _is_empty(node: exp.Expr) -> TypeGuard[exp.Anonymous]:
-    return isinstance(node, exp.Anonymous) and node.name.upper() == "ISEMPTY" and len(node.expressions) == 1
+    return type(node) in RANGE_OPERATORS or is_isempty(node)
 
 
 class RangeConditions:
@@ -53,12 +45,12 @@ class RangeConditions:
 
     def read(self, node: exp.Expr, negated: bool) -> tuple[list[Comparison], str]:
         """Return the comparisons that a condition is, and its canonical text. Raises the text's error."""
-        if _is_empty(node):
+        if is_isempty(node):
             return self._empty(node, negated)
         if negated:
             hint = "It is an OR: declare a view for each side, or ask so about the view."
             raise self._refuse.unsupported("NOT before an operator of ranges", ("NOT",), hint)
-        left, right, (operator, mirrored) = node.this.unnest(), node.expression.unnest(), _OPERATORS[type(node)]
+        left, right, (operator, mirrored) = node.this.unnest(), node.expression.unnest(), RANGE_OPERATORS[type(node)]
         if literal_of(left) is not None:
             left, right, operator = right, left, mirrored
         of, literal = self._range(left, node, operator), literal_of(right)
@@ -70,9 +62,7 @@ class RangeConditions:
         except LiteralMismatch as e:
             raise self._refuse.refusal("type_mismatch", f"what stands beside it {e.what}", right, e.hint) from None
         assert ends is not None, "NULL was refused"
-        lower, upper = ends if operator != "&&" else (ends[1], ends[0])
-        first, second = (">=", "<=") if operator == "<@" else ("<=", ">=")
-        made = [self._end(of, LOWER_END, first, lower), self._end(of, UPPER_END, second, upper)]
+        made = [self._limit(of, role, *limits(operator, ends, role == LOWER_END)) for role in (LOWER_END, UPPER_END)]
         return made, f"{of.sql} {operator} {literal.sql}"
 
     def _empty(self, node: exp.Anonymous, negated: bool) -> tuple[list[Comparison], str]:
@@ -88,6 +78,10 @@ class RangeConditions:
             raise self._refuse.refusal("type_mismatch", what, condition, hint)
         return of
 
-    def _end(self, of: Typed, role: str, operator: str, bound: int | str) -> Comparison:
+    def _limit(self, of: Typed, role: str, least: Bound | None, greatest: Bound | None) -> Comparison:
+        """Return the comparison with the one limit that there is."""
+        return self._end(of, role, ">=", least) if greatest is None else self._end(of, role, "<=", greatest)
+
+    def _end(self, of: Typed, role: str, operator: str, bound: Bound | None) -> Comparison:
         column = self._part(of, role)
         return Comparison(operator, column, Constant(bound, column.type))
