@@ -51,6 +51,31 @@ def judge_written(
     _Topic(log, declared, batches, recomputation, report).judge()
 
 
+class _Findings:
+    """What is found of the records of a topic, for the report."""
+
+    def __init__(self, topic: str, report: Report) -> None:
+        self._topic = topic
+        self._report = report
+
+    def right(self) -> None:
+        self._report.right += 1
+
+    def wrong(self, one: Told, note: str, expected: Any, got: Any) -> None:
+        self._report.wrong += 1
+        self._report.fault("wrong", f"`{one.shard}`", f"{self.shown(one)}: {note}", expected, got)
+
+    def extra(self, one: Told, note: str, duplicate: bool = False) -> None:
+        self._report.extra += 1
+        self._report.duplicates += duplicate
+        self._report.fault("extra", f"`{one.shard}`", f"{self.shown(one)}: {note}", None, _value(one.record))
+
+    def shown(self, one: Told) -> str:
+        record, by = one.record, "" if one.cause is None else f" by {'/'.join(map(str, one.cause))}"
+        place = f"{self._topic}/{record.partition}/{record.offset}"
+        return f"{place}, n = {one.n}{by} in epoch {one.at.epoch}, batch {one.at.batch}"
+
+
 class _Topic:
     def __init__(
         self, log: TopicLog, declared: Declared, batches: Batches, recomputation: Recomputation, report: Report
@@ -59,6 +84,7 @@ class _Topic:
         self._batches = batches
         self._recomputation = recomputation
         self._report = report
+        self._findings = _Findings(log.name, report)
         self._lives = _lives(log.name, declared, batches)
         self._known = {batch.at for those in batches.epochs.values() for batch in those}
 
@@ -72,7 +98,7 @@ class _Topic:
             if not self._is_known(one.at):
                 self._report.unjudged += 1
             elif life is None or one.view != life.view.name.lower():
-                self._extra(one, "no view of this name is written there in that batch")
+                self._findings.extra(one, "no view of this name is written there in that batch")
             else:
                 told[life.epoch, life.view.born][one.shard].append(one)
         for life in {id(life): life for life in self._lives.values()}.values():
@@ -90,7 +116,7 @@ class _Topic:
             if first is not None and (one.record.key, one.record.value, one.cause) != (
                 first.record.key, first.record.value, first.cause,
             ):  # fmt: skip
-                self._wrong(one, "another record of its number", _value(first.record), _value(one.record))
+                self._findings.wrong(one, "another record of its number", _value(first.record), _value(one.record))
 
     def _judge_partitions(self, written: Written) -> None:
         """All records of a key stand in one partition, since order holds within one alone."""
@@ -98,7 +124,7 @@ class _Topic:
         for one in written.kept:
             home = homes.setdefault(one.record.key, one.record.partition)
             if home != one.record.partition:
-                self._wrong(one, f"its key stands in partition {home}, too", None, None)
+                self._findings.wrong(one, f"its key stands in partition {home}, too", None, None)
                 homes[one.record.key] = one.record.partition
 
     # -- one view ---------------------------------------------------------------------------------------------------
@@ -118,7 +144,8 @@ class _Topic:
         meant = ViewRecords(life.view, table, versions)
         early = {one.shard for one in written.kept if one.at.epoch == life.epoch and self._is_before(one.at, life)}
         for shard, some in told.items():
-            _Shard(self, life, sequence, meant, shard, shard in early).judge(sorted(some, key=lambda one: one.number))
+            judge = _Shard(self._log, self._report, self._findings, life, sequence, meant, shard, shard in early).judge
+            judge(sorted(some, key=lambda one: one.number))
         if Position(life.epoch, life.batches[-1]) == self._batches.horizon:
             self._judge_begun(life, sequence, meant, {*told} | early)
             self._judge_left(life, written, told, early)
@@ -165,34 +192,17 @@ class _Topic:
             note = f"a deletion of what stands at {place} since before epoch {life.epoch}"
             self._report.fault("missed", _name(life.view), note, None, _value(record))
 
-    # -- what is found ----------------------------------------------------------------------------------------------
-
-    def _right(self) -> None:
-        self._report.right += 1
-
-    def _wrong(self, one: Told, note: str, expected: Any, got: Any) -> None:
-        self._report.wrong += 1
-        self._report.fault("wrong", f"`{one.shard}`", f"{self._shown(one)}: {note}", expected, got)
-
-    def _extra(self, one: Told, note: str, duplicate: bool = False) -> None:
-        self._report.extra += 1
-        self._report.duplicates += duplicate
-        self._report.fault("extra", f"`{one.shard}`", f"{self._shown(one)}: {note}", None, _value(one.record))
-
-    def _shown(self, one: Told) -> str:
-        record, by = one.record, "" if one.cause is None else f" by {'/'.join(map(str, one.cause))}"
-        place = f"{self._log.name}/{record.partition}/{record.offset}"
-        return f"{place}, n = {one.n}{by} in epoch {one.at.epoch}, batch {one.at.batch}"
-
 
 class _Shard:
     """Judges what is written of one shard of a view in one epoch. `early`: it was written before what is known."""
 
     def __init__(
-        self, topic: _Topic, life: WrittenLife, sequence: TakenRecords, meant: ViewRecords, shard: str, early: bool
-    ) -> None:
-        self._topic = topic
-        self._report = topic._report
+        self, log: TopicLog, report: Report, findings: _Findings,
+        life: WrittenLife, sequence: TakenRecords, meant: ViewRecords, shard: str, early: bool,
+    ) -> None:  # fmt: skip
+        self._log = log
+        self._report = report
+        self._findings = findings
         self._life = life
         self._sequence = sequence
         self._meant = meant
@@ -222,7 +232,7 @@ class _Shard:
         made = some[:1]
         for before, one in pairwise(some):
             if one.n == before.n:
-                self._topic._extra(one, "another partition has its number", duplicate=True)
+                self._findings.extra(one, "another partition has its number", duplicate=True)
             else:
                 made.append(one)
         return made
@@ -232,11 +242,11 @@ class _Shard:
         places = [self._place(one) for one in some]
         for (number, one), (last, place) in zip(enumerate(some), pairwise([_BEFORE, *places]), strict=True):
             if place is not None and last is not None and place < last:
-                self._topic._wrong(one, "it stands behind what came later", None, None)
+                self._findings.wrong(one, "it stands behind what came later", None, None)
             expected = some[number - 1].n + 1 if number else 0
-            if one.n != expected and not self._is_gone(one.at.batch, place or _BEFORE, one.record.key):
+            if one.n != expected and not self._is_gone(one.at.batch, place or _BEFORE):
                 self._report.gaps += 1
-                self._report.fault("gap", f"`{one.shard}`", self._topic._shown(one), expected, one.n)
+                self._report.fault("gap", f"`{one.shard}`", self._findings.shown(one), expected, one.n)
 
     def _place(self, one: Told) -> int | None:
         """Return the seq of the publication that a record names; None if its batch has none there."""
@@ -254,9 +264,9 @@ class _Shard:
         for one in some:
             key, value = self._read(one)
             if key in seen:
-                self._topic._extra(one, "its row was told before")
+                self._findings.extra(one, "its row was told before")
             elif key not in rows and value is not None:
-                self._topic._extra(one, "there is no such row")
+                self._findings.extra(one, "there is no such row")
             else:
                 self._count(one, rows.get(key), value)
             seen.add(key)
@@ -271,9 +281,9 @@ class _Shard:
             seq, (key, value) = self._place(one), self._read(one)
             change = None if seq is None else expected.pop((seq, key), None)
             if seq is None:
-                self._topic._extra(one, "its batch has no such publication")
+                self._findings.extra(one, "its batch has no such publication")
             elif change is None:
-                self._topic._extra(one, "the publication does nothing to this row")
+                self._findings.extra(one, "the publication does nothing to this row")
             else:
                 self._count(one, change.row, value)
         for (seq, key), change in sorted(expected.items()):
@@ -289,20 +299,20 @@ class _Shard:
 
     def _count(self, one: Told, expected: Row | None, got: Any) -> None:
         if same(got, expected):
-            self._topic._right()
+            self._findings.right()
         else:
-            self._topic._wrong(one, "another row", expected, got)
+            self._findings.wrong(one, "another row", expected, got)
 
     def _miss(self, batch: int, place: int, key: str, note: str, expected: Row | None) -> None:
-        if self._is_gone(batch, place, key.encode()):
+        if self._is_gone(batch, place):
             self._report.unjudged += 1
             return
         self._report.missed += 1
         self._report.fault("missed", f"`{self._shard}`", f"{note}, of {key}", expected)
 
-    def _is_gone(self, batch: int, place: int, key: bytes | None) -> bool:
+    def _is_gone(self, batch: int, place: int) -> bool:
         """Whether Kafka may have removed a record of this place: between its neighbours offsets are gone."""
-        log = self._topic._log
+        log = self._log
         wanted = batch, place
         whole = {p: not log.has_lost(p, 0, log.end.get(p, 0)) for p in log.records}
         for partition in (p for p in log.records if not whole[p]):
@@ -355,9 +365,10 @@ def _value(record: Record) -> Any:
 
 def _is_text(key: bytes | None) -> bool:
     try:
-        return key is not None and bool(key.decode() or True)
+        (key or b"").decode()
     except UnicodeDecodeError:
         return False
+    return key is not None
 
 
 def _name(view: View) -> str:
