@@ -31,6 +31,11 @@ class Hearer:
                 self._heard[one.id].append(one)
         return list(self._heard[name])
 
+    def ended(self, name: str) -> Delivery | None:
+        """Return the last delivery to a subscription if it says that there will be no other, None before that."""
+        told = self.deliveries(name)
+        return told[-1] if told and told[-1].kind == "ended" else None
+
     def held(self, name: str) -> HeldAnswer:
         """Return what a client holds who took all of them."""
         answer = HeldAnswer()

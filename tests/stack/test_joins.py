@@ -167,7 +167,7 @@ def test_a_cell_that_is_dropped_and_made_again_has_the_rows_of_now(
     client.apply("CREATE JOIN a, b", timeout=LONG)
     client.subscribe("kept", joined_sql("ab"), timeout=LONG)
     client.apply("DROP JOIN a, b", timeout=LONG)
-    eventually(lambda: hearer.deliveries("kept")[-1].kind == "ended", "the end of what is dropped", 60)
+    eventually(lambda: hearer.ended("kept"), "the end of what is dropped", 60)
     time.sleep(2)
     client.subscribe("anew", joined_sql("ab"), timeout=LONG)
     check(hearer, traffic, {"anew": "ab", "beside": ""})
@@ -192,5 +192,5 @@ def test_a_table_that_is_dropped_ends_its_joins(
 ) -> None:
     traffic.close()
     client.apply("DROP TABLE b", timeout=LONG)
-    eventually(lambda: hearer.deliveries("anew")[-1].kind == "ended", "the end of joins of what is dropped", LONG)
+    eventually(lambda: hearer.ended("anew"), "the end of joins of what is dropped", LONG)
     assert all("b" not in cell.tables for cell in stack.look().cells)

@@ -236,8 +236,7 @@ def test_a_view_that_comes_and_goes_under_load(
         question = {f"passing-{turn}": ("", lambda t, below=below: t.below(below))}
         check(hearer, traffic, question, {"trade"})
         client.apply("DROP VIEW passing", timeout=LONG)
-        ended = eventually(lambda name=f"passing-{turn}": hearer.deliveries(name)[-1].kind == "ended", "its end", LONG)
-        assert ended
+        eventually(lambda name=f"passing-{turn}": hearer.ended(name), "its end", LONG)
     check(hearer, traffic, QUESTIONS, {"trade"})
 
 
@@ -254,10 +253,10 @@ def test_a_view_that_is_dropped_ends_its_subscriptions(
     client.subscribe("sectors-last", JOINED["sectors"][0], timeout=LONG)
     client.apply("DROP VIEW sectors", timeout=LONG)
     for name in (*JOINED, "sectors-last"):
-        ended = eventually(lambda name=name: (told := hearer.deliveries(name)[-1]).kind == "ended" and told, name, LONG)
+        ended = eventually(lambda name=name: hearer.ended(name), name, LONG)
         assert ended.reason == "view dropped"
     client.apply("DROP VIEW lows; " + LOWS.replace("MIN(x)", "MAX(x)"), timeout=LONG)
     for name in QUESTIONS:
-        eventually(lambda name=name: hearer.deliveries(name)[-1].kind == "ended", f"the end of {name}", LONG)
+        eventually(lambda name=name: hearer.ended(name), f"the end of {name}", LONG)
     client.subscribe("anew", "SELECT COUNT(*) FROM lows", timeout=LONG)
     check(hearer, traffic, {"anew": ("", lambda t: len(t.lows()))}, {"trade"})
