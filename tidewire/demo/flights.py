@@ -39,6 +39,7 @@ ORIGINS = ("EWR", "JFK", "LGA")
 PLACES = ("ATL", "BOS", "CLT", "DCA", "DEN", "FLL", "LAX", "MCO", "MIA", "ORD", "SEA", "SFO", "SLC", "TPA")
 CARRIERS = ("AA", "B6", "DL", "EV", "UA")
 LATE = (0, 15, 30, 60, 120)
+EARLY = (-20, -10, -5)
 _WORST = (1, 3, 5, 10)
 _FARTHEST = 5_000
 
@@ -129,11 +130,11 @@ def _late_flights(choose: random.Random) -> tuple[str, str]:
 
 
 def _lateness(choose: random.Random) -> tuple[str, str]:
-    """How many flights of all carriers but one are late or far from home, and their mean delay."""
-    carrier, least = choose.choice(CARRIERS), choose.choice(LATE)
-    far = choose.randrange(1_000, 2_600, 100)
-    where = f"carrier <> '{carrier}' AND (delay > {least} OR distance > {far})"
-    return f"mean without {carrier}", f"SELECT COUNT(*), AVG(delay) FROM flight WHERE {where}"
+    """How many flights to a place with all carriers but one are late, or early by much, and their mean delay."""
+    carrier, place = choose.choice(CARRIERS), choose.choice(PLACES)
+    late, early = choose.choice(LATE), choose.choice(EARLY)
+    where = f"dest = '{place}' AND carrier <> '{carrier}' AND (delay > {late} OR delay < {early})"
+    return f"mean to {place} without {carrier}", f"SELECT COUNT(*), AVG(delay) FROM flight WHERE {where}"
 
 
 FAMILIES: tuple[Family, ...] = (
