@@ -128,8 +128,8 @@ def jvm_is_alive(patience: float = 1.0) -> bool:
     return False
 
 
-def close_session(spark: SparkSession) -> None:
-    """Stop the session and end its JVM; returns when the process is gone. Takes about 1 s."""
+def close_session(spark: SparkSession, patience: float = _JVM_EXIT_SECONDS) -> None:
+    """Stop the session and end its JVM, killed after `patience` s; returns when it is gone. Takes about 1 s."""
     gateway = spark.sparkContext._gateway
     with contextlib.suppress(Exception):
         spark.stop()
@@ -140,7 +140,7 @@ def close_session(spark: SparkSession) -> None:
     if process is not None:
         process.stdin.close()
         try:
-            process.wait(_JVM_EXIT_SECONDS)
+            process.wait(patience)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()

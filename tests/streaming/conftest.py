@@ -39,7 +39,12 @@ def spark_jars(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 @pytest.fixture(scope="session")
 def spark(spark_jars: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """A session on two cores (about 6 s to start)."""
-    session = open_session(SessionConfig("local[2]", spark_jars, local_dir=tmp_path_factory.mktemp("spark")))
+    from tidewire.stack.class_archive import spark_archive, with_java_options
+    from tidewire.stack.java import find_java
+
+    options = with_java_options({}, spark_archive(find_java(), spark_jars).flags)
+    folder = tmp_path_factory.mktemp("spark")
+    session = open_session(SessionConfig("local[2]", spark_jars, local_dir=folder, spark=options))
     yield session
     close_session(session)
 

@@ -10,6 +10,7 @@ from connectors.kafka.properties import KafkaProperties
 from connectors.topics import Topics
 from tidewire.options import BootstrapOption, ConfigOption, DataDirOption, JsonOption, PrefixOption
 from tidewire.settings import load_settings
+from tidewire.stack.class_archive import spark_archive, with_java_options
 from tidewire.stack.jars import jar_directories, read_jar_sets, require_jars
 from tidewire.stack.java import find_java
 from tidewire.stack.loading import loading
@@ -46,7 +47,7 @@ def engine(
     )
     configure_logs(settings.log_level, json)
     require_named_user()
-    find_java()
+    java = find_java()
     directories = jar_directories(settings.data_dir, settings.jars_dir)
     jars = require_jars(
         read_jar_sets()["spark"], directories, progress=Terminal(json).say, ivy_settings=settings.ivy_settings
@@ -69,7 +70,7 @@ def engine(
         topics=Topics(settings.prefix),
         master=settings.master,
         spark_jars=jars,
-        spark=settings.spark,
+        spark=with_java_options(settings.spark, spark_archive(java, jars).flags),
         take_over=take_over,
         max_offsets=settings.max_offsets_per_trigger,
         bounds=settings.bounds,

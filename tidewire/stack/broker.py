@@ -20,6 +20,7 @@ from connectors.kafka.admin import Admin
 from connectors.kafka.failure import KafkaFailure
 from connectors.kafka.properties import KafkaProperties
 from tidewire.stack.child import Child, tail
+from tidewire.stack.class_archive import broker_archive
 from tidewire.stack.failure import ChildFailedError
 from tidewire.stack.java import Java, find_java
 from tidewire.stack.port import LOOPBACK, free_port, is_listening, require_free
@@ -46,6 +47,7 @@ class Broker:
         jars: the jars of the set `broker`, or the directory they are in.
         overrides: broker properties that replace those of `conf/broker.properties`.
         java: the Java to use; found by itself when it is not given.
+        flags: more flags of the broker's Java.
     """
 
     def __init__(
@@ -55,6 +57,7 @@ class Broker:
         jars: Path | Sequence[Path] = (),
         overrides: Mapping[str, str] | None = None,
         java: Java | None = None,
+        flags: Sequence[str] = (),
     ) -> None:
         self.port = port or free_port()
         self.home = Path(data_dir).absolute() / "broker"
@@ -63,6 +66,7 @@ class Broker:
         self._jars = sorted(jars.glob("*.jar")) if isinstance(jars, Path) else [Path(jar) for jar in jars]
         self._overrides = dict(overrides or {})
         self._java = java
+        self._flags = tuple(flags)
 
     @property
     def bootstrap(self) -> str:
@@ -93,7 +97,7 @@ class Broker:
         self._write_properties()
         if not (self.home / "log" / "meta.properties").exists():
             self._format(java)
-        command = [*self._jvm(java), "kafka.Kafka", "server.properties"]
+        command = [*self._jvm(java, self._flags), "kafka.Kafka", "server.properties"]
         self.child = Child("broker", command, self.log, self.home, os.environ)
         return self.child
 
@@ -131,10 +135,11 @@ class Broker:
         if self.child is not None:
             self.child.kill()
 
-    def _jvm(self, java: Java) -> list[str]:
+    def _jvm(self, java: Java, flags: Sequence[str] = ()) -> list[str]:
         classes = os.pathsep.join(str(jar) for jar in self._jars)
         log = [f"-Dtidewire.log={self.log}", "-Dlog4j2.configurationFile=log4j2.properties"]
-        return [str(java.program), *_JVM_FLAGS, *log, "-cp", classes]
+        archived = broker_archive(java, self._jars).flags
+        return [str(java.program), *_JVM_FLAGS, *archived, *flags, *log, "-cp", classes]
 
     def _write_properties(self) -> None:
         own = {

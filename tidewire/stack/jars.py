@@ -173,7 +173,7 @@ def _run_ivy(jars: JarSet, folder: Path, java: Java, ivy_settings: Path | None, 
         ivy_settings.write_text((files("conf") / "ivysettings.xml").read_text(encoding="utf-8"), encoding="utf-8")
     places = {"tidewire.ivy.cache": folder / "cache", "ivy.default.ivy.user.dir": folder, "user.home": folder}
     flags = [*(f"-D{name}={place}" for name, place in places.items()), *proxy_flags()]
-    command = [str(java.program), "-Xmx512m", *flags, "-cp", str(_pyspark_jars() / "*")]
+    command = [str(java.program), "-Xmx512m", *flags, "-cp", str(pyspark_jars() / "*")]
     command += ["org.apache.ivy.Main", "-settings", str(ivy_settings), "-cache", str(folder / "cache")]
     command += ["-ivy", str(folder / "ivy.xml"), "-retrieve", str(folder / "jars" / PATTERN)]
     progress(f"fetching the {len(jars.sha256)} jars of the set `{jars.name}`")
@@ -224,7 +224,8 @@ def _exclude(organisation: str, module: str) -> str:
     return f"<exclude org={quoteattr(organisation)}{f' module={quoteattr(module)}' if module else ''}/>"
 
 
-def _pyspark_jars() -> Path:
+def pyspark_jars() -> Path:
+    """Return the directory of Spark's own jars. Raises RequirementError where PySpark is not installed."""
     found = importlib.util.find_spec("pyspark")
     if found is None or not found.submodule_search_locations:
         raise RequirementError("PySpark is missing: expected the package `pyspark`, got none. Install tidewire again.")

@@ -18,11 +18,15 @@ _ACTION = "Install Java 17 or 21, or set JAVA_HOME to one that is installed."
 
 @dataclass(frozen=True, slots=True)
 class Java:
-    """A Java that was asked for its version. `home` is what JAVA_HOME must say, `program` is `home/bin/java`."""
+    """A Java that was asked for its version. `home` is what JAVA_HOME must say, `program` is `home/bin/java`.
+
+    `build` is all that it says of itself, which another build of the same version says otherwise.
+    """
 
     program: Path
     home: Path
     version: int
+    build: str = ""
 
 
 def find_java(environment: Mapping[str, str] | None = None) -> Java:
@@ -44,7 +48,7 @@ def find_java(environment: Mapping[str, str] | None = None) -> Java:
         raise RequirementError(
             f"`{program}` is of a wrong version: expected Java 17 or 21, got Java {version}. {_ACTION}"
         )
-    return Java(program, program.resolve().parent.parent, version)
+    return Java(program, program.resolve().parent.parent, version, text)
 
 
 def _program(environment: Mapping[str, str]) -> Path:

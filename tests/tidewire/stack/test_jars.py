@@ -142,6 +142,6 @@ def test_two_processes_at_once_fetch_once(tmp_path: Path) -> None:
 
 
 def test_pyspark_brings_ivy() -> None:
-    ivy = list(subject._pyspark_jars().glob("ivy-*.jar"))
+    ivy = list(subject.pyspark_jars().glob("ivy-*.jar"))
     assert len(ivy) == 1
     assert "org/apache/ivy/Main.class" in zipfile.ZipFile(ivy[0]).namelist()

@@ -1,0 +1,131 @@
+"""How class archives are made: a broker and an engine read a table of a few rows, once, and write what they loaded.
+
+They are those of the product, with a log, so what a start loads is what is archived. Java writes an archive when it
+ends, so both are given the time that they need for that. All runs in a process of its own, whose output is of interest
+only when it fails:
+
+    python -m tidewire.stack.class_training FOLDER      # which has `jars.json`; archives are written there
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from connectors.kafka.admin import Admin
+from connectors.kafka.properties import KafkaProperties
+from connectors.kafka.reader import Reader
+from connectors.topics import Topics
+from operators.control import Progress, decode_control
+from tidewire.client.client import Client
+from tidewire.stack.broker import Broker
+from tidewire.stack.child import Child
+from tidewire.stack.class_archive import broker_archive, recording, spark_archive, with_java_options
+from tidewire.stack.failure import ChildFailedError
+from tidewire.stack.java import Java
+
+_TABLE = "CREATE TABLE trained (id BIGINT PRIMARY KEY, price DECIMAL(12,2))"
+_ROWS = [{"id": number, "price": "1.50"} for number in range(3)]
+_SECONDS = 180.0
+"""The most that each of its steps may take."""
+
+
+def archive_classes(java: Java, jars: Mapping[str, Sequence[Path]], say: Callable[[str], None]) -> Path:
+    """Make the archives of broker and Spark that are missing and return their directory. Takes 30 to 90 s, 250 MB.
+
+    Raises:
+        TidewireError, OSError: broker or engine did not run, or no archive came of it; nothing is kept then.
+    """
+    archives = {"broker": broker_archive(java, jars["broker"]), "spark": spark_archive(java, jars["spark"])}
+    if not all(archive.is_there for archive in archives.values()):
+        say("archiving the classes of Spark and of the broker, once: starts are quicker with it (about a minute)")
+        with tempfile.TemporaryDirectory(prefix="tidewire-classes-") as name:
+            folder = Path(name)
+            _run(folder, jars)
+            for kind, archive in archives.items():
+                if not (folder / f"{kind}.jsa").is_file():
+                    raise ChildFailedError(f"Java wrote no archive of the classes of {kind}")
+                archive.keep(folder / f"{kind}.jsa")
+    return archives["spark"].file.parent
+
+
+def _run(folder: Path, jars: Mapping[str, Sequence[Path]]) -> None:
+    (folder / "jars.json").write_text(json.dumps({kind: [str(jar) for jar in own] for kind, own in jars.items()}))
+    command = [sys.executable, "-m", "tidewire.stack.class_training", str(folder)]
+    child = Child("class training", command, folder / "training.log", folder, os.environ)
+    try:
+        while child.alive:
+            time.sleep(0.2)
+    finally:
+        child.kill()
+    if child.exit_code != 0:
+        raise ChildFailedError(f"broker and engine did not run:\n{child.tail()}")
+
+
+def train(folder: Path) -> None:
+    """Run broker and engine in `folder` and have their Java write `broker.jsa` and `spark.jsa` there."""
+    named = json.loads((folder / "jars.json").read_text())
+    jars = {kind: [Path(jar) for jar in own] for kind, own in named.items()}
+    broker = Broker(folder, 0, jars["broker"], flags=recording(folder / "broker.jsa"))
+    broker.start()
+    try:
+        _run_engine(broker.bootstrap, jars["spark"], folder, folder / "spark.jsa")
+    finally:
+        broker.stop(_SECONDS)
+
+
+def _run_engine(bootstrap: str, jars: Sequence[Path], folder: Path, archive: Path) -> None:
+    from streaming.engine.engine import Engine, EngineConfig
+    from streaming.log.keeper import LogConfig
+    from streaming.query.session import close_session, open_session
+
+    kafka, topics = KafkaProperties(bootstrap), Topics()
+    Admin(kafka).ensure_topics(topics, 1)
+    log = LogConfig(str(folder / "log"), seconds=1.0, local_dir=folder)
+    config = EngineConfig(
+        kafka,
+        str(folder / "checkpoint"),
+        topics,
+        spark_jars=jars,
+        spark=with_java_options({}, recording(archive)),
+        local_dir=folder,
+        log=log,
+    )
+    spark = open_session(config.session)
+    stop = threading.Event()
+    running = threading.Thread(target=Engine(config, spark).run, args=[stop])
+    running.start()
+    try:
+        _await_rows(bootstrap, kafka, topics)
+    finally:
+        stop.set()
+        running.join(_SECONDS)
+        close_session(spark, _SECONDS)
+
+
+def _await_rows(bootstrap: str, kafka: KafkaProperties, topics: Topics) -> None:
+    """Declare the table, publish its rows, and wait until the engine says that it has read them."""
+    with Client(bootstrap) as client:
+        client.apply(_TABLE, timeout=_SECONDS)
+        topic = client.relation("trained").topic
+        client.publish("trained", _ROWS)
+    deadline, reader = time.monotonic() + _SECONDS, Reader(kafka)
+    while not any(_has_read(record.value, topic) for record in reader.read_to_end(topics.batches, [0])):
+        if time.monotonic() > deadline:
+            raise ChildFailedError(f"the engine read no rows within {_SECONDS:g} s")
+        time.sleep(0.5)
+
+
+def _has_read(value: bytes | None, topic: str) -> bool:
+    control = decode_control(value) if value and value[:1] == b"{" else None
+    return isinstance(control, Progress) and sum(control.end.get(topic, {}).values()) == len(_ROWS)
+
+
+if __name__ == "__main__":
+    train(Path(sys.argv[1]))
